@@ -1,0 +1,8 @@
+"""How good a network is, from counts that add up over executors."""
+
+from sparkdl.training.evaluation.base import Evaluation
+from sparkdl.training.evaluation.choice import evaluation_for
+from sparkdl.training.evaluation.classification import Classification
+from sparkdl.training.evaluation.multilabel import MultiLabel
+from sparkdl.training.evaluation.regression import Regression
+from sparkdl.training.evaluation.scores import Roc

@@ -1,0 +1,118 @@
+"""What every evaluation is: counts that executors add to and the driver merges."""
+
+from dataclasses import fields
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, DataError
+
+ROUNDING = 1e-5
+
+
+class Evaluation:
+    """Counts made from predictions and labels; every figure is computed from the counts.
+
+    Small and picklable. A subclass is a dataclass whose fields are its options and names in `sums`
+    the attributes that add up; `add` fills them.
+    """
+
+    sums = ("examples", "loss_sum")
+
+    def __post_init__(self):
+        self.examples = 0
+        self.loss_sum = 0.0
+
+    def add(self, predictions, labels, losses=None):
+        """Count a batch in and return self.
+
+        Parameters
+        ----------
+        predictions : (n, k) floats
+            What `predict` gives.
+        labels : (n,) or (n, k)
+            The truth.
+        losses : (n,) floats or None
+            Loss of each example as the network computes it; None computes the one that goes with
+            the kind of evaluation from the predictions.
+
+        Raises
+        ------
+        DataError
+            Predictions that are not finite, labels that do not fit; nothing is counted then.
+        """
+        raise NotImplementedError
+
+    def merge(self, other):
+        """A new evaluation of the examples of both; the two stay as they are."""
+        if repr(self) != repr(other):
+            raise ConfigError(f"cannot merge {self!r} with {other!r}; options must be equal")
+        merged = self._empty()
+        for name in self.sums:
+            setattr(merged, name, getattr(self, name) + getattr(other, name))
+        return merged
+
+    @property
+    def loss(self):
+        """Mean over all examples."""
+        return self.loss_sum / self.examples if self.examples else float("nan")
+
+    @property
+    def score(self):
+        """The one figure by which to compare networks; larger is better."""
+        raise NotImplementedError
+
+    def figures(self):
+        """The main figures by name, as plain floats."""
+        raise NotImplementedError
+
+    def _empty(self):
+        options = [field.name for field in fields(self)]
+        return type(self)(**{name: getattr(self, name) for name in options})
+
+    def _count_losses(self, losses, size):
+        losses = np.asarray(losses, np.float64)
+        if losses.shape != (size,):
+            raise DataError(f"{size} examples need {size} losses, got shape {losses.shape}")
+        self.loss_sum += float(losses.sum())
+        self.examples += size
+
+
+def check_predictions(predictions, width):
+    """`predictions` as float64, if they are `width` finite numbers per example."""
+    predictions = np.asarray(predictions, np.float64)
+    if predictions.ndim != 2 or predictions.shape[1] != width:
+        raise DataError(f"predictions must have shape (n, {width}), got {predictions.shape}")
+    finite = np.isfinite(predictions)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        value = predictions[row, column]
+        raise DataError(f"predictions must be finite, got {value} in example {row} at {column}")
+    return predictions
+
+
+def check_probabilities(predictions, width):
+    """`predictions` as float64, if they are `width` numbers in [0, 1] per example.
+
+    Rounding of fast float32 kernels may carry them out of that range by a little.
+    """
+    predictions = check_predictions(predictions, width)
+    outside = (predictions < -ROUNDING) | (predictions > 1 + ROUNDING)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        value = predictions[row, column]
+        raise DataError(f"probabilities must be in [0, 1], got {value} in example {row}")
+    return np.clip(predictions, 0, 1)
+
+
+def check_values(labels, shape):
+    """`labels` as float64, if they are finite and of `shape`; (n,) stands for (n, 1)."""
+    labels = np.asarray(labels, np.float64)
+    if labels.ndim == 1 and shape[1] == 1:
+        labels = labels[:, np.newaxis]
+    if labels.shape != shape:
+        raise DataError(f"predictions {shape} need labels {shape}, got {labels.shape}")
+    if not np.isfinite(labels).all():
+        row, column = np.argwhere(~np.isfinite(labels))[0]
+        value = labels[row, column]
+        raise DataError(f"labels must be finite, got {value} in example {row} at {column}")
+    return labels

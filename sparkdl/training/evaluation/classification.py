@@ -1,0 +1,166 @@
+"""Evaluation of networks that say which of k classes an example is."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.errors import DataError, require
+from sparkdl.training.evaluation.base import Evaluation, check_probabilities
+from sparkdl.training.evaluation.classification_report import report
+from sparkdl.training.evaluation.rates import Rates
+from sparkdl.training.evaluation.scores import ScoreCounts
+
+CURVE_CELLS = 2**19  # 8 MB of counts; all of them travel from each executor
+
+
+@dataclass(eq=False)
+class Classification(Evaluation):
+    """Confusion matrix, ranks and binned scores of single-label predictions.
+
+    The predicted class is the one with the largest probability, the first of equals. Means over
+    classes (`precision`, `recall`, `f1`) are over all k classes, as scikit-learn's with
+    labels=range(k), average="macro", zero_division=0.
+
+    Parameters
+    ----------
+    classes : int
+        Their number k, at least 2.
+    labels : sequence of str or None
+        Names of the classes; None names them by number.
+    top : tuple of int
+        Which top-k accuracies the report shows, of those below k.
+    bins : int or None
+        Bins of scores for ROC and AUC; None takes 4096, fewer above 128 classes.
+    """
+
+    classes: int
+    labels: tuple[str, ...] | None = None
+    top: tuple[int, ...] = (1, 5)
+    bins: int | None = None
+
+    sums: ClassVar = ("examples", "loss_sum", "confusion", "ranks", "scores")
+
+    def __post_init__(self):
+        require(self, "classes", _is_whole(self.classes) and self.classes >= 2, "an integer >= 2")
+        self.labels = tuple(map(str, range(self.classes) if self.labels is None else self.labels))
+        require(self, "labels", len(self.labels) == self.classes, f"{self.classes} names")
+        self.top = tuple(k for k in self.top if k < self.classes)
+        require(self, "top", all(_is_whole(k) and k >= 1 for k in self.top), "integers >= 1")
+        self.bins = min(4096, CURVE_CELLS // self.classes) if self.bins is None else self.bins
+        require(self, "bins", _is_whole(self.bins) and self.bins >= 1, "an integer >= 1")
+        super().__post_init__()
+        self.confusion = np.zeros((self.classes, self.classes), np.int64)
+        self.ranks = np.zeros(self.classes, np.int64)
+        self.scores = ScoreCounts.empty(self.classes, self.bins)
+
+    def add(self, predictions, labels, losses=None):
+        """Count (n, k) probabilities and (n,) labels in; see Evaluation.add."""
+        predictions = check_probabilities(predictions, self.classes)
+        labels = check_classes(labels, len(predictions), self.classes)
+        chosen = predictions[np.arange(len(labels)), labels]
+        self._count_losses(cross_entropy(chosen) if losses is None else losses, len(labels))
+        pairs = labels * self.classes + predictions.argmax(axis=1)
+        self.confusion += np.bincount(pairs, minlength=self.classes**2).reshape(
+            self.confusion.shape
+        )
+        ranks = rank_of(predictions, labels, chosen)
+        self.ranks += np.bincount(ranks, minlength=self.classes)
+        self.scores.add(predictions, labels[:, np.newaxis] == np.arange(self.classes))
+        return self
+
+    @property
+    def accuracy(self):
+        """Share of examples whose largest probability is at the true class."""
+        return self.top_k(1)
+
+    def top_k(self, k):
+        """Share of examples whose true class is among the k with the largest probabilities."""
+        return float(self.ranks[:k].sum() / self.examples) if self.examples else float("nan")
+
+    @property
+    def by_class(self):
+        """Rates, whose precision, recall and f1 are arrays (k,)."""
+        return Rates(self.confusion.diagonal(), self.confusion.sum(axis=0), self.occurring)
+
+    @property
+    def occurring(self):
+        """Examples of each class, (k,) int64."""
+        return self.confusion.sum(axis=1)
+
+    @property
+    def precision(self):
+        return float(self.by_class.precision.mean())
+
+    @property
+    def recall(self):
+        return float(self.by_class.recall.mean())
+
+    @property
+    def f1(self):
+        return float(self.by_class.f1.mean())
+
+    def roc(self, column):
+        """The Roc of one class against the rest."""
+        return self.scores.roc(column)
+
+    def auc(self, column=None):
+        """Area under the ROC of one class against the rest; None: the mean over classes.
+
+        The mean is over classes that occur and are not all there is. Scores are binned:
+        `auc_error` says how far this is from the exact value at most.
+        """
+        return pick_or_mean(self.scores.auc(), column)
+
+    def auc_error(self, column=None):
+        """The largest possible difference of `auc(column)` and the AUC of the unbinned scores."""
+        return pick_or_mean(self.scores.auc_error(), column)
+
+    @property
+    def score(self):
+        return self.accuracy
+
+    def figures(self):
+        top = {f"top_{k}": self.top_k(k) for k in self.top if k > 1}
+        means = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        return {"loss": self.loss, "accuracy": self.accuracy} | top | means | {"auc": self.auc()}
+
+    def __str__(self):
+        return report(self)
+
+
+def cross_entropy(probabilities):
+    """-log p in nats, with p kept above the smallest float32: (n,) from (n,)."""
+    return -np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
+
+
+def check_classes(labels, size, classes):
+    """`labels` as int64, if they are `size` whole numbers in [0, classes)."""
+    labels = np.asarray(labels)
+    if labels.shape != (size,) or labels.dtype.kind not in "iu":
+        raise DataError(f"labels must be {size} integers, got {labels.dtype} {labels.shape}")
+    wrong = (labels < 0) | (labels >= classes)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(f"labels must be in [0, {classes}), got {labels[row]} in example {row}")
+    return labels.astype(np.int64)
+
+
+def rank_of(predictions, labels, chosen):
+    """How many classes come before the true one: larger, or as large and with a smaller index."""
+    larger = predictions > chosen[:, np.newaxis]
+    tied = predictions == chosen[:, np.newaxis]
+    before = np.arange(predictions.shape[1]) < labels[:, np.newaxis]
+    return np.count_nonzero(larger | (tied & before), axis=1)
+
+
+def pick_or_mean(values, column):
+    """values[column], or for None the mean of those that are numbers, nan if none is."""
+    if column is not None:
+        return float(values[column])
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
+
+
+def _is_whole(value):
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

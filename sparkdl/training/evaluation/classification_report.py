@@ -1,0 +1,51 @@
+"""The text of a Classification: figures, a table of classes, the confusion matrix."""
+
+import numpy as np
+
+from sparkdl.training.table import align
+
+SHOWN = 20
+"""More classes than this are shown by their worst ones only."""
+
+
+def report(evaluation):
+    """Readable lines; `evaluation` is a Classification."""
+    if evaluation.examples == 0:
+        return "no examples"
+    parts = [_figures(evaluation), _class_table(evaluation), _confusion(evaluation)]
+    return "\n\n".join(parts)
+
+
+def _figures(evaluation):
+    rows = [["examples", str(evaluation.examples)]]
+    rows += [[name, f"{value:.4f}"] for name, value in evaluation.figures().items()]
+    return align(rows, left=1)
+
+
+def _class_table(evaluation):
+    rates, auc = evaluation.by_class, evaluation.scores.auc()
+    worst = np.sort(np.argsort(rates.f1, kind="stable")[:SHOWN])
+    columns = (rates.precision, rates.recall, rates.f1, auc)
+    rows = [
+        [evaluation.labels[c], *(f"{x[c]:.4f}" for x in columns), str(evaluation.occurring[c])]
+        for c in worst
+    ]
+    table = align([["class", "precision", "recall", "f1", "auc", "examples"], *rows], left=1)
+    return table if evaluation.classes <= SHOWN else f"{table}\n(the {SHOWN} of lowest f1)"
+
+
+def _confusion(evaluation):
+    if evaluation.classes > SHOWN:
+        return _worst_confusions(evaluation)
+    counts = evaluation.confusion.tolist()
+    rows = [[name, *map(str, row)] for name, row in zip(evaluation.labels, counts, strict=True)]
+    return "rows: truth, columns: prediction\n" + align([["", *evaluation.labels], *rows], left=1)
+
+
+def _worst_confusions(evaluation):
+    wrong = evaluation.confusion - np.diag(evaluation.confusion.diagonal())
+    order = np.argsort(-wrong, axis=None, kind="stable")[:SHOWN]
+    pairs = np.transpose(np.unravel_index(order, wrong.shape))
+    names = evaluation.labels
+    rows = [[names[t], names[p], str(wrong[t, p])] for t, p in pairs if wrong[t, p]]
+    return align([["truth", "prediction", "examples"], *rows], left=2)

@@ -1,0 +1,70 @@
+"""Means and co-variations of two sets of columns that can be summed without loss of digits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Moments of n pairs (x, y), per column; arrays (columns,) float64.
+
+    Sums of squares are kept about the mean: x*x summed as it is would lose the digits of
+    a small variation about a large mean.
+
+    Parameters
+    ----------
+    n : int
+        Number of pairs.
+    x, y : array
+        Means.
+    xx, yy, xy : array
+        Sums of (x - mean)^2, (y - mean)^2 and (x - mean)(y - mean).
+
+    References
+    ----------
+    Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample
+    variances (1979).
+    """
+
+    n: int
+    x: np.ndarray
+    y: np.ndarray
+    xx: np.ndarray
+    yy: np.ndarray
+    xy: np.ndarray
+
+    @classmethod
+    def empty(cls, columns):
+        return cls(0, *(np.zeros(columns) for _ in range(5)))
+
+    @classmethod
+    def of(cls, x, y):
+        """The moments of two arrays (n, columns)."""
+        if len(x) == 0:
+            return cls.empty(x.shape[1])
+        mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
+        dx, dy = x - mean_x, y - mean_y
+        sums = (np.sum(a * b, axis=0) for a, b in ((dx, dx), (dy, dy), (dx, dy)))
+        return cls(len(x), mean_x, mean_y, *sums)
+
+    def __add__(self, other):
+        if self.n == 0 or other.n == 0:
+            return other if self.n == 0 else self
+        n = self.n + other.n
+        dx, dy = other.x - self.x, other.y - self.y
+        weight = self.n * other.n / n
+        return Moments(
+            n,
+            self.x + dx * (other.n / n),
+            self.y + dy * (other.n / n),
+            self.xx + other.xx + weight * dx * dx,
+            self.yy + other.yy + weight * dy * dy,
+            self.xy + other.xy + weight * dx * dy,
+        )
+
+    def correlation(self):
+        """Pearson's correlation of x and y, (columns,); nan where one does not vary."""
+        spread = np.sqrt(self.xx) * np.sqrt(self.yy)
+        nothing = np.full(len(spread), np.nan)
+        return np.divide(self.xy, spread, out=nothing, where=spread > 0)

@@ -1,0 +1,149 @@
+"""Evaluation of networks that answer several yes-or-no questions about an example."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.errors import DataError, require
+from sparkdl.training.evaluation.base import Evaluation, check_probabilities, check_values
+from sparkdl.training.evaluation.classification import cross_entropy, pick_or_mean
+from sparkdl.training.evaluation.rates import Rates
+from sparkdl.training.evaluation.scores import ScoreCounts
+from sparkdl.training.table import align
+
+
+@dataclass(eq=False)
+class MultiLabel(Evaluation):
+    """Counts of right and wrong answers per label, and binned scores; one label is binary.
+
+    Parameters
+    ----------
+    size : int
+        Number of labels, at least 1.
+    labels : sequence of str or None
+        Names of the labels; None names them by number.
+    threshold : float
+        Probabilities of at least so much are a yes, in (0, 1).
+    bins : int
+        Bins of scores for ROC and AUC.
+    """
+
+    size: int
+    labels: tuple[str, ...] | None = None
+    threshold: float = 0.5
+    bins: int = 4096
+
+    sums: ClassVar = (
+        *("examples", "loss_sum", "exact", "right"),
+        *("hits", "predicted", "occurring", "scores"),
+    )
+
+    def __post_init__(self):
+        require(self, "size", self.size >= 1, "at least 1")
+        self.labels = tuple(map(str, range(self.size) if self.labels is None else self.labels))
+        require(self, "labels", len(self.labels) == self.size, f"{self.size} names")
+        require(self, "threshold", 0 < self.threshold < 1, "in (0, 1)")
+        require(self, "bins", self.bins >= 1, "at least 1")
+        super().__post_init__()
+        self.exact = 0
+        for name in ("right", "hits", "predicted", "occurring"):
+            setattr(self, name, np.zeros(self.size, np.int64))
+        self.scores = ScoreCounts.empty(self.size, self.bins)
+
+    def add(self, predictions, labels, losses=None):
+        """Count (n, size) probabilities and labels of 0 and 1 in; see Evaluation.add."""
+        predictions = check_probabilities(predictions, self.size)
+        truth = check_binary(labels, predictions.shape)
+        if losses is None:
+            losses = cross_entropy(np.where(truth, predictions, 1 - predictions)).sum(axis=1)
+        self._count_losses(losses, len(truth))
+        answer = predictions >= self.threshold
+        self.exact += int(np.count_nonzero((answer == truth).all(axis=1)))
+        self.right += np.count_nonzero(answer == truth, axis=0)
+        self.hits += np.count_nonzero(answer & truth, axis=0)
+        self.predicted += np.count_nonzero(answer, axis=0)
+        self.occurring += np.count_nonzero(truth, axis=0)
+        self.scores.add(predictions, truth)
+        return self
+
+    @property
+    def accuracy(self):
+        """Share of right answers among all answers of all labels."""
+        return float(self.right.sum() / (self.examples * self.size)) if self.examples else np.nan
+
+    @property
+    def exact_match(self):
+        """Share of examples with every label right."""
+        return self.exact / self.examples if self.examples else np.nan
+
+    @property
+    def by_label(self):
+        """Rates, whose precision, recall and f1 are arrays (size,)."""
+        return Rates(self.hits, self.predicted, self.occurring)
+
+    @property
+    def precision(self):
+        """Mean over labels, as are `recall` and `f1`."""
+        return float(self.by_label.precision.mean())
+
+    @property
+    def recall(self):
+        return float(self.by_label.recall.mean())
+
+    @property
+    def f1(self):
+        return float(self.by_label.f1.mean())
+
+    def roc(self, column):
+        """The Roc of one label."""
+        return self.scores.roc(column)
+
+    def auc(self, column=None):
+        """Area under the ROC of one label; None: the mean over labels that have one.
+
+        Scores are binned: `auc_error` says how far this is from the exact value at most.
+        """
+        return pick_or_mean(self.scores.auc(), column)
+
+    def auc_error(self, column=None):
+        """The largest possible difference of `auc(column)` and the AUC of the unbinned scores."""
+        return pick_or_mean(self.scores.auc_error(), column)
+
+    @property
+    def score(self):
+        return self.accuracy
+
+    def figures(self):
+        names = ("loss", "accuracy", "exact_match", "precision", "recall", "f1")
+        return {name: float(getattr(self, name)) for name in names} | {"auc": self.auc()}
+
+    def __str__(self):
+        if self.examples == 0:
+            return "no examples"
+        rows = [["examples", str(self.examples)]]
+        rows += [[name, f"{value:.4f}"] for name, value in self.figures().items()]
+        return align(rows, left=1) + "\n\n" + self._label_table()
+
+    def _label_table(self):
+        columns = (*self._rates(), self.scores.auc())
+        rows = [
+            [name, *(f"{x[i]:.4f}" for x in columns), str(self.occurring[i])]
+            for i, name in enumerate(self.labels)
+        ]
+        return align([["label", "precision", "recall", "f1", "auc", "positives"], *rows], left=1)
+
+    def _rates(self):
+        rates = self.by_label
+        return rates.precision, rates.recall, rates.f1
+
+
+def check_binary(labels, shape):
+    """`labels` as bools, if they are zeros and ones of `shape`."""
+    labels = check_values(labels, shape)
+    soft = (labels != 0) & (labels != 1)
+    if soft.any():
+        row, column = np.argwhere(soft)[0]
+        found = f"got {labels[row, column]} in example {row} at {column}"
+        raise DataError(f"labels must be 0 or 1, {found}; for shares use Regression")
+    return labels == 1

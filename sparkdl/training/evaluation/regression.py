@@ -1,0 +1,114 @@
+"""Evaluation of networks that predict numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.errors import require
+from sparkdl.training.evaluation.base import Evaluation, check_predictions, check_values
+from sparkdl.training.evaluation.moments import Moments
+from sparkdl.training.table import align
+
+
+@dataclass(eq=False)
+class Regression(Evaluation):
+    """Errors and correlation per column.
+
+    `mse`, `mae`, `rmse`, `r2`, `correlation` are means over columns, `by_column[name]` the arrays.
+
+    Parameters
+    ----------
+    size : int
+        Columns, at least 1.
+    labels : sequence of str or None
+        Names of the columns; None names them by number.
+    """
+
+    size: int
+    labels: tuple[str, ...] | None = None
+
+    sums = ("examples", "loss_sum", "absolute", "squared", "moments")
+
+    def __post_init__(self):
+        require(self, "size", self.size >= 1, "at least 1")
+        self.labels = tuple(map(str, range(self.size) if self.labels is None else self.labels))
+        require(self, "labels", len(self.labels) == self.size, f"{self.size} names")
+        super().__post_init__()
+        self.absolute = np.zeros(self.size)
+        self.squared = np.zeros(self.size)
+        self.moments = Moments.empty(self.size)
+
+    def add(self, predictions, labels, losses=None):
+        """Count (n, size) predictions and labels in; see Evaluation.add. The loss is the mse."""
+        predictions = check_predictions(predictions, self.size)
+        labels = check_values(labels, predictions.shape)
+        error = predictions - labels
+        self._count_losses((error**2).mean(axis=1) if losses is None else losses, len(error))
+        self.absolute += np.abs(error).sum(axis=0)
+        self.squared += (error**2).sum(axis=0)
+        self.moments += Moments.of(labels, predictions)
+        return self
+
+    @property
+    def by_column(self):
+        """mse, mae, rmse, r2, correlation: arrays (size,) by name.
+
+        r2 is scikit-learn's: 1 - squared error / variation of the labels, 1 or 0 where the labels
+        do not vary, nan below two examples. correlation is nan where one side does not vary.
+        """
+        with np.errstate(invalid="ignore"):
+            mse, mae = self.squared / self.examples, self.absolute / self.examples
+        r2, correlation = self._r2(), self.moments.correlation()
+        return {"mse": mse, "mae": mae, "rmse": mse**0.5, "r2": r2, "correlation": correlation}
+
+    def _r2(self):
+        if self.examples < 2:
+            return np.full(self.size, np.nan)
+        constant = np.where(self.squared == 0, 1.0, 0.0)
+        variation = self.moments.xx
+        ratio = np.divide(self.squared, variation, out=1 - constant, where=variation > 0)
+        return 1 - ratio
+
+    @property
+    def mse(self):
+        """Mean squared error; like all five the mean over columns."""
+        return float(self.by_column["mse"].mean())
+
+    @property
+    def mae(self):
+        """Mean absolute error."""
+        return float(self.by_column["mae"].mean())
+
+    @property
+    def rmse(self):
+        """Root of the mean squared error of a column."""
+        return float(self.by_column["rmse"].mean())
+
+    @property
+    def r2(self):
+        """Share of the labels' variation that is explained."""
+        return float(self.by_column["r2"].mean())
+
+    @property
+    def correlation(self):
+        """Pearson's, of predictions with labels."""
+        return float(self.by_column["correlation"].mean())
+
+    @property
+    def score(self):
+        return self.r2
+
+    def figures(self):
+        means = {name: float(values.mean()) for name, values in self.by_column.items()}
+        return {"loss": self.loss} | means
+
+    def __str__(self):
+        if self.examples == 0:
+            return "no examples"
+        columns = self.by_column
+        rows = [
+            [name, *(f"{values[i]:.6g}" for values in columns.values())]
+            for i, name in enumerate(self.labels)
+        ]
+        head = align([["examples", str(self.examples)], ["loss", f"{self.loss:.6g}"]], left=1)
+        return head + "\n\n" + align([["column", *columns], *rows], left=1)
