@@ -1,0 +1,70 @@
+"""The record of a fit: every round, every epoch, and where the time went."""
+
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from sparkdl.training.report import PARTS, EpochReport, RoundReport, total_seconds
+from sparkdl.training.table import align
+
+
+@dataclass
+class History:
+    """Reports of a fit in the order in which they were made."""
+
+    rounds: list[RoundReport] = field(default_factory=list)
+    epochs: list[EpochReport] = field(default_factory=list)
+
+    def add_round(self, report):
+        self.rounds.append(report)
+
+    def end_epoch(self, validation=None):
+        """Close the epoch of the last round and return its EpochReport."""
+        epoch = self.rounds[-1].epoch
+        rounds = list(takewhile(lambda report: report.epoch == epoch, reversed(self.rounds)))
+        self.epochs.append(EpochReport.of(rounds, validation))
+        return self.epochs[-1]
+
+    def times(self):
+        """Seconds of all rounds by part: reading, compute, averaging, overhead."""
+        return total_seconds(self.rounds)
+
+    def shares(self):
+        """Share of each part in the time of all rounds, in [0, 1]."""
+        times = self.times()
+        total = sum(times.values())
+        return {part: seconds / total if total > 0 else 0.0 for part, seconds in times.items()}
+
+    def to_dict(self):
+        """Plain lists and numbers, as JSON has them."""
+        return {
+            "rounds": [report.to_dict() for report in self.rounds],
+            "epochs": [report.to_dict() for report in self.epochs],
+            "times": self.times(),
+        }
+
+    def __str__(self):
+        """One line per epoch, then where the time went."""
+        if not self.rounds:
+            return "no rounds"
+        return "\n\n".join(filter(None, [_epoch_table(self.epochs), _time_table(self)]))
+
+
+def _epoch_table(epochs):
+    if not epochs:
+        return ""
+    head = ["epoch", "loss", "score", "examples", "examples/s", "seconds", *PARTS]
+    return align([head, *(_epoch_row(report) for report in epochs)])
+
+
+def _epoch_row(report):
+    score = "-" if report.score is None else f"{report.score:.4f}"
+    speed, duration = f"{report.examples_per_second:.0f}", f"{report.duration:.1f}"
+    numbers = [str(report.epoch + 1), f"{report.loss:.4f}", score, str(report.examples)]
+    return [*numbers, speed, duration, *(f"{report.seconds[part]:.1f}" for part in PARTS)]
+
+
+def _time_table(history):
+    times, shares = history.times(), history.shares()
+    rows = [[part, f"{times[part]:.2f} s", f"{100 * shares[part]:.1f} %"] for part in PARTS]
+    total = f"{sum(times.values()):.2f} s"
+    return align([["where time went", "", ""], *rows, ["total", total, ""]], left=1)

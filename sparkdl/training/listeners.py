@@ -1,0 +1,50 @@
+"""What wants to know how a fit goes on hears of it here."""
+
+
+class Listener:
+    """Hears of a fit on the driver; a subclass overrides what it cares for.
+
+    An error that a listener raises stops the fit.
+    """
+
+    def on_fit_start(self, plan):
+        """A fit begins; `plan` is a FitPlan."""
+
+    def on_round(self, report, state):
+        """A round is done; `report` is its RoundReport, `state` the TrainState after it."""
+
+    def on_epoch(self, report, state):
+        """An epoch is done and evaluated; `report` is its EpochReport."""
+
+    def on_fit_end(self, history):
+        """The fit is over; also called, with what was done, where it failed."""
+
+
+class Listeners(Listener):
+    """Several listeners as one; they hear of everything in the order given."""
+
+    def __init__(self, *listeners):
+        self.listeners = listeners
+
+    def on_fit_start(self, plan):
+        for listener in self.listeners:
+            listener.on_fit_start(plan)
+
+    def on_round(self, report, state):
+        for listener in self.listeners:
+            listener.on_round(report, state)
+
+    def on_epoch(self, report, state):
+        for listener in self.listeners:
+            listener.on_epoch(report, state)
+
+    def on_fit_end(self, history):
+        """Every listener hears the end, also after one that failed; the first error is raised."""
+        failures = []
+        for listener in self.listeners:
+            try:
+                listener.on_fit_end(history)
+            except Exception as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]

@@ -1,0 +1,149 @@
+"""What happened in one round and in one epoch, and what a fit is about to do."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import require
+
+PARTS = ("reading", "compute", "averaging", "overhead")
+"""Where the seconds of a round go. `overhead` is what the system around the workers costs."""
+
+
+class _Timed:
+    """What can be said of anything with `examples` and `seconds`."""
+
+    @property
+    def duration(self):
+        """Wall-clock seconds: the sum of the parts."""
+        return sum(self.seconds.values())
+
+    @property
+    def examples_per_second(self):
+        return self.examples / self.duration if self.duration > 0 else 0.0
+
+    def _check_seconds(self):
+        require(self, "seconds", set(self.seconds) == set(PARTS), f"a number for each of {PARTS}")
+        require(self, "seconds", min(self.seconds.values()) >= 0, "at least 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundReport(_Timed):
+    """One round.
+
+    Parameters
+    ----------
+    epoch, round : int
+        Which one, both from 0.
+    rounds_in_epoch, iteration, examples, workers : int
+        Rounds that this epoch has; updates per replica after this round; examples trained in this
+        round; workers that trained them.
+    loss : float
+        Mean over the round's examples, each with the weights of its minibatch.
+    seconds : dict
+        Wall-clock seconds by part (`PARTS`); they add up to the time of the round.
+    """
+
+    epoch: int
+    round: int
+    rounds_in_epoch: int
+    iteration: int
+    examples: int
+    loss: float
+    seconds: dict[str, float]
+    workers: int
+
+    def __post_init__(self):
+        self._check_seconds()
+
+    def to_dict(self):
+        """Plain numbers by name, as JSON has them."""
+        return plain(asdict(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochReport(_Timed):
+    """One epoch: sums over its rounds, and the evaluation after it, if there was one."""
+
+    epoch: int
+    loss: float
+    examples: int
+    seconds: dict[str, float]
+    validation: Any = None
+
+    def __post_init__(self):
+        self._check_seconds()
+
+    @classmethod
+    def of(cls, rounds, validation=None):
+        """The epoch made of `rounds`, a list of RoundReport that is not empty."""
+        examples = sum(r.examples for r in rounds)
+        total = sum(r.loss * r.examples for r in rounds)
+        return cls(
+            epoch=rounds[-1].epoch,
+            loss=total / examples if examples else float("nan"),
+            examples=examples,
+            seconds=total_seconds(rounds),
+            validation=validation,
+        )
+
+    @property
+    def score(self):
+        """Accuracy or R2 on the validation data; None without such."""
+        return None if self.validation is None else self.validation.score
+
+    def to_dict(self):
+        """Plain numbers by name; the validation is the dict of its figures, or None."""
+        figures = None if self.validation is None else self.validation.figures()
+        fields = {name: getattr(self, name) for name in ("epoch", "loss", "examples", "score")}
+        return plain(fields | {"seconds": self.seconds, "validation": figures})
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitPlan:
+    """What a fit is about to do, as its listeners hear it at the start.
+
+    Parameters
+    ----------
+    conf : NetworkConf
+        The network.
+    epochs, rounds_in_epoch, workers : int
+        Epochs that will be done in the end (counted from the network's first), rounds of each,
+        and workers.
+    epoch, round, rounds : int
+        Counters of the TrainState it starts from: zeros, unless it goes on from an earlier fit.
+    extra : dict
+        What checkpoints shall hold besides the state; JSON values only.
+    """
+
+    conf: Any
+    epochs: int
+    rounds_in_epoch: int
+    workers: int = 1
+    epoch: int = 0
+    round: int = 0
+    rounds: int = 0
+    extra: dict = field(default_factory=dict)
+
+    @property
+    def rounds_in_all(self):
+        """Rounds from the first of epoch 0 to the end of this fit."""
+        return self.epochs * self.rounds_in_epoch
+
+    @property
+    def rounds_before(self):
+        """Those of `rounds_in_all` that are done when the fit starts."""
+        return self.epoch * self.rounds_in_epoch + self.round
+
+
+def plain(value):
+    """`value` with Python's own numbers in place of numpy's, also inside dicts."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def total_seconds(reports):
+    """Seconds by part, summed over reports."""
+    return {part: sum(report.seconds[part] for report in reports) for part in PARTS}

@@ -1,0 +1,55 @@
+"""What training carries from one round to the next: vectors, and how far it has come."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.errors import require
+
+COUNTERS = ("epoch", "round", "rounds", "iteration", "seed")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrainState:
+    """A network in the middle of its training. The arrays are shared, never written to.
+
+    Parameters
+    ----------
+    params, buffers, slots : vector
+        Weights, non-trained state and updater state; one dtype (float32 unless the network's conf
+        says otherwise). Without updater state or buffers the vector is empty.
+    epoch, round : int
+        The next round to train is this one; both count from 0, rounds anew in each epoch.
+    rounds, iteration : int
+        Rounds done in all epochs together, and updates done by each replica.
+    seed : int
+        Seed of everything random in the run, at least 0.
+    """
+
+    params: np.ndarray
+    buffers: np.ndarray
+    slots: np.ndarray
+    epoch: int = 0
+    round: int = 0
+    rounds: int = 0
+    iteration: int = 0
+    seed: int = 0
+
+    def __post_init__(self):
+        for name in ("params", "buffers", "slots"):
+            vector = getattr(self, name)
+            require(self, name, _is_vector(vector), "a one-dimensional array of floats")
+            require(self, name, vector.dtype == self.params.dtype, f"of dtype {self.params.dtype}")
+        for name in COUNTERS:
+            value = getattr(self, name)
+            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+            require(self, name, whole and value >= 0, "an integer >= 0")
+
+    @property
+    def counters(self):
+        """The numbers beside the vectors, as plain integers by name."""
+        return {name: int(getattr(self, name)) for name in COUNTERS}
+
+
+def _is_vector(array):
+    return isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind == "f"
