@@ -1,0 +1,38 @@
+"""What a user configures: networks, layers, updaters, schedules, and how they compute."""
+
+from sparkdl.nn.activations import ActivationFunction
+from sparkdl.nn.clipping import ClipLayerNorm, ClipNorm, Clipping, ClipValue
+from sparkdl.nn.forward import Forward, forward
+from sparkdl.nn.initial import initial_buffers, initial_params, initial_slots
+from sparkdl.nn.initializers import Initializer
+from sparkdl.nn.layers import (
+    Activation,
+    AvgPool2D,
+    BatchNorm,
+    Conv2D,
+    Dense,
+    Dropout,
+    Flatten,
+    GlobalPool,
+    Layer,
+    MaxPool2D,
+    Output,
+)
+from sparkdl.nn.layout import Layout
+from sparkdl.nn.losses import Loss
+from sparkdl.nn.network import NetworkConf
+from sparkdl.nn.run import Run
+from sparkdl.nn.schedules import (
+    Cosine,
+    Exponential,
+    Fixed,
+    Inverse,
+    MultiStep,
+    Polynomial,
+    Schedule,
+    Sigmoid,
+    Step,
+    WarmUp,
+)
+from sparkdl.nn.update import updated
+from sparkdl.nn.updaters import AdaGrad, Adam, Momentum, Nesterov, RmsProp, Sgd, Updater

@@ -1,0 +1,47 @@
+"""What a network starts from: parameters, buffers and slots as flat vectors."""
+
+from zlib import crc32
+
+import numpy as np
+
+from sparkdl.nn.layout import Layout
+
+
+def initial_params(network):
+    """The first parameter vector, float32 (n,).
+
+    Each array is drawn from a generator of its own, keyed by the seed, the index of its layer and
+    its name: the values of a layer do not depend on the sizes of others.
+    """
+    return filled(network, network.params_layout, "param_shapes")
+
+
+def initial_buffers(network):
+    """The first buffer vector, float32."""
+    return filled(network, network.buffers_layout, "buffer_shapes")
+
+
+def initial_slots(network):
+    """The first slot vector, float32: the updater's slots one behind the other."""
+    updater = network.updater
+    slots = np.zeros(network.slots_layout.size, np.float32)
+    for name, view in network.slots_layout.views(slots).items():
+        view[...] = updater.slot_start.get(name, 0)
+    return slots
+
+
+def filled(network, layout: Layout, kind):
+    """The vector of `layout` with each layer's first values."""
+    vector = np.zeros(layout.size, np.float32)
+    views = layout.views(vector)
+    for place in network.stack:
+        for name, shape in getattr(place, kind).items():
+            rng = generator(network.seed, place.index, name)
+            views[f"{place.name}/{name}"][...] = place.layer.initial(name, shape, rng)
+    return vector
+
+
+def generator(seed, index, name):
+    """Random numbers of one array: a function of the seed, the layer's index and the name."""
+    key = np.array([seed, (index << 32) + crc32(name.encode())], np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))

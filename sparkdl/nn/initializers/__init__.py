@@ -1,0 +1,14 @@
+"""Initializers: the values that parameters start from."""
+
+from sparkdl.nn.initializers.base import Initializer
+from sparkdl.nn.initializers.constant import Constant, Ones, Zeros
+from sparkdl.nn.initializers.matrix import Identity, Orthogonal
+from sparkdl.nn.initializers.plain import Normal, TruncatedNormal, Uniform
+from sparkdl.nn.initializers.scaled import (
+    HeNormal,
+    HeUniform,
+    LecunNormal,
+    LecunUniform,
+    XavierNormal,
+    XavierUniform,
+)

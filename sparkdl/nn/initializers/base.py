@@ -1,0 +1,22 @@
+"""What an initializer is: the first value of a parameter, from its shape and a generator."""
+
+from dataclasses import dataclass
+
+from sparkdl.nn.config import Member
+
+
+@dataclass(frozen=True, kw_only=True)
+class Initializer(Member):
+    """Base of all initializers."""
+
+    def draw(self, shape, fans, rng):
+        """An array of `shape`, any float type.
+
+        Parameters
+        ----------
+        shape : tuple of int
+        fans : (int, int)
+            Inputs that reach one output of the layer, and outputs that one input reaches.
+        rng : numpy.random.Generator
+        """
+        raise NotImplementedError

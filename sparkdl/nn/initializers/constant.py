@@ -1,0 +1,39 @@
+"""First values that are all the same."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_number
+from sparkdl.nn.initializers.base import Initializer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zeros(Initializer, name="zeros"):
+    """0."""
+
+    def draw(self, shape, fans, rng):
+        return np.zeros(shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ones(Initializer, name="ones"):
+    """1."""
+
+    def draw(self, shape, fans, rng):
+        return np.ones(shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant(Initializer, name="constant"):
+    """The number `value`. Caffe filler "constant"."""
+
+    value: float
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "value", is_number(self.value), "a finite number")
+
+    def draw(self, shape, fans, rng):
+        return np.full(shape, float(self.value))

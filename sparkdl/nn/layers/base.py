@@ -1,0 +1,80 @@
+"""What a layer is: options, shapes, first values, and a forward pass written in operations."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.config import Member
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer(Member):
+    """Base of all layers. A layer holds options only: parameters and buffers are handed to it.
+
+    Shapes that layers ask for and tell are those of one example: images (C, H, W), rows (F,).
+    Arrays have the batch in front: (N, C, H, W), (N, F).
+
+    Parameters
+    ----------
+    name : str, optional
+        What the network calls it, unique there; "dense_1", "conv2d_1" ... unless given.
+    """
+
+    inherited: ClassVar[tuple[str, ...]] = ()  # options that are the network's where None
+    penalized: ClassVar[tuple[str, ...]] = ()  # parameters that l1 and l2 pull towards 0
+    takes_rows: ClassVar[bool] = False  # whether a network puts Flatten before it where needed
+
+    name: str | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        holds = self.name is None or (isinstance(self.name, str) and self.name.strip() != "")
+        require(self, "name", holds, "a text that is not empty")
+
+    def inherit(self, network):
+        """This layer with the network's choice wherever it makes none itself."""
+        missing = [n for n in self.inherited if getattr(self, n) is None]
+        return replace(self, **{n: getattr(network, n) for n in missing}) if missing else self
+
+    def out_shape(self, in_shape):
+        """The shape of one example's output; ShapeError if the layer cannot take `in_shape`."""
+        raise NotImplementedError
+
+    def param_shapes(self, in_shape):
+        """{name: shape} of what is trained."""
+        return {}
+
+    def buffer_shapes(self, in_shape):
+        """{name: shape} of what is kept but not trained."""
+        return {}
+
+    def initial(self, name, shape, rng):
+        """The first value of the parameter or buffer `name`."""
+        raise NotImplementedError(f"{type(self).__name__} has no {name!r}")
+
+    def forward(self, params, x, run):
+        """The output for a batch.
+
+        Parameters
+        ----------
+        params : dict of float arrays or Tensors, with the names and shapes of `param_shapes`
+        x : float array or Tensor (batch, *in_shape)
+        run : Run
+        """
+        raise NotImplementedError
+
+    def images(self, in_shape):
+        """`in_shape`, if it is that of images."""
+        if len(in_shape) != 3:
+            kind = type(self).__name__
+            raise ShapeError(f"{kind} takes images (channels, height, width), got {in_shape}")
+        return in_shape
+
+    def rows(self, in_shape):
+        """`in_shape`, if it is that of rows of features."""
+        if len(in_shape) != 1:
+            kind = type(self).__name__
+            raise ShapeError(
+                f"{kind} takes rows of features (n,), got {in_shape}; put Flatten before it"
+            )
+        return in_shape

@@ -1,0 +1,78 @@
+"""Where each named array lies in one flat vector."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Named arrays one behind the other, in the order of `entries`.
+
+    Parameters
+    ----------
+    entries : tuple of (str, tuple of int)
+        Name and shape; a name is "layer/array", as in "dense_1/W". The arrays of a layer are
+        neighbours.
+    """
+
+    entries: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+    @cached_property
+    def size(self):
+        """Length of the vector."""
+        return sum(prod(shape) for _, shape in self.entries)
+
+    @cached_property
+    def slices(self):
+        """{name: slice of the vector}"""
+        sizes = [(name, prod(shape)) for name, shape in self.entries]
+        return consecutive(sizes)
+
+    @cached_property
+    def split_by_layer(self):
+        """{layer name: slice of the vector}, for layers that have something in it."""
+        sizes = {}
+        for name, shape in self.entries:
+            layer = name.rpartition("/")[0]
+            sizes[layer] = sizes.get(layer, 0) + prod(shape)
+        return consecutive(sizes.items())
+
+    def views(self, vector):
+        """{name: array}: views that share memory with `vector`, or parts of a Tensor.
+
+        Raises
+        ------
+        ShapeError
+            If the vector has another length.
+        """
+        if tuple(vector.shape) != (self.size,):
+            raise ShapeError(f"the layout needs a vector {(self.size,)}, got {tuple(vector.shape)}")
+        shapes = dict(self.entries)
+        return {n: ops.reshape(cut(vector, s), shapes[n]) for n, s in self.slices.items()}
+
+    def vector(self, arrays, dtype=np.float32):
+        """A new vector filled from {name: array}."""
+        vector = np.empty(self.size, dtype)
+        for name, view in self.views(vector).items():
+            view[...] = arrays[name]
+        return vector
+
+
+def consecutive(sizes):
+    """{name: slice} for names with sizes, one behind the other."""
+    slices, start = {}, 0
+    for name, size in sizes:
+        slices[name] = slice(start, start + size)
+        start += size
+    return slices
+
+
+def cut(vector, part):
+    """vector[part], of an array (a view) or a Tensor."""
+    return ops.slice(vector, (part.start,), (part.stop,))

@@ -1,0 +1,9 @@
+"""Updaters: how a gradient becomes a step."""
+
+from sparkdl.nn.updaters.ada_grad import AdaGrad
+from sparkdl.nn.updaters.adam import Adam
+from sparkdl.nn.updaters.base import Updater
+from sparkdl.nn.updaters.momentum import Momentum
+from sparkdl.nn.updaters.nesterov import Nesterov
+from sparkdl.nn.updaters.rms_prop import RmsProp
+from sparkdl.nn.updaters.sgd import Sgd

@@ -1,0 +1,65 @@
+"""Adaptive moment estimation."""
+
+from dataclasses import dataclass, field
+from math import log
+from typing import ClassVar
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_positive, is_share
+from sparkdl.nn.config import of
+from sparkdl.nn.schedules.base import Schedule
+from sparkdl.nn.updaters.base import Updater
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adam(Updater):
+    """m and v are running means of g and g^2; step = -rate m' / (sqrt(v') + epsilon).
+
+    m <- beta1 m + (1 - beta1) g, v <- beta2 v + (1 - beta2) g^2, and m' = m / (1 - beta1^t),
+    v' = v / (1 - beta2^t) take away the bias of their start at 0. PyTorch and optax compute the
+    same; Caffe and DL4J add epsilon before v is corrected, which differs where v is tiny.
+
+    Parameters
+    ----------
+    beta1, beta2 : float
+        Share of the running means kept from one update to the next, in [0, 1).
+    epsilon : float
+        Above 0.
+
+    References
+    ----------
+    Kingma and Ba, Adam: a method for stochastic optimization (2015), algorithm 1.
+    """
+
+    slot_names: ClassVar = ("mean", "square")
+
+    rate: float | Schedule = field(default=0.001, metadata=of(Schedule, number=True))
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "beta1", is_share(self.beta1), "in [0, 1)")
+        require(self, "beta2", is_share(self.beta2), "in [0, 1)")
+        require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
+
+    def update(self, grad, slots, rate, t):
+        mean = self.beta1 * slots["mean"] + (1 - self.beta1) * grad
+        square = self.beta2 * slots["square"] + (1 - self.beta2) * ops.square(grad)
+        root = ops.sqrt(square / one_minus_power(self.beta2, t))
+        step = -(rate / one_minus_power(self.beta1, t)) * mean / (root + self.epsilon)
+        return step, {"mean": mean, "square": square}
+
+
+def one_minus_power(beta, t):
+    """1 - beta^t, to full precision.
+
+    With h = tanh(x / 2), 1 - e^x = -2 h / (1 - h): in float32, 1 - exp(x) would lose four digits
+    at beta = 0.999 and t = 1.
+    """
+    if beta == 0:
+        return 1.0
+    h = ops.tanh(t * (log(beta) / 2))
+    return -2.0 * h / (1.0 - h)

@@ -1,0 +1,40 @@
+"""Gradient descent with Nesterov's momentum."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_share
+from sparkdl.nn.updaters.base import Updater
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nesterov(Updater):
+    """v <- momentum v - rate g; step = momentum v - rate g, with the new v.
+
+    Caffe's solver type Nesterov and DL4J's Nesterovs take the same steps; so do PyTorch and optax
+    (nesterov=True) while the rate does not change.
+
+    Parameters
+    ----------
+    momentum : float
+        Share of the velocity kept from one update to the next, in [0, 1).
+
+    References
+    ----------
+    Sutskever, Martens, Dahl and Hinton, On the importance of initialization and momentum in deep
+    learning (2013), eq. 3 and 4, in the variable theta + momentum v.
+    """
+
+    slot_names: ClassVar = ("velocity",)
+
+    momentum: float = 0.9
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "momentum", is_share(self.momentum), "in [0, 1)")
+
+    def update(self, grad, slots, rate, t):
+        descent = rate * grad
+        velocity = self.momentum * slots["velocity"] - descent
+        return self.momentum * velocity - descent, {"velocity": velocity}
