@@ -1,0 +1,104 @@
+"""Records side by side: what every reader gives and every replica takes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.errors import DataError
+
+POSITION_BITS = 40
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Batch:
+    """Columns of equal length with the identity of each record.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray (n, ...)
+        Usually "features" and "labels"; the first axis is the record.
+    ids : uint64 ndarray (n,)
+        Names each record within its data set (`record_ids`), whoever reads it. Random numbers
+        of a record, such as its dropout mask, are a function of it.
+
+    Raises
+    ------
+    DataError
+        If the lengths differ.
+    """
+
+    columns: dict[str, np.ndarray]
+    ids: np.ndarray
+
+    def __post_init__(self):
+        lengths = {name: len(column) for name, column in self.columns.items()}
+        if any(length != len(self.ids) for length in lengths.values()):
+            raise DataError(f"columns need {len(self.ids)} records, one per id, got {lengths}")
+
+    @classmethod
+    def of(cls, features, labels=None, *, partition=0, start=0):
+        """Features and labels as they are, as records `start` and on of `partition`."""
+        columns = {"features": features} if labels is None else _pair(features, labels)
+        return cls(columns=columns, ids=record_ids(partition, start, len(features)))
+
+    @classmethod
+    def concat(cls, batches):
+        """One batch of the records of all, in order; the batches must have the same columns."""
+        batches = list(batches)
+        if not batches:
+            raise DataError("concat needs at least one batch, got none")
+        names = _common_names(batches)
+        if len(batches) == 1:
+            return batches[0]
+        columns = {name: np.concatenate([b.columns[name] for b in batches]) for name in names}
+        return cls(columns=columns, ids=np.concatenate([b.ids for b in batches]))
+
+    @property
+    def features(self):
+        """Column "features", None if absent."""
+        return self.columns.get("features")
+
+    @property
+    def labels(self):
+        """Column "labels", None if absent."""
+        return self.columns.get("labels")
+
+    @property
+    def nbytes(self):
+        """Bytes of all columns and ids."""
+        return self.ids.nbytes + sum(column.nbytes for column in self.columns.values())
+
+    def __len__(self):
+        return len(self.ids)
+
+    def take(self, index):
+        """The records at `index`: views for a slice, copies for an array of positions."""
+        columns = {name: column[index] for name, column in self.columns.items()}
+        return Batch(columns=columns, ids=self.ids[index])
+
+    def replace(self, **columns):
+        """The same records with some columns new or exchanged."""
+        return Batch(columns=self.columns | columns, ids=self.ids)
+
+
+def record_ids(partition, start, count):
+    """Ids (count,) uint64 of consecutive records: partition << 40 | position in it."""
+    first = (int(partition) << POSITION_BITS) + int(start)
+    return np.arange(first, first + count, dtype=np.uint64)
+
+
+def position(record_id):
+    """Position in its partition of the record with this id."""
+    return int(record_id) & ((1 << POSITION_BITS) - 1)
+
+
+def _pair(features, labels):
+    return {"features": features, "labels": labels}
+
+
+def _common_names(batches):
+    names = list(batches[0].columns)
+    for batch in batches:
+        if set(batch.columns) != set(names):
+            raise DataError(f"batches need the columns {names}, got {list(batch.columns)}")
+    return names

@@ -1,0 +1,128 @@
+"""What a network takes, checked and converted a whole column at once."""
+
+import math
+
+import numpy as np
+
+
+class Offence(Exception):
+    """A record that cannot be used: its row in the column, and what is wrong with it."""
+
+    def __init__(self, row, text):
+        super().__init__(text)
+        self.row = int(row)
+
+
+def feature_column(x, shape):
+    """Features (n, *shape), uint8 as they came or else float32.
+
+    Parameters
+    ----------
+    x : ndarray (n, ...)
+        Records of as many numbers as `shape` has, flat or in that shape.
+
+    Raises
+    ------
+    Offence
+        For the first record with a wrong count, axes in another order, or a number that is not
+        finite in float32.
+    """
+    return _numbers(x, shape, "features", keep_bytes=True)
+
+
+def value_column(y, size):
+    """Labels (n, size) float32; single numbers will do where size is 1. Raises Offence."""
+    return _numbers(y, (size,), "label", keep_bytes=False)
+
+
+def class_column(y, classes):
+    """Labels (n,) int32 from whole numbers in [0, classes) or exact one-hot vectors.
+
+    Raises
+    ------
+    Offence
+        For the first label that is neither.
+    """
+    _require_numeric(y, "label")
+    y = y.reshape(len(y), math.prod(y.shape[1:]))
+    if y.shape[1] == 1:
+        return _whole_numbers(y[:, 0], classes)
+    if y.shape[1] != classes:
+        raise Offence(
+            0, f"label must be a number or one-hot of {classes}, got {y.shape[1]} numbers"
+        )
+    return _hot_positions(y)
+
+
+def _numbers(x, shape, what, keep_bytes):
+    _require_numeric(x, what)
+    _require_shape(x.shape[1:], shape, what)
+    if x.dtype == np.uint8 and keep_bytes:
+        return x.reshape(len(x), *shape)
+    with np.errstate(over="ignore"):
+        y = x.astype(np.float32, copy=False).reshape(len(x), *shape)
+    _require_finite(y, what)
+    return y
+
+
+def _require_numeric(x, what):
+    if x.dtype.kind not in "biuf":
+        row, found = _first_strange(x)
+        raise Offence(row, f"{what} must be numbers, got {found}")
+
+
+def _first_strange(x):
+    if x.dtype.kind != "O":
+        return 0, repr(x.flat[0]) if x.size else str(x.dtype)
+    numbers = (int, float, np.number, np.bool_)
+    at = next((i for i, value in enumerate(x.flat) if not isinstance(value, numbers)), 0)
+    width = max(1, x.size // max(1, len(x)))
+    place = f" at {at % width}" if width > 1 else ""
+    return at // width, f"{x.flat[at]!r:.80}{place}"
+
+
+def _require_shape(got, shape, what):
+    if math.prod(got) != math.prod(shape):
+        raise Offence(0, f"{what} must have {math.prod(shape)} numbers, got {math.prod(got)}")
+    axes, wanted = _long_axes(got), _long_axes(shape)
+    if axes != wanted and len(axes) == len(wanted):
+        cure = "; transpose them" if sorted(axes) == sorted(wanted) else ""
+        raise Offence(0, f"{what} must have the shape {shape}, or be flat, got {got}{cure}")
+
+
+def _long_axes(shape):
+    """Axes that hold more than one number: (28, 28), (1, 28, 28) and (28, 28, 1) are the same."""
+    return [size for size in shape if size != 1]
+
+
+def _require_finite(x, what):
+    with np.errstate(all="ignore"):
+        total = np.add.reduce(x, axis=None)  # finite only if every number is, and one fast pass
+    if np.isfinite(total):
+        return
+    strange = np.argwhere(~np.isfinite(x.reshape(len(x), -1)))
+    if len(strange):
+        row, place = strange[0]
+        found = x.reshape(len(x), -1)[row, place]
+        raise Offence(row, f"{what} must be finite, got {found} at {place}")
+
+
+def _whole_numbers(y, classes):
+    if y.dtype.kind == "f":
+        _refuse(y, y != np.floor(y), "label must be a whole number")
+    _refuse(y, (y < 0) | (y >= classes), f"label must be in [0, {classes})")
+    return y.astype(np.int32)
+
+
+def _refuse(y, wrong, rule):
+    if wrong.any():
+        row = np.argmax(wrong)
+        raise Offence(row, f"{rule}, got {y[row]}")
+
+
+def _hot_positions(y):
+    right = ((y == 0) | (y == 1)).all(axis=1) & (y.sum(axis=1) == 1)
+    if not right.all():
+        row = np.argmin(right)
+        raise Offence(row, f"label must be one-hot (one 1, else 0), got {y[row].tolist()}")
+    return y.argmax(axis=1).astype(np.int32)

@@ -1,0 +1,1 @@
+"""Storage formats, each turned into Batches."""
