@@ -1,0 +1,151 @@
+"""A directory of files that vouches for itself: what is in it, how long, with which checksums."""
+
+import hashlib
+import json
+import os
+import platform
+from importlib import metadata
+
+from sparkdl.data import files
+from sparkdl.errors import CheckpointError
+
+FORMAT, VERSION = "sparkdl", 1
+MANIFEST = "manifest.json"
+PACKAGES = ("sparkdl-hadoop", "numpy", "safetensors")
+
+
+def write_directory(path, contents):
+    """Write {name: bytes} and a manifest as the directory `path`, whole or not at all.
+
+    It is written beside, read back and only then put in place. What stands at `path` is replaced
+    only if it is such a directory itself, and nothing else is in it.
+    """
+    path = os.fspath(path)
+    refuse_to_destroy(path)
+    with files.atomic_directory(path) as beside:
+        for name, content in contents.items():
+            _write(f"{beside}/{name}", content)
+        _write(f"{beside}/{MANIFEST}", json.dumps(_manifest(contents), indent=2).encode())
+        for _ in read_directory(beside, contents):
+            pass
+
+
+def read_directory(path, names):
+    """The files of a directory that `write_directory` made, as pairs of name and bytes, one by one.
+
+    Raises
+    ------
+    CheckpointError
+        Nothing there, not ours, written by a later format, a file missing, too many, of another
+        length or checksum: each by name.
+    """
+    entries = read_manifest(path)["files"]
+    present = _visible(path)
+    for name in names:
+        if name not in entries or name not in present:
+            raise CheckpointError(f"{path}: {name} is missing; there are {sorted(present)}")
+    for name in sorted(present - {MANIFEST, *names}):
+        raise CheckpointError(f"{path}: {name} does not belong to the model; move it elsewhere")
+    for name in names:
+        yield name, _checked(f"{path}/{name}", entries[name])
+
+
+def read_manifest(path):
+    """The manifest of the directory `path` as a dict, if it is ours and of a version known here."""
+    path = os.fspath(path)
+    if not files.exists(path):
+        raise CheckpointError(f"{path}: there is no such model")
+    if not files.exists(f"{path}/{MANIFEST}"):
+        raise CheckpointError(f"{path}: not a sparkdl model, it has no {MANIFEST}")
+    manifest = parse_json(f"{path}/{MANIFEST}", _read(f"{path}/{MANIFEST}"))
+    _check_manifest(f"{path}/{MANIFEST}", manifest)
+    return manifest
+
+
+def refuse_to_destroy(path):
+    """Raise CheckpointError if a model written to `path` would replace anything but a model."""
+    if not files.exists(path) or (os.path.isdir(path) and not _visible(path)):
+        return
+    entries = read_manifest(path)["files"]
+    for name in sorted(_visible(path) - {MANIFEST, *entries}):
+        raise CheckpointError(f"{path}: {name} is no part of the model there and would be lost")
+
+
+def parse_json(path, content):
+    """The JSON object in `content`, bytes read from `path`."""
+    try:
+        value = json.loads(content)
+    except ValueError as error:
+        raise CheckpointError(f"{path}: must be JSON, got {_start(content)} ({error})") from error
+    if not isinstance(value, dict):
+        raise CheckpointError(f"{path}: must be a JSON object, got {_start(content)}")
+    return value
+
+
+def _check_manifest(path, manifest):
+    if manifest.get("format") != FORMAT:
+        raise CheckpointError(f"{path}: format must be {FORMAT!r}, got {manifest.get('format')!r}")
+    version = manifest.get("version")
+    if type(version) is not int or version < 1:
+        raise CheckpointError(f"{path}: version must be an integer >= 1, got {version!r}")
+    if version > VERSION:
+        limit = f"this sparkdl reads versions up to {VERSION}"
+        raise CheckpointError(f"{path}: has format version {version}, {limit}; install a newer one")
+    entries = manifest.get("files")
+    if not isinstance(entries, dict):
+        raise CheckpointError(f"{path}: must list its files, got {entries!r}")
+    for name, entry in entries.items():
+        if not isinstance(entry, dict) or not {"bytes", "sha256"} <= set(entry):
+            raise CheckpointError(f"{path}: {name} must have bytes and sha256, got {entry!r}")
+
+
+def _checked(path, entry):
+    content = _read(path)
+    for what, found in _fingerprint(content).items():
+        if found != entry[what]:
+            wanted = f"its manifest says {entry[what]}"
+            raise CheckpointError(f"{path}: damaged, {what} is {found}, {wanted}")
+    return content
+
+
+def _manifest(contents):
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "packages": {name: _version(name) for name in PACKAGES} | {"python": _python()},
+        "files": {name: _fingerprint(content) for name, content in contents.items()},
+    }
+
+
+def _fingerprint(content):
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def _python():
+    return platform.python_version()
+
+
+def _version(package):
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # run from a zip or a checkout
+        return "not installed"
+
+
+def _visible(path):
+    """Names in a directory; hidden ones are the file system's own (.crc, .DS_Store)."""
+    return {name for name in files.list(path) if not name.startswith(".")}
+
+
+def _read(path):
+    with files.open(path, "rb") as file:
+        return file.read()
+
+
+def _write(path, content):
+    with files.open(path, "wb") as file:
+        file.write(content)
+
+
+def _start(content):
+    return repr(content[:20])

@@ -1,0 +1,113 @@
+"""Models on disk: a directory with the network as JSON, its vectors, and a manifest."""
+
+import json
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from sparkdl.errors import CheckpointError, ConfigError
+from sparkdl.nn import NetworkConf
+from sparkdl.training.manifest import parse_json, read_directory, write_directory
+from sparkdl.training.state import COUNTERS, TrainState
+
+NETWORK, TRAINING, VECTORS = "network.json", "training.json", "vectors.safetensors"
+NAMES = ("params", "buffers", "slots")
+
+
+def save_model(path, conf, state, extra=None):
+    """Write a network and its state as the directory `path`, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        Local, or a URI of a file system that sparkdl.data knows. A model that is there is replaced
+        once the new one is whole; anything else that is there is left alone and refused.
+    conf : NetworkConf
+    state : TrainState
+    extra : dict or None
+        What else to keep; JSON values only (lists for tuples).
+
+    Raises
+    ------
+    CheckpointError
+        `path` holds something else, the state does not fit the network, or extra is no JSON.
+    """
+    _check_vectors("the state", conf, {name: getattr(state, name) for name in NAMES})
+    training = {"state": state.counters, "extra": extra or {}}
+    contents = {
+        NETWORK: conf.to_json().encode(),
+        TRAINING: _to_json(training).encode(),
+        VECTORS: safetensors.numpy.save(
+            {name: np.ascontiguousarray(getattr(state, name)) for name in NAMES}
+        ),
+    }
+    if _network(NETWORK, contents[NETWORK]) != conf:  # it must not replace one that can be read
+        raise CheckpointError(f"the network must be equal to what its JSON gives back: {conf}")
+    write_directory(path, contents)
+
+
+def load_model(path):
+    """What `save_model` wrote: (NetworkConf, TrainState, extra).
+
+    Raises
+    ------
+    CheckpointError
+        Missing, damaged, foreign or of a later format; names the file and what is wrong with it.
+    """
+    contents = dict(read_directory(path, (NETWORK, TRAINING, VECTORS)))
+    conf = _network(f"{path}/{NETWORK}", contents[NETWORK])
+    vectors = _vectors(f"{path}/{VECTORS}", contents.pop(VECTORS))
+    _check_vectors(f"{path}/{VECTORS}", conf, vectors)
+    counters, extra = _training(f"{path}/{TRAINING}", contents[TRAINING])
+    try:
+        return conf, TrainState(**vectors, **counters), extra
+    except ConfigError as error:
+        raise CheckpointError(f"{path}/{TRAINING}: {error}") from error
+
+
+def _network(path, content):
+    try:
+        return NetworkConf.from_json(content.decode())
+    except ValueError as error:  # also ConfigError, ShapeError, bytes that are no text
+        raise CheckpointError(f"{path}: {error}") from error
+
+
+def _training(path, content):
+    training = parse_json(path, content)
+    counters, extra = training.get("state"), training.get("extra")
+    if not isinstance(counters, dict) or set(counters) != set(COUNTERS):
+        raise CheckpointError(f"{path}: state must have {list(COUNTERS)}, got {counters!r}")
+    if not isinstance(extra, dict):
+        raise CheckpointError(f"{path}: extra must be a JSON object, got {extra!r}")
+    return counters, extra
+
+
+def _vectors(path, content):
+    try:
+        loaded = safetensors.numpy.load(content)
+    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path}: not a safetensors file, {error}") from error
+    if set(loaded) != set(NAMES):
+        raise CheckpointError(f"{path}: must hold {list(NAMES)}, got {sorted(loaded)}")
+    return {name: np.require(loaded[name], requirements="CAW") for name in NAMES}
+
+
+def _check_vectors(where, conf, vectors):
+    layouts = (conf.params_layout, conf.buffers_layout, conf.slots_layout)
+    for name, size in zip(NAMES, (layout.size for layout in layouts), strict=True):
+        vector = vectors[name]
+        if vector.shape != (size,):
+            need = f"{NETWORK} needs {size} numbers in {name}"
+            found = vector.size if vector.ndim == 1 else f"shape {vector.shape}"
+            raise CheckpointError(f"{where}: {need}, got {found}")
+        if vector.dtype != conf.dtype:
+            need = f"{NETWORK} needs {conf.dtype} in {name}"
+            raise CheckpointError(f"{where}: {need}, got {vector.dtype}")
+
+
+def _to_json(value):
+    try:
+        return json.dumps(value, indent=2, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"extra must be JSON values: {error}") from error

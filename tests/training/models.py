@@ -1,0 +1,29 @@
+"""A small network with everything that a model can hold, and states of it."""
+
+import numpy as np
+
+from sparkdl.nn import BatchNorm, Dense, Nesterov, NetworkConf, Output
+from sparkdl.training.state import TrainState
+
+
+def small_conf(units=3):
+    layers = [Dense(units=units), BatchNorm(), Output(units=2)]
+    return NetworkConf(input_shape=(4,), updater=Nesterov(rate=0.1), seed=5, layers=layers)
+
+
+def state_of(conf, seed=0, **counters):
+    """A state of `conf` with random vectors."""
+    rng = np.random.default_rng(seed)
+    layouts = {"params": conf.params_layout, "buffers": conf.buffers_layout}
+    layouts["slots"] = conf.slots_layout
+    vectors = {n: rng.normal(size=x.size).astype(np.float32) for n, x in layouts.items()}
+    return TrainState(**vectors, seed=seed, **counters)
+
+
+def assert_equal(one, other):
+    """Two states are the same, bit for bit."""
+    assert one.counters == other.counters
+    for name in ("params", "buffers", "slots"):
+        x, y = getattr(one, name), getattr(other, name)
+        assert x.dtype == y.dtype
+        np.testing.assert_array_equal(x, y)
