@@ -1,0 +1,146 @@
+"""What every option promises: it is checked where it is written, and comes back from text equal."""
+
+import json
+import pickle
+from dataclasses import FrozenInstanceError, dataclass
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn import text
+from sparkdl.nn.activations import ActivationFunction, LeakyRelu, Relu
+from sparkdl.nn.config import Member
+from sparkdl.nn.initializers import Normal
+from sparkdl.nn.layers import Conv2D, Dense, Layer
+from sparkdl.nn.schedules import MultiStep, Schedule, Step, WarmUp
+from sparkdl.nn.updaters import Adam, Sgd, Updater
+from tests.nn.examples import FAMILIES
+
+EXAMPLES = [(family, member) for family, members in FAMILIES.items() for member in members]
+
+
+def test_every_family_is_in_the_table():
+    assert set(Member.__subclasses__()) == set(FAMILIES)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_every_registered_member_has_an_example(family):
+    ours = {n for n, c in family.members.items() if c.__module__.startswith("sparkdl.")}
+    assert {member.type_name for member in FAMILIES[family]} == ours
+
+
+@pytest.mark.parametrize("family, member", EXAMPLES, ids=str)
+def test_comes_back_from_a_dict_json_and_yaml(family, member):
+    options = member.to_dict()
+    assert family.from_dict(options) == member
+    assert family.from_dict(text.from_json(text.to_json(options))) == member
+    assert family.from_dict(text.from_yaml(text.to_yaml(options))) == member
+    assert pickle.loads(pickle.dumps(member)) == member
+
+
+@pytest.mark.parametrize("family, member", EXAMPLES, ids=str)
+def test_is_frozen_and_hashable(family, member):
+    assert hash(member) == hash(family.from_dict(member.to_dict()))
+    with pytest.raises(FrozenInstanceError):
+        member.type_name = "other"
+
+
+@pytest.mark.parametrize("family, member", EXAMPLES, ids=str)
+def test_refuses_an_unknown_option(family, member):
+    with pytest.raises(ConfigError, match=f"{type(member).__name__} has no field 'colour'"):
+        family.from_dict(member.to_dict() | {"colour": 1})
+
+
+def test_defaults_are_left_out_and_needed_options_come_first():
+    assert Dense(units=3).to_dict() == {"type": "Dense", "units": 3}
+    assert list(Dense(name="fc", units=3).to_dict()) == ["type", "units", "name"]
+    assert Dense(units=3, activation="relu").to_dict()["activation"] == "relu"
+    assert Dense(units=3, bias_initializer="zeros").to_dict() == {"type": "Dense", "units": 3}
+
+
+def test_lists_and_numpy_numbers_are_as_good_as_tuples_and_plain_ones():
+    layer = Conv2D(filters=np.int64(2), kernel=[3, np.int32(3)], l2=np.float64(0.5))
+    assert layer == Conv2D(filters=2, kernel=(3, 3), l2=0.5)
+    assert json.loads(json.dumps(layer.to_dict()))["kernel"] == [3, 3]
+
+
+def test_members_may_be_given_by_name_by_dict_or_as_such():
+    wanted = LeakyRelu(alpha=0.2)
+    given = {"type": "leaky_relu", "alpha": 0.2}
+    assert Dense(units=1, activation=given) == Dense(units=1, activation=wanted)
+    assert Dense(units=1, activation="relu").activation == Relu()
+    assert Sgd(rate={"type": "Step", "initial": 1, "step": 2}).rate == Step(initial=1, step=2)
+
+
+def test_str_tells_what_was_chosen():
+    assert str(Dense(units=3, activation="relu")) == "Dense(units=3, activation=Relu())"
+    assert str(MultiStep(initial=1.0, steps=[2, 5])) == "MultiStep(initial=1.0, steps=(2, 5))"
+
+
+REFUSED = {
+    "unknown field": (
+        lambda: Layer.from_dict({"type": "Dense", "unit": 3}),
+        "Dense has no field 'unit'; did you mean 'units'?",
+    ),
+    "unknown field of a nested member": (
+        lambda: Dense(units=1, activation={"type": "elu", "alhpa": 1}),
+        "Elu has no field 'alhpa'; did you mean 'alpha'?",
+    ),
+    "missing field": (lambda: Layer.from_dict({"type": "Dense"}), "Dense needs the field 'units'"),
+    "no type": (lambda: Updater.from_dict({"rate": 1}), "Updater needs a 'type', got {'rate': 1}"),
+    "unknown type": (
+        lambda: Updater.from_dict({"type": "Adma"}),
+        "Updater type must be one of AdaGrad, Adam, Momentum, Nesterov, RmsProp, Sgd, got 'Adma'; "
+        "did you mean 'Adam'?",
+    ),
+    "unknown name": (
+        lambda: Dense(units=1, initializer="xavierr"),
+        "got 'xavierr'; did you mean 'xavier'?",
+    ),
+    "name of nothing": (lambda: Dense(units=1, activation=3), "Dense.activation must be one of"),
+    "type that is a list": (lambda: Layer.from_dict({"type": ["Dense"]}), "got ['Dense']"),
+    "another family": (lambda: Dense(units=1, activation=Normal()), "must be one of cube, elu"),
+    "name of a member that needs options": (
+        lambda: Dense(units=1, initializer="constant"),
+        "Constant needs the field 'value'",
+    ),
+    "text for a number": (
+        lambda: Sgd(rate="0.1"),
+        "Sgd.rate must be a number or one of Cosine, Exponential",
+    ),
+    "None where there is no default None": (
+        lambda: WarmUp(steps=1, then=None),
+        "WarmUp.then must be a number or one of",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refuses(case):
+    make, message = REFUSED[case]
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+def test_a_new_member_registers_itself_and_a_taken_name_is_refused():
+    @dataclass(frozen=True, kw_only=True)
+    class Square(ActivationFunction, name="test_square"):
+        def apply(self, x):
+            return x * x
+
+    try:
+        layer = Dense(units=1, activation="test_square")
+        assert Layer.from_dict(layer.to_dict()) == layer
+        with pytest.raises(ConfigError, match="'test_square' is already the name of"):
+
+            class Another(ActivationFunction, name="test_square"):
+                pass
+    finally:
+        del ActivationFunction.members["test_square"]
+
+
+def test_members_of_one_family_with_equal_options_differ():
+    assert Sgd(rate=0.1) != Adam(rate=0.1)
+    assert Schedule.from_dict({"type": "Fixed", "initial": 1}) != 1

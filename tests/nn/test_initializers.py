@@ -1,0 +1,116 @@
+"""First values by their moments, bounds and properties."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError, ShapeError
+from sparkdl.nn.initializers import (
+    Constant,
+    Identity,
+    Initializer,
+    Normal,
+    Orthogonal,
+    TruncatedNormal,
+    Uniform,
+    Zeros,
+)
+from sparkdl.nn.layers import Conv2D, Dense
+from tests.nn.examples import INITIALIZERS
+
+SHAPE, FANS = (400, 250), (400, 250)
+XAVIER, HE, LECUN = 2 / 650, 2 / 400, 1 / 400
+
+# mean, variance, smallest and largest value (None: no bound) over SHAPE
+MOMENTS = {
+    "zeros": (0, 0, 0, 0),
+    "ones": (1, 0, 1, 1),
+    "constant": (0.25, 0, 0.25, 0.25),
+    "normal": (2.0, 0.01, None, None),
+    "truncated_normal": (-1.0, 0.01 * 0.774122, -1.2, -0.8),  # scipy.stats.truncnorm.var(-2, 2)
+    "uniform": (1.0, 16 / 12, -1, 3),
+    "xavier": (0, XAVIER, None, None),
+    "xavier_uniform": (0, XAVIER, -((3 * XAVIER) ** 0.5), (3 * XAVIER) ** 0.5),
+    "he": (0, HE, None, None),
+    "he_uniform": (0, HE, -((3 * HE) ** 0.5), (3 * HE) ** 0.5),
+    "lecun": (0, LECUN, None, None),
+    "lecun_uniform": (0, LECUN, -((3 * LECUN) ** 0.5), (3 * LECUN) ** 0.5),
+    "orthogonal": (0, 4 / 400, None, None),
+    "identity": (1 / 400, 1 / 400 - 1 / 400**2, 0, 1),
+}
+
+
+def draw(initializer, shape=SHAPE, fans=FANS, seed=3):
+    return initializer.draw(shape, fans, np.random.default_rng(seed))
+
+
+def test_every_initializer_is_measured():
+    assert set(MOMENTS) == set(Initializer.members)
+
+
+@pytest.mark.parametrize("initializer", INITIALIZERS, ids=str)
+def test_moments_and_bounds(initializer):
+    mean, variance, low, high = MOMENTS[initializer.type_name]
+    values = draw(initializer)
+    n = values.size
+    assert values.shape == SHAPE
+    # five standard errors; the variance of a sample variance is at most 2 var^2 / n here
+    assert values.mean() == pytest.approx(mean, abs=5 * (variance / n) ** 0.5 + 1e-12)
+    assert values.var() == pytest.approx(variance, rel=5 * (2 / n) ** 0.5, abs=1e-12)
+    assert low is None or values.min() >= low
+    assert high is None or values.max() <= high
+
+
+@pytest.mark.parametrize("initializer", INITIALIZERS, ids=str)
+def test_the_same_generator_gives_the_same_values(initializer):
+    np.testing.assert_array_equal(draw(initializer), draw(initializer))
+
+
+def test_normal_draws_are_normal():
+    stats = pytest.importorskip("scipy.stats")
+    values = draw(Normal(std=2.0, mean=1.0)).ravel()
+    assert stats.kstest(values, stats.norm(1.0, 2.0).cdf).pvalue > 0.001
+    values = draw(TruncatedNormal(std=2.0, mean=1.0)).ravel()
+    assert stats.kstest(values, stats.truncnorm(-2, 2, 1.0, 2.0).cdf).pvalue > 0.001
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6), (5, 5), (3, 2, 3, 3), (20, 1, 2, 2)])
+def test_orthogonal_rows_or_columns(shape):
+    matrix = draw(Orthogonal(gain=2.0), shape, (1, 1)).reshape(shape[0], -1)
+    product = matrix @ matrix.T if len(matrix) <= matrix.shape[1] else matrix.T @ matrix
+    np.testing.assert_allclose(product, 4 * np.eye(len(product)), atol=1e-12)
+
+
+def test_identity_layers_give_back_their_input(rng):
+    x, images = rng.normal(size=(2, 4)), rng.normal(size=(2, 3, 5, 5))
+    weights = {"W": draw(Identity(), (4, 4)), "b": np.zeros(4)}
+    np.testing.assert_array_equal(Dense(units=4).forward(weights, x, None), x)
+    filters = {"W": draw(Identity(), (3, 3, 3, 3)), "b": np.zeros(3)}
+    conv = Conv2D(filters=3, kernel=3, padding="same")
+    np.testing.assert_array_equal(conv.forward(filters, images, None), images)
+
+
+def test_fans_of_layers():
+    assert Dense(units=3).fans((5, 3)) == (5, 3)
+    assert Conv2D(filters=20, kernel=5).fans((20, 3, 5, 5)) == (75, 500)
+    # a channel of 8 in 4 groups reaches the 5 filters of its own group
+    assert Conv2D(filters=20, kernel=3, groups=4).fans((20, 2, 3, 3)) == (18, 45)
+
+
+REFUSED = [
+    (lambda: Normal(std=0), ConfigError, "Normal.std must be a number above 0, got 0"),
+    (lambda: Normal(mean=float("inf")), ConfigError, "Normal.mean must be a finite number"),
+    (lambda: TruncatedNormal(std=-1), ConfigError, "TruncatedNormal.std must be a number above 0"),
+    (lambda: Uniform(low=1, high=1), ConfigError, "Uniform.high must be a number above low (1)"),
+    (lambda: Uniform(low="0"), ConfigError, "Uniform.low must be a finite number, got '0'"),
+    (lambda: Constant(value=None), ConfigError, "Constant.value must be a finite number, got None"),
+    (lambda: Orthogonal(gain=True), ConfigError, "Orthogonal.gain must be a number above 0"),
+    (lambda: draw(Identity(), (3,)), ShapeError, "identity needs a matrix or filters"),
+    (lambda: Zeros(value=1), TypeError, "unexpected keyword argument 'value'"),
+]
+
+
+@pytest.mark.parametrize("make, error, message", REFUSED, ids=lambda value: str(value)[:60])
+def test_refuses(make, error, message):
+    with pytest.raises(error) as caught:
+        make()
+    assert message in str(caught.value)

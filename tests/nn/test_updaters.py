@@ -1,0 +1,147 @@
+"""Updaters over 20 steps against optax, and by hand where optax defines one otherwise."""
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn.schedules import Step
+from sparkdl.nn.updaters import AdaGrad, Adam, Momentum, Nesterov, RmsProp, Sgd, Updater
+from sparkdl.nn.updaters.adam import one_minus_power
+from tests.nn.support import evaluate, trace
+
+RATE = 0.05
+
+# ours, optax's with the same definition
+OPTAX = [
+    (Sgd(rate=RATE), optax.sgd(RATE)),
+    (Momentum(rate=RATE, momentum=0.8), optax.sgd(RATE, momentum=0.8)),
+    (Nesterov(rate=RATE, momentum=0.8), optax.sgd(RATE, momentum=0.8, nesterov=True)),
+    (RmsProp(rate=RATE, decay=0.7), optax.rmsprop(RATE, decay=0.7, eps_in_sqrt=False)),
+    (Adam(rate=RATE), optax.adam(RATE)),
+    (
+        Adam(rate=RATE, beta1=0.0, beta2=0.5, epsilon=1e-3),
+        optax.adam(RATE, b1=0.0, b2=0.5, eps=1e-3),
+    ),
+    # optax's epsilon is inside the root; far below g^2 it does not matter where it is
+    (
+        AdaGrad(rate=RATE, initial_accumulator=0.3, epsilon=1e-15),
+        optax.adagrad(RATE, initial_accumulator_value=0.3, eps=1e-15),
+    ),
+]
+
+
+def slots_of(updater, n, dtype=np.float64):
+    return {name: np.full(n, updater.slot_start.get(name, 0), dtype) for name in updater.slot_names}
+
+
+def steps_of(updater, grads, rates=None):
+    """The steps that `updater` takes for a list of gradients."""
+    slots, steps = slots_of(updater, len(grads[0]), grads[0].dtype), []
+    for t, grad in enumerate(grads, start=1):
+        rate = updater.rate_at(t - 1, 0) if rates is None else rates[t - 1]
+        step, slots = updater.update(grad, slots, rate, t)
+        steps.append(step)
+    return steps
+
+
+def test_every_updater_is_compared():
+    assert {type(ours) for ours, _ in OPTAX} == set(Updater.members.values())
+
+
+@pytest.mark.parametrize("ours, theirs", OPTAX, ids=str)
+def test_twenty_steps_equal_optax(ours, theirs, rng, x64):
+    grads = [rng.normal(size=5) for _ in range(20)]
+    state = theirs.init(jnp.zeros(5))
+    for step, grad in zip(steps_of(ours, grads), grads, strict=True):
+        expected, state = theirs.update(jnp.asarray(grad), state)
+        np.testing.assert_allclose(step, expected, rtol=1e-7, atol=1e-12)
+
+
+def test_adagrad_has_its_epsilon_outside_the_root(rng):
+    grads, total = [rng.normal(size=5) for _ in range(20)], np.zeros(5)
+    for step, grad in zip(steps_of(AdaGrad(rate=RATE, epsilon=0.1), grads), grads, strict=True):
+        total += grad**2
+        np.testing.assert_allclose(step, -RATE * grad / (np.sqrt(total) + 0.1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [Momentum, Nesterov])
+def test_momentum_keeps_the_rate_that_a_gradient_came_with(kind):
+    # Caffe: v = 0.5 v + rate g; a rate that drops does not shrink the velocity there is
+    steps = steps_of(kind(momentum=0.5), [np.ones(1), np.ones(1)], rates=[1.0, 0.1])
+    velocity = -1.0, -0.5 - 0.1
+    wanted = velocity if kind is Momentum else (0.5 * velocity[0] - 1, 0.5 * velocity[1] - 0.1)
+    np.testing.assert_allclose(np.ravel(steps), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("updater", [updater for updater, _ in OPTAX], ids=str)
+def test_tensors_give_what_arrays_give(updater, rng):
+    grad, rate, t = rng.normal(size=5), np.array(0.1), np.array(3.0)
+    slots = {name: rng.uniform(1, 2, 5) for name in updater.slot_names}
+    step, after = updater.update(grad, slots, rate, t)
+
+    def flat(grad, rate, t, *values):
+        step, after = updater.update(grad, dict(zip(slots, values, strict=True)), rate, t)
+        return [step, *(after[name] for name in slots)]
+
+    arrays = [grad, rate, t, *slots.values()]
+    inputs, outputs = trace(flat, *arrays)
+    wanted = [step, *(after[name] for name in slots)]
+    for got, value in zip(evaluate(outputs, inputs, arrays), wanted, strict=True):
+        np.testing.assert_allclose(got, value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("updater", [updater for updater, _ in OPTAX], ids=str)
+def test_float32_stays_float32(updater):
+    grad = np.ones(3, np.float32)
+    slots = slots_of(updater, 3, np.float32)
+    step, slots = updater.update(grad, slots, np.float32(0.1), np.float32(1))
+    assert {step.dtype, *(slot.dtype for slot in slots.values())} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("updater", [updater for updater, _ in OPTAX], ids=str)
+def test_a_gradient_of_zeros_makes_no_step(updater):
+    step, _ = updater.update(np.zeros(3), slots_of(updater, 3), 0.1, 1)
+    np.testing.assert_array_equal(step, 0)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5, 0.9, 0.999, 0.99999])
+def test_one_minus_power_is_precise_in_float32(beta):
+    for t in (1, 2, 10, 1000, 10**6):
+        exact = 1 - np.float64(beta) ** t
+        assert one_minus_power(beta, np.float32(t)) == pytest.approx(exact, rel=1e-6)
+
+
+def test_the_rate_comes_from_the_schedule():
+    assert Sgd(rate=0.5).rate_at(100, 3) == 0.5
+    assert Sgd(rate=Step(initial=1.0, gamma=0.1, step=10)).rate_at(10, 0) == pytest.approx(0.1)
+
+
+REFUSED = [
+    (lambda: Sgd(rate=0), "Sgd.rate must be a number above 0 or a schedule, got 0"),
+    (lambda: Sgd(rate=-0.1), "Sgd.rate must be a number above 0 or a schedule, got -0.1"),
+    (lambda: Sgd(rate=float("nan")), "Sgd.rate must be a number above 0 or a schedule, got nan"),
+    (lambda: Adam(rate=float("inf")), "Adam.rate must be a number above 0 or a schedule, got inf"),
+    (lambda: Sgd(rate=True), "Sgd.rate must be a number or one of Cosine"),
+    (lambda: Sgd(rate=None), "Sgd.rate must be a number or one of Cosine"),
+    (lambda: Momentum(momentum=1.0), "Momentum.momentum must be in [0, 1), got 1.0"),
+    (lambda: Nesterov(momentum=-0.1), "Nesterov.momentum must be in [0, 1), got -0.1"),
+    (lambda: Adam(beta1=1), "Adam.beta1 must be in [0, 1), got 1"),
+    (lambda: Adam(beta2="0.9"), "Adam.beta2 must be in [0, 1), got '0.9'"),
+    (lambda: Adam(epsilon=0), "Adam.epsilon must be a number above 0, got 0"),
+    (lambda: RmsProp(decay=float("nan")), "RmsProp.decay must be in [0, 1), got nan"),
+    (lambda: RmsProp(epsilon=0), "RmsProp.epsilon must be a number above 0, got 0"),
+    (lambda: AdaGrad(epsilon=0), "AdaGrad.epsilon must be a number above 0, got 0"),
+    (
+        lambda: AdaGrad(initial_accumulator=-1),
+        "AdaGrad.initial_accumulator must be a number >= 0, got -1",
+    ),
+]
+
+
+@pytest.mark.parametrize("make, message", REFUSED, ids=lambda value: str(value)[:60])
+def test_refuses(make, message):
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert message in str(caught.value)
