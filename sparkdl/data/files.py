@@ -1,0 +1,143 @@
+"""The one place that touches file systems: local paths, and URIs of whatever fsspec knows.
+
+Used as `files.open(...)`; paths are strings or Paths, and what goes wrong is a DataError that
+names them.
+"""
+
+import os
+import uuid
+from contextlib import contextmanager, suppress
+
+import fsspec
+
+from sparkdl.errors import DataError
+
+
+def open(path, mode="rb"):
+    """A file opened for reading or writing; folders above one to write are made."""
+    with _named(path, "opened"):
+        fs, inner = _resolve(path)
+        if "w" in mode:
+            fs.makedirs(_parent(inner), exist_ok=True)
+        return fs.open(inner, mode)
+
+
+def exists(path):
+    """Whether there is a file or a folder."""
+    with _named(path, "looked up"):
+        fs, inner = _resolve(path)
+        return fs.exists(inner)
+
+
+def is_directory(path):
+    """Whether there is a folder."""
+    with _named(path, "looked up"):
+        fs, inner = _resolve(path)
+        return fs.isdir(inner)
+
+
+def list(path):
+    """Names of what a folder holds, sorted."""
+    with _named(path, "listed"):
+        fs, inner = _resolve(path)
+        if not fs.isdir(inner):
+            raise DataError(f"{path}: there is no such folder")
+        found = fs.ls(inner, detail=False)
+    return sorted(name.rstrip("/").rpartition("/")[2] for name in found)
+
+
+def tree(path):
+    """Paths of all files below a folder, sorted; names that begin with "." or "_" are left out."""
+    found, root = [], os.fspath(path).rstrip("/")
+    for name in list(path):
+        if name.startswith((".", "_")):  # _SUCCESS, checksums, unfinished output
+            continue
+        below = f"{root}/{name}"
+        found += tree(below) if is_directory(below) else [below]
+    return found
+
+
+def remove(path):
+    """Delete a file, or a folder and all in it; nothing happens where there is none."""
+    with _named(path, "removed"), suppress(FileNotFoundError):
+        fs, inner = _resolve(path)
+        fs.rm(inner, recursive=True)
+
+
+@contextmanager
+def atomic_directory(path):
+    """A folder to write to, put in place of `path` once the block ends without an error.
+
+    Yields the path of a new folder beside `path`. After an error it is deleted and what stood at
+    `path` is untouched; readers see the old folder or the new one, whole.
+    """
+    path = os.fspath(path).rstrip("/")
+    with _named(path, "written"):
+        fs, inner = _resolve(path)
+        beside = _beside(path, "new")
+        fs.makedirs(_resolve(beside)[1])
+    try:
+        yield beside
+        with _named(path, "written"):
+            _replace(fs, _resolve(beside)[1], inner)
+    except BaseException:
+        with suppress(OSError):
+            fs.rm(_resolve(beside)[1], recursive=True)
+        raise
+
+
+def local_path(path):
+    """The absolute path that a local path or a file: URI means.
+
+    Raises
+    ------
+    DataError
+        It is on another file system.
+    """
+    protocol, _ = fsspec.core.split_protocol(os.fspath(path))
+    if protocol not in (None, "file", "local"):
+        raise DataError(
+            f"{path}: must be a local path, for it is memory-mapped; copy it to every machine"
+        )
+    return _resolve(path)[1]
+
+
+def _replace(fs, new, target):
+    """Rename `new` to `target`. No system can swap two full folders, so the old one steps aside."""
+    if not fs.exists(target):
+        return fs.mv(new, target, recursive=True)
+    old = _beside(target, "old")
+    fs.mv(target, old, recursive=True)
+    try:
+        fs.mv(new, target, recursive=True)
+    except BaseException:
+        fs.mv(old, target, recursive=True)
+        raise
+    fs.rm(old, recursive=True)
+
+
+def _beside(path, what):
+    parent, _, name = path.rpartition("/")
+    hidden = f".{name}.{what}-{uuid.uuid4().hex[:8]}"
+    return f"{parent}/{hidden}" if parent else f"{'/' if path[0] == '/' else ''}{hidden}"
+
+
+def _parent(inner):
+    return inner.rpartition("/")[0] or "/"
+
+
+def _resolve(path):
+    try:
+        return fsspec.core.url_to_fs(os.fspath(path))
+    except (ImportError, ValueError, OSError) as error:
+        raise DataError(f"{path}: its file system cannot be reached: {error}") from error
+
+
+@contextmanager
+def _named(path, done):
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file or folder") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be {done}: {error.strerror or error}") from error

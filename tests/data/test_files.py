@@ -1,0 +1,135 @@
+"""Files are opened, listed and put in place whole, and what goes wrong is named."""
+
+import os
+
+import pytest
+
+from sparkdl.data import files
+from sparkdl.errors import DataError
+
+
+def write(path, text="x"):
+    with files.open(path, "w") as file:
+        file.write(text)
+
+
+def read(path):
+    with files.open(path, "r") as file:
+        return file.read()
+
+
+@pytest.mark.parametrize("prefix", ["", "file:", "file://"])
+def test_open_makes_folders_and_reads_back(tmp_path, prefix):
+    path = f"{prefix}{tmp_path}/a/b/c.txt"
+    write(path, "hello")
+    assert read(path) == "hello"
+    assert files.exists(path)
+    assert files.list(f"{prefix}{tmp_path}/a") == ["b"]
+
+
+def test_relative_paths_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("c.txt")
+    with files.atomic_directory("model") as beside:
+        write(f"{beside}/d.txt")
+    assert files.list(".") == ["c.txt", "model"]
+    assert files.local_path("c.txt") == str(tmp_path / "c.txt")
+
+
+def test_list_is_sorted_and_of_names(tmp_path):
+    for name in "bca":
+        write(tmp_path / name)
+    assert files.list(tmp_path) == ["a", "b", "c"]
+    assert files.list(str(tmp_path) + "/") == ["a", "b", "c"]
+
+
+def test_tree_leaves_out_marks_and_checksums(tmp_path):
+    for name in ["b/2", "a", "b/1", "_SUCCESS", ".a.crc", "_temporary/3"]:
+        write(tmp_path / name)
+    assert files.tree(tmp_path) == [f"{tmp_path}/{name}" for name in ["a", "b/1", "b/2"]]
+
+
+def test_remove_takes_folders_and_nothing(tmp_path):
+    write(tmp_path / "a/b")
+    files.remove(tmp_path / "a")
+    files.remove(tmp_path / "a")
+    assert files.list(tmp_path) == []
+
+
+def test_a_directory_appears_whole(tmp_path):
+    with files.atomic_directory(tmp_path / "model") as beside:
+        write(f"{beside}/a")
+        assert not files.exists(tmp_path / "model")
+    assert files.list(tmp_path) == ["model"]
+    assert files.list(tmp_path / "model") == ["a"]
+
+
+def test_a_directory_is_replaced_whole(tmp_path):
+    write(tmp_path / "model/old")
+    with files.atomic_directory(tmp_path / "model") as beside:
+        write(f"{beside}/new")
+        assert files.list(tmp_path / "model") == ["old"]
+    assert files.list(tmp_path) == ["model"]
+    assert files.list(tmp_path / "model") == ["new"]
+
+
+def test_an_error_leaves_what_was_there(tmp_path):
+    write(tmp_path / "model/old")
+    with pytest.raises(KeyboardInterrupt), files.atomic_directory(tmp_path / "model") as beside:
+        write(f"{beside}/new")
+        raise KeyboardInterrupt
+    assert files.list(tmp_path) == ["model"]
+    assert files.list(tmp_path / "model") == ["old"]
+
+
+def test_a_failed_rename_brings_the_old_one_back(tmp_path):
+    write(tmp_path / "model/old")
+    with pytest.raises(DataError), files.atomic_directory(tmp_path / "model") as beside:
+        files.remove(beside)
+    assert files.list(tmp_path) == ["model"]
+    assert files.list(tmp_path / "model") == ["old"]
+
+
+MISSING = [
+    (files.open, "there is no such file or folder"),
+    (files.list, "there is no such folder"),
+    (files.tree, "there is no such folder"),
+]
+
+
+@pytest.mark.parametrize("function, message", MISSING)
+def test_what_is_missing_is_named(tmp_path, function, message):
+    with pytest.raises(DataError, match=f"^{tmp_path}/none: {message}"):
+        function(tmp_path / "none")
+
+
+def test_a_file_that_is_a_folder_is_named(tmp_path):
+    with pytest.raises(DataError, match=f"^{tmp_path}: cannot be opened: Is a directory"):
+        files.open(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_named(tmp_path):
+    write(tmp_path / "a")
+    os.chmod(tmp_path / "a", 0)
+    with pytest.raises(DataError, match="cannot be opened: Permission denied"):
+        files.open(tmp_path / "a")
+
+
+def test_an_unknown_file_system_is_named():
+    with pytest.raises(DataError, match=r"^nofs://a/b: its file system cannot be reached"):
+        files.exists("nofs://a/b")
+
+
+@pytest.mark.parametrize("path", ["memory://a", "hdfs://nn/a"])
+def test_local_path_refuses_other_file_systems(path):
+    with pytest.raises(DataError, match=f"^{path}: must be a local path"):
+        files.local_path(path)
+
+
+def test_another_file_system_works_the_same():
+    with files.atomic_directory("memory://models/m") as beside:
+        write(f"{beside}/a", "1")
+    assert files.list("memory://models") == ["m"]
+    assert read("memory://models/m/a") == "1"
+    files.remove("memory://models")
