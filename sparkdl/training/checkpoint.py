@@ -10,7 +10,7 @@ import numpy as np
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, DivergedError, require
 from sparkdl.training.listeners import Listener
-from sparkdl.training.manifest import MANIFEST
+from sparkdl.training.manifest import MANIFEST, as_text
 from sparkdl.training.store import load_model, save_model
 
 
@@ -84,7 +84,7 @@ class CheckpointWriter(Listener):
 
     def _write(self, state):
         self._refuse_diverged(state)
-        path = f"{os.fspath(self.options.path)}/round-{state.rounds:08d}"
+        path = f"{as_text(self.options.path)}/round-{state.rounds:08d}"
         save_model(path, self._conf, state, self._extra)
         self.last, self._written_at = path, self.clock()
         self._prune(state.rounds)
@@ -115,13 +115,13 @@ def latest(path):
 
 def load_checkpoint(path):
     """(NetworkConf, TrainState, extra) from a model, or from the newest one in a folder of such."""
-    path = os.fspath(path)
+    path = as_text(path)
     return load_model(path) if files.exists(f"{path}/{MANIFEST}") else _newest(path)[1]
 
 
 def numbered(path):
     """{rounds: path} of all checkpoints in a folder, whole or not; empty if it does not exist."""
-    path = os.fspath(path)
+    path = as_text(path)
     names = files.list(path) if files.exists(path) else []
     matches = (re.fullmatch(r"round-(\d{8,})", name) for name in names)
     return {int(match[1]): f"{path}/{match[0]}" for match in matches if match}

@@ -4,10 +4,11 @@ import hashlib
 import json
 import os
 import platform
+from contextlib import contextmanager
 from importlib import metadata
 
 from sparkdl.data import files
-from sparkdl.errors import CheckpointError
+from sparkdl.errors import CheckpointError, DataError
 
 FORMAT, VERSION = "sparkdl", 1
 MANIFEST = "manifest.json"
@@ -20,7 +21,7 @@ def write_directory(path, contents):
     It is written beside, read back and only then put in place. What stands at `path` is replaced
     only if it is such a directory itself, and nothing else is in it.
     """
-    path = os.fspath(path)
+    path = as_text(path)
     refuse_to_destroy(path)
     with files.atomic_directory(path) as beside:
         for name, content in contents.items():
@@ -39,8 +40,8 @@ def read_directory(path, names):
         Nothing there, not ours, written by a later format, a file missing, too many, of another
         length or checksum: each by name.
     """
-    entries = read_manifest(path)["files"]
-    present = _visible(path)
+    path = as_text(path)
+    entries, present = read_manifest(path)["files"], _visible(path)
     for name in names:
         if name not in entries or name not in present:
             raise CheckpointError(f"{path}: {name} is missing; there are {sorted(present)}")
@@ -52,9 +53,8 @@ def read_directory(path, names):
 
 def read_manifest(path):
     """The manifest of the directory `path` as a dict, if it is ours and of a version known here."""
-    path = os.fspath(path)
     if not files.exists(path):
-        raise CheckpointError(f"{path}: there is no such model")
+        raise CheckpointError(f"{path}: there is no such model{_left_beside(path)}")
     if not files.exists(f"{path}/{MANIFEST}"):
         raise CheckpointError(f"{path}: not a sparkdl model, it has no {MANIFEST}")
     manifest = parse_json(f"{path}/{MANIFEST}", _read(f"{path}/{MANIFEST}"))
@@ -64,11 +64,17 @@ def read_manifest(path):
 
 def refuse_to_destroy(path):
     """Raise CheckpointError if a model written to `path` would replace anything but a model."""
-    if not files.exists(path) or (os.path.isdir(path) and not _visible(path)):
+    if not files.exists(path) or (files.is_directory(path) and not _visible(path)):
         return
     entries = read_manifest(path)["files"]
     for name in sorted(_visible(path) - {MANIFEST, *entries}):
         raise CheckpointError(f"{path}: {name} is no part of the model there and would be lost")
+
+
+def as_text(path):
+    """A path or URI as text without a slash at its end."""
+    path = os.fspath(path)
+    return path.rstrip("/") or path
 
 
 def parse_json(path, content):
@@ -134,17 +140,37 @@ def _version(package):
 
 def _visible(path):
     """Names in a directory; hidden ones are the file system's own (.crc, .DS_Store)."""
-    return {name for name in files.list(path) if not name.startswith(".")}
+    with _named(path, "listed"):
+        return {name for name in files.list(path) if not name.startswith(".")}
+
+
+def _left_beside(path):
+    """What a run that was killed while it replaced `path` left of it, as the end of a message."""
+    parent, _, name = path.rpartition("/")
+    parent = parent or "."
+    hidden = files.list(parent) if files.is_directory(parent) else []
+    left = [other for other in hidden if other.startswith(f".{name}.")]
+    return f"; beside it are {left}, rename the one to use" if left else ""
 
 
 def _read(path):
-    with files.open(path, "rb") as file:
+    with _named(path, "read"), files.open(path, "rb") as file:
         return file.read()
 
 
 def _write(path, content):
-    with files.open(path, "wb") as file:
+    with _named(path, "written"), files.open(path, "wb") as file:
         file.write(content)
+
+
+@contextmanager
+def _named(path, done):
+    try:
+        yield
+    except DataError as error:  # names the path already
+        raise CheckpointError(str(error)) from error
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be {done}: {error.strerror or error}") from error
 
 
 def _start(content):

@@ -8,7 +8,7 @@ import safetensors.numpy
 
 from sparkdl.errors import CheckpointError, ConfigError
 from sparkdl.nn import NetworkConf
-from sparkdl.training.manifest import parse_json, read_directory, write_directory
+from sparkdl.training.manifest import as_text, parse_json, read_directory, write_directory
 from sparkdl.training.state import COUNTERS, TrainState
 
 NETWORK, TRAINING, VECTORS = "network.json", "training.json", "vectors.safetensors"
@@ -55,6 +55,7 @@ def load_model(path):
     CheckpointError
         Missing, damaged, foreign or of a later format; names the file and what is wrong with it.
     """
+    path = as_text(path)
     contents = dict(read_directory(path, (NETWORK, TRAINING, VECTORS)))
     conf = _network(f"{path}/{NETWORK}", contents[NETWORK])
     vectors = _vectors(f"{path}/{VECTORS}", contents.pop(VECTORS))

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from sparkdl.errors import CheckpointError
+from sparkdl.data import files
+from sparkdl.errors import CheckpointError, DataError
 from sparkdl.nn import Dense, NetworkConf, Output
+from sparkdl.training import manifest
 from sparkdl.training.store import load_model, save_model
 from tests.training.models import assert_equal, small_conf, state_of
 
@@ -253,6 +255,31 @@ def test_nothing_there_is_refused(tmp_path):
         load_model(tmp_path / "nowhere")
 
 
+def test_what_a_killed_run_left_beside_is_named(path):
+    path.rename(path.parent / ".model.old-1a2b")
+    with pytest.raises(CheckpointError, match="beside it are .*.model.old-1a2b.*rename the one"):
+        load_model(path)
+
+
+def test_another_file_system_works_the_same():
+    path = "memory://models/digits/"
+    save_model(path, CONF, state_of(CONF, seed=1))
+    save_model(path, CONF, STATE)
+    assert_equal(load_model(path)[1], STATE)
+    files.remove("memory://models")
+    with pytest.raises(CheckpointError, match="memory://models/digits: there is no such model"):
+        load_model(path)
+
+
+def test_a_file_that_cannot_be_read_is_named(path, monkeypatch):
+    def fail(*_):
+        raise DataError("manifest.json: cannot be opened: Permission denied")
+
+    monkeypatch.setattr(files, "open", fail)
+    with pytest.raises(CheckpointError, match="cannot be opened: Permission denied"):
+        load_model(path)
+
+
 def test_a_file_is_refused(tmp_path):
     (tmp_path / "weights.bin").write_bytes(b"1")
     with pytest.raises(CheckpointError, match=r"weights.bin: not a sparkdl model"):
@@ -326,26 +353,22 @@ def test_a_state_of_another_network_is_refused(path):
 
 def test_a_failure_in_the_middle_leaves_the_old_model(path, monkeypatch):
     """The disk fills up after the first file."""
-    from sparkdl.training import manifest
+    whole, written = files.open, []
 
-    written = []
-
-    def write(file, content):
-        if written:
+    def opened(file, mode):
+        if mode == "wb" and written:
             raise OSError(28, "No space left on device")
-        written.append(file)
+        written.extend([file] if mode == "wb" else [])
+        return whole(file, mode)
 
-    monkeypatch.setattr(manifest, "_write", write)
-    with pytest.raises(OSError, match="No space left"):
-        save_model(path, CONF, state_of(CONF, seed=1))
+    monkeypatch.setattr(files, "open", opened)
+    refused(path, "training.json: cannot be written: No space left", state_of(CONF, seed=1))
     assert_equal(load_model(path)[1], STATE)
     assert os.listdir(path.parent) == ["model"]
 
 
 def test_what_the_disk_lost_does_not_replace_the_old_model(path, monkeypatch):
     """A file system that says it has written what it has not."""
-    from sparkdl.training import manifest
-
     whole = manifest._write
     monkeypatch.setattr(manifest, "_write", lambda file, content: whole(file, content[:100]))
     with pytest.raises(CheckpointError):
