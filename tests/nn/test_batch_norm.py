@@ -1,0 +1,40 @@
+"""The running statistics of BatchNorm."""
+
+import numpy as np
+import pytest
+
+from sparkdl.nn.layers import BatchNorm
+from sparkdl.nn.run import Run
+
+
+@pytest.mark.parametrize("shape, axes", [((6, 3), 0), ((6, 3, 4, 5), (0, 2, 3))], ids=str)
+def test_running_statistics_follow_the_batch(shape, axes, rng):
+    layer, x = BatchNorm(momentum=0.75), rng.normal(2, 3, size=shape)
+    buffers = {"mean": np.array([1.0, 2, 3]), "variance": np.array([4.0, 5, 6])}
+    run = Run(training=True, seed=0, buffers=buffers)
+    layer.forward({"gamma": np.ones(3), "beta": np.zeros(3)}, x, run)
+    mean, variance = x.mean(axes), x.var(axes)
+    np.testing.assert_allclose(run.updates["mean"], 0.75 * buffers["mean"] + 0.25 * mean)
+    np.testing.assert_allclose(
+        run.updates["variance"], 0.75 * buffers["variance"] + 0.25 * variance
+    )
+
+
+def test_running_statistics_stay_as_they_are_in_use(rng):
+    run = Run(training=False, seed=0, buffers={"mean": np.zeros(3), "variance": np.ones(3)})
+    BatchNorm().forward({"gamma": np.ones(3), "beta": np.zeros(3)}, rng.normal(size=(2, 3)), run)
+    assert run.updates == {}
+
+
+def test_starts_as_the_identity(rng):
+    layer = BatchNorm(epsilon=1e-12)
+    params = {name: layer.initial(name, (3,), rng) for name in layer.param_shapes((3,))}
+    buffers = {name: layer.initial(name, (3,), rng) for name in layer.buffer_shapes((3,))}
+    x = rng.normal(size=(2, 3))
+    y = layer.forward(params, x, Run(training=False, seed=0, buffers=buffers))
+    np.testing.assert_allclose(y, x)
+
+
+def test_a_layer_may_only_update_its_own_buffers():
+    with pytest.raises(KeyError, match="no buffer 'median'"):
+        Run(training=True, seed=0, buffers={"mean": 0}).update("median", 1)

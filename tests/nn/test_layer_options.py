@@ -1,0 +1,90 @@
+"""What layers refuse, and with which words."""
+
+import pytest
+
+from sparkdl.errors import ConfigError, ShapeError
+from sparkdl.nn.layers import (
+    Activation,
+    AvgPool2D,
+    BatchNorm,
+    Conv2D,
+    Dense,
+    Dropout,
+    GlobalPool,
+    MaxPool2D,
+    Output,
+)
+
+PADDING = "an integer >= 0, a pair of them, ((top, bottom), (left, right)), or 'same'"
+SIZES = "an integer >= 1 or a pair of them"
+
+OPTIONS = [
+    (lambda: Dense(units=0), "Dense.units must be an integer >= 1, got 0"),
+    (lambda: Dense(units=2.0), "Dense.units must be an integer >= 1, got 2.0"),
+    (lambda: Dense(units=True), "Dense.units must be an integer >= 1, got True"),
+    (lambda: Dense(units=1, bias=1), "Dense.bias must be True or False, got 1"),
+    (lambda: Dense(units=1, l1=-0.1), "Dense.l1 must be a number >= 0, got -0.1"),
+    (lambda: Dense(units=1, l2=float("nan")), "Dense.l2 must be a number >= 0, got nan"),
+    (lambda: Dense(units=1, name=""), "Dense.name must be a text that is not empty, got ''"),
+    (lambda: Dense(units=1, name=3), "Dense.name must be a text that is not empty, got 3"),
+    (lambda: Dense(units=1, activation="rellu"), "got 'rellu'; did you mean 'relu'?"),
+    (lambda: Output(units=-1), "Output.units must be an integer >= 1, got -1"),
+    (lambda: Output(units=1, loss="hinge"), "Output.loss must be one of mae, mse, sigmoid_cross"),
+    (lambda: Conv2D(filters=0, kernel=1), "Conv2D.filters must be an integer >= 1, got 0"),
+    (lambda: Conv2D(filters=1, kernel=0), f"Conv2D.kernel must be {SIZES}, got 0"),
+    (lambda: Conv2D(filters=1, kernel=(1, 2, 3)), f"Conv2D.kernel must be {SIZES}, got (1, 2, 3)"),
+    (lambda: Conv2D(filters=1, kernel=1, stride=-1), f"Conv2D.stride must be {SIZES}, got -1"),
+    (lambda: Conv2D(filters=1, kernel=1, dilation="2"), f"Conv2D.dilation must be {SIZES}"),
+    (lambda: Conv2D(filters=1, kernel=1, padding=-1), f"Conv2D.padding must be {PADDING}, got -1"),
+    (lambda: Conv2D(filters=1, kernel=1, padding="valid"), f"must be {PADDING}, got 'valid'"),
+    (lambda: Conv2D(filters=1, kernel=1, padding=((1, 2), 3)), f"must be {PADDING}, got ((1, 2)"),
+    (
+        lambda: Conv2D(filters=3, kernel=1, groups=2),
+        "Conv2D.groups must be an integer >= 1 that divides filters (3), got 2",
+    ),
+    (lambda: MaxPool2D(size=0), f"MaxPool2D.size must be {SIZES}, got 0"),
+    (lambda: AvgPool2D(size=2, stride=0), f"AvgPool2D.stride must be {SIZES}, got 0"),
+    (lambda: MaxPool2D(size=2, padding=2), "MaxPool2D.padding must be smaller than the size (2)"),
+    (lambda: MaxPool2D(size=(3, 2), padding=(1, 2)), "must be smaller than the size ((3, 2))"),
+    (lambda: MaxPool2D(size=2, padding=1.5), f"MaxPool2D.padding must be {PADDING}, got 1.5"),
+    (lambda: MaxPool2D(size=2, rounding="up"), "rounding must be 'floor' or 'ceil', got 'up'"),
+    (lambda: AvgPool2D(size=2, count_padding=1), "count_padding must be True or False, got 1"),
+    (lambda: GlobalPool(kind="mean"), "GlobalPool.kind must be 'avg', 'max' or 'sum', got 'mean'"),
+    (lambda: BatchNorm(momentum=1), "BatchNorm.momentum must be in [0, 1), got 1"),
+    (lambda: BatchNorm(epsilon=0), "BatchNorm.epsilon must be a number above 0, got 0"),
+    (lambda: Dropout(rate=1), "Dropout.rate must be in [0, 1), got 1"),
+    (lambda: Dropout(rate=-0.5), "Dropout.rate must be in [0, 1), got -0.5"),
+    (lambda: Dropout(rate=float("nan")), "Dropout.rate must be in [0, 1), got nan"),
+    (lambda: Activation(function=None), "Activation.function must be one of cube"),
+]
+
+SHAPES = [
+    (Dense(units=3), (1, 28, 28), "rows of features (n,), got (1, 28, 28); put Flatten before it"),
+    (Output(units=3), (1, 28, 28), "Output takes rows of features (n,), got (1, 28, 28)"),
+    (Conv2D(filters=1, kernel=1), (500,), "Conv2D takes images (channels, height, width), got (5"),
+    (MaxPool2D(size=2), (5,), "MaxPool2D takes images (channels, height, width), got (5,)"),
+    (GlobalPool(), (5,), "GlobalPool takes images (channels, height, width), got (5,)"),
+    (BatchNorm(), (2, 3), "BatchNorm takes rows (n,) or images (channels, height, width), got"),
+    (Conv2D(filters=1, kernel=5), (1, 4, 9), "a window of (5, 5) does not fit into images of (4"),
+    (Conv2D(filters=1, kernel=3, dilation=2), (1, 4, 4), "a window of (5, 5) does not fit"),
+    (AvgPool2D(size=(2, 7)), (1, 6, 6), "a window of (2, 7) does not fit into images of (6, 6)"),
+    (
+        Conv2D(filters=4, kernel=1, groups=2),
+        (3, 4, 4),
+        "Conv2D in 2 groups needs channels that fall into them, got (3, 4, 4)",
+    ),
+]
+
+
+@pytest.mark.parametrize("make, message", OPTIONS, ids=lambda value: str(value)[:60])
+def test_refuses_options(make, message):
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("layer, in_shape, message", SHAPES, ids=str)
+def test_refuses_shapes(layer, in_shape, message):
+    with pytest.raises(ShapeError) as caught:
+        layer.out_shape(in_shape)
+    assert message in str(caught.value)
