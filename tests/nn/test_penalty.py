@@ -1,0 +1,46 @@
+"""l1 and l2: which parameters they pull, and how much."""
+
+import numpy as np
+
+from sparkdl.nn import BatchNorm, Dense, NetworkConf, Output
+from sparkdl.nn.penalty import add_penalty, coefficients, penalty
+from tests.nn.networks import mixed
+from tests.nn.support import value_and_gradients
+
+
+def network(**options):
+    layers = [Dense(units=3, l1=0.2), BatchNorm(), Dense(units=2, l2=0), Output(units=2)]
+    return NetworkConf(input_shape=(4,), layers=layers, **options)
+
+
+def test_the_network_s_factor_holds_where_a_layer_gives_none():
+    conf = network(l1=0.1, l2=0.5)
+    for kind, first, second, last in [("l1", 0.2, 0.1, 0.1), ("l2", 0.5, 0, 0.5)]:
+        views = conf.params_layout.views(coefficients(conf, kind))
+        wanted = {"dense_1/W": first, "dense_2/W": second, "output_1/W": last}
+        for name, view in views.items():
+            np.testing.assert_array_equal(view, np.float32(wanted.get(name, 0)))
+
+
+def test_nothing_is_added_without_factors(rng):
+    conf = NetworkConf(input_shape=(4,), layers=[Output(units=2)])
+    params, grad = rng.normal(size=(2, conf.parameter_count))
+    assert coefficients(conf, "l1") is None and coefficients(conf, "l2") is None
+    assert penalty(conf, params) == 0
+    assert add_penalty(conf, grad, params) is grad
+
+
+def test_the_penalty_worked_out_by_hand():
+    conf = NetworkConf(input_shape=(2,), layers=[Output(units=1)], l1=0.1, l2=0.5)
+    params = np.array([3.0, -2.0, 7.0])  # two weights and a bias
+    np.testing.assert_allclose(penalty(conf, params), 0.1 * 5 + 0.25 * 13)
+    grad = add_penalty(conf, np.zeros(3), params)
+    np.testing.assert_allclose(grad, [0.1 + 1.5, -0.1 - 1.0, 0], rtol=1e-6)
+
+
+def test_the_gradient_added_is_that_of_the_penalty(rng):
+    conf = mixed(l1=0.03)
+    params = rng.normal(size=conf.parameter_count)
+    _, (grad,) = value_and_gradients(lambda p: penalty(conf, p), params)
+    np.testing.assert_allclose(add_penalty(conf, 0 * params, params), grad, rtol=1e-12)
+    assert np.count_nonzero(grad) < len(grad)
