@@ -1,0 +1,135 @@
+"""Caffe's Datum message: one image and its label.
+
+Databases of it repeat the same few bytes around every image, so these are compared rather than
+parsed, and an image is copied once, from the memory map to its place in the batch.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
+
+from sparkdl.data.columns import Offence
+
+FIELDS = [  # name, number, type; of Caffe 1.0
+    ("channels", 1, "INT32"),
+    ("height", 2, "INT32"),
+    ("width", 3, "INT32"),
+    ("data", 4, "BYTES"),
+    ("label", 5, "INT32"),
+    ("float_data", 6, "FLOAT"),
+    ("encoded", 7, "BOOL"),
+]
+
+
+def _message_class():
+    """In a pool of its own: Caffe's own descriptor may be loaded in the same process."""
+    field = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="sparkdl/datum.proto", package="sparkdl")
+    datum = file.message_type.add(name="Datum")
+    for name, number, kind in FIELDS:
+        label = field.LABEL_REPEATED if name == "float_data" else field.LABEL_OPTIONAL
+        kind = getattr(field, f"TYPE_{kind}")
+        datum.field.add(name=name, number=number, type=kind, label=label)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("sparkdl.Datum"))
+
+
+Datum = _message_class()
+
+
+def encode(x, label=None):
+    """Bytes of the Datum of an image (C, H, W), uint8 as `data`, all else as `float_data`."""
+    channels, height, width = x.shape
+    datum = Datum(channels=channels, height=height, width=width)
+    if label is not None:
+        datum.label = int(label)
+    if x.dtype == np.uint8:
+        datum.data = x.tobytes()
+    else:
+        datum.float_data.extend(x.ravel().tolist())
+    return datum.SerializeToString()
+
+
+def decode(values):
+    """Images (n, C, H, W), uint8 or float32, and labels (n,) int32 of serialized Datums.
+
+    Parameters
+    ----------
+    values : list of memoryview
+        At least one.
+
+    Raises
+    ------
+    Offence
+        For the first value that is no Datum of numbers, or of another shape than the first.
+    """
+    first, _ = _parse(values[0], 0)
+    found = _decode_alike(values, first.shape) if first.dtype == np.uint8 else None
+    return found or _decode_singly(values, first.shape)
+
+
+def _decode_alike(values, shape):
+    """As `decode`, for values that begin with the same bytes; None as soon as one does not."""
+    head, size = _head(shape), math.prod(shape)
+    start, stop = len(head), len(head) + size
+    images, labels = np.empty((len(values), size), np.uint8), np.empty(len(values), np.int32)
+    for i, value in enumerate(values):
+        label = _label(bytes(value[stop:])) if value[:start] == head else None
+        if label is None:
+            return None
+        images[i] = np.frombuffer(value, np.uint8, size, start)
+        labels[i] = label
+    return images.reshape(len(values), *shape), labels
+
+
+@lru_cache(maxsize=8)
+def _head(shape):
+    """What stands before the bytes of an image of this shape."""
+    size = math.prod(shape)
+    return encode(np.zeros(shape, np.uint8))[:-size]
+
+
+@lru_cache(maxsize=2**16)
+def _label(tail):
+    """The label in what follows an image, None if there is more in it than that."""
+    try:
+        datum = Datum.FromString(tail)
+    except message.DecodeError:
+        return None
+    alone = all(field.name in ("label", "encoded") for field, _ in datum.ListFields())
+    return datum.label if alone and not datum.encoded else None
+
+
+def _decode_singly(values, shape):
+    images, labels = [], np.empty(len(values), np.int32)
+    for i, value in enumerate(values):
+        image, labels[i] = _parse(value, i)
+        if image.shape != shape:
+            raise Offence(i, f"Datum must have the shape {shape} of the first, got {image.shape}")
+        images.append(image)
+    return np.stack(images), labels
+
+
+def _parse(value, row):
+    """The image (C, H, W) and the label of one Datum."""
+    try:
+        datum = Datum.FromString(bytes(value))
+    except message.DecodeError:
+        raise Offence(row, f"must be a Datum, got {bytes(value[:16])!r}") from None
+    if datum.encoded:
+        text = "encoded images (JPEG, PNG) are not supported; convert the database without encoding"
+        raise Offence(row, text)
+    shape = datum.channels, datum.height, datum.width
+    image = _numbers(datum)
+    if image.size == 0 or image.size != math.prod(shape) or min(shape) < 1:
+        raise Offence(row, f"Datum of shape {shape} must hold as many numbers, got {image.size}")
+    return image.reshape(shape), datum.label
+
+
+def _numbers(datum):
+    if datum.data:
+        return np.frombuffer(datum.data, np.uint8)
+    return np.array(datum.float_data, np.float32)

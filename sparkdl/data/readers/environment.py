@@ -1,0 +1,141 @@
+"""LMDB files opened safely: once in a process, and never cut short.
+
+LMDB maps its file into memory. Reading past the end of one that was cut short would kill the
+process with SIGBUS, so the size is compared with what the file says of itself.
+"""
+
+import os
+import struct
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import lmdb
+
+from sparkdl.data.files import local_path
+from sparkdl.errors import DataError
+
+MAGIC, VERSION = 0xBEEFC0DE, 1
+PAGE_HEADER = 16
+META = struct.Struct("=IIQQI92xQQ")  # magic, version, address, map size, page size, last page, txn
+LARGEST_PAGE = 65536
+CURE = "copy or convert it again"
+
+_open = {}  # (device, inode) -> _Entry; LMDB refuses to open a file twice in a process
+_lock = threading.Lock()
+
+
+@dataclass
+class _Entry:
+    environment: lmdb.Environment
+    users: int = 0
+
+
+class Meta(NamedTuple):
+    """What a meta page says; there are two, and the one with the later transaction holds."""
+
+    transaction: int
+    page_size: int
+    last_page: int
+
+
+@contextmanager
+def reading(path):
+    """A read-only transaction without locks; the map below is shared within the process.
+
+    Parameters
+    ----------
+    path : str
+        The folder of data.mdb, or a file like it; local or a file: URI.
+
+    Raises
+    ------
+    DataError
+        There is none, it is no LMDB, it is cut short, or LMDB itself finds damage in it.
+    """
+    file = data_file(path)
+    try:
+        with (
+            _environment(path, file) as environment,
+            environment.begin(buffers=True) as transaction,
+        ):
+            yield transaction
+    except lmdb.Error as error:
+        raise DataError(f"{path}: cannot be read as an LMDB: {error}; {CURE}") from error
+
+
+def data_file(path):
+    """Absolute path of the file that holds the data."""
+    found = local_path(path)
+    if os.path.isdir(found):
+        inner = os.path.join(found, "data.mdb")
+        if os.path.isfile(inner):
+            return os.path.realpath(inner)
+        raise DataError(f"{path}: must be an LMDB, but the folder has no data.mdb")
+    if os.path.isfile(found):
+        return os.path.realpath(found)
+    raise DataError(f"{path}: there is no such LMDB; the path must exist on every machine")
+
+
+def check_file(path, file):
+    """Raise DataError unless the file is an LMDB and as long as it says."""
+    size = os.path.getsize(file)
+    with open(file, "rb") as content:
+        first = _meta(path, content.read(PAGE_HEADER + META.size))
+        content.seek(first.page_size)
+        page = content.read(PAGE_HEADER + META.size)
+    second = _meta(path, page) if size >= 2 * first.page_size else first
+    latest = max(first, second)
+    need = max((latest.last_page + 1) * latest.page_size, 2 * first.page_size)
+    if size < need:
+        raise DataError(f"{path}: cut short, it must have {need} bytes, got {size}; {CURE}")
+
+
+def _meta(path, page):
+    if len(page) < PAGE_HEADER + META.size:
+        raise DataError(f"{path}: must be an LMDB, got {len(page)} bytes; {CURE}")
+    magic, version, _, _, page_size, last_page, transaction = META.unpack_from(page, PAGE_HEADER)
+    if magic != MAGIC or not 0 < page_size <= LARGEST_PAGE:
+        raise DataError(f"{path}: must be an LMDB, but does not begin like one; {CURE}")
+    if version != VERSION:
+        raise DataError(f"{path}: must be an LMDB of format {VERSION}, got {version}; convert it")
+    return Meta(transaction, page_size, last_page)
+
+
+@contextmanager
+def _environment(path, file):
+    status = os.stat(file)
+    key = status.st_dev, status.st_ino
+    with _lock:
+        entry = _open.get(key)
+        if entry is None:
+            check_file(path, file)
+            entry = _open[key] = _Entry(_map(file))
+        entry.users += 1
+    try:
+        yield entry.environment
+    finally:
+        _release(key, entry)
+
+
+def _map(file):
+    return lmdb.open(file, subdir=False, readonly=True, lock=False, create=False)
+
+
+def _release(key, entry):
+    with _lock:
+        entry.users -= 1
+        if entry.users == 0 and _open.get(key) is entry:  # else this process is a fork
+            _open.pop(key).environment.close()
+
+
+def _forget():
+    """After a fork: what the parent had open is closed here, and stays open there."""
+    global _lock
+    _lock = threading.Lock()  # another thread of the parent may have held it
+    while _open:
+        _open.popitem()[1].environment.close()
+
+
+os.register_at_fork(after_in_child=_forget)

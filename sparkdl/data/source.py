@@ -1,0 +1,68 @@
+"""Where records come from, when executors read them themselves."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from sparkdl.data.batch import Batch
+
+SMALLEST_SPLIT = 256
+MOST_SPLITS = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """What is read in one piece. Small, for it travels from the driver to an executor.
+
+    Parameters
+    ----------
+    partition : int
+        Number of the split among those of its source; it is the first part of its records' ids.
+    count : int or None
+        Records, None where finding out would mean reading them.
+    """
+
+    partition: int
+    count: int | None
+
+
+class Source(Protocol):
+    """A data set that is listed on the driver and read on executors.
+
+    To an executor travel `source.read` and `source.transform`, never the source: `read` of a
+    source that holds its data in memory leaves the data behind.
+
+    Parameters
+    ----------
+    transform : callable or None
+        Batch to Batch, applied by the worker to each minibatch. Blocks of records are kept as
+        they were stored (uint8 stays uint8), so this is where they are scaled.
+    """
+
+    transform: Callable[[Batch], Batch] | None
+
+    def splits(self) -> list[Split]:
+        """All splits, in order, from metadata alone. Runs on the driver."""
+
+    def read(self, split: Split) -> Iterator[Batch]:
+        """The records of a split as they are stored. Runs on an executor."""
+
+
+def checked_batches(read, split, schema):
+    """Batches of a split as a network with this schema takes them.
+
+    Raises
+    ------
+    DataError
+        For the first record that does not fit, naming file, place and record.
+    """
+    for batch in read(split):
+        yield schema.check(batch, str(split))
+
+
+def split_bounds(count, records_per_split=None):
+    """Pairs (start, stop) that cut `count` records into splits; small ones, so that workers get
+    nearly equal shares, unless that makes too many."""
+    size = records_per_split or max(SMALLEST_SPLIT, math.ceil(count / MOST_SPLITS))
+    return [(start, min(start + size, count)) for start in range(0, count, size)]
