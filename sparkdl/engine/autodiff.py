@@ -1,0 +1,85 @@
+"""Reverse-mode differentiation on the graph: a gradient is a graph like any other."""
+
+import numpy as np
+
+from sparkdl.engine.graph import Spec, Tensor, constant, scope, topological
+from sparkdl.engine.ops.elementwise import add, mul
+from sparkdl.engine.ops.reduce import sum as sum_along
+from sparkdl.errors import ShapeError
+
+
+def gradients(loss, wrt, seed=None):
+    """The gradient of a scalar with respect to each tensor of `wrt`, as tensors.
+
+    Parameters
+    ----------
+    loss : Tensor of shape ()
+    wrt : sequence of Tensor
+    seed : Tensor like `loss`, gradient of something further by it; 1 unless given
+
+    Raises
+    ------
+    ShapeError if the loss is not one number.
+    """
+    if seed is None and loss.shape != ():
+        raise ShapeError(f"gradients are of one number, got a loss of shape {loss.shape}")
+    start = constant(1, loss.dtype) if seed is None else seed
+    grads = backward({loss: start}, wrt)
+    return [grads.get(t, zeros_like(t)) for t in wrt]
+
+
+def pullback(function, inputs, gys):
+    """Gradients of `function` at the tensors `inputs`, given those of its outputs.
+
+    Partial ones: where one input was made from another, that way is not followed.
+    """
+    ys = function(*inputs)
+    several = isinstance(ys, tuple)
+    pairs = zip(ys, gys, strict=True) if several else [(ys, gys)]
+    grads = backward({y: gy for y, gy in pairs if gy is not None}, inputs, stop=inputs)
+    return tuple(grads.get(t) for t in inputs)
+
+
+def backward(grads, wrt, stop=()):
+    """Carry the gradients {tensor: gradient} back to the tensors `wrt`, not beyond those in `stop`."""
+    order = topological(grads, stop)
+    wanted = needed(order, wrt)
+    for node in reversed(order):
+        gys = tuple(grads.get(t) for t in node.outputs)
+        if node not in wanted or all(g is None for g in gys):
+            continue
+        with scope(f"{node.scope}:grad" if node.scope else "grad"):
+            for tensor, grad in zip(node.inputs, local(node, gys), strict=True):
+                if grad is not None and (tensor in wrt or tensor.node in wanted):
+                    grads[tensor] = add(grads[tensor], grad) if tensor in grads else grad
+    return grads
+
+
+def needed(order, wrt):
+    """The nodes through which any of `wrt` acts."""
+    targets, nodes = set(wrt), set()
+    for node in order:
+        if any(t in targets or t.node in nodes for t in node.inputs):
+            nodes.add(node)
+    return nodes
+
+
+def local(node, gys):
+    """The gradients that one node passes to its inputs."""
+    if len(node.outputs) == 1:
+        return node.op.gradient(gys[0], *node.inputs, node.outputs[0])
+    return node.op.gradient(gys, *node.inputs, node.outputs)
+
+
+def zeros_like(tensor):
+    return constant(np.zeros(tensor.shape, tensor.dtype))
+
+
+def inner(x, y):
+    """The sum of x y: a scalar from two tensors of one shape."""
+    return sum_along(mul(x, y))
+
+
+def inputs_like(arrays):
+    """An input tensor for each array."""
+    return [Tensor(Spec(a.shape, a.dtype.name), name=f"x{i}") for i, a in enumerate(arrays)]

@@ -1,0 +1,73 @@
+"""numpy on the CPU: every operation, in any float type; what other backends are compared with."""
+
+from functools import partial
+
+import numpy as np
+
+from sparkdl.engine.backends.base import Kernel
+from sparkdl.engine.chains import Chain, chain_kernel, into_chains
+from sparkdl.engine.fusion import RULES, BiasActivation, fuse
+from sparkdl.engine.ops.elementwise import Elementwise
+from sparkdl.engine.ops.matmul import MatMul
+from sparkdl.engine.planner import ALIGNMENT
+
+
+class Reference:
+    """Kernels that call numpy with a destination where numpy takes one, else compute and copy."""
+
+    name = "reference"
+    rewrites = (partial(fuse, rules=RULES), into_chains)
+
+    def empty(self, size):
+        memory = np.empty(size + ALIGNMENT, np.uint8)
+        start = -memory.ctypes.data % ALIGNMENT
+        return memory[start : start + size]
+
+    def lower(self, node, inputs, outputs):
+        op = node.op
+        if isinstance(op, Chain):
+            return Kernel(chain_kernel(op, inputs, outputs), "numpy, blocked")
+        if isinstance(op, MatMul):
+            x, y = op.operands(*inputs)
+            return Kernel(lambda: np.matmul(x, y, out=outputs[0]), "numpy gemm")
+        if isinstance(op, BiasActivation):
+            return Kernel(bias_activation(op, inputs, outputs[0]), "numpy, in place")
+        if isinstance(op, Elementwise) and op.ufunc is not None:
+            ufunc = op.ufunc
+            return Kernel(lambda: ufunc(*inputs, out=outputs[0]), f"numpy {ufunc.__name__}")
+        return Kernel(copying(op, inputs, outputs), "numpy, then copy")
+
+
+def copying(op, inputs, outputs):
+    """Whatever `reference` gives, copied to where it belongs."""
+
+    def call():
+        results = op.reference(*inputs)
+        results = results if isinstance(results, tuple) else (results,)
+        for out, result in zip(outputs, results, strict=True):
+            np.copyto(out, result)
+
+    return call
+
+
+def bias_activation(op, inputs, out):
+    """The product into the output, bias and activation over it in place."""
+    x, w, b = inputs
+    wide = b.reshape(op.bias.along(out))
+    rectify = op.activation is not None and type(op.activation).__name__ == "Relu"
+
+    def call():
+        if isinstance(op.product, MatMul):
+            np.matmul(*op.product.operands(x, w), out=out)
+        else:
+            np.copyto(out, op.product.reference(x, w))
+        np.add(out, wide, out=out)
+        if rectify:
+            np.maximum(out, 0, out=out)
+        elif op.activation is not None:
+            np.copyto(out, op.activation.reference(out))
+
+    return call
+
+
+BACKEND = Reference()

@@ -1,0 +1,76 @@
+"""Check a gradient by central differences; shipped, so that users can test operations of their own.
+
+References
+----------
+The step h = eps^(1/3) and the error of order h^2: Press et al., Numerical Recipes (2007), 5.7.
+"""
+
+import numpy as np
+
+from sparkdl.engine.autodiff import gradients, inner, inputs_like
+from sparkdl.engine.compiler import compile
+from sparkdl.engine.graph import Graph, constant
+
+
+def check_gradients(function, *arrays, order=1, rtol=1e-6, atol=1e-7, seed=0):
+    """Compare the gradients of `function` with central differences along a random direction.
+
+    Parameters
+    ----------
+    function : of as many tensors as there are `arrays`, written in operations; any float output
+    arrays : float64; stay away from kinks, where differences say nothing
+    order : 2 checks the gradient of the gradient as well
+
+    Raises
+    ------
+    AssertionError with both numbers.
+    """
+    rng = np.random.default_rng(seed)
+    weight = rng.standard_normal(function(*arrays).shape)
+    scalar = weighted(function, weight)
+    compare(scalar, arrays, rng, rtol, atol)
+    if order > 1:
+        directions = [rng.standard_normal(a.shape) for a in arrays]
+        compare(slope(scalar, directions), arrays, rng, rtol, atol)
+
+
+def weighted(function, weight):
+    """The sum of `function`'s output times fixed weights: one number that sees every element."""
+    return lambda *tensors: inner(function(*tensors), constant(weight))
+
+
+def slope(scalar, directions):
+    """The directional derivative of a scalar function: a scalar function again."""
+
+    def along(*tensors):
+        grads = gradients(scalar(*tensors), tensors)
+        total = inner(grads[0], constant(directions[0]))
+        for grad, direction in zip(grads[1:], directions[1:], strict=True):
+            total = total + inner(grad, constant(direction))
+        return total
+
+    return along
+
+
+def compare(scalar, arrays, rng, rtol, atol):
+    inputs = inputs_like(arrays)
+    value = scalar(*inputs)
+    outputs = {f"g{i}": g for i, g in enumerate(gradients(value, inputs))} | {"value": value}
+    program = compile(Graph({t.name: t for t in inputs}, outputs))
+    grads = run(program, arrays)
+    for i, array in enumerate(arrays):
+        direction = rng.standard_normal(array.shape)
+        h = np.cbrt(np.finfo(array.dtype).eps) * max(1.0, float(np.abs(array).max(initial=0)))
+        ends = [run(program, moved(arrays, i, s * h * direction))["value"] for s in (1, -1)]
+        expected = (ends[0] - ends[1]) / (2 * h)
+        found = np.vdot(grads[f"g{i}"], direction)
+        np.testing.assert_allclose(found, expected, rtol, atol, err_msg=f"argument {i}")
+
+
+def run(program, arrays):
+    outputs = program.run({f"x{i}": a for i, a in enumerate(arrays)})
+    return {name: value.copy() for name, value in outputs.items()}
+
+
+def moved(arrays, i, step):
+    return [a + step if j == i else a for j, a in enumerate(arrays)]

@@ -1,0 +1,43 @@
+"""From functions to programs: compile a graph, or trace a function of arrays and compile that."""
+
+from sparkdl.engine import backends
+from sparkdl.engine.autodiff import gradients, inputs_like
+from sparkdl.engine.graph import Graph
+from sparkdl.engine.program import Program
+
+
+def compile(graph, backend="reference", bindings=None, strict=False):
+    """A Program for `graph`; see Program for what the arguments mean."""
+    return Program(graph, backends.get(backend), bindings, strict)
+
+
+def value_and_grad(function, backend="reference"):
+    """A function of arrays that gives `function`'s value and its gradients, traced once per shapes.
+
+    Parameters
+    ----------
+    function : takes tensors, returns one number as a tensor of shape ()
+
+    Returns
+    -------
+    A function of arrays: (value, [gradient for each argument]); new arrays each call.
+    """
+    programs = {}
+
+    def call(*arrays):
+        key = tuple((a.shape, a.dtype.name) for a in arrays)
+        if key not in programs:
+            programs[key] = traced(function, arrays, backend)
+        outputs = programs[key].run({f"x{i}": a for i, a in enumerate(arrays)})
+        grads = [outputs[f"g{i}"].copy() for i in range(len(arrays))]
+        return outputs["value"].copy()[()], grads
+
+    return call
+
+
+def traced(function, arrays, backend):
+    inputs = inputs_like(arrays)
+    value = function(*inputs)
+    grads = {f"g{i}": g for i, g in enumerate(gradients(value, inputs))}
+    graph = Graph({t.name: t for t in inputs}, {"value": value, **grads})
+    return compile(graph, backend)

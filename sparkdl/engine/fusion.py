@@ -1,0 +1,88 @@
+"""Rewriting a graph: several operations become one that a backend runs in one pass.
+
+A rule is a function `rule(node, inputs, uses)`: given a node, its inputs already rewritten, and how often
+each tensor is read, it returns the tensors to take the place of the node's outputs, or None.
+"""
+
+from dataclasses import dataclass
+
+from sparkdl.engine.graph import Graph, scope
+from sparkdl.engine.ops.activation import Relu, Sigmoid, Tanh
+from sparkdl.engine.ops.base import Op, register
+from sparkdl.engine.ops.conv import Conv2d
+from sparkdl.engine.ops.matmul import AddBias, MatMul
+
+
+@register
+@dataclass(frozen=True)
+class BiasActivation(Op):
+    """A product or convolution, plus its bias, then an activation or none, in one kernel.
+
+    Shapes
+    ------
+    x, w as `product` takes them, b (units,)
+    """
+
+    product: Op
+    bias: Op
+    activation: Op | None = None
+
+    @property
+    def label(self):
+        parts = [self.product, self.bias, self.activation]
+        return "+".join(type(p).__name__ for p in parts if p is not None)
+
+    def shape(self, x, w, b):
+        return self.bias.shape(self.product.shape(x, w), b)
+
+    def decompose(self, x, w, b):
+        y = self.bias(self.product(x, w), b)
+        return y if self.activation is None else self.activation(y)
+
+
+def bias_into_product(node, inputs, uses):
+    """product + bias, where the product is read by nothing else."""
+    if isinstance(node.op, AddBias) and once(node.inputs[0], uses):
+        before = inputs[0].node
+        if before is not None and isinstance(before.op, MatMul | Conv2d):
+            return BiasActivation(before.op, node.op)(*before.inputs, inputs[1])
+
+
+def activation_into_bias(node, inputs, uses):
+    """(product + bias) + activation, where the sum is read by nothing else."""
+    if isinstance(node.op, Relu | Tanh | Sigmoid) and once(node.inputs[0], uses):
+        before = inputs[0].node
+        if before is not None and isinstance(before.op, BiasActivation):
+            if before.op.activation is None:
+                op = BiasActivation(before.op.product, before.op.bias, node.op)
+                return op(*before.inputs)
+
+
+RULES = (bias_into_product, activation_into_bias)
+
+
+def once(tensor, uses):
+    return tensor.node is not None and uses[tensor] == 1
+
+
+def fuse(graph, rules=RULES):
+    """The graph with every rule applied wherever it fits, from inputs to outputs."""
+    uses, new = graph.uses(), {}
+    for node in graph.nodes:
+        inputs = [new.get(t, t) for t in node.inputs]
+        with scope(node.scope):
+            results = apply_first(rules, node, inputs, uses)
+        new.update(zip(node.outputs, results, strict=True))
+    outputs = {name: new.get(t, t) for name, t in graph.outputs.items()}
+    return Graph(graph.inputs, outputs)
+
+
+def apply_first(rules, node, inputs, uses):
+    for rule in rules:
+        result = rule(node, inputs, uses)
+        if result is not None:
+            return result if isinstance(result, tuple) else (result,)
+    if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
+        return node.outputs
+    result = node.op(*inputs)
+    return result if isinstance(result, tuple) else (result,)

@@ -1,0 +1,116 @@
+"""A dataflow graph: tensors with static shapes, and the nodes that make them."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+_scope = [""]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is known of an array before it exists."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+
+    @property
+    def size(self):
+        return prod(self.shape)
+
+    @property
+    def nbytes(self):
+        return self.size * np.dtype(self.dtype).itemsize
+
+
+class Tensor:
+    """An array to come: an input (no node, no value), a constant (a value), or an output of a node.
+
+    Arithmetic operators are added by sparkdl.engine.ops, which knows the operations.
+    """
+
+    __slots__ = ("index", "name", "node", "spec", "value")
+    __array_ufunc__ = None  # numpy arrays leave `array + tensor` to the tensor
+
+    def __init__(self, spec, *, name="", node=None, index=0, value=None):
+        self.spec, self.name, self.node, self.index, self.value = spec, name, node, index, value
+
+    @property
+    def shape(self):
+        return self.spec.shape
+
+    @property
+    def dtype(self):
+        return np.dtype(self.spec.dtype)
+
+    @property
+    def ndim(self):
+        return len(self.spec.shape)
+
+    def __repr__(self):
+        return f"Tensor({self.name or 'unnamed'}, {self.shape}, {self.spec.dtype})"
+
+
+def constant(value, dtype=None):
+    """The tensor of a value that never changes."""
+    value = np.asarray(value, dtype=dtype)
+    return Tensor(Spec(value.shape, value.dtype.name), value=value)
+
+
+class Node:
+    """One application of an operation."""
+
+    __slots__ = ("inputs", "op", "outputs", "scope")
+
+    def __init__(self, op, inputs, specs, scope=None):
+        self.op, self.inputs = op, tuple(inputs)
+        self.scope = _scope[-1] if scope is None else scope
+        self.outputs = tuple(Tensor(spec, node=self, index=i) for i, spec in enumerate(specs))
+
+    def __repr__(self):
+        return f"Node({self.op}, {[t.shape for t in self.inputs]})"
+
+
+@contextmanager
+def scope(name):
+    """Nodes made inside carry `name`, usually a layer's; it shows in Program.describe()."""
+    _scope.append(name)
+    try:
+        yield
+    finally:
+        _scope.pop()
+
+
+class Graph:
+    """All that is needed to compute `outputs` from `inputs`, both {name: Tensor}."""
+
+    def __init__(self, inputs, outputs):
+        self.inputs, self.outputs = dict(inputs), dict(outputs)
+        self.nodes = topological(self.outputs.values())
+
+    def uses(self):
+        """{tensor: how often it is read}, outputs of the graph counted once more each."""
+        count = {}
+        for tensor in [t for node in self.nodes for t in node.inputs] + list(self.outputs.values()):
+            count[tensor] = count.get(tensor, 0) + 1
+        return count
+
+
+def topological(tensors, stop=()):
+    """Every node that `tensors` need, producers before users; none beyond the tensors in `stop`."""
+    order, state, stop = [], {}, set(stop)
+    stack = [t.node for t in reversed(list(tensors)) if t.node is not None and t not in stop]
+    while stack:
+        node = stack[-1]
+        if state.get(node) == "done":
+            stack.pop()
+        elif node in state:
+            state[node] = "done"
+            order.append(stack.pop())
+        else:
+            state[node] = "open"
+            before = [t for t in reversed(node.inputs) if t.node is not None and t not in stop]
+            stack += [t.node for t in before if t.node not in state]
+    return order

@@ -1,0 +1,118 @@
+"""Operations: each works on arrays at once and on Tensors by adding a node to the graph."""
+
+from sparkdl.engine.graph import Tensor
+from sparkdl.engine.ops.activation import (
+    elu,
+    erf,
+    leaky_relu,
+    relu,
+    relu_grad,
+    sigmoid,
+    softplus,
+    tanh,
+)
+from sparkdl.engine.ops.base import OPS, Op
+from sparkdl.engine.ops.conv import conv2d
+from sparkdl.engine.ops.elementwise import (
+    abs,
+    add,
+    div,
+    exp,
+    greater,
+    log,
+    maximum,
+    minimum,
+    mul,
+    neg,
+    power,
+    sign,
+    sqrt,
+    square,
+    sub,
+    where,
+)
+from sparkdl.engine.ops.matmul import add_bias, matmul
+from sparkdl.engine.ops.normalization import batch_norm, normalize
+from sparkdl.engine.ops.pool import avg_pool2d, max_pool2d
+from sparkdl.engine.ops.random import uniform
+from sparkdl.engine.ops.reduce import max, mean, sum
+from sparkdl.engine.ops.shape import (
+    broadcast_to,
+    cast,
+    concat,
+    pad,
+    reshape,
+    slice,
+    stop_gradient,
+    sum_to,
+    transpose,
+)
+from sparkdl.engine.ops.softmax import (
+    log_softmax,
+    one_hot,
+    sigmoid_cross_entropy,
+    softmax,
+    softmax_cross_entropy,
+)
+
+Tensor.__add__ = Tensor.__radd__ = lambda x, y: add(x, y)
+Tensor.__mul__ = Tensor.__rmul__ = lambda x, y: mul(x, y)
+Tensor.__sub__, Tensor.__rsub__ = (lambda x, y: sub(x, y)), (lambda x, y: sub(y, x))
+Tensor.__truediv__, Tensor.__rtruediv__ = (lambda x, y: div(x, y)), (lambda x, y: div(y, x))
+Tensor.__neg__ = lambda x: neg(x)
+Tensor.__pow__ = lambda x, exponent: power(x, exponent)
+Tensor.__matmul__ = lambda x, y: matmul(x, y)
+
+__all__ = [
+    "OPS",
+    "Op",
+    "abs",
+    "add",
+    "add_bias",
+    "avg_pool2d",
+    "batch_norm",
+    "broadcast_to",
+    "cast",
+    "concat",
+    "conv2d",
+    "div",
+    "elu",
+    "erf",
+    "exp",
+    "greater",
+    "leaky_relu",
+    "log",
+    "log_softmax",
+    "matmul",
+    "max",
+    "max_pool2d",
+    "maximum",
+    "mean",
+    "minimum",
+    "mul",
+    "neg",
+    "normalize",
+    "one_hot",
+    "pad",
+    "power",
+    "relu",
+    "relu_grad",
+    "reshape",
+    "sigmoid",
+    "sigmoid_cross_entropy",
+    "sign",
+    "slice",
+    "softmax",
+    "softmax_cross_entropy",
+    "softplus",
+    "sqrt",
+    "square",
+    "stop_gradient",
+    "sub",
+    "sum",
+    "sum_to",
+    "tanh",
+    "transpose",
+    "uniform",
+    "where",
+]

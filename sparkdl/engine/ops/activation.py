@@ -1,0 +1,143 @@
+"""Activation functions that have a kernel of their own; others are composed in sparkdl.nn."""
+
+from dataclasses import dataclass
+from math import pi
+
+import numpy as np
+
+from sparkdl.engine.ops.base import register
+from sparkdl.engine.ops.elementwise import Elementwise, exp, greater, mul, neg, square, sub, where
+
+
+@register
+class Relu(Elementwise):
+    """max(x, 0)"""
+
+    def reference(self, x):
+        return np.maximum(x, 0)
+
+    def gradient(self, gy, x, y):
+        return (relu_grad(gy, y),)
+
+
+@register
+class ReluGrad(Elementwise):
+    """gy where y > 0, else 0."""
+
+    def reference(self, gy, y):
+        return gy * (y > 0)
+
+    def gradient(self, gz, gy, y, z):
+        return relu_grad(gz, y), None
+
+
+@register
+@dataclass(frozen=True)
+class LeakyRelu(Elementwise):
+    """x where x > 0, else alpha x."""
+
+    alpha: float = 0.01
+
+    def reference(self, x):
+        return np.where(x > 0, x, x * np.asarray(self.alpha, x.dtype))
+
+    def gradient(self, gy, x, y):
+        return (where(greater(x, 0.0), gy, mul(gy, self.alpha)),)
+
+
+@register
+@dataclass(frozen=True)
+class Elu(Elementwise):
+    """x where x > 0, else alpha (e to x - 1); Clevert, Unterthiner, Hochreiter (2015)."""
+
+    alpha: float = 1.0
+
+    def reference(self, x):
+        return np.where(x > 0, x, np.asarray(self.alpha, x.dtype) * np.expm1(np.minimum(x, 0)))
+
+    def gradient(self, gy, x, y):
+        return (where(greater(x, 0.0), gy, mul(gy, y + self.alpha)),)
+
+
+@register
+class Tanh(Elementwise):
+    """The hyperbolic tangent."""
+
+    ufunc = np.tanh
+
+    def gradient(self, gy, x, y):
+        return (mul(gy, sub(1.0, square(y))),)
+
+
+@register
+class Sigmoid(Elementwise):
+    """1 / (1 + e to -x), by tanh, so that nothing overflows."""
+
+    def reference(self, x):
+        half = np.asarray(0.5, x.dtype)
+        return half * np.tanh(x * half) + half
+
+    def gradient(self, gy, x, y):
+        return (mul(gy, mul(y, sub(1.0, y))),)
+
+
+@register
+class Softplus(Elementwise):
+    """log(1 + e to x)"""
+
+    def reference(self, x):
+        return np.logaddexp(x, np.zeros((), x.dtype))
+
+    def gradient(self, gy, x, y):
+        return (mul(gy, sigmoid(x)),)
+
+
+@register
+class Erf(Elementwise):
+    """The error function, to 1e-7 in float32 and 1e-15 in float64.
+
+    References
+    ----------
+    Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.5 (series) and 7.1.14 (continued
+    fraction).
+    """
+
+    def reference(self, x):
+        wide = np.abs(x.astype(np.float64))
+        return (np.sign(x) * np.where(wide < 2.5, erf_series(wide), erf_tail(wide))).astype(x.dtype)
+
+    def gradient(self, gy, x, y):
+        return (mul(gy, mul(exp(neg(square(x))), 2 / pi**0.5)),)
+
+
+def erf_series(x):
+    """2/sqrt(pi) times the sum of (-1)^n x^(2n+1) / (n! (2n+1)), for x below 2.5."""
+    x = np.minimum(x, 2.5)
+    term, total = x.copy(), x.copy()
+    for n in range(1, 60):
+        term = term * (-x * x / n)
+        total += term / (2 * n + 1)
+    return total * (2 / pi**0.5)
+
+
+def erf_tail(x):
+    """1 - erfc(x) with the continued fraction of erfc, for x from 2.5 on."""
+    x = np.maximum(x, 2.5)
+    fraction = x.copy()
+    for n in range(60, 0, -1):
+        fraction = x + (n / 2) / fraction
+    return 1 - np.exp(-(np.minimum(x, 30.0) ** 2)) / (fraction * pi**0.5)
+
+
+relu, relu_grad, tanh, sigmoid = Relu(), ReluGrad(), Tanh(), Sigmoid()
+softplus, erf = Softplus(), Erf()
+
+
+def leaky_relu(x, alpha=0.01):
+    """x where x > 0, else alpha x."""
+    return LeakyRelu(float(alpha))(x)
+
+
+def elu(x, alpha=1.0):
+    """x where x > 0, else alpha (e to x - 1)."""
+    return Elu(float(alpha))(x)

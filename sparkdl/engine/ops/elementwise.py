@@ -1,0 +1,218 @@
+"""Arithmetic on one, two or three arrays, element by element, with numpy's broadcasting."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.base import Op, register
+from sparkdl.engine.ops.shape import sum_to
+from sparkdl.errors import ShapeError
+
+
+@dataclass(frozen=True)
+class Elementwise(Op):
+    """One number of each input makes one number of the output, so a chain of them is one loop.
+
+    `ufunc`, where there is one, computes the same as `reference`, with a destination.
+    """
+
+    ufunc: ClassVar = None
+
+    def shape(self, *specs):
+        try:
+            shape = np.broadcast_shapes(*(s.shape for s in specs))
+        except ValueError:
+            shapes = " and ".join(str(s.shape) for s in specs)
+            raise ShapeError(f"{type(self).__name__} cannot broadcast {shapes}") from None
+        return Spec(shape, np.result_type(*(s.dtype for s in specs)).name)
+
+    def reference(self, *arrays):
+        return self.ufunc(*arrays)
+
+
+@register
+class Add(Elementwise):
+    """x + y"""
+
+    ufunc = np.add
+
+    def gradient(self, gz, x, y, z):
+        return sum_to(gz, x.shape), sum_to(gz, y.shape)
+
+
+@register
+class Sub(Elementwise):
+    """x - y"""
+
+    ufunc = np.subtract
+
+    def gradient(self, gz, x, y, z):
+        return sum_to(gz, x.shape), sum_to(neg(gz), y.shape)
+
+
+@register
+class Mul(Elementwise):
+    """x y"""
+
+    ufunc = np.multiply
+
+    def gradient(self, gz, x, y, z):
+        return sum_to(mul(gz, y), x.shape), sum_to(mul(gz, x), y.shape)
+
+
+@register
+class Div(Elementwise):
+    """x / y"""
+
+    ufunc = np.divide
+
+    def gradient(self, gz, x, y, z):
+        gx = div(gz, y)
+        return sum_to(gx, x.shape), sum_to(neg(mul(gx, z)), y.shape)
+
+
+@register
+class Maximum(Elementwise):
+    """The larger of x and y; where they are equal the gradient goes to x."""
+
+    ufunc = np.maximum
+
+    def gradient(self, gz, x, y, z):
+        return pick(gz, greater(y, x), x, y)
+
+
+@register
+class Minimum(Elementwise):
+    """The smaller of x and y; where they are equal the gradient goes to x."""
+
+    ufunc = np.minimum
+
+    def gradient(self, gz, x, y, z):
+        return pick(gz, greater(x, y), x, y)
+
+
+@register
+class Greater(Elementwise):
+    """1 where x > y, else 0, in the type of x."""
+
+    def reference(self, x, y):
+        return np.greater(x, y).astype(np.result_type(x, y))
+
+    def gradient(self, gz, x, y, z):
+        return None, None
+
+
+@register
+class Where(Elementwise):
+    """x where c is not 0, else y."""
+
+    def shape(self, c, x, y):
+        return Spec(super().shape(c, x, y).shape, np.result_type(x.dtype, y.dtype).name)
+
+    def reference(self, c, x, y):
+        return np.where(c != 0, x, y)
+
+    def gradient(self, gz, c, x, y, z):
+        return None, *pick(gz, c, y, x)[::-1]
+
+
+@register
+@dataclass(frozen=True)
+class Power(Elementwise):
+    """x to a fixed exponent."""
+
+    exponent: float
+
+    def reference(self, x):
+        return np.power(x, np.asarray(self.exponent, x.dtype))
+
+    def gradient(self, gy, x, y):
+        return (mul(mul(gy, self.exponent), power(x, self.exponent - 1)),)
+
+
+@register
+class Neg(Elementwise):
+    """-x"""
+
+    ufunc = np.negative
+
+    def gradient(self, gy, x, y):
+        return (neg(gy),)
+
+
+@register
+class Exp(Elementwise):
+    """e to x"""
+
+    ufunc = np.exp
+
+    def gradient(self, gy, x, y):
+        return (mul(gy, y),)
+
+
+@register
+class Log(Elementwise):
+    """The natural logarithm of x."""
+
+    ufunc = np.log
+
+    def gradient(self, gy, x, y):
+        return (div(gy, x),)
+
+
+@register
+class Sqrt(Elementwise):
+    """The square root of x."""
+
+    ufunc = np.sqrt
+
+    def gradient(self, gy, x, y):
+        return (div(mul(gy, 0.5), y),)
+
+
+@register
+class Square(Elementwise):
+    """x x"""
+
+    ufunc = np.square
+
+    def gradient(self, gy, x, y):
+        return (mul(gy, mul(x, 2.0)),)
+
+
+@register
+class Abs(Elementwise):
+    """|x|; the gradient at 0 is 0."""
+
+    ufunc = np.abs
+
+    def gradient(self, gy, x, y):
+        return (mul(gy, sign(x)),)
+
+
+@register
+class Sign(Elementwise):
+    """-1, 0 or 1"""
+
+    ufunc = np.sign
+
+    def gradient(self, gy, x, y):
+        return (None,)
+
+
+def pick(gz, other, x, y):
+    """gz where `other` is 0 (for x), and where it is not (for y)."""
+    zero = mul(gz, 0.0)
+    return sum_to(where(other, zero, gz), x.shape), sum_to(where(other, gz, zero), y.shape)
+
+
+add, sub, mul, div = Add(), Sub(), Mul(), Div()
+maximum, minimum, greater, where = Maximum(), Minimum(), Greater(), Where()
+neg, exp, log, sqrt, square, abs, sign = Neg(), Exp(), Log(), Sqrt(), Square(), Abs(), Sign()
+
+
+def power(x, exponent):
+    """x to a fixed exponent, a Python number."""
+    return Power(float(exponent))(x)

@@ -1,0 +1,105 @@
+"""Batch normalisation with the statistics of the batch, and its gradient.
+
+References
+----------
+Ioffe and Szegedy, Batch normalization (2015), algorithm 1 and section 3.
+"""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.base import Op, register
+from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, square, sub
+from sparkdl.engine.ops.reduce import mean
+from sparkdl.engine.ops.reduce import sum as sum_along
+from sparkdl.engine.ops.shape import reshape
+from sparkdl.errors import ShapeError
+
+
+@dataclass(frozen=True)
+class PerChannel(Op):
+    """Statistics over all axes but 1."""
+
+    epsilon: float = 1e-5
+
+    def axes(self, x):
+        return tuple(i for i in range(len(x.shape)) if i != 1)
+
+    def wide(self, v, x):
+        """v (C,) shaped so that it broadcasts over x."""
+        return reshape(v, tuple(x.shape[1] if i == 1 else 1 for i in range(len(x.shape))))
+
+    def normalised(self, x, mu, var):
+        return div(sub(x, self.wide(mu, x)), sqrt(add(self.wide(var, x), self.epsilon)))
+
+
+@register
+@dataclass(frozen=True)
+class BatchNorm(PerChannel):
+    """(y, mean, variance): x with mean 0 and variance 1 per channel, then gamma y + beta.
+
+    Shapes
+    ------
+    x, y (N, C, ...); gamma, beta, mean, variance (C,). The variance is the biased one.
+    """
+
+    def shape(self, x, gamma, beta):
+        if len(x.shape) < 2 or not gamma.shape == beta.shape == x.shape[1:2]:
+            raise ShapeError(f"batch_norm of {x.shape} does not fit {gamma.shape}, {beta.shape}")
+        return x, Spec(gamma.shape, x.dtype), Spec(gamma.shape, x.dtype)
+
+    def reference(self, x, gamma, beta):
+        mu = x.mean(axis=self.axes(x))
+        centred = x - self.wide(mu, x)
+        var = np.square(centred).mean(axis=self.axes(x))
+        scale = gamma / np.sqrt(var + np.asarray(self.epsilon, x.dtype))
+        return centred * self.wide(scale, x) + self.wide(beta, x), mu, var
+
+    def gradient(self, gys, x, gamma, beta, ys):
+        if gys[1] is not None or gys[2] is not None:
+            raise NotImplementedError("batch_norm gives no gradient through its mean and variance")
+        return BatchNormGrad(self.epsilon)(gys[0], x, gamma, ys[1], ys[2])
+
+
+@register
+@dataclass(frozen=True)
+class BatchNormGrad(PerChannel):
+    """(gx, ggamma, gbeta) from gy, x, gamma, and the batch's mean and variance."""
+
+    def shape(self, gy, x, gamma, mu, var):
+        return x, gamma, gamma
+
+    def reference(self, gy, x, gamma, mu, var):
+        axes, count = self.axes(x), prod(x.shape) // x.shape[1]
+        inverse = 1 / np.sqrt(var + np.asarray(self.epsilon, x.dtype))
+        hat = (x - self.wide(mu, x)) * self.wide(inverse, x)
+        gbeta, ggamma = gy.sum(axis=axes), (gy * hat).sum(axis=axes)
+        rest = self.wide(gbeta / count, x) + hat * self.wide(ggamma / count, x)
+        return (gy - rest) * self.wide(gamma * inverse, x), ggamma, gbeta
+
+    def decompose(self, gy, x, gamma, mu, var):
+        """With mean and variance worked out from x, so that it can be differentiated again."""
+        axes = self.axes(x)
+        mu = mean(x, axes)
+        var = mean(square(sub(x, self.wide(mu, x))), axes)
+        hat = self.normalised(x, mu, var)
+        ghat = mul(gy, hat)
+        rest = add(self.wide(mean(gy, axes), x), mul(hat, self.wide(mean(ghat, axes), x)))
+        scale = div(gamma, sqrt(add(var, self.epsilon)))
+        gx = mul(sub(gy, rest), self.wide(scale, x))
+        return gx, sum_along(ghat, axes), sum_along(gy, axes)
+
+
+def batch_norm(x, gamma, beta, epsilon=1e-5):
+    """(y, mean, variance) with the statistics of this batch, per channel (axis 1)."""
+    return BatchNorm(float(epsilon))(x, gamma, beta)
+
+
+def normalize(x, gamma, beta, mu, var, epsilon=1e-5):
+    """Batch normalisation with given statistics, as a network in use has them."""
+    op = PerChannel(float(epsilon))
+    scale = div(gamma, sqrt(add(var, op.epsilon)))
+    return add(mul(sub(x, op.wide(mu, x)), op.wide(scale, x)), op.wide(beta, x))

@@ -1,0 +1,49 @@
+"""Random numbers as an operation: a function of the example, not of where or when it is seen."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from sparkdl.engine import random
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.base import Op, register
+from sparkdl.errors import ShapeError
+
+
+@register
+@dataclass(frozen=True)
+class Uniform(Op):
+    """Numbers in [0, 1) of shape `to` for each example: Philox of (seed, stream, id, epoch, element).
+
+    Shapes
+    ------
+    ids (batch,) uint64, epoch () integer; y (batch, *to) float32
+    """
+
+    to: tuple[int, ...]
+    seed: int
+    stream: int
+
+    def shape(self, ids, epoch):
+        if len(ids.shape) != 1 or epoch.shape != ():
+            raise ShapeError(
+                f"uniform takes ids (batch,) and one epoch, got {ids.shape}, {epoch.shape}"
+            )
+        return Spec((*ids.shape, *self.to))
+
+    def reference(self, ids, epoch):
+        numbers = random.uniform(ids, int(epoch), prod(self.to), self.seed, self.stream)
+        return numbers.reshape(len(ids), *self.to)
+
+    def gradient(self, gy, ids, epoch, y):
+        return None, None
+
+
+def uniform(ids, epoch, shape, seed, stream):
+    """(batch, *shape) numbers in [0, 1) that depend on seed, stream, ids and epoch alone."""
+    return Uniform(tuple(shape), int(seed), int(stream))(np_or_tensor(ids), np_or_tensor(epoch))
+
+
+def np_or_tensor(value):
+    return value if hasattr(value, "dtype") else np.asarray(value, np.uint64)

@@ -1,0 +1,101 @@
+"""Sums, means and maxima along axes."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.base import Op, register
+from sparkdl.engine.ops.elementwise import div, mul
+from sparkdl.engine.ops.shape import broadcast_to, reshape
+from sparkdl.errors import ShapeError
+
+
+@dataclass(frozen=True)
+class Reduction(Op):
+    """One number for each slice along `axes` (sorted, not negative)."""
+
+    axes: tuple[int, ...]
+    keepdims: bool
+
+    def shape(self, x):
+        if any(a >= len(x.shape) for a in self.axes):
+            raise ShapeError(f"{type(self).__name__} along {self.axes} needs those axes: {x.shape}")
+        return Spec(reduced(x.shape, self.axes, self.keepdims), x.dtype)
+
+    def wide(self, y, x):
+        """A value per slice, back over the shape of x."""
+        return broadcast_to(reshape(y, reduced(x.shape, self.axes, True)), x.shape)
+
+
+@register
+@dataclass(frozen=True)
+class Sum(Reduction):
+    """The sum along axes."""
+
+    def reference(self, x):
+        return np.sum(x, axis=self.axes, keepdims=self.keepdims)
+
+    def gradient(self, gy, x, y):
+        return (self.wide(gy, x),)
+
+
+@register
+@dataclass(frozen=True)
+class Max(Reduction):
+    """The largest along axes; equal ones share the gradient."""
+
+    def reference(self, x):
+        return np.max(x, axis=self.axes, keepdims=self.keepdims)
+
+    def gradient(self, gy, x, y):
+        at = equal(x, self.wide(y, x))
+        count = self.wide(sum(at, self.axes), x)
+        return (mul(self.wide(gy, x), div(at, count)),)
+
+
+@register
+@dataclass(frozen=True)
+class Equal(Op):
+    """1 where x and y are the same, else 0, in the type of x."""
+
+    def shape(self, x, y):
+        return self.same(x, y)
+
+    def reference(self, x, y):
+        return np.equal(x, y).astype(x.dtype)
+
+    def gradient(self, gz, x, y, z):
+        return None, None
+
+
+equal = Equal()
+
+
+def reduced(shape, axes, keepdims):
+    if keepdims:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+def all_axes(x, axes):
+    rank = len(x.shape)
+    axes = range(rank) if axes is None else (axes,) if isinstance(axes, int) else axes
+    return tuple(sorted(a % rank for a in axes))
+
+
+def sum(x, axes=None, keepdims=False):
+    """The sum of x along `axes` (all of them unless given)."""
+    return Sum(all_axes(x, axes), keepdims)(x)
+
+
+def mean(x, axes=None, keepdims=False):
+    """The mean of x along `axes` (all of them unless given)."""
+    count = prod(x.shape[a] for a in all_axes(x, axes))
+    return mul(sum(x, axes, keepdims), 1.0 / count)
+
+
+def max(x, axes=None, keepdims=False):
+    """The largest of x along `axes` (all of them unless given)."""
+    return Max(all_axes(x, axes), keepdims)(x)

@@ -1,0 +1,246 @@
+"""The same numbers in another arrangement: reshape, transpose, broadcast, cut, join, pad, cast."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.base import Op, register
+from sparkdl.errors import ShapeError
+
+
+@register
+@dataclass(frozen=True)
+class Reshape(Op):
+    """The elements in the same order under another shape; a view."""
+
+    to: tuple[int, ...]
+
+    def shape(self, x):
+        if prod(self.to) != x.size:
+            raise ShapeError(f"reshape needs {x.size} elements for {x.shape}, got {self.to}")
+        return Spec(self.to, x.dtype)
+
+    def reference(self, x):
+        return x.reshape(self.to)
+
+    def gradient(self, gy, x, y):
+        return (reshape(gy, x.shape),)
+
+
+@register
+@dataclass(frozen=True)
+class Transpose(Op):
+    """Axes in another order: axis i of the output is axis `axes[i]` of x."""
+
+    axes: tuple[int, ...]
+
+    def shape(self, x):
+        if sorted(self.axes) != list(range(len(x.shape))):
+            raise ShapeError(f"transpose of {x.shape} needs each axis once, got {self.axes}")
+        return Spec(tuple(x.shape[a] for a in self.axes), x.dtype)
+
+    def reference(self, x):
+        return x.transpose(self.axes)
+
+    def gradient(self, gy, x, y):
+        return (transpose(gy, tuple(int(a) for a in np.argsort(self.axes))),)
+
+
+@register
+@dataclass(frozen=True)
+class BroadcastTo(Op):
+    """x repeated along axes of length 1 and new leading axes."""
+
+    to: tuple[int, ...]
+
+    def shape(self, x):
+        try:
+            fits = np.broadcast_shapes(x.shape, self.to) == self.to
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ShapeError(f"cannot broadcast {x.shape} to {self.to}")
+        return Spec(self.to, x.dtype)
+
+    def reference(self, x):
+        return np.broadcast_to(x, self.to)
+
+    def gradient(self, gy, x, y):
+        return (sum_to(gy, x.shape),)
+
+
+@register
+@dataclass(frozen=True)
+class SumTo(Op):
+    """The sum over what a broadcast repeated: the transpose of BroadcastTo."""
+
+    to: tuple[int, ...]
+
+    def shape(self, x):
+        BroadcastTo(x.shape).shape(Spec(self.to, x.dtype))
+        return Spec(self.to, x.dtype)
+
+    def reference(self, x):
+        lead = x.ndim - len(self.to)
+        axes = [i + lead for i, n in enumerate(self.to) if n == 1 and x.shape[i + lead] != 1]
+        return x.sum(axis=(*range(lead), *axes), keepdims=True).reshape(self.to)
+
+    def gradient(self, gy, x, y):
+        return (broadcast_to(gy, x.shape),)
+
+
+@register
+@dataclass(frozen=True)
+class Slice(Op):
+    """x[starts[0]:stops[0], starts[1]:stops[1], ...]"""
+
+    starts: tuple[int, ...]
+    stops: tuple[int, ...]
+
+    def shape(self, x):
+        bounds = list(zip(self.starts, self.stops, x.shape, strict=False))
+        if len(self.starts) != len(x.shape) or any(not 0 <= a <= b <= n for a, b, n in bounds):
+            raise ShapeError(f"slice {self.starts} to {self.stops} does not lie within {x.shape}")
+        return Spec(tuple(b - a for a, b, _ in bounds), x.dtype)
+
+    def reference(self, x):
+        return x[tuple(slice_(a, b) for a, b in zip(self.starts, self.stops, strict=True))]
+
+    def gradient(self, gy, x, y):
+        after = tuple(n - b for n, b in zip(x.shape, self.stops, strict=True))
+        return (pad(gy, self.starts, after),)
+
+
+@register
+@dataclass(frozen=True)
+class Pad(Op):
+    """x with zeros around it."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    def shape(self, x):
+        if not len(self.before) == len(self.after) == len(x.shape):
+            raise ShapeError(f"pad of {x.shape} needs a width per axis, got {self.before}")
+        widths = zip(self.before, x.shape, self.after, strict=True)
+        return Spec(tuple(a + n + b for a, n, b in widths), x.dtype)
+
+    def reference(self, x):
+        return np.pad(x, tuple(zip(self.before, self.after, strict=True)))
+
+    def gradient(self, gy, x, y):
+        stops = tuple(a + n for a, n in zip(self.before, x.shape, strict=True))
+        return (slice(gy, self.before, stops),)
+
+
+@register
+@dataclass(frozen=True)
+class Concat(Op):
+    """Arrays one behind the other along an axis."""
+
+    axis: int
+
+    def shape(self, *xs):
+        others = {(*x.shape[: self.axis], *x.shape[self.axis + 1 :]) for x in xs}
+        if len(others) != 1:
+            raise ShapeError(f"concat along {self.axis} cannot join {[x.shape for x in xs]}")
+        joined = builtin_sum(x.shape[self.axis] for x in xs)
+        first = xs[0].shape
+        return Spec((*first[: self.axis], joined, *first[self.axis + 1 :]), xs[0].dtype)
+
+    def reference(self, *xs):
+        return np.concatenate(xs, axis=self.axis)
+
+    def gradient(self, gy, *xs_and_y):
+        grads, start = [], 0
+        for x in xs_and_y[:-1]:
+            stop = start + x.shape[self.axis]
+            starts = [0] * len(x.shape)
+            stops = list(x.shape)
+            starts[self.axis], stops[self.axis] = start, stop
+            grads.append(slice(gy, tuple(starts), tuple(stops)))
+            start = stop
+        return tuple(grads)
+
+
+@register
+@dataclass(frozen=True)
+class Cast(Op):
+    """The same values in another type."""
+
+    dtype: str
+
+    def shape(self, x):
+        return Spec(x.shape, self.dtype)
+
+    def reference(self, x):
+        return x.astype(self.dtype)
+
+    def gradient(self, gy, x, y):
+        return (cast(gy, x.dtype) if np.dtype(x.dtype).kind == "f" else None,)
+
+
+@register
+@dataclass(frozen=True)
+class StopGradient(Op):
+    """x, treated as a constant by gradients."""
+
+    def shape(self, x):
+        return x
+
+    def reference(self, x):
+        return x
+
+    def gradient(self, gy, x, y):
+        return (None,)
+
+
+slice_, builtin_sum = slice, sum
+stop_gradient = StopGradient()
+
+
+def reshape(x, shape):
+    """x under another shape; one -1 is worked out."""
+    shape = tuple(int(n) for n in shape)
+    if -1 in shape:
+        known = prod(n for n in shape if n != -1)
+        shape = tuple(prod(x.shape) // max(known, 1) if n == -1 else n for n in shape)
+    return x if tuple(x.shape) == shape else Reshape(shape)(x)
+
+
+def transpose(x, axes):
+    """Axis i of the output is axis `axes[i]` of x."""
+    return Transpose(tuple(axes))(x)
+
+
+def broadcast_to(x, shape):
+    """x repeated to `shape`, as numpy does it."""
+    return x if tuple(x.shape) == tuple(shape) else BroadcastTo(tuple(shape))(x)
+
+
+def sum_to(x, shape):
+    """x summed over the axes along which `shape` would be broadcast to it."""
+    return x if tuple(x.shape) == tuple(shape) else SumTo(tuple(shape))(x)
+
+
+def slice(x, starts, stops):
+    """The box from `starts` (included) to `stops` (not included), a number per axis each."""
+    return Slice(tuple(starts), tuple(stops))(x)
+
+
+def pad(x, before, after):
+    """x with `before[i]` zeros in front of and `after[i]` behind axis i."""
+    return Pad(tuple(before), tuple(after))(x)
+
+
+def concat(xs, axis=0):
+    """Arrays one behind the other along `axis`."""
+    return Concat(axis % len(xs[0].shape))(*xs)
+
+
+def cast(x, dtype):
+    """x in another type."""
+    name = np.dtype(dtype).name
+    return x if np.dtype(x.dtype).name == name else Cast(name)(x)

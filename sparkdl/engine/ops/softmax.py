@@ -1,0 +1,112 @@
+"""Softmax and the cross entropies."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.activation import sigmoid
+from sparkdl.engine.ops.base import Op, register
+from sparkdl.engine.ops.elementwise import Elementwise, exp, mul, neg, sub
+from sparkdl.engine.ops.reduce import sum as sum_along
+from sparkdl.engine.ops.shape import reshape
+from sparkdl.errors import ShapeError
+
+
+@register
+class Softmax(Op):
+    """e to x over its sum along the last axis."""
+
+    def shape(self, x):
+        return x
+
+    def reference(self, x):
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    def gradient(self, gy, x, y):
+        along = mul(gy, y)
+        return (sub(along, mul(y, sum_along(along, -1, keepdims=True))),)
+
+
+@register
+class LogSoftmax(Op):
+    """The logarithm of the softmax along the last axis."""
+
+    def shape(self, x):
+        return x
+
+    def reference(self, x):
+        x = x - x.max(axis=-1, keepdims=True)
+        return x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
+
+    def gradient(self, gy, x, y):
+        return (sub(gy, mul(exp(y), sum_along(gy, -1, keepdims=True))),)
+
+
+@register
+class SoftmaxCrossEntropy(Op):
+    """Cross entropy of integer labels under softmax(logits), one number per example, in nats.
+
+    Shapes
+    ------
+    logits (batch, classes) float, labels (batch,) int in [0, classes); loss (batch,) float
+
+    References
+    ----------
+    Bishop, Pattern Recognition and Machine Learning (2006), eq. 4.108 and 4.109.
+    Caffe SoftmaxWithLoss with normalization VALID is the mean of this.
+    """
+
+    def shape(self, logits, labels):
+        if len(logits.shape) != 2 or logits.shape[:1] != labels.shape:
+            raise ShapeError(
+                f"logits {logits.shape} need labels {logits.shape[:1]}, got {labels.shape}"
+            )
+        return Spec(labels.shape, logits.dtype)
+
+    def reference(self, logits, labels):
+        return -LogSoftmax().reference(logits)[np.arange(len(labels)), labels]
+
+    def gradient(self, gy, logits, labels, loss):
+        distance = sub(softmax(logits), one_hot(labels, logits.shape[1], logits.dtype))
+        return mul(reshape(gy, (*gy.shape, 1)), distance), None
+
+
+@register
+@dataclass(frozen=True)
+class OneHot(Op):
+    """A row per label with 1 at the label, 0 elsewhere."""
+
+    classes: int
+    dtype: str = "float32"
+
+    def shape(self, labels):
+        return Spec((*labels.shape, self.classes), self.dtype)
+
+    def reference(self, labels):
+        return (labels[..., None] == np.arange(self.classes)).astype(self.dtype)
+
+    def gradient(self, gy, labels, y):
+        return (None,)
+
+
+@register
+class SigmoidCrossEntropy(Elementwise):
+    """Cross entropy of targets in [0, 1] under sigmoid(logits), element by element, in nats."""
+
+    def reference(self, logits, targets):
+        stable = np.log1p(np.exp(-np.abs(logits)))
+        return np.maximum(logits, 0) - logits * targets + stable
+
+    def gradient(self, gy, logits, targets, loss):
+        return mul(gy, sub(sigmoid(logits), targets)), mul(gy, neg(logits))
+
+
+softmax, log_softmax = Softmax(), LogSoftmax()
+softmax_cross_entropy, sigmoid_cross_entropy = SoftmaxCrossEntropy(), SigmoidCrossEntropy()
+
+
+def one_hot(labels, classes, dtype="float32"):
+    """A row per label with 1 at the label, 0 elsewhere."""
+    return OneHot(int(classes), np.dtype(dtype).name)(labels)

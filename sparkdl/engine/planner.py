@@ -1,0 +1,168 @@
+"""Where every value of a graph lives: views of others, memory given from outside, or an arena.
+
+Lifetimes are known before anything runs, so values that are never alive together share bytes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.engine.ops.elementwise import Elementwise
+from sparkdl.engine.ops.shape import Reshape, StopGradient
+from sparkdl.errors import ShapeError
+
+ALIGNMENT = 64  # a cache line, and the widest vector register
+VIEWS = (Reshape, StopGradient)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where each tensor of a graph lives.
+
+    Parameters
+    ----------
+    arena_bytes, lower_bound : what the arena takes, and the most that is alive at once
+    offsets : {tensor: first byte in the arena}
+    roots : {tensor that is a view: the tensor whose memory it shows}
+    direct : {tensor: the caller's memory, written by the node itself}
+    copies : [(tensor, the caller's memory, to which it is copied at the end)]
+    """
+
+    arena_bytes: int
+    lower_bound: int
+    offsets: dict
+    roots: dict
+    direct: dict
+    copies: list
+
+
+def plan(graph, bindings):
+    """Give each tensor of `graph` its memory.
+
+    Parameters
+    ----------
+    graph : Graph
+    bindings : {name: ndarray}; inputs that are read from, and outputs that are written to, memory
+        of the caller's. An output may be bound to the memory of an input: an update in place.
+
+    Raises
+    ------
+    ShapeError if an array does not fit the tensor bound to it.
+    """
+    check(graph, bindings)
+    roots = view_roots(graph)
+    last = last_uses(graph, roots)
+    inputs = {t: bindings[name] for name, t in graph.inputs.items() if name in bindings}
+    direct, copies = split_outputs(graph, bindings, inputs, roots, last)
+    offsets = pack(graph, {**inputs, **direct}, roots, last)
+    sizes = {t: aligned(t.spec.nbytes) for t in offsets}
+    arena = max((offset + sizes[t] for t, offset in offsets.items()), default=0)
+    alive = max(alive_bytes(graph, offsets, last), default=0)
+    return Plan(arena, alive, offsets, roots, direct, copies)
+
+
+def check(graph, bindings):
+    tensors = {**graph.inputs, **graph.outputs}
+    for name, array in bindings.items():
+        if name not in tensors:
+            raise ShapeError(f"{name!r} is bound, but the graph has {sorted(tensors)}")
+        tensor = tensors[name]
+        if array.shape != tensor.shape or array.dtype != tensor.dtype:
+            found = f"{array.shape} {array.dtype.name}"
+            raise ShapeError(f"{name!r} needs {tensor.shape} {tensor.spec.dtype}, got {found}")
+
+
+def view_roots(graph):
+    """{tensor: the tensor whose memory it shows}"""
+    roots = {}
+    for node in graph.nodes:
+        if isinstance(node.op, VIEWS):
+            source = node.inputs[0]
+            roots[node.outputs[0]] = roots.get(source, source)
+    return roots
+
+
+def last_uses(graph, roots):
+    """{tensor that owns memory: index of the last node that reads it}; outputs are read at the end."""
+    last = {}
+    for index, node in enumerate(graph.nodes):
+        for tensor in (*node.outputs, *node.inputs):
+            last[roots.get(tensor, tensor)] = index
+    for tensor in graph.outputs.values():
+        last[roots.get(tensor, tensor)] = len(graph.nodes)
+    return last
+
+
+def split_outputs(graph, bindings, inputs, roots, last):
+    """Outputs whose node may write to the caller's memory itself, and those to be copied at the end.
+
+    A copy is needed where the memory is an input that is read later on, or is a view.
+    """
+    direct, copies = {}, []
+    position = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
+    for name, tensor in graph.outputs.items():
+        if name not in bindings:
+            continue
+        array = bindings[name]
+        owns = tensor in position and tensor not in roots and tensor not in direct
+        shared = [t for t, memory in inputs.items() if np.shares_memory(memory, array)]
+        if owns and all(safe(graph, position[tensor], tensor, t, last, roots) for t in shared):
+            direct[tensor] = array
+        else:
+            copies.append((tensor, array))
+    return direct, copies
+
+
+def safe(graph, index, tensor, source, last, roots):
+    """Whether the node at `index` may overwrite `source`: nobody reads it later."""
+    end = last.get(source, -1)
+    reads = {roots.get(t, t) for t in graph.nodes[index].inputs}
+    in_place = isinstance(graph.nodes[index].op, Elementwise) and source.shape == tensor.shape
+    return end < index or (end == index and source in reads and in_place)
+
+
+def pack(graph, elsewhere, roots, last):
+    """{tensor: offset}: the largest first, each at the lowest place that is free for its lifetime.
+
+    References
+    ----------
+    Pisarchyk and Lee, Efficient memory management for deep neural net inference (2020): greedy by size.
+    """
+    spans = lifetimes(graph, elsewhere, roots, last)
+    offsets, placed = {}, []
+    for tensor in sorted(spans, key=lambda t: -t.spec.nbytes):
+        begin, end = spans[tensor]
+        size, at = aligned(tensor.spec.nbytes), 0
+        for start, stop, b, e in sorted(placed, key=lambda p: p[:2]):
+            if b <= end and begin <= e:
+                if at + size <= start:
+                    break
+                at = max(at, stop)
+        offsets[tensor] = at
+        placed.append((at, at + size, begin, end))
+    return offsets
+
+
+def lifetimes(graph, elsewhere, roots, last):
+    """{tensor that needs arena memory: (index where it is made, index where it is last read)}"""
+    spans = {t: (-1, last.get(t, -1)) for t in graph.inputs.values() if t not in elsewhere}
+    for index, node in enumerate(graph.nodes):
+        for tensor in node.outputs:
+            if tensor not in elsewhere and tensor not in roots:
+                spans[tensor] = (index, last[tensor])
+    return spans
+
+
+def alive_bytes(graph, offsets, last):
+    """For each node the bytes of the arena's values alive while it runs: no plan can need less than the largest."""
+    made = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
+    change = np.zeros(len(graph.nodes) + 3, np.int64)
+    for tensor in offsets:
+        size = aligned(tensor.spec.nbytes)
+        change[made.get(tensor, -1) + 1] += size
+        change[last.get(tensor, -1) + 2] -= size
+    return np.cumsum(change).tolist()
+
+
+def aligned(size):
+    return -(-size // ALIGNMENT) * ALIGNMENT

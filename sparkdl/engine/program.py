@@ -1,0 +1,144 @@
+"""A compiled graph: memory given out, every node lowered to a call that knows its arrays."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.engine.planner import aligned, plan
+from sparkdl.errors import ShapeError, UnsupportedError
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call of a program, and what describe() says of it."""
+
+    call: object
+    writes: list
+    op: str
+    scope: str
+    shapes: str
+    kernel: str
+    bytes: int
+    note: str = ""
+
+
+class Program:
+    """A flat list of prebound calls.
+
+    Parameters
+    ----------
+    graph : Graph
+    backend : Backend
+    bindings : {name of an input or output: ndarray} for those that live in memory of the caller's;
+        an output may be bound to an input's array, which is then updated in place
+    strict : refuse a node for which the backend has no kernel of its own
+
+    Raises
+    ------
+    ShapeError for a binding that does not fit, UnsupportedError in strict mode.
+    """
+
+    def __init__(self, graph, backend, bindings=None, strict=False):
+        bindings = bindings or {}
+        for rewrite in backend.rewrites:
+            graph = rewrite(graph)
+        self.graph, self.backend, self.plan = graph, backend, plan(graph, bindings)
+        self.arena = backend.empty(self.plan.arena_bytes)
+        self.arrays = {t: bindings[n] for n, t in graph.inputs.items() if n in bindings}
+        self._place()
+        self.steps = [self._lower(node, strict) for node in graph.nodes if self._works(node)]
+        self.steps += [self._copy(tensor, to) for tensor, to in self.plan.copies]
+        self._calls = [step.call for step in self.steps]
+        self._feeds = {n: self.arrays[t] for n, t in graph.inputs.items() if n not in bindings}
+        self.outputs = {name: self.arrays[t] for name, t in graph.outputs.items()}
+
+    def run(self, feeds=None, after=None):
+        """Compute. The arrays that come back belong to the program: the next run overwrites them.
+
+        Parameters
+        ----------
+        feeds : {name: array} for every input that is not bound; cast to the input's type
+        after : {index of a step: function to call once it has run}; see `final`
+
+        Raises
+        ------
+        ShapeError if an input is missing, unknown or of another shape.
+        """
+        self._feed(feeds or {})
+        if after is None:
+            for call in self._calls:
+                call()
+        else:
+            for index, call in enumerate(self._calls):
+                call()
+                if index in after:
+                    after[index]()
+        return self.outputs
+
+    def final(self, name):
+        """The index of the step after which the output `name` no longer changes."""
+        tensor = self.graph.outputs[name]
+        target = self.arrays[self.plan.roots.get(tensor, tensor)]
+        writes = [i for i, s in enumerate(self.steps) if any(target is o for o in s.writes)]
+        return max(writes, default=0)
+
+    def describe(self):
+        """What runs, in order: a table of op, shapes, kernel, bytes, and why no faster kernel."""
+        rows = [(s.scope, s.op, s.shapes, s.kernel, f"{s.bytes:,}", s.note) for s in self.steps]
+        rows = [("scope", "operation", "shapes", "kernel", "bytes", "note"), *rows]
+        widths = [max(len(row[i]) for row in rows) for i in range(6)]
+        lines = [
+            "  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows
+        ]
+        total = (
+            f"{len(self.steps)} calls on {self.backend.name}; arena {self.plan.arena_bytes:,} bytes"
+        )
+        return "\n".join([total, *lines])
+
+    def _feed(self, feeds):
+        if feeds.keys() != self._feeds.keys():
+            raise ShapeError(f"the program takes {sorted(self._feeds)}, got {sorted(feeds)}")
+        for name, buffer in self._feeds.items():
+            value = np.asarray(feeds[name])
+            if value.shape != buffer.shape:
+                raise ShapeError(f"input {name!r} needs {buffer.shape}, got {value.shape}")
+            np.copyto(buffer, value, casting="unsafe")
+
+    def _place(self):
+        """An array for every tensor: the caller's, a part of the arena, or a view of another."""
+        self.arrays.update(self.plan.direct)
+        for tensor, offset in self.plan.offsets.items():
+            part = self.arena[offset : offset + tensor.spec.nbytes]
+            self.arrays[tensor] = part.view(tensor.dtype).reshape(tensor.shape)
+        read = [t for node in self.graph.nodes for t in node.inputs]
+        for tensor in [*read, *self.graph.outputs.values()]:
+            if tensor.value is not None:
+                self.arrays[tensor] = tensor.value
+        for node in self.graph.nodes:
+            if node.outputs[0] in self.plan.roots:
+                source = self.arrays[node.inputs[0]]
+                self.arrays[node.outputs[0]] = source.reshape(node.outputs[0].shape)
+
+    def _works(self, node):
+        return node.outputs[0] not in self.plan.roots
+
+    def _lower(self, node, strict):
+        inputs = [self.arrays[t] for t in node.inputs]
+        outputs = [self.arrays[t] for t in node.outputs]
+        kernel = self.backend.lower(node, inputs, outputs)
+        if strict and kernel.note:
+            raise UnsupportedError(
+                f"{self.backend.name} has no kernel for {node.op}: {kernel.note}"
+            )
+        shapes = " ".join(str(t.shape) for t in node.inputs)
+        shapes += " -> " + " ".join(str(t.shape) for t in node.outputs)
+        size = sum(aligned(t.spec.nbytes) for t in node.outputs)
+        name = getattr(node.op, "label", type(node.op).__name__)
+        row = (name, node.scope, shapes, kernel.name, size, kernel.note)
+        return Step(kernel.call, outputs, *row)
+
+    def _copy(self, tensor, to):
+        source = self.arrays[tensor]
+        self.arrays[tensor] = to
+        row = ("copy", "", str(tensor.shape), "memcpy", tensor.spec.nbytes)
+        return Step(lambda: np.copyto(to, source), [to], *row)

@@ -1,0 +1,41 @@
+"""Every error that sparkdl raises on purpose, and the one wording for a refused option."""
+
+
+class SparkdlError(Exception):
+    """Base of all errors of this package."""
+
+
+class ConfigError(SparkdlError, ValueError):
+    """An option has a value that cannot work."""
+
+
+class ShapeError(SparkdlError, ValueError):
+    """Arrays, layers or vectors whose shapes do not fit together."""
+
+
+class DataError(SparkdlError, ValueError):
+    """Records or files that cannot be used; says which and where."""
+
+
+class CheckpointError(SparkdlError, ValueError):
+    """A saved model or checkpoint that is missing, damaged or not ours."""
+
+
+class UnsupportedError(SparkdlError, RuntimeError):
+    """A backend or system lacks what was asked for; says what it has."""
+
+
+class WorkerError(SparkdlError, RuntimeError):
+    """A worker failed; says which worker, and what it was doing."""
+
+
+class DivergedError(SparkdlError, RuntimeError):
+    """The loss is no longer a finite number; says at which round."""
+
+
+def require(config, field, holds, must_be, cure=""):
+    """Raise ConfigError unless `holds`: "Dense.units must be an integer >= 1, got 0"."""
+    if not holds:
+        owner, value = type(config).__name__, getattr(config, field)
+        end = f"; {cure}" if cure else ""
+        raise ConfigError(f"{owner}.{field} must be {must_be}, got {value!r}{end}")
