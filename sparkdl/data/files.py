@@ -12,6 +12,8 @@ import fsspec
 
 from sparkdl.errors import DataError
 
+LOCAL = (None, "file", "local")
+
 
 def open(path, mode="rb"):
     """A file opened for reading or writing; folders above one to write are made."""
@@ -86,6 +88,12 @@ def atomic_directory(path):
         raise
 
 
+def absolute(path):
+    """The path as other processes can use it: local ones absolute, URIs as they are."""
+    protocol, _ = fsspec.core.split_protocol(os.fspath(path))
+    return os.fspath(path) if protocol not in LOCAL else _resolve(path)[1]
+
+
 def local_path(path):
     """The absolute path that a local path or a file: URI means.
 
@@ -95,7 +103,7 @@ def local_path(path):
         It is on another file system.
     """
     protocol, _ = fsspec.core.split_protocol(os.fspath(path))
-    if protocol not in (None, "file", "local"):
+    if protocol not in LOCAL:
         raise DataError(
             f"{path}: must be a local path, for it is memory-mapped; copy it to every machine"
         )

@@ -77,7 +77,8 @@ def _decode_alike(values, shape):
     start, stop = len(head), len(head) + size
     images, labels = np.empty((len(values), size), np.uint8), np.empty(len(values), np.int32)
     for i, value in enumerate(values):
-        label = _label(bytes(value[stop:])) if value[:start] == head else None
+        alike = len(value) >= stop and value[:start] == head
+        label = _label(bytes(value[stop:])) if alike else None
         if label is None:
             return None
         images[i] = np.frombuffer(value, np.uint8, size, start)

@@ -1,0 +1,106 @@
+"""Reads ahead in a thread, so that storage and compute work at the same time."""
+
+import threading
+import weakref
+from collections import deque
+
+from sparkdl.errors import ConfigError
+
+
+def prefetch(iterator, depth):
+    """An iterator over the same items that keeps up to `depth` of them ready.
+
+    Reading begins at once. Has `close()`, after which the thread ends as soon as the item it
+    works on is there; dropping the iterator does the same. An error of the source is raised in
+    its place among the items. With depth 0 there is no thread.
+    """
+    if depth < 0:
+        raise ConfigError(f"prefetch needs a depth of at least 0 items, got {depth}")
+    return Prefetch(iter(iterator), depth) if depth else (item for item in iterator)
+
+
+class Prefetch:
+    """The reader's side; see `prefetch`."""
+
+    def __init__(self, iterator, depth):
+        self._buffer = Buffer(depth)
+        # The thread knows the buffer alone: were it to know the reader, it would keep it alive.
+        thread = threading.Thread(
+            target=_fill, args=(self._buffer, iterator), name="sparkdl-prefetch", daemon=True
+        )
+        self._close = weakref.finalize(self, self._buffer.stop)
+        self._thread = thread
+        thread.start()
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self._buffer.get()
+
+    def close(self, timeout=5.0):
+        """Stop reading; waits at most `timeout` seconds for an item that is being read."""
+        self._close()
+        if self._thread is not threading.current_thread():
+            self._thread.join(timeout)
+
+
+class Buffer:
+    """Items between a thread that puts and one that gets; either may stop at any time."""
+
+    def __init__(self, depth):
+        self._depth = depth
+        self._items = deque()
+        self._changed = threading.Condition()
+        self._ended = self._stopped = False
+        self._error = None
+
+    def put(self, item):
+        """Wait for room and add the item; whether more are wanted."""
+        with self._changed:
+            self._items.append(item)
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._stopped or len(self._items) < self._depth)
+            return not self._stopped
+
+    def end(self, error=None):
+        """No item follows; `error` is raised after those that are there."""
+        with self._changed:
+            self._ended, self._error = True, None if self._stopped else error
+            self._changed.notify_all()
+
+    def get(self):
+        """The next item. Raises StopIteration at the end, or once the error of the source."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._items or self._ended or self._stopped)
+            if self._items:
+                item = self._items.popleft()
+                self._changed.notify_all()
+                return item
+            error, self._error = self._error, None
+        if error is not None:
+            raise error
+        raise StopIteration
+
+    def stop(self):
+        """No item is wanted any more."""
+        with self._changed:
+            self._stopped = True
+            self._items.clear()
+            self._error = None
+            self._changed.notify_all()
+
+
+def _fill(buffer, iterator):
+    error = None
+    try:
+        for item in iterator:
+            if not buffer.put(item):
+                break
+            del item  # or one more batch than asked for stays in memory
+        if hasattr(iterator, "close"):
+            iterator.close()
+    except BaseException as caught:
+        error = caught
+    finally:
+        buffer.end(error)

@@ -1,0 +1,73 @@
+"""Arrays in memory as a source."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkdl.data import Arrays, Batch, Schema, checked_batches
+from sparkdl.data.source import split_bounds
+from sparkdl.errors import ConfigError, DataError
+
+X, Y = np.arange(20.0).reshape(10, 2), np.arange(10) % 3
+SCHEMA = Schema(features=(2,), labels="class", label_size=3)
+
+
+def read(source, schema=SCHEMA):
+    splits = source.splits()
+    return Batch.concat([b for s in splits for b in checked_batches(source.read, s, schema)])
+
+
+@pytest.mark.parametrize("size", [None, 1, 3, 100])
+def test_arrays_come_back(size):
+    batch = read(Arrays(X, Y, records_per_split=size))
+    np.testing.assert_array_equal(batch.features, X)
+    np.testing.assert_array_equal(batch.labels, Y)
+    assert len(set(batch.ids)) == 10
+
+
+def test_a_batch_is_a_source():
+    np.testing.assert_array_equal(read(Arrays.of(Batch.of(X, Y))).features, X)
+
+
+def test_lists_and_no_labels():
+    batch = read(Arrays(X.tolist()), Schema(features=(2,)))
+    np.testing.assert_array_equal(batch.features, X)
+    assert batch.labels is None
+
+
+def test_only_the_split_travels():
+    source = Arrays(np.zeros((10_000, 100)), records_per_split=10)
+    assert len(pickle.dumps((source.read, source.splits()[3]))) < 10_000
+
+
+def test_offences_name_the_split():
+    with pytest.raises(
+        DataError, match=r"^arrays, partition 0, record 2: label must be in \[0, 2\)"
+    ):
+        read(Arrays(X, Y, records_per_split=3), Schema(features=(2,), labels="class", label_size=2))
+
+
+def test_no_records_make_no_splits():
+    assert Arrays(np.zeros((0, 3))).splits() == []
+
+
+def test_labels_of_another_length_are_refused():
+    with pytest.raises(DataError, match="arrays of 10 features need as many labels, got 9"):
+        Arrays(X, Y[1:])
+
+
+def test_arrays_refuses_splits_of_nothing():
+    with pytest.raises(ConfigError, match="Arrays.records_per_split must be at least 1 or None"):
+        Arrays(X, records_per_split=-1)
+
+
+@given(st.integers(0, 5_000_000))
+def test_default_splits_are_small_and_not_too_many(count):
+    bounds = split_bounds(count)
+    assert [start for start, _ in bounds[1:]] == [stop for _, stop in bounds[:-1]]
+    assert sum(stop - start for start, stop in bounds) == count
+    assert len(bounds) <= 4096
+    assert all(stop > start for start, stop in bounds)

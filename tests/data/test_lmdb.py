@@ -1,0 +1,448 @@
+"""Caffe's LMDB databases: what others wrote is read, what is damaged is refused, never a crash."""
+
+import os
+import pickle
+import struct
+import threading
+
+import lmdb
+import numpy as np
+import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool
+
+from sparkdl.data import LMDB, Batch, Scale, Schema, checked_batches, digits, write_lmdb
+from sparkdl.data.readers import environment
+from sparkdl.errors import ConfigError, DataError
+
+X = np.random.default_rng(0).integers(0, 256, (10, 3, 2, 4)).astype(np.uint8)
+Y = np.array([0, 1, 127, 128, 300, 70_000, 2, 3, 4, 5], np.int32)  # varints of 1 to 3 bytes
+
+
+# An independent writer: bytes by hand, after the wire format of protocol buffers.
+
+
+def varint(n):
+    low, rest = n & 127, n >> 7
+    return bytes([low | 128]) + varint(rest) if rest else bytes([low])
+
+
+def number(field, n):
+    return varint(field << 3) + varint(n)
+
+
+def block(field, content):
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+
+def shape_fields(x):
+    return b"".join(number(i + 1, n) for i, n in enumerate(x.shape))
+
+
+def datum(x, y):
+    return shape_fields(x) + block(4, x.tobytes()) + number(5, y)
+
+
+def datum_label_first(x, y):
+    return number(5, y) + block(4, x.tobytes()) + shape_fields(x)
+
+
+def datum_not_encoded(x, y):
+    return datum(x, y) + number(7, 0)
+
+
+def datum_unknown_field(x, y):
+    return datum(x, y) + block(99, b"more")
+
+
+def datum_floats(x, y):
+    floats = b"".join(varint(6 << 3 | 5) + struct.pack("<f", v) for v in x.ravel())
+    return shape_fields(x) + number(5, y) + floats
+
+
+def datum_packed_floats(x, y):
+    packed = block(6, x.astype("<f4").tobytes())
+    return shape_fields(x) + number(5, y) + packed
+
+
+def mixed(x, y):
+    return (datum, datum_label_first)[int(y) % 2](x, y)
+
+
+WRITERS = [
+    datum,
+    datum_label_first,
+    datum_not_encoded,
+    datum_unknown_field,
+    datum_floats,
+    datum_packed_floats,
+    mixed,
+]
+FLOATS = {datum_floats, datum_packed_floats}
+
+
+def put(path, items, **options):
+    with lmdb.open(str(path), map_size=2**28, **options) as env:
+        with env.begin(write=True) as transaction:
+            for key, value in items:
+                transaction.put(key, value)
+    return str(path)
+
+
+def caffe_db(path, writer=datum, key=b"%08d", **options):
+    items = [(key % i, writer(x, int(y))) for i, (x, y) in enumerate(zip(X, Y))]
+    return put(path, items, **options)
+
+
+def read(source):
+    return Batch.concat([b for split in source.splits() for b in source.read(split)])
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("size", [None, 1, 3])
+def test_what_others_wrote_is_read(tmp_path, writer, size):
+    batch = read(LMDB(caffe_db(tmp_path / "db", writer), records_per_split=size))
+    assert batch.features.dtype == (np.float32 if writer in FLOATS else np.uint8)
+    np.testing.assert_array_equal(batch.features, X)
+    assert batch.labels.dtype == np.int32
+    np.testing.assert_array_equal(batch.labels, Y)
+    assert len(set(batch.ids)) == 10
+
+
+def test_a_label_left_out_is_zero(tmp_path):
+    value = shape_fields(X[0]) + block(4, X[0].tobytes())
+    assert read(LMDB(put(tmp_path / "db", [(b"0", value)]))).labels.tolist() == [0]
+
+
+def test_a_second_copy_of_the_data_holds(tmp_path):
+    value = datum(X[0], 1) + block(4, X[1].tobytes())  # the last one of a field counts
+    batch = read(LMDB(put(tmp_path / "db", [(b"0", value)])))
+    np.testing.assert_array_equal(batch.features[0], X[1])
+
+
+@pytest.mark.parametrize("prefix", ["", "file:", "file://"])
+@pytest.mark.parametrize("subdir", [True, False])
+def test_folders_and_files(tmp_path, subdir, prefix):
+    path = caffe_db(tmp_path / "db", subdir=subdir)
+    np.testing.assert_array_equal(read(LMDB(prefix + path)).features, X)
+
+
+def test_no_lock_file_is_needed_or_made(tmp_path):
+    path = caffe_db(tmp_path / "db", lock=False)
+    os.chmod(f"{path}/data.mdb", 0o444)
+    read(LMDB(path))
+    assert os.listdir(path) == ["data.mdb"]
+
+
+KEYS = {
+    "names": [b"00000000_cat.jpg", b"00000001_dog.jpg", b"00000005_bird.jpg"],
+    "gaps": [b"00000000", b"00000002", b"00000003"],
+    "from 7": [b"07", b"08", b"09"],
+    "widths": [b"1", b"10", b"2"],
+    "any bytes": [b"\x00", b"\xff\xfe", b"\xff\xff"],
+}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("keys", KEYS)
+def test_keys_of_every_kind(tmp_path, keys, size):
+    values = [datum(x, i) for i, x in enumerate(X[:3])]
+    source = LMDB(put(tmp_path / "db", zip(KEYS[keys], values)), records_per_split=size)
+    splits = source.splits()
+    assert sum(split.count for split in splits) == 3
+    assert [split.first for split in splits] == KEYS[keys][::size]
+    assert read(source).labels.tolist() == [0, 1, 2]
+
+
+def test_consecutive_keys_are_not_walked(tmp_path, monkeypatch):
+    path = caffe_db(tmp_path / "db")
+    monkeypatch.setattr("sparkdl.data.readers.lmdb.islice", None)
+    assert len(LMDB(path, records_per_split=3).splits()) == 4
+
+
+def test_splits_are_small_and_say_where(tmp_path, monkeypatch):
+    caffe_db(tmp_path / "db")
+    monkeypatch.chdir(tmp_path)
+    splits = LMDB("db", records_per_split=4).splits()
+    assert [split.count for split in splits] == [4, 4, 2]
+    assert str(splits[1]) == f"{tmp_path}/db from key 00000004"
+    assert len(pickle.dumps(splits[1])) < 500
+    assert len(pickle.dumps(LMDB("db").read)) < 500
+
+
+def test_scale_and_mean_are_the_transform(tmp_path):
+    assert LMDB("a").transform is None
+    assert LMDB("a", scale=0.5, mean=(1, 2)).transform == Scale(factor=0.5, mean=(1, 2))
+    assert LMDB("a", mean=3).mean == (3,)
+
+
+@pytest.mark.parametrize("options", [{"scale": 0}, {"records_per_split": -1}], ids=str)
+def test_lmdb_refuses(options):
+    with pytest.raises(ConfigError):
+        LMDB("a", **options)
+
+
+ROUND_TRIPS = {
+    "uint8 images": X,
+    "float images": X.astype(np.float32) / 7,
+    "double images": X / 7,
+    "one channel": X[:, 0],
+    "rows": X.reshape(10, -1),
+}
+
+
+@pytest.mark.parametrize("kind", ROUND_TRIPS)
+def test_round_trip(tmp_path, kind):
+    x, path = ROUND_TRIPS[kind], str(tmp_path / "db")
+    batches = [Batch.of(x[:4], Y[:4]), Batch.of(x[4:], Y[4:])]
+    assert write_lmdb(path, batches) == 10
+    batch = read(LMDB(path))
+    assert batch.features.dtype == (np.uint8 if x.dtype == np.uint8 else np.float32)
+    np.testing.assert_array_equal(batch.features.ravel(), x.astype(batch.features.dtype).ravel())
+    np.testing.assert_array_equal(batch.labels, Y)
+
+
+def test_what_is_written_are_the_bytes_caffe_writes(tmp_path):
+    write_lmdb(tmp_path / "db", [Batch.of(X, Y)])
+    with lmdb.open(str(tmp_path / "db"), readonly=True, lock=False) as env, env.begin() as reading:
+        found = list(reading.cursor())
+    assert found == [(b"%08d" % i, datum(x, int(y))) for i, (x, y) in enumerate(zip(X, Y))]
+
+
+def test_real_digits_round_trip(tmp_path):
+    sample, path = digits("test"), str(tmp_path / "digits_lmdb")
+    write_lmdb(path, [sample])
+    source = LMDB(path)
+    schema = Schema(features=(1, 28, 28), labels="class", label_size=10)
+    read_back = Batch.concat(
+        [b for split in source.splits() for b in checked_batches(source.read, split, schema)]
+    )
+    np.testing.assert_array_equal(read_back.features, sample.features)
+    np.testing.assert_array_equal(read_back.labels, sample.labels)
+
+
+UNWRITABLE = {
+    "nothing": ([], "an LMDB must hold records, got none"),
+    "half classes": ([Batch.of(X, Y), Batch.of(X, Y + 0.5)], "record 10: label must be a whole"),
+    "cubes": ([Batch.of(X[None])], r"features must be \(n, C, H, W\)"),
+}
+
+
+@pytest.mark.parametrize("case", UNWRITABLE)
+def test_what_cannot_be_written_leaves_nothing(tmp_path, case):
+    batches, message = UNWRITABLE[case]
+    with pytest.raises(DataError, match=message):
+        write_lmdb(tmp_path / "db", batches)
+    assert os.listdir(tmp_path) == []
+
+
+def test_nothing_is_written_over(tmp_path):
+    path = caffe_db(tmp_path / "db")
+    with pytest.raises(DataError, match=f"^{path}: something is there already"):
+        write_lmdb(path, [Batch.of(X)])
+
+
+def jpeg(x, y):
+    return block(4, b"\xff\xd8\xff\xe0jpeg") + number(5, y) + number(7, 1)
+
+
+def flagged(x, y):
+    return datum(x, y) + number(7, 1)
+
+
+def short(x, y):
+    return shape_fields(x) + block(4, x.tobytes()[1:])
+
+
+BAD_VALUES = {
+    "encoded": (jpeg, r"encoded images \(JPEG, PNG\) are not supported; convert"),
+    "encoded, of the same form": (flagged, r"encoded images \(JPEG, PNG\) are not supported"),
+    "too few bytes": (short, r"Datum of shape \(3, 2, 4\) must hold as many numbers, got 23"),
+    "no numbers": (lambda x, y: number(5, y), r"Datum of shape \(0, 0, 0\) must hold"),
+    "negative shape": (
+        lambda x, y: datum(x, y) + number(1, 2**64 - 3) + number(2, 2**64 - 2),
+        r"Datum of shape \(-3, -2, 4\) must hold",
+    ),
+    "another shape": (
+        lambda x, y: datum(x.reshape(3, 4, 2), y),
+        r"Datum must have the shape \(3, 2, 4\) of the first, got \(3, 4, 2\)",
+    ),
+    "text": (lambda x, y: b"hello", "must be a Datum, got b'hello'"),
+    "cut": (lambda x, y: datum(x, y)[:20], "must be a Datum, got"),
+    "cut tail": (lambda x, y: datum(x, y)[:-1], "must be a Datum, got"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_VALUES)
+def test_a_bad_value_is_named(tmp_path, case):
+    writer, message = BAD_VALUES[case]
+    items = [(b"%08d" % i, datum(x, 1)) for i, x in enumerate(X)]
+    items[6] = (b"00000006", writer(X[6], 1))
+    path = put(tmp_path / "db", items)
+    with pytest.raises(DataError, match=f"^{path} from key 00000004, record 2: {message}"):
+        read(LMDB(path, records_per_split=4))
+
+
+def test_a_changed_database_is_noticed(tmp_path):
+    source = LMDB(caffe_db(tmp_path / "db"), records_per_split=4)
+    splits = source.splits()
+    with lmdb.open(str(tmp_path / "db")) as env, env.begin(write=True) as transaction:
+        transaction.delete(b"00000005")
+        transaction.delete(b"00000008")
+    with pytest.raises(
+        DataError, match="must have 4 records up to key b'00000008', got 4 up to None"
+    ):
+        list(source.read(splits[1]))
+    with pytest.raises(DataError, match="key 00000008: this key is missing; was the LMDB changed"):
+        list(source.read(splits[2]))
+
+
+def large(path):
+    """A database of some 2 MB in its own process's eyes; the path of its data."""
+    put(
+        path,
+        [(b"%08d" % i, datum(np.full((1, 28, 28), i % 256, np.uint8), 1)) for i in range(2000)],
+    )
+    return path / "data.mdb"
+
+
+@pytest.mark.parametrize("keep", [8192, 8193, 40960, -4097, -4096, -1])
+def test_what_is_cut_short_is_refused(tmp_path, keep):
+    file = large(tmp_path / "db")
+    splits = LMDB(str(tmp_path / "db")).splits()
+    content = file.read_bytes()
+    file.write_bytes(content[:keep])
+    expected = f"^{tmp_path}/db: cut short, it must have {len(content)} bytes, got "
+    with pytest.raises(DataError, match=expected):
+        LMDB(str(tmp_path / "db")).splits()
+    with pytest.raises(DataError, match=expected):
+        list(LMDB(str(tmp_path / "db")).read(splits[-1]))
+
+
+@pytest.mark.parametrize("keep", [0, 10, 100, 4096, 5000])
+def test_what_lost_even_its_meta_pages_is_refused(tmp_path, keep):
+    file = large(tmp_path / "db")
+    file.write_bytes(file.read_bytes()[:keep])
+    with pytest.raises(DataError, match=f"^{tmp_path}/db: (must be an LMDB|cut short)"):
+        LMDB(str(tmp_path / "db")).splits()
+
+
+FOREIGN = {
+    "text": b"this is no database, whatever its name says, and is long enough" * 200,
+    "zeros": bytes(20_000),
+    "ones": b"\xff" * 20_000,
+    "later format": bytes(16) + struct.pack("=IIQQI", 0xBEEFC0DE, 9, 0, 0, 4096) + bytes(20_000),
+}
+
+
+@pytest.mark.parametrize("subdir", [True, False])
+@pytest.mark.parametrize("case", FOREIGN)
+def test_what_is_no_lmdb_is_refused(tmp_path, case, subdir):
+    folder = tmp_path / "db" if subdir else tmp_path
+    folder.mkdir(exist_ok=True)
+    (folder / "data.mdb").write_bytes(FOREIGN[case])
+    path = folder if subdir else folder / "data.mdb"
+    with pytest.raises(DataError, match=f"^{path}: must be an LMDB"):
+        LMDB(str(path)).splits()
+
+
+def test_a_damaged_page_is_refused(tmp_path):
+    file = large(tmp_path / "db")
+    content = bytearray(file.read_bytes())
+    middle = len(content) // 2 // 4096 * 4096
+    content[middle : middle + 4096] = b"\xff" * 4096
+    file.write_bytes(content)
+    with pytest.raises(DataError, match=f"^{tmp_path}/db: cannot be read as an LMDB"):
+        read(LMDB(str(tmp_path / "db")))
+
+
+def test_a_missing_path_is_refused(tmp_path):
+    with pytest.raises(DataError, match=f"^{tmp_path}/none: there is no such LMDB; the path must"):
+        LMDB(f"{tmp_path}/none").splits()
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    with pytest.raises(DataError, match=f"^{tmp_path}: must be an LMDB, but the folder has no"):
+        LMDB(str(tmp_path)).splits()
+
+
+def test_an_empty_one_is_refused(tmp_path):
+    put(tmp_path / "db", [])
+    with pytest.raises(
+        DataError, match=f"^{tmp_path}/db: must hold records, but the LMDB is empty"
+    ):
+        LMDB(f"{tmp_path}/db").splits()
+
+
+def test_other_file_systems_are_refused():
+    with pytest.raises(DataError, match="^hdfs://nn/db: must be a local path"):
+        LMDB("hdfs://nn/db").splits()
+
+
+def test_two_readers_share_one_map_and_close_it(tmp_path):
+    source = LMDB(caffe_db(tmp_path / "db"), records_per_split=5)
+    first, second = (source.read(split) for split in source.splits())
+    a, b = next(first), next(second)
+    assert len(environment._open) == 1
+    np.testing.assert_array_equal(np.concatenate([a.features, b.features]), X)
+    first.close()
+    assert len(environment._open) == 1
+    assert list(second) == []
+    assert not environment._open
+
+
+def test_many_threads_may_read(tmp_path):
+    source, found = LMDB(caffe_db(tmp_path / "db"), records_per_split=1), []
+    threads = [threading.Thread(target=lambda: found.append(read(source))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert all(np.array_equal(batch.features, X) for batch in found)
+    assert not environment._open
+
+
+def test_a_replaced_database_is_read_anew(tmp_path):
+    source = LMDB(caffe_db(tmp_path / "db"))
+    unfinished = source.read(source.splits()[0])
+    next(unfinished)
+    os.rename(tmp_path / "db", tmp_path / "old")
+    write_lmdb(tmp_path / "db", [Batch.of(X[::-1].copy(), Y)])
+    np.testing.assert_array_equal(read(source).features, X[::-1])
+    assert list(unfinished) == []
+
+
+def test_batches_outlive_the_map(tmp_path):
+    for writer in (datum, datum_label_first):
+        batch = read(LMDB(caffe_db(tmp_path / writer.__name__, writer)))
+        batch.features[0] = 0  # own memory, neither the map nor read-only
+        np.testing.assert_array_equal(batch.features[1:], X[1:])
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_may_read_what_the_parent_has_open(tmp_path):
+    source = LMDB(caffe_db(tmp_path / "db"), records_per_split=5)
+    splits = source.splits()
+    reading = source.read(splits[0])
+    next(reading)
+    child = os.fork()
+    if child == 0:
+        try:
+            sound = np.array_equal(read(source).features, X) and not environment._open
+        except BaseException:
+            sound = False
+        os._exit(0 if sound else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert list(reading) == []
+    np.testing.assert_array_equal(read(source).features, X)
+
+
+def test_caffes_own_descriptor_may_be_loaded_too():
+    """The default pool refuses two messages of one name, so ours must not be in it."""
+    file = descriptor_pb2.FileDescriptorProto(name="sparkdl/datum.proto", package="sparkdl")
+    file.message_type.add(name="Datum")
+    descriptor_pool.Default().Add(file)
+    caffe = descriptor_pb2.FileDescriptorProto(name="caffe.proto", package="caffe")
+    caffe.message_type.add(name="Datum")
+    descriptor_pool.Default().Add(caffe)
+    assert descriptor_pool.Default().FindMessageTypeByName("caffe.Datum")

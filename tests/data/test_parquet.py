@@ -1,0 +1,184 @@
+"""Parquet files by row groups."""
+
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sparkdl.data import Batch, Parquet, Schema, checked_batches
+from sparkdl.errors import ConfigError, DataError
+
+X = np.random.default_rng(0).integers(0, 256, (10, 6)).astype(np.uint8)
+Y = np.arange(10) % 3
+SCHEMA = Schema(features=(1, 2, 3), labels="class", label_size=3)
+FEATURES = {
+    "list": pa.array(X.astype(float).tolist()),
+    "float list": pa.array(X.tolist(), pa.list_(pa.float32())),
+    "fixed list": pa.array(X.tolist(), pa.list_(pa.float32(), 6)),
+    "nested": pa.array(X.reshape(10, 1, 2, 3).tolist()),
+    "binary": pa.array([x.tobytes() for x in X]),
+    "vector": pa.array(
+        [{"type": 1, "size": None, "indices": None, "values": x.astype(float)} for x in X],
+        pa.struct(
+            {
+                "type": pa.int8(),
+                "size": pa.int32(),
+                "indices": pa.list_(pa.int32()),
+                "values": pa.list_(pa.float64()),
+            }
+        ),
+    ),
+}
+LABELS = {
+    "int": pa.array(Y, pa.int32()),
+    "float": pa.array(Y.astype(float)),
+    "one-hot": pa.array(np.eye(3)[Y].tolist()),
+}
+
+
+def write(path, features="list", labels="int", rows=slice(None), group=4):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = pa.table({"features": FEATURES[features], "label": LABELS[labels], "id": pa.array(Y)})
+    start, stop, _ = rows.indices(10)
+    pq.write_table(table.slice(start, stop - start), path, row_group_size=group)
+    return str(path)
+
+
+def read(source, schema=SCHEMA):
+    splits = source.splits()
+    return Batch.concat([b for s in splits for b in checked_batches(source.read, s, schema)])
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("features", FEATURES)
+def test_columns_of_every_kind(tmp_path, features, labels):
+    batch = read(Parquet(write(tmp_path / "a.parquet", features, labels)))
+    np.testing.assert_array_equal(batch.features.reshape(10, 6), X)
+    np.testing.assert_array_equal(batch.labels, Y)
+    assert batch.features.dtype == (np.uint8 if features == "binary" else np.float32)
+
+
+def test_splits_are_row_groups(tmp_path):
+    splits = Parquet(write(tmp_path / "a.parquet")).splits()
+    assert [split.count for split in splits] == [4, 4, 2]
+    assert [split.partition for split in splits] == [0, 1, 2]
+    assert str(splits[1]) == f"{tmp_path}/a.parquet, row group 1"
+    assert all(len(pickle.dumps(split)) < 500 for split in splits)
+
+
+def test_ids_are_of_the_split_and_unique(tmp_path):
+    source = Parquet(write(tmp_path / "a.parquet"))
+    [batch] = source.read(source.splits()[1])
+    np.testing.assert_array_equal(batch.ids, (1 << 40) + np.arange(4))
+
+
+def test_a_large_row_group_comes_in_pieces(tmp_path):
+    path = f"{tmp_path}/a.parquet"
+    pq.write_table(pa.table({"features": np.arange(10_000), "label": np.zeros(10_000)}), path)
+    source = Parquet(path)
+    [split] = source.splits()
+    batches = list(source.read(split))
+    assert max(len(b) for b in batches) == 4096
+    whole = Batch.concat(batches)
+    np.testing.assert_array_equal(whole.features, np.arange(10_000))
+    np.testing.assert_array_equal(whole.ids, np.arange(10_000))
+
+
+def test_a_folder_is_read_in_order(tmp_path):
+    write(tmp_path / "part-1.parquet", rows=slice(4, 10))
+    write(tmp_path / "part-0.parquet", rows=slice(0, 4))
+    write(tmp_path / "part-2.parquet", rows=slice(0, 0))
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / ".part-0.parquet.crc").write_bytes(b"crc")
+    batch = read(Parquet(str(tmp_path)))
+    np.testing.assert_array_equal(batch.features.reshape(10, 6), X)
+
+
+def test_paths_of_splits_are_absolute(tmp_path, monkeypatch):
+    write(tmp_path / "a.parquet")
+    monkeypatch.chdir(tmp_path)
+    assert Parquet("a.parquet").splits()[0].path == f"{tmp_path}/a.parquet"
+    assert Parquet("file:a.parquet").splits()[0].path == f"{tmp_path}/a.parquet"
+
+
+def test_labels_may_be_left_out(tmp_path):
+    source = Parquet(write(tmp_path / "a.parquet"), label=None)
+    assert list(read(source, Schema(features=(6,))).columns) == ["features"]
+
+
+def test_another_file_system(tmp_path):
+    from sparkdl.data import files
+
+    local = write(tmp_path / "a.parquet")
+    with files.open("memory://set/a.parquet", "wb") as out, open(local, "rb") as file:
+        out.write(file.read())
+    np.testing.assert_array_equal(read(Parquet("memory://set")).labels, Y)
+    files.remove("memory://set")
+
+
+def test_a_missing_column_is_refused_on_the_driver(tmp_path):
+    path = write(tmp_path / "a.parquet")
+    with pytest.raises(DataError) as caught:
+        Parquet(path, features="feature").splits()
+    assert str(caught.value) == (
+        f"{path}: has no column 'feature'; columns are ['features', 'label', 'id']; "
+        "did you mean 'features'?"
+    )
+
+
+def test_a_null_is_named(tmp_path):
+    path = f"{tmp_path}/a.parquet"
+    table = pa.table({"features": [[1.0], [2.0], [3.0], None], "label": [0, 0, 0, 0]})
+    pq.write_table(table, path, row_group_size=2)
+    with pytest.raises(DataError, match=rf"^{path}, row group 1, record 1: column 'features' must"):
+        read(Parquet(path), Schema(features=(1,), labels="class", label_size=1))
+
+
+def test_a_record_that_does_not_fit_is_named(tmp_path):
+    path = write(tmp_path / "a.parquet")
+    schema = Schema(features=(6,), labels="class", label_size=2)
+    with pytest.raises(DataError, match=rf"^{path}, row group 0, record 2: label must be in"):
+        read(Parquet(path), schema)
+
+
+def test_what_is_no_parquet_is_named(tmp_path):
+    path = tmp_path / "a.parquet"
+    path.write_text("no such format, though long enough for a footer")
+    with pytest.raises(DataError, match=f"^{path}: cannot be read as Parquet"):
+        Parquet(str(path)).splits()
+
+
+@pytest.mark.parametrize("keep", [0, 3, 100, -5])
+def test_what_is_cut_short_is_named(tmp_path, keep):
+    path = tmp_path / "a.parquet"
+    write(path)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(DataError, match=f"^{path}: cannot be read as Parquet"):
+        Parquet(str(path)).splits()
+
+
+def test_a_damaged_row_group_is_named(tmp_path):
+    path = tmp_path / "a.parquet"
+    source = Parquet(write(path))
+    splits, content = source.splits(), path.read_bytes()
+    path.write_bytes(b"PAR1" + b"\xff" * 200 + content[204:])
+    with pytest.raises(DataError, match=f"^{path}: cannot be read as Parquet"):
+        list(source.read(splits[0]))
+
+
+def test_a_missing_path_is_named(tmp_path):
+    with pytest.raises(DataError, match=f"^{tmp_path}/none: there is no such file"):
+        Parquet(f"{tmp_path}/none").splits()
+
+
+def test_a_folder_without_parquet_is_named(tmp_path):
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(DataError, match=f"^{tmp_path}: must hold files that end in .parquet"):
+        Parquet(str(tmp_path)).splits()
+
+
+def test_an_empty_column_name_is_refused():
+    with pytest.raises(ConfigError, match="Parquet.features must be the name of a column"):
+        Parquet("a", features="")
