@@ -1,0 +1,109 @@
+"""Sums over workers that come out the same bit for bit, whichever worker is ready first."""
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from sparkdl.errors import WorkerError
+
+AT_DRIVER = 2  # sums that reach the driver, so that its memory does not grow with the workers
+
+
+@dataclass
+class Contribution:
+    """What a worker, or several together, give to a round.
+
+    Parameters
+    ----------
+    vector : float32 (n,)
+        Already weighted, so that the sum over workers is the mean.
+    examples, updates : int
+        Examples trained (a sum) and updates done by one worker (the most).
+    loss : float
+        Sum over examples.
+    reading, compute : float
+        Seconds, those of the slowest worker.
+    averaging : float
+        Seconds that the driver spent on sending the state out and adding what came back.
+    """
+
+    vector: np.ndarray
+    examples: int
+    loss: float
+    updates: int
+    reading: float
+    compute: float
+    averaging: float = 0.0
+
+    def add(self, other):
+        """Take another one in; the vector is added in place."""
+        np.add(self.vector, other.vector, out=self.vector)
+        self.examples += other.examples
+        self.loss += other.loss
+        self.updates = max(self.updates, other.updates)
+        self.reading = max(self.reading, other.reading)
+        self.compute = max(self.compute, other.compute)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error of ours on a worker, sent back as a result: it is not to be tried again."""
+
+    error: Exception
+
+
+def levels(count, depth):
+    """How many sums are left after each level of a tree of `depth` over `count` workers.
+
+    The last level is the driver, which adds what is left: two sums if depth >= 2, else all.
+    """
+    left, sizes = count, []
+    for remaining in range(depth - 1, 0, -1):
+        if left <= AT_DRIVER:
+            break
+        fan_in = ceil((left / AT_DRIVER) ** (1 / remaining))
+        left = max(AT_DRIVER, ceil(left / fan_in))
+        sizes.append(left)
+    return sizes
+
+
+def group(rank, count, groups):
+    """The group of a rank: neighbours together, none empty."""
+    return rank * groups // count
+
+
+def total(ranked):
+    """The sum of (rank, Contribution) pairs in the order of rank; the first is added to.
+
+    Where there are Failures it is the one of the lowest rank instead.
+    """
+    results = [result for _, result in sorted(ranked, key=lambda pair: pair[0])]
+    for result in results:
+        if isinstance(result, Failure):
+            return result
+    if not results:
+        raise WorkerError("a round needs at least one worker's result, got none")
+    first, *rest = results
+    for result in rest:
+        first.add(result)
+    return first
+
+
+def unwrap(result):
+    """The Contribution, or the error raised."""
+    if isinstance(result, Failure):
+        raise result.error
+    return result
+
+
+def tree_total(ranked, count, depth):
+    """The total in the order in which a tree over workers adds, from results in one place."""
+    left = count
+    for groups in levels(count, depth):
+        parts = {}
+        for rank, result in ranked:
+            parts.setdefault(group(rank, left, groups), []).append((rank, result))
+        ranked = [(number, total(part)) for number, part in sorted(parts.items())]
+        left = groups
+    return unwrap(total(ranked))

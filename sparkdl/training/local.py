@@ -1,0 +1,153 @@
+"""Workers that are processes of this machine: for tests, notebooks and one big host."""
+
+import multiprocessing
+import os
+import time
+from dataclasses import dataclass
+
+from sparkdl.data.batch import Batch
+from sparkdl.data.dealing import assembled, deal
+from sparkdl.data.source import checked_batches
+from sparkdl.errors import ConfigError, DataError, SparkdlError, WorkerError
+from sparkdl.training.aggregate import Failure, tree_total
+
+
+@dataclass(frozen=True, eq=False)
+class LocalBlocks:
+    """Blocks in this process's memory; each round sends the workers what they train on."""
+
+    blocks: list[Batch]
+
+    @property
+    def sizes(self):
+        return [len(block) for block in self.blocks]
+
+    def close(self):
+        self.blocks.clear()
+
+
+class LocalWorkers:
+    """Processes on this machine.
+
+    They are spawned, not forked, for a fork of a process that ran OpenMP hangs: a script that
+    uses them needs `if __name__ == "__main__":`.
+
+    Parameters
+    ----------
+    size : int
+        Number of workers.
+    timeout : float
+        Seconds to wait for a worker's result, at most.
+    threads : int or None
+        Threads of each; None: the cores divided by the workers.
+    """
+
+    def __init__(self, size=2, timeout=600.0, threads=None):
+        if not (isinstance(size, int) and size >= 1):
+            raise ConfigError(f"LocalWorkers.size must be an integer >= 1, got {size!r}")
+        self.size, self.timeout = size, timeout
+        self.threads = threads or max(1, (os.cpu_count() or 1) // size)
+        self._processes = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def load(self, data, schema, size, options):
+        """Read a source in this process and deal its records into blocks; see Workers.load."""
+        parts = [list(checked_batches(data.read, split, schema)) for split in data.splits()]
+        counts = [sum(map(len, part)) for part in parts]
+        if not sum(counts):
+            raise DataError("there are no records to train on")
+        nbytes = sum(batch.nbytes for part in parts for batch in part)
+        dealing = deal(counts, nbytes, size, self.size, options.repartition, options.seed or 0)
+        pieces = [[] for _ in dealing.sizes]
+        for partition, part in enumerate(parts):
+            for block, piece in dealing.pieces(partition, part):
+                pieces[block].append(piece)
+        return LocalBlocks([assembled(piece) for piece in pieces])
+
+    def sum(self, task, blocks, chosen, shared, depth):
+        """Run the task on each chosen block, a block a worker; see Workers.sum."""
+        self._start()
+        jobs = list(zip(self._processes, chosen, strict=False))
+        for worker, number in jobs:
+            worker.send((task, shared, number, blocks.blocks[number]))
+        results = [(rank, worker.receive()) for rank, (worker, _) in enumerate(jobs)]
+        began = time.perf_counter()
+        result = tree_total(results, len(results), depth)
+        result.averaging += time.perf_counter() - began
+        return result
+
+    def close(self):
+        """End the processes."""
+        for worker in self._processes:
+            worker.close()
+        self._processes = []
+
+    def _start(self):
+        for rank in range(len(self._processes), self.size):
+            self._processes.append(Process(rank, self.threads, self.timeout))
+
+
+class Process:
+    """One worker process as its owner sees it."""
+
+    def __init__(self, rank, threads, timeout):
+        self.rank, self.timeout = rank, timeout
+        context = multiprocessing.get_context("spawn")
+        self.pipe, far = context.Pipe()
+        self.process = context.Process(target=serve, args=(far, threads), daemon=True)
+        self.process.start()
+        far.close()
+
+    def __str__(self):
+        return f"worker {self.rank} (process {self.process.pid})"
+
+    def send(self, job):
+        try:
+            self.pipe.send(job)
+        except OSError:
+            raise self._lost() from None
+
+    def receive(self):
+        """The result of the last job; WorkerError if the process ends or takes too long."""
+        try:
+            if self.pipe.poll(self.timeout):
+                return self.pipe.recv()
+        except (EOFError, OSError):
+            raise self._lost() from None
+        raise WorkerError(f"{self}: no result of a round within {self.timeout} s")
+
+    def close(self):
+        self.pipe.close()
+        self.process.join(5)
+        self.process.kill()
+
+    def _lost(self):
+        self.process.join(5)
+        code = self.process.exitcode
+        return WorkerError(f"{self}: ended with exit code {code} in the middle of a round")
+
+
+def serve(pipe, threads):
+    """The life of a worker: jobs until the other end hangs up."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    while True:
+        try:
+            task, shared, number, block = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(attempt(task, shared, number, block))
+
+
+def attempt(task, shared, number, block):
+    """The task's result, or what went wrong as a Failure."""
+    try:
+        return task(shared, number, block)
+    except SparkdlError as error:
+        return Failure(error)
+    except Exception as error:
+        return Failure(WorkerError(f"block {number}: {type(error).__name__}: {error}"))

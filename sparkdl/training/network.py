@@ -1,0 +1,201 @@
+"""A network in this process: predict, evaluate, features, save and load, without Spark."""
+
+from functools import cached_property
+
+import numpy as np
+
+from sparkdl.data.batch import Batch
+from sparkdl.data.readers.arrays import Arrays
+from sparkdl.data.source import checked_batches
+from sparkdl.errors import CheckpointError, ConfigError
+from sparkdl.nn import initial_buffers, initial_params, initial_slots
+from sparkdl.nn.replica import Replica
+from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.checkpoint import load_checkpoint
+from sparkdl.training.evaluation import evaluation_for
+from sparkdl.training.local import LocalWorkers
+from sparkdl.training.schema import schema_of
+from sparkdl.training.state import TrainState
+from sparkdl.training.store import load_model, save_model
+from sparkdl.training.trainer import Trainer, check_epochs, start_state
+
+BATCH = 256  # examples that inference computes at once
+
+
+class Network:
+    """A network and how far its training has come.
+
+    Parameters
+    ----------
+    conf : NetworkConf
+    state : TrainState or None
+        None: first values, drawn with the conf's seed.
+    """
+
+    def __init__(self, conf, state=None):
+        self.conf = conf
+        self.state = first_state(conf) if state is None else state
+
+    @cached_property
+    def replica(self):
+        return Replica(self.conf)
+
+    def fit(self, data, epochs=1, master=None, workers=None, **options):
+        """Train on this machine; returns a History. See `fit_network` for the options."""
+        master = ParameterAveraging() if master is None else master
+        own = LocalWorkers(master.workers or 2) if workers is None else None
+        try:
+            used = own if workers is None else workers
+            return fit_network(self, as_source(data), master, used, epochs, **options)
+        finally:
+            if own is not None:
+                own.close()
+
+    def predict(self, features):
+        """The output (n, units) for features (n, ...): probabilities for classes."""
+        name = self.conf.output.name
+        return self.features(features, [name])[name]
+
+    def features(self, features, layers):
+        """{layer name: what it gives (n, ...)} for features (n, ...)."""
+        source = Arrays(features)
+        parts = [self._loaded().forward(b.features, tuple(layers)) for b in self._batches(source)]
+        if not parts:
+            raise ConfigError("features must hold at least one example, got none")
+        return {name: np.concatenate([part[name] for part in parts]) for name in layers}
+
+    def evaluate(self, data):
+        """An Evaluation over a Batch, a pair (features, labels) or a source."""
+        result = new_evaluation(self.conf)
+        evaluate_batches(self._loaded(), self._batches(as_source(data), labels=True), result)
+        return result
+
+    def score(self, data):
+        """The mean loss over the examples of a Batch, pair or source."""
+        return self.evaluate(data).loss
+
+    def save(self, path):
+        """Write conf and state to a directory, local or of another file system."""
+        save_model(path, self.conf, self.state)
+
+    @classmethod
+    def load(cls, path):
+        """The network that `save` wrote; CheckpointError where it is damaged or foreign."""
+        conf, state, _ = load_model(path)
+        return cls(conf, state)
+
+    def _loaded(self):
+        self.replica.load(self.state.params, self.state.buffers, self.state.slots)
+        return self.replica
+
+    def _batches(self, source, labels=False):
+        schema = schema_of(self.conf, labels)
+        for split in source.splits():
+            for batch in checked_batches(source.read, split, schema):
+                yield from pieces(batch, source.transform)
+
+
+def fit_network(
+    network,
+    data,
+    master,
+    workers,
+    epochs,
+    *,
+    validation=None,
+    evaluate=None,
+    listeners=(),
+    checkpoints=None,
+    resume=None,
+):
+    """Train `network` in place.
+
+    Parameters
+    ----------
+    network : Network
+    data : what workers.load takes
+    validation : data to evaluate on after each epoch, or None
+    evaluate : function (state, validation) -> Evaluation; on this process unless given
+    listeners : sequence of Listener
+    checkpoints : Checkpoints or None
+    resume : path of a checkpoint, or of a folder of them, to go on from: the fit then ends with
+        the weights that it would have had without the interruption
+
+    Returns
+    -------
+    History of this fit's rounds.
+    """
+    check_epochs(epochs)
+    conf, extra = network.conf, {}
+    state = start_state(conf, master, network.state)
+    if resume is not None:
+        state, extra = resumed(conf, resume)
+    evaluate = evaluate or (lambda state, data: Network(conf, state).evaluate(data))
+    after = None if validation is None else (lambda state: evaluate(state, validation))
+    options = {"listeners": listeners, "checkpoints": checkpoints, "evaluate": after}
+    trainer = Trainer(conf, master, workers, **options)
+    blocks = workers.load(data, schema_of(conf), master.records_per_block, with_seed(master, state))
+    try:
+        if resume is not None:
+            trainer.check_resumed(blocks, extra, resume)
+        transform = getattr(data, "transform", None)
+        first = extra.get("first_epoch")
+        network.state, history = trainer.fit(blocks, state, epochs, transform, first)
+    finally:
+        blocks.close()
+    return history
+
+
+def with_seed(master, state):
+    from dataclasses import replace
+
+    return replace(master, seed=state.seed)
+
+
+def resumed(conf, path):
+    """State and extra of the checkpoint at `path`, which must be of this network."""
+    saved, state, extra = load_checkpoint(path)
+    if saved != conf:
+        raise CheckpointError(f"{path} holds another network than the one to be trained")
+    return state, extra
+
+
+def first_state(conf):
+    """What training starts from."""
+    vectors = {
+        "params": initial_params(conf),
+        "buffers": initial_buffers(conf),
+        "slots": initial_slots(conf),
+    }
+    return TrainState(**vectors, seed=conf.seed)
+
+
+def as_source(data):
+    """A source from a Batch, a pair (features, labels), or a source."""
+    if isinstance(data, Batch):
+        return Arrays.of(data)
+    if isinstance(data, tuple) and len(data) == 2:
+        return Arrays(*data)
+    if hasattr(data, "splits") and hasattr(data, "read"):
+        return data
+    raise ConfigError(
+        f"data must be a Batch, (features, labels) or a source, got {type(data).__name__}"
+    )
+
+
+def pieces(batch, transform):
+    """The batch in parts small enough to compute at once, transformed."""
+    for start in range(0, len(batch), BATCH):
+        part = batch.take(slice(start, start + BATCH))
+        yield part if transform is None else transform(part)
+
+
+def new_evaluation(conf):
+    return evaluation_for(conf.loss, conf.output.units)
+
+
+def evaluate_batches(replica, batches, evaluation):
+    """Add the replica's predictions for each batch to an evaluation."""
+    for batch in batches:
+        prediction, losses = replica.losses(batch)
+        evaluation.add(prediction, batch.labels, losses)

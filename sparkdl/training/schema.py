@@ -1,0 +1,9 @@
+"""What a network wants of its data, told to the package that reads it."""
+
+from sparkdl.data.schema import Schema
+
+
+def schema_of(conf, labels=True):
+    """The Schema of a NetworkConf's records; without labels for prediction."""
+    kind = conf.loss.label_kind if labels else None
+    return Schema(features=conf.input_shape, labels=kind, label_size=conf.output.units)
