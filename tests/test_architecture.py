@@ -1,0 +1,264 @@
+"""Holds the arrows between the parts of sparkdl, the one home of each outside library, and sizes.
+
+A rule is a function that lists what breaks it, so each is also asked about code that does.
+"""
+
+import ast
+import graphlib
+import statistics
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "sparkdl"
+
+ANYTHING = None
+MAY_IMPORT = {
+    "errors": set(),
+    "conflict": set(),
+    "engine": {"errors"},
+    "nn": {"engine", "errors"},
+    "data": {"errors"},
+    "exchange": {"errors"},
+    "training": {"nn", "data", "exchange", "errors"},
+    "spark": {"training", "exchange", "nn", "data", "errors"},
+    "interop": {"nn", "data", "errors"},
+    "tune": {"training", "spark", "nn", "data", "errors"},
+    "report": {"training", "spark", "nn", "data", "errors"},
+    "cli": ANYTHING,
+    "demo": ANYTHING,
+    "__main__": ANYTHING,
+    "__init__": ANYTHING,
+}
+HOME = {
+    "pyspark": {"spark", "cli", "demo"},
+    "cupy": {"engine/backends/cuda"},
+    "lmdb": {"data"},
+    "pyarrow": {"data", "spark"},
+    "google.protobuf": {"data", "interop"},
+    "socket": {"exchange"},
+    "tqdm": {"training"},
+    "safetensors": {"training"},
+    "yaml": {"nn", "cli"},
+    "fsspec": {"data"},
+    "threadpoolctl": {"training"},
+    "pickle": set(),  # data from elsewhere must never be able to run code here
+}
+TOP_LEVEL = {"sparkdl", "tests", "notebooks", "conf", "build.py", "pyproject.toml", "README.md"}
+TOP_LEVEL |= {"LICENSE"}
+TESTS_OF_NO_UNIT = {"end_to_end", "benchmarks", "notebooks", "support"}
+LONGEST_FILE, LONGEST_MEDIAN = 400, 120
+
+
+# The rules. `files` is {path inside sparkdl: source}.
+
+
+def wrong_arrows(files):
+    for path, source in files.items():
+        unit = unit_of(path)
+        if unit not in MAY_IMPORT:
+            yield f"{path}: sparkdl.{unit} needs a row in MAY_IMPORT"
+            continue
+        for target in sorted({inner_unit(name) for name in imports(path, source)} - {None, unit}):
+            if MAY_IMPORT[unit] is not ANYTHING and target not in MAY_IMPORT[unit]:
+                yield f"{path} imports sparkdl.{target}"
+
+
+def strayed_libraries(files):
+    for path, source in files.items():
+        for name in sorted(set(imports(path, source))):
+            for library, homes in HOME.items():
+                if within(name, library, ".") and not any(
+                    within(path.removesuffix(".py"), home, "/") for home in homes
+                ):
+                    yield f"{path} imports {name}, which may stand in {sorted(homes) or 'no file'}"
+
+
+def cycle(files):
+    """The modules of one import cycle, or nothing. What a function imports comes too late."""
+    modules = {module_of(path) for path in files}
+    graph = {}
+    for path, source in files.items():
+        names = imports(path, source, everywhere=False)
+        graph[module_of(path)] = {closest(name, modules) for name in names} - {None}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
+def long_files(files):
+    lengths = {path: source.count("\n") for path, source in files.items()}
+    for path, lines in lengths.items():
+        if lines > LONGEST_FILE:
+            yield f"{path} must have at most {LONGEST_FILE} lines, got {lines}"
+    own = [lines for path, lines in lengths.items() if lines and not path.endswith("__init__.py")]
+    if own and statistics.median(own) > LONGEST_MEDIAN:
+        yield f"the median file must have {LONGEST_MEDIAN} lines, got {statistics.median(own)}"
+
+
+def strangers(paths):
+    """What stands at the top level of the checkout, or as a folder of tests, and should not."""
+    for path in paths:
+        top, *rest = path.split("/")
+        if top not in TOP_LEVEL and not top.startswith("."):
+            yield f"{top} does not belong at the top level"
+        folders = set(MAY_IMPORT) | TESTS_OF_NO_UNIT
+        if top == "tests" and len(rest) > 1 and rest[0] not in folders:
+            yield f"tests/{rest[0]} must be named after a part of sparkdl"
+
+
+# Reading the code
+
+
+def imports(path, source, everywhere=True):
+    """Full names of what a file imports; with everywhere=False only what runs on import."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree) if everywhere else run_on_import(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{origin(path, node)}.{alias.name}" for alias in node.names)
+
+
+def run_on_import(tree):
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        yield from run_on_import(node)
+
+
+def origin(path, node):
+    """The module that an import-from names, dots resolved."""
+    if not node.level:
+        return node.module
+    package = ["sparkdl", *path.split("/")][: -node.level]
+    return ".".join([*package, *([node.module] if node.module else [])])
+
+
+def unit_of(path):
+    return path.split("/")[0].removesuffix(".py")
+
+
+def inner_unit(name):
+    """The part of sparkdl that a name belongs to, or None for names from outside."""
+    package, _, rest = name.partition(".")
+    return rest.partition(".")[0] if package == "sparkdl" else None
+
+
+def module_of(path):
+    return ".".join(["sparkdl", *path.removesuffix(".py").split("/")]).removesuffix(".__init__")
+
+
+def closest(name, modules):
+    """The module that an imported name is or lives in."""
+    while name and name not in modules:
+        name = name.rpartition(".")[0]
+    return name or None
+
+
+def within(name, whole, separator):
+    return name == whole or name.startswith(whole + separator)
+
+
+# The rules asked about sparkdl
+
+
+@pytest.fixture(scope="module")
+def files():
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in paths}
+
+
+@pytest.mark.parametrize("rule", [wrong_arrows, strayed_libraries, cycle, long_files])
+def test_sparkdl_keeps(rule, files):
+    assert not list(rule(files))
+
+
+def test_checkout_holds_no_strangers():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    assert not list(strangers(listed.stdout.split("\n")[:-1]))
+
+
+# The rules asked about code that breaks them
+
+ARROWS = [
+    ("engine/graph.py", "from sparkdl.nn import layers", "imports sparkdl.nn"),
+    ("engine/graph.py", "from sparkdl import nn", "imports sparkdl.nn"),
+    ("engine/ops/conv.py", "from ...nn import layers", "imports sparkdl.nn"),
+    ("data/batch.py", "def f():\n    import sparkdl.engine", "imports sparkdl.engine"),
+    ("training/steps.py", "from sparkdl.engine import ops", "imports sparkdl.engine"),
+    ("spark/workers.py", "from sparkdl import SparkNetwork", "imports sparkdl.SparkNetwork"),
+    ("news/a.py", "", "needs a row"),
+]
+STRAYS = [
+    ("training/a.py", "import pyspark.sql"),
+    ("engine/backends/onednn/a.py", "import cupy"),
+    ("sparkly.py", "import pyspark"),
+    ("nn/a.py", "from google.protobuf import message"),
+    ("nn/a.py", "from google import protobuf"),
+    ("exchange/a.py", "def f():\n    from pickle import loads"),
+]
+SOUND = [
+    ("engine/graph.py", "from sparkdl.errors import ShapeError"),
+    ("engine/ops/conv.py", "from .shape import reshape"),
+    ("cli.py", "import yaml\nfrom sparkdl.spark import SparkNetwork"),
+    ("engine/backends/cuda/a.py", "import cupy"),
+    ("data/readers/lmdb.py", "import lmdb\nfrom google.protobuf import message"),
+]
+
+
+@pytest.mark.parametrize("path, source, complaint", ARROWS)
+def test_a_wrong_arrow_is_seen(path, source, complaint):
+    [found] = wrong_arrows({path: source})
+    assert complaint in found
+
+
+@pytest.mark.parametrize("path, source", STRAYS)
+def test_a_strayed_library_is_seen(path, source):
+    assert len(list(strayed_libraries({path: source}))) == 1
+
+
+@pytest.mark.parametrize("path, source", SOUND)
+def test_sound_code_passes(path, source):
+    assert not [*wrong_arrows({path: source}), *strayed_libraries({path: source})]
+
+
+def test_a_cycle_is_seen():
+    loop = {"nn/a.py": "from sparkdl.nn.b import f", "nn/b.py": "from sparkdl.nn import a"}
+    assert set(cycle(loop)) == {"sparkdl.nn.a", "sparkdl.nn.b"}
+
+
+def test_a_cycle_through_a_package_is_seen():
+    assert cycle(
+        {"nn/__init__.py": "from sparkdl.nn.a import f", "nn/a.py": "from sparkdl.nn import f"}
+    )
+
+
+@pytest.mark.parametrize("late", ["def f():\n    ", "if TYPE_CHECKING:\n    "])
+def test_a_late_import_closes_no_cycle(late):
+    assert not cycle({"nn/a.py": "import sparkdl.nn.b", "nn/b.py": f"{late}import sparkdl.nn.a"})
+
+
+def test_a_long_file_is_seen():
+    [found] = long_files({"nn/a.py": "x\n" * 401, "nn/b.py": "x\n", "nn/c.py": "x\n"})
+    assert "nn/a.py must have at most 400 lines, got 401" in found
+
+
+def test_a_long_median_is_seen_whatever_init_files_add():
+    files = {"nn/a.py": "x\n" * 121, **{f"n{i}/__init__.py": "" for i in range(9)}}
+    [found] = long_files(files)
+    assert "median" in found
+
+
+@pytest.mark.parametrize("path", ["setup.cfg", "docs/index.md", "tests/misc/test_a.py"])
+def test_a_stranger_is_seen(path):
+    assert len(list(strangers([path, "README.md", ".gitignore", "tests/test_a.py"]))) == 1

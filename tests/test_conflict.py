@@ -1,0 +1,41 @@
+"""A second distribution with our import name is named, with the cure; nothing else is."""
+
+import sys
+import warnings
+
+import pytest
+
+from sparkdl.conflict import warn_if_shadowed
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Pretend that a distribution is installed, by its metadata on the path."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+
+    def add(name, version):
+        folder = tmp_path / f"{name.replace('-', '_')}-{version}.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Name: {name}\nVersion: {version}\n")
+
+    return add
+
+
+def test_the_other_sparkdl_is_named_with_the_cure(install):
+    install("sparkdl-hadoop", "0.1.0")
+    install("sparkdl", "0.2.2")
+    with pytest.warns(UserWarning, match=r"got sparkdl 0\.2\.2 beside it; pip uninstall sparkdl"):
+        warn_if_shadowed()
+
+
+def test_alone_it_is_silent(install):
+    install("sparkdl-hadoop", "0.1.0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_if_shadowed()
+
+
+def test_without_any_metadata_it_is_silent(install):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_if_shadowed()
