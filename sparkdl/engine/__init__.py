@@ -1,4 +1,4 @@
-"""The engine: arrays in, arrays out. graph -> program -> kernels; no Spark, no sockets, no files."""
+"""Arrays in, arrays out: graph -> program -> kernels. No Spark, no sockets, no files."""
 
 from sparkdl.engine import ops
 from sparkdl.engine.autodiff import gradients

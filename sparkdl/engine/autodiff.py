@@ -5,6 +5,7 @@ import numpy as np
 from sparkdl.engine.graph import Spec, Tensor, constant, scope, topological
 from sparkdl.engine.ops.elementwise import add, mul
 from sparkdl.engine.ops.reduce import sum as sum_along
+from sparkdl.engine.ops.shape import cast
 from sparkdl.errors import ShapeError
 
 
@@ -33,15 +34,22 @@ def pullback(function, inputs, gys):
 
     Partial ones: where one input was made from another, that way is not followed.
     """
-    ys = function(*inputs)
-    several = isinstance(ys, tuple)
-    pairs = zip(ys, gys, strict=True) if several else [(ys, gys)]
-    grads = backward({y: gy for y, gy in pairs if gy is not None}, inputs, stop=inputs)
-    return tuple(grads.get(t) for t in inputs)
+    ys, gys = several(function(*inputs)), several(gys)
+    grads = {y: gy for y, gy in zip(ys, gys, strict=True) if gy is not None}
+    grads = backward(grads, inputs, stop=inputs)
+    # a tensor that stands at two places gets its whole gradient at the first
+    return tuple(grads.pop(t, None) for t in inputs)
+
+
+def several(value):
+    return value if isinstance(value, tuple) else (value,)
 
 
 def backward(grads, wrt, stop=()):
-    """Carry the gradients {tensor: gradient} back to the tensors `wrt`, not beyond those in `stop`."""
+    """Carry gradients {tensor: gradient} back to the tensors `wrt`, not beyond those in `stop`.
+
+    A gradient has the type of its tensor; integers have none.
+    """
     order = topological(grads, stop)
     wanted = needed(order, wrt)
     for node in reversed(order):
@@ -50,7 +58,9 @@ def backward(grads, wrt, stop=()):
             continue
         with scope(f"{node.scope}:grad" if node.scope else "grad"):
             for tensor, grad in zip(node.inputs, local(node, gys), strict=True):
-                if grad is not None and (tensor in wrt or tensor.node in wanted):
+                acts = tensor.dtype.kind == "f" and (tensor in wrt or tensor.node in wanted)
+                if grad is not None and acts:
+                    grad = cast(grad, tensor.dtype)
                     grads[tensor] = add(grads[tensor], grad) if tensor in grads else grad
     return grads
 

@@ -1,5 +1,7 @@
 """From functions to programs: compile a graph, or trace a function of arrays and compile that."""
 
+import numpy as np
+
 from sparkdl.engine import backends
 from sparkdl.engine.autodiff import gradients, inputs_like
 from sparkdl.engine.graph import Graph
@@ -25,6 +27,7 @@ def value_and_grad(function, backend="reference"):
     programs = {}
 
     def call(*arrays):
+        arrays = [np.asarray(a) for a in arrays]
         key = tuple((a.shape, a.dtype.name) for a in arrays)
         if key not in programs:
             programs[key] = traced(function, arrays, backend)

@@ -1,8 +1,7 @@
 """Rewriting a graph: several operations become one that a backend runs in one pass.
 
-A rule is a function `rule(node, inputs, uses)`: given a node, its inputs already rewritten, and how often
-each tensor is read, it returns the tensors to take the place of the node's outputs, or None.
-"""
+A rule is a function `rule(node, inputs, uses)`: given a node, its inputs already rewritten, and how
+often each tensor is read, it returns the tensors to stand for the outputs of the node, or None.
 
 from dataclasses import dataclass
 
@@ -52,10 +51,9 @@ def activation_into_bias(node, inputs, uses):
     """(product + bias) + activation, where the sum is read by nothing else."""
     if isinstance(node.op, Relu | Tanh | Sigmoid) and once(node.inputs[0], uses):
         before = inputs[0].node
-        if before is not None and isinstance(before.op, BiasActivation):
-            if before.op.activation is None:
-                op = BiasActivation(before.op.product, before.op.bias, node.op)
-                return op(*before.inputs)
+        fused = before.op if before is not None else None
+        if isinstance(fused, BiasActivation) and fused.activation is None:
+            return BiasActivation(fused.product, fused.bias, node.op)(*before.inputs)
 
 
 RULES = (bias_into_product, activation_into_bias)

@@ -6,6 +6,8 @@ from math import prod
 
 import numpy as np
 
+from sparkdl.errors import ShapeError
+
 _scope = [""]
 
 
@@ -84,11 +86,26 @@ def scope(name):
 
 
 class Graph:
-    """All that is needed to compute `outputs` from `inputs`, both {name: Tensor}."""
+    """All that is needed to compute `outputs` from `inputs`, both {name: Tensor}.
+
+    Raises
+    ------
+    ShapeError if something else than `inputs` and constants is read.
+    """
 
     def __init__(self, inputs, outputs):
         self.inputs, self.outputs = dict(inputs), dict(outputs)
-        self.nodes = topological(self.outputs.values())
+        self.nodes = by_depth(self.outputs.values())
+        self._check()
+
+    def _check(self):
+        given = set(self.inputs.values())
+        for name, tensor in self.inputs.items():
+            if tensor.node is not None or tensor.value is not None:
+                raise ShapeError(f"input {name!r} must be a tensor without a value, got {tensor}")
+        for tensor in [*(t for node in self.nodes for t in node.inputs), *self.outputs.values()]:
+            if tensor.node is None and tensor.value is None and tensor not in given:
+                raise ShapeError(f"{tensor} is read, but it is none of the inputs {[*self.inputs]}")
 
     def uses(self):
         """{tensor: how often it is read}, outputs of the graph counted once more each."""
@@ -96,6 +113,17 @@ class Graph:
         for tensor in [t for node in self.nodes for t in node.inputs] + list(self.outputs.values()):
             count[tensor] = count.get(tensor, 0) + 1
         return count
+
+
+def by_depth(tensors):
+    """Every node that `tensors` need, for the shallow tensors first.
+
+    So the last layer's gradients, ready soonest, are not left until the first layer's are done.
+    """
+    depth = {}
+    for node in topological(tensors):
+        depth[node] = 1 + max((depth[t.node] for t in node.inputs if t.node), default=0)
+    return topological(sorted(tensors, key=lambda t: depth.get(t.node, 0)))
 
 
 def topological(tensors, stop=()):

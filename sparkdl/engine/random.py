@@ -57,5 +57,5 @@ def uniform(ids, epoch, count, seed, stream):
     block = np.arange(-(-count // 4), dtype=np.uint64)[None, :]
     key = seed & 0xFFFFFFFF, ((seed >> 32) * KEY_STEPS[0] + stream) & 0xFFFFFFFF
     words = philox((ids & WORD, ids >> HALF, np.uint64(epoch), block), key)
-    words = np.stack(np.broadcast_arrays(*words), axis=-1).reshape(len(ids), -1)[:, :count]
-    return (words >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)
+    words = np.stack(np.broadcast_arrays(*words), axis=-1).reshape(len(ids), 4 * block.size)
+    return (words[:, :count] >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)

@@ -1,4 +1,4 @@
-"""Where kernels come from. A backend has `name`, `rewrites`, `empty(bytes)` and `lower(node, ins, outs)`."""
+"""Where kernels come from; base.py says what a backend is."""
 
 from sparkdl.engine.backends.base import Kernel, get, names
 

@@ -62,6 +62,7 @@ Tensor.__truediv__, Tensor.__rtruediv__ = (lambda x, y: div(x, y)), (lambda x, y
 Tensor.__neg__ = lambda x: neg(x)
 Tensor.__pow__ = lambda x, exponent: power(x, exponent)
 Tensor.__matmul__ = lambda x, y: matmul(x, y)
+Tensor.__rmatmul__ = lambda x, y: matmul(y, x)
 
 __all__ = [
     "OPS",

@@ -24,8 +24,12 @@ class Relu(Elementwise):
 class ReluGrad(Elementwise):
     """gy where y > 0, else 0."""
 
+    def shape(self, gy, y):
+        self.same(gy, y)
+        return gy
+
     def reference(self, gy, y):
-        return gy * (y > 0)
+        return np.where(y > 0, gy, 0)
 
     def gradient(self, gz, gy, y, z):
         return relu_grad(gz, y), None
@@ -36,6 +40,7 @@ class ReluGrad(Elementwise):
 class LeakyRelu(Elementwise):
     """x where x > 0, else alpha x."""
 
+    floating = True
     alpha: float = 0.01
 
     def reference(self, x):
@@ -50,6 +55,7 @@ class LeakyRelu(Elementwise):
 class Elu(Elementwise):
     """x where x > 0, else alpha (e to x - 1); Clevert, Unterthiner, Hochreiter (2015)."""
 
+    floating = True
     alpha: float = 1.0
 
     def reference(self, x):
@@ -63,6 +69,7 @@ class Elu(Elementwise):
 class Tanh(Elementwise):
     """The hyperbolic tangent."""
 
+    floating = True
     ufunc = np.tanh
 
     def gradient(self, gy, x, y):
@@ -71,11 +78,13 @@ class Tanh(Elementwise):
 
 @register
 class Sigmoid(Elementwise):
-    """1 / (1 + e to -x), by tanh, so that nothing overflows."""
+    """1 / (1 + e to -x), to full relative precision also where it is tiny."""
+
+    floating = True
 
     def reference(self, x):
-        half = np.asarray(0.5, x.dtype)
-        return half * np.tanh(x * half) + half
+        limit = np.floor(np.log(np.finfo(x.dtype).max))  # beyond it e to -x would overflow
+        return 1 / (1 + np.exp(np.minimum(-x, limit)))
 
     def gradient(self, gy, x, y):
         return (mul(gy, mul(y, sub(1.0, y))),)
@@ -84,6 +93,8 @@ class Sigmoid(Elementwise):
 @register
 class Softplus(Elementwise):
     """log(1 + e to x)"""
+
+    floating = True
 
     def reference(self, x):
         return np.logaddexp(x, np.zeros((), x.dtype))
@@ -101,6 +112,8 @@ class Erf(Elementwise):
     Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.5 (series) and 7.1.14 (continued
     fraction).
     """
+
+    floating = True
 
     def reference(self, x):
         wide = np.abs(x.astype(np.float64))

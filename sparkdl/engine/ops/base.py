@@ -1,6 +1,7 @@
 """What an operation is: a shape rule, a reference in numpy, a gradient written in operations."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,7 +26,10 @@ class Op:
     gives for each input its gradient, in operations, or None where there is none; with
     several outputs gy and y are tuples, and an entry of gy is None where nothing depends on it.
     An operation that is only a faster form of others says so in `decompose(*inputs)`.
+    `floating` operations refuse inputs that are all integers, where numpy would go to float64.
     """
+
+    floating: ClassVar = False
 
     def shape(self, *specs):
         raise NotImplementedError
@@ -40,20 +44,34 @@ class Op:
         """Through the decomposition, unless a subclass knows better."""
         from sparkdl.engine.autodiff import pullback
 
-        inputs = inputs_and_y[:-1]
-        return pullback(self.decompose, inputs, gy)
+        return pullback(self.decompose, inputs_and_y[:-1], gy)
 
     def __call__(self, *args):
         """The result at once for arrays; a new node's output if any argument is a Tensor."""
+        args = coerce(args)
         if not any(isinstance(a, Tensor) for a in args):
-            arrays = [np.asarray(a) for a in coerce(args)]
-            self.shape(*(Spec(a.shape, a.dtype.name) for a in arrays))
-            return self.reference(*arrays)
-        inputs = [a if isinstance(a, Tensor) else constant(a) for a in coerce(args)]
-        specs = self.shape(*(t.spec for t in inputs))
+            return self.compute(*(np.asarray(a) for a in args))
+        inputs = [a if isinstance(a, Tensor) else constant(a) for a in args]
+        specs = self.infer(*(t.spec for t in inputs))
         several = isinstance(specs, tuple)
         node = Node(self, inputs, specs if several else (specs,))
         return node.outputs if several else node.outputs[0]
+
+    def compute(self, *arrays):
+        """The result now, in the type that a program would give it."""
+        specs = self.infer(*(Spec(a.shape, a.dtype.name) for a in arrays))
+        results = self.reference(*arrays)
+        if not isinstance(specs, tuple):
+            return results.astype(specs.dtype, copy=False)
+        pairs = zip(results, specs, strict=True)
+        return tuple(result.astype(spec.dtype, copy=False) for result, spec in pairs)
+
+    def infer(self, *specs):
+        """`shape`, once the types have been looked at."""
+        if self.floating and np.dtype(common_type(*specs)).kind != "f":
+            found = " and ".join(s.dtype for s in specs)
+            raise ShapeError(f"{type(self).__name__} needs floats, got {found}; cast them first")
+        return self.shape(*specs)
 
     def same(self, *specs):
         """The one shape that all inputs must have."""
@@ -63,9 +81,23 @@ class Op:
         return specs[0]
 
 
+def common_type(*specs):
+    """The type of what is made of `specs`: integers beside floats do not widen them."""
+    types = [np.dtype(s.dtype) for s in specs]
+    return np.result_type(*([t for t in types if t.kind == "f"] or types)).name
+
+
 def coerce(args):
-    """Python numbers take the float type of the arrays beside them, as in numpy."""
-    arrays = [a for a in args if isinstance(a, Tensor | np.ndarray | np.generic)]
-    floats = [a.dtype for a in arrays if np.dtype(a.dtype).kind == "f"]
-    kind = floats[0] if floats else (arrays[0].dtype if arrays else None)
-    return [np.asarray(a, kind) if isinstance(a, int | float) else a for a in args]
+    """Python numbers, np.float64 among them, take the type of the arrays beside them."""
+    weak = [isinstance(a, int | float) for a in args]
+    arrays = [a for a, w in zip(args, weak, strict=True) if not w]
+    if not any(weak) or not arrays:
+        return args
+    kind = common_type(*(a if isinstance(a, Tensor) else np.asarray(a) for a in arrays))
+    return [typed(a, kind) if w else a for a, w in zip(args, weak, strict=True)]
+
+
+def typed(number, kind):
+    """A number as an array of type `kind`, or of float64 where it would lose its fraction."""
+    number = float(number) if isinstance(number, float) else number
+    return np.asarray(number, np.result_type(kind, number))

@@ -4,11 +4,12 @@ Axes: N examples, C and O channels, G groups, K = C/G kh kw places of a window, 
 """
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.base import register
+from sparkdl.engine.ops.base import common_type, register
 from sparkdl.engine.ops.window import Window, pair, pairs
 from sparkdl.errors import ShapeError
 
@@ -23,7 +24,7 @@ class Convolution(Window):
         """(N, G, K, P): for each window the numbers it sees."""
         padded, n, groups = self.padded(x), len(x), self.groups
         cols = np.stack([padded[at] for at in self.offsets(out)], axis=2)
-        return cols.reshape(n, groups, -1, out[0] * out[1])
+        return cols.reshape(n, groups, x.shape[1] // groups * prod(self.size), prod(out))
 
     def grouped(self, w):
         """(G, O/G, K)"""
@@ -31,7 +32,7 @@ class Convolution(Window):
 
     def maps(self, y):
         """(N, G, O/G, P)"""
-        return y.reshape(len(y), self.groups, y.shape[1] // self.groups, -1)
+        return y.reshape(len(y), self.groups, y.shape[1] // self.groups, prod(y.shape[2:]))
 
     def options(self):
         return self.size, self.stride, self.padding, self.dilation, self.groups
@@ -49,16 +50,13 @@ class Conv2d(Convolution):
     """
 
     def shape(self, x, w):
-        out = self.out(x)
-        if len(w.shape) != 4 or w.shape[1] * self.groups != x.shape[1] or w.shape[2:] != self.size:
-            raise ShapeError(
-                f"conv2d of {x.shape} in {self.groups} groups does not fit w {w.shape}"
-            )
-        if w.shape[0] % self.groups:
-            raise ShapeError(
-                f"conv2d needs filters in {self.groups} equal groups, got {w.shape[0]}"
-            )
-        return Spec((x.shape[0], w.shape[0], *out), x.dtype)
+        self.images(x)
+        groups = self.groups
+        if len(w.shape) != 4 or w.shape[1] * groups != x.shape[1] or w.shape[2:] != self.size:
+            raise ShapeError(f"conv2d of {x.shape} in {groups} groups does not fit w {w.shape}")
+        if w.shape[0] % groups:
+            raise ShapeError(f"conv2d needs filters in {groups} equal groups, got {w.shape[0]}")
+        return Spec((x.shape[0], w.shape[0], *self.out(x)), common_type(x, w))
 
     def reference(self, x, w):
         out = self.out(x)
@@ -86,7 +84,7 @@ class Conv2dGradInput(Convolution):
         height, width = self.image
         gx = np.zeros((n, channels, height + top + bottom, width + left + right), gy.dtype)
         cols = np.matmul(self.grouped(w).transpose(0, 2, 1), self.maps(gy))
-        cols = cols.reshape(n, channels, -1, *out)
+        cols = cols.reshape(n, channels, prod(self.size), *out)
         for i, at in enumerate(self.offsets(out)):
             gx[at] += cols[:, :, i]
         return self.cut(gx)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.base import Op, register
+from sparkdl.engine.ops.base import Op, common_type, register
 from sparkdl.engine.ops.shape import sum_to
 from sparkdl.errors import ShapeError
 
@@ -26,7 +26,7 @@ class Elementwise(Op):
         except ValueError:
             shapes = " and ".join(str(s.shape) for s in specs)
             raise ShapeError(f"{type(self).__name__} cannot broadcast {shapes}") from None
-        return Spec(shape, np.result_type(*(s.dtype for s in specs)).name)
+        return Spec(shape, common_type(*specs))
 
     def reference(self, *arrays):
         return self.ufunc(*arrays)
@@ -66,6 +66,7 @@ class Mul(Elementwise):
 class Div(Elementwise):
     """x / y"""
 
+    floating = True
     ufunc = np.divide
 
     def gradient(self, gz, x, y, z):
@@ -109,7 +110,7 @@ class Where(Elementwise):
     """x where c is not 0, else y."""
 
     def shape(self, c, x, y):
-        return Spec(super().shape(c, x, y).shape, np.result_type(x.dtype, y.dtype).name)
+        return Spec(super().shape(c, x, y).shape, common_type(x, y))
 
     def reference(self, c, x, y):
         return np.where(c != 0, x, y)
@@ -123,12 +124,15 @@ class Where(Elementwise):
 class Power(Elementwise):
     """x to a fixed exponent."""
 
+    floating = True
     exponent: float
 
     def reference(self, x):
         return np.power(x, np.asarray(self.exponent, x.dtype))
 
     def gradient(self, gy, x, y):
+        if self.exponent == 0:
+            return (None,)
         return (mul(mul(gy, self.exponent), power(x, self.exponent - 1)),)
 
 
@@ -146,6 +150,7 @@ class Neg(Elementwise):
 class Exp(Elementwise):
     """e to x"""
 
+    floating = True
     ufunc = np.exp
 
     def gradient(self, gy, x, y):
@@ -156,6 +161,7 @@ class Exp(Elementwise):
 class Log(Elementwise):
     """The natural logarithm of x."""
 
+    floating = True
     ufunc = np.log
 
     def gradient(self, gy, x, y):
@@ -166,6 +172,7 @@ class Log(Elementwise):
 class Sqrt(Elementwise):
     """The square root of x."""
 
+    floating = True
     ufunc = np.sqrt
 
     def gradient(self, gy, x, y):
@@ -179,7 +186,7 @@ class Square(Elementwise):
     ufunc = np.square
 
     def gradient(self, gy, x, y):
-        return (mul(gy, mul(x, 2.0)),)
+        return (mul(gy, mul(x, 2)),)
 
 
 @register
@@ -204,7 +211,7 @@ class Sign(Elementwise):
 
 def pick(gz, other, x, y):
     """gz where `other` is 0 (for x), and where it is not (for y)."""
-    zero = mul(gz, 0.0)
+    zero = np.zeros((), gz.dtype)  # not gz times 0, which is NaN where gz is infinite
     return sum_to(where(other, zero, gz), x.shape), sum_to(where(other, gz, zero), y.shape)
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.base import Op, register
+from sparkdl.engine.ops.base import Op, common_type, register
 from sparkdl.engine.ops.elementwise import add
 from sparkdl.engine.ops.reduce import sum as sum_along
-from sparkdl.engine.ops.shape import reshape
+from sparkdl.engine.ops.shape import axis_of, reshape
 from sparkdl.errors import ShapeError
 
 
@@ -27,7 +27,7 @@ class MatMul(Op):
         k2, n = y.shape[::-1] if self.transpose_y else y.shape
         if k != k2:
             raise ShapeError(f"matmul of {(m, k)} and {(k2, n)}: the inner lengths differ")
-        return Spec((m, n), x.dtype)
+        return Spec((m, n), common_type(x, y))
 
     def reference(self, x, y):
         return np.matmul(*self.operands(x, y))
@@ -51,8 +51,9 @@ class AddBias(Op):
 
     def shape(self, x, b):
         if b.shape != (x.shape[self.axis],):
+            needs = (x.shape[self.axis],)
             raise ShapeError(
-                f"add_bias along {self.axis} of {x.shape} needs {(x.shape[self.axis],)}, got {b.shape}"
+                f"add_bias along {self.axis} of {x.shape} needs {needs}, got {b.shape}"
             )
         return x
 
@@ -74,4 +75,4 @@ def matmul(x, y, transpose_x=False, transpose_y=False):
 
 def add_bias(x, b, axis=-1):
     """x plus b along one axis: -1 for rows of features, 1 for images (N, C, H, W)."""
-    return AddBias(axis % len(x.shape))(x, b)
+    return AddBias(axis_of(x, axis))(x, b)

@@ -23,6 +23,7 @@ from sparkdl.errors import ShapeError
 class PerChannel(Op):
     """Statistics over all axes but 1."""
 
+    floating = True
     epsilon: float = 1e-5
 
     def axes(self, x):
@@ -49,6 +50,8 @@ class BatchNorm(PerChannel):
     def shape(self, x, gamma, beta):
         if len(x.shape) < 2 or not gamma.shape == beta.shape == x.shape[1:2]:
             raise ShapeError(f"batch_norm of {x.shape} does not fit {gamma.shape}, {beta.shape}")
+        if x.size == 0:
+            raise ShapeError(f"batch_norm needs numbers to take the mean of, got {x.shape}")
         return x, Spec(gamma.shape, x.dtype), Spec(gamma.shape, x.dtype)
 
     def reference(self, x, gamma, beta):

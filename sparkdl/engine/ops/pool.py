@@ -7,6 +7,7 @@ import numpy as np
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.window import Window, pair, pairs
+from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True)
@@ -14,13 +15,18 @@ class Pool(Window):
     """Attributes common to all; padding never wins a maximum."""
 
     def shape(self, x):
-        return Spec((*x.shape[:2], *self.out(x)), x.dtype)
+        out = self.out(x)
+        last = [(n - 1) * s for n, s in zip(out, self.stride, strict=True)]
+        axes = zip(x.shape[2:], self.size, self.padding, last, strict=True)
+        if any(k <= before or at >= before + n for n, k, (before, _), at in axes):
+            raise ShapeError(f"padding {self.padding} holds a whole window of {self.size}")
+        return Spec((*x.shape[:2], *out), x.dtype)
 
     def options(self):
         return self.size, self.stride, self.padding, self.dilation
 
     def winners(self, x, y):
-        """For each place in a window: where it is, and which windows have their first maximum there."""
+        """For each place in a window: where it is, and whose first maximum lies there."""
         padded, open_ = self.padded(x, -np.inf), np.ones(y.shape, bool)
         for at in self.offsets(y.shape[2:]):
             here = (padded[at] == y) & open_

@@ -14,7 +14,9 @@ from sparkdl.errors import ShapeError
 @register
 @dataclass(frozen=True)
 class Uniform(Op):
-    """Numbers in [0, 1) of shape `to` for each example: Philox of (seed, stream, id, epoch, element).
+    """Numbers in [0, 1) of shape `to` for each example.
+
+    They are Philox of (seed, stream, id, epoch, element) and of nothing else.
 
     Shapes
     ------

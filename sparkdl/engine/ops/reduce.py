@@ -8,7 +8,7 @@ import numpy as np
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.engine.ops.elementwise import div, mul
-from sparkdl.engine.ops.shape import broadcast_to, reshape
+from sparkdl.engine.ops.shape import axis_of, broadcast_to, reshape
 from sparkdl.errors import ShapeError
 
 
@@ -20,8 +20,6 @@ class Reduction(Op):
     keepdims: bool
 
     def shape(self, x):
-        if any(a >= len(x.shape) for a in self.axes):
-            raise ShapeError(f"{type(self).__name__} along {self.axes} needs those axes: {x.shape}")
         return Spec(reduced(x.shape, self.axes, self.keepdims), x.dtype)
 
     def wide(self, y, x):
@@ -32,7 +30,11 @@ class Reduction(Op):
 @register
 @dataclass(frozen=True)
 class Sum(Reduction):
-    """The sum along axes."""
+    """The sum along axes; integers are summed in 64 bits, as in numpy."""
+
+    def shape(self, x):
+        wide = np.sum(np.empty(0, x.dtype)).dtype
+        return Spec(super().shape(x).shape, wide.name)
 
     def reference(self, x):
         return np.sum(x, axis=self.axes, keepdims=self.keepdims)
@@ -45,6 +47,11 @@ class Sum(Reduction):
 @dataclass(frozen=True)
 class Max(Reduction):
     """The largest along axes; equal ones share the gradient."""
+
+    def shape(self, x):
+        if 0 in (x.shape[a] for a in self.axes):
+            raise ShapeError(f"max of {x.shape} along {self.axes} has no numbers to look at")
+        return super().shape(x)
 
     def reference(self, x):
         return np.max(x, axis=self.axes, keepdims=self.keepdims)
@@ -80,9 +87,8 @@ def reduced(shape, axes, keepdims):
 
 
 def all_axes(x, axes):
-    rank = len(x.shape)
-    axes = range(rank) if axes is None else (axes,) if isinstance(axes, int) else axes
-    return tuple(sorted(a % rank for a in axes))
+    axes = range(len(x.shape)) if axes is None else (axes,) if isinstance(axes, int) else axes
+    return tuple(sorted({axis_of(x, a) for a in axes}))
 
 
 def sum(x, axes=None, keepdims=False):
@@ -93,6 +99,8 @@ def sum(x, axes=None, keepdims=False):
 def mean(x, axes=None, keepdims=False):
     """The mean of x along `axes` (all of them unless given)."""
     count = prod(x.shape[a] for a in all_axes(x, axes))
+    if count == 0:
+        raise ShapeError(f"mean of {x.shape} along {axes} has no numbers to look at")
     return mul(sum(x, axes, keepdims), 1.0 / count)
 
 

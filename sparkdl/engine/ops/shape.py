@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.base import Op, register
+from sparkdl.engine.ops.base import Op, common_type, register
 from sparkdl.errors import ShapeError
 
 
@@ -124,6 +124,8 @@ class Pad(Op):
     def shape(self, x):
         if not len(self.before) == len(self.after) == len(x.shape):
             raise ShapeError(f"pad of {x.shape} needs a width per axis, got {self.before}")
+        if min((*self.before, *self.after), default=0) < 0:
+            raise ShapeError(f"pad needs widths >= 0, got {self.before} and {self.after}")
         widths = zip(self.before, x.shape, self.after, strict=True)
         return Spec(tuple(a + n + b for a, n, b in widths), x.dtype)
 
@@ -144,11 +146,11 @@ class Concat(Op):
 
     def shape(self, *xs):
         others = {(*x.shape[: self.axis], *x.shape[self.axis + 1 :]) for x in xs}
-        if len(others) != 1:
+        if len(others) != 1 or len({len(x.shape) for x in xs}) != 1:
             raise ShapeError(f"concat along {self.axis} cannot join {[x.shape for x in xs]}")
         joined = builtin_sum(x.shape[self.axis] for x in xs)
         first = xs[0].shape
-        return Spec((*first[: self.axis], joined, *first[self.axis + 1 :]), xs[0].dtype)
+        return Spec((*first[: self.axis], joined, *first[self.axis + 1 :]), common_type(*xs))
 
     def reference(self, *xs):
         return np.concatenate(xs, axis=self.axis)
@@ -201,6 +203,19 @@ slice_, builtin_sum = slice, sum
 stop_gradient = StopGradient()
 
 
+def axis_of(x, axis):
+    """`axis` counted from the front.
+
+    Raises
+    ------
+    ShapeError if x has no such axis: a remainder would quietly take another.
+    """
+    rank = len(x.shape)
+    if not -rank <= axis < rank:
+        raise ShapeError(f"axis {axis} does not exist in {tuple(x.shape)}")
+    return axis % rank
+
+
 def reshape(x, shape):
     """x under another shape; one -1 is worked out."""
     shape = tuple(int(n) for n in shape)
@@ -237,7 +252,9 @@ def pad(x, before, after):
 
 def concat(xs, axis=0):
     """Arrays one behind the other along `axis`."""
-    return Concat(axis % len(xs[0].shape))(*xs)
+    if not xs:
+        raise ShapeError("concat needs at least one array")
+    return Concat(axis_of(xs[0], axis))(*xs)
 
 
 def cast(x, dtype):

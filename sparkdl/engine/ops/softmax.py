@@ -13,12 +13,21 @@ from sparkdl.engine.ops.shape import reshape
 from sparkdl.errors import ShapeError
 
 
-@register
-class Softmax(Op):
-    """e to x over its sum along the last axis."""
+@dataclass(frozen=True)
+class AlongRows(Op):
+    """What is worked out along the last axis, and keeps its shape."""
+
+    floating = True
 
     def shape(self, x):
+        if not x.shape or x.shape[-1] == 0:
+            raise ShapeError(f"{type(self).__name__} needs rows of at least one number: {x.shape}")
         return x
+
+
+@register
+class Softmax(AlongRows):
+    """e to x over its sum along the last axis."""
 
     def reference(self, x):
         e = np.exp(x - x.max(axis=-1, keepdims=True))
@@ -30,11 +39,8 @@ class Softmax(Op):
 
 
 @register
-class LogSoftmax(Op):
+class LogSoftmax(AlongRows):
     """The logarithm of the softmax along the last axis."""
-
-    def shape(self, x):
-        return x
 
     def reference(self, x):
         x = x - x.max(axis=-1, keepdims=True)
@@ -58,12 +64,16 @@ class SoftmaxCrossEntropy(Op):
     Caffe SoftmaxWithLoss with normalization VALID is the mean of this.
     """
 
+    floating = True
+
     def shape(self, logits, labels):
         if len(logits.shape) != 2 or logits.shape[:1] != labels.shape:
             raise ShapeError(
                 f"logits {logits.shape} need labels {logits.shape[:1]}, got {labels.shape}"
             )
-        return Spec(labels.shape, logits.dtype)
+        if np.dtype(labels.dtype).kind not in "iu":
+            raise ShapeError(f"labels need an integer type, got {labels.dtype}")
+        return Spec(labels.shape, LogSoftmax().shape(logits).dtype)
 
     def reference(self, logits, labels):
         return -LogSoftmax().reference(logits)[np.arange(len(labels)), labels]
@@ -94,6 +104,11 @@ class OneHot(Op):
 @register
 class SigmoidCrossEntropy(Elementwise):
     """Cross entropy of targets in [0, 1] under sigmoid(logits), element by element, in nats."""
+
+    floating = True
+
+    def shape(self, logits, targets):
+        return Spec(self.same(logits, targets).shape, logits.dtype)
 
     def reference(self, logits, targets):
         stable = np.log1p(np.exp(-np.abs(logits)))

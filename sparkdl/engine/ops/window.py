@@ -15,6 +15,7 @@ from sparkdl.errors import ShapeError
 class Window(Op):
     """Where the windows lie. padding is ((top, bottom), (left, right))."""
 
+    floating = True
     size: tuple[int, int]
     stride: tuple[int, int] = (1, 1)
     padding: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))
