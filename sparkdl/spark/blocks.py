@@ -1,0 +1,99 @@
+"""A data set as blocks that stay with the executors: each a partition of one cached RDD.
+
+A round computes on the partitions it has chosen and touches no other, whatever their number. What
+is lost with an executor, Spark makes again from the data.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+from pyspark import RDD, StorageLevel
+
+from sparkdl.data.batch import Batch
+from sparkdl.data.dealing import assembled, deal
+from sparkdl.errors import DataError
+from sparkdl.training.aggregate import Failure
+
+
+@dataclass(frozen=True, eq=False)
+class SparkBlocks:
+    """One partition for each block; `sizes` are their records."""
+
+    rdd: RDD
+    sizes: list[int]
+
+    def chosen(self, numbers):
+        """An RDD of the blocks `numbers` alone, in ascending order."""
+        return pruned(self.rdd, numbers)
+
+    def close(self):
+        self.rdd.unpersist()
+
+
+def load_blocks(batches, size, workers, options):
+    """Read `batches`, an RDD of Batches and Failures, once, and deal the records into blocks.
+
+    Parameters
+    ----------
+    size : int
+        Records of a block.
+    workers : function () -> int
+        Asked once the first job has run: only then have all executors come.
+    options : has repartition, seed and storage_level
+
+    Raises
+    ------
+    DataError
+        For the first record that cannot be used, and where there are none.
+    """
+    level = getattr(StorageLevel, options.storage_level)
+    batches = batches.persist(level)
+    try:
+        counts, nbytes = measured(batches)
+        dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)
+        pieces = batches.mapPartitionsWithIndex(dealing.pieces)
+        blocks = pieces.partitionBy(len(dealing.sizes), int).mapPartitions(block_of).persist(level)
+        # One block asks for all pieces: they are written to the executors' disks, the rest may go.
+        blocks.context.runJob(blocks, partial(map, len), [0])
+    finally:
+        batches.unpersist()
+    return SparkBlocks(blocks, dealing.sizes)
+
+
+def measured(batches):
+    """Records of each partition, and bytes in all."""
+    found = batches.mapPartitions(measure).collect()
+    failure = next((f for _, _, f in found if f is not None), None)
+    if failure is not None:
+        raise failure.error
+    if not sum(count for count, _, _ in found):
+        raise DataError("there are no records to train on: every partition is empty")
+    return [count for count, _, _ in found], sum(nbytes for _, nbytes, _ in found)
+
+
+def measure(batches):
+    """(records, bytes, the Failure if there is one) of a partition."""
+    count = nbytes = 0
+    for batch in batches:
+        if isinstance(batch, Failure):
+            yield count, nbytes, batch
+            return
+        count, nbytes = count + len(batch), nbytes + batch.nbytes
+    yield count, nbytes, None
+
+
+def block_of(pieces) -> list[Batch]:
+    """The one block of a partition."""
+    return [assembled([piece for _, piece in pieces])]
+
+
+def pruned(rdd, numbers):
+    """Some partitions of an RDD, in ascending order.
+
+    Spark has PartitionPruningRDD for this; it takes a function from Int to Boolean, and a Scala set
+    is one.
+    """
+    jvm, whole = rdd.context._jvm, rdd._jrdd.rdd()
+    wanted = jvm.PythonUtils.toSeq(sorted(numbers)).toSet()
+    part = jvm.org.apache.spark.rdd.PartitionPruningRDD.create(whole, wanted)
+    return RDD(part.toJavaRDD(), rdd.context, rdd._jrdd_deserializer)

@@ -1,0 +1,124 @@
+"""What users hand to fit, as an RDD of Batches: each executor reads and checks its own partition.
+
+A record that cannot be used becomes a Failure among the Batches, not an exception: Spark would try
+the task again, four times, and bury the reason in a stack trace.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from pyspark import RDD, TaskContext
+from pyspark.sql import DataFrame
+
+from sparkdl.data.batch import Batch
+from sparkdl.data.readers.arrow import require_column, table_batch
+from sparkdl.data.source import checked_batches
+from sparkdl.errors import ConfigError, SparkdlError
+from sparkdl.training.aggregate import Failure
+
+KINDS = "an RDD, a DataFrame or a source such as LMDB(path)"
+
+
+@dataclass(frozen=True)
+class Records:
+    """Data of any kind that Spark can read, and which columns of it to take.
+
+    Parameters
+    ----------
+    data : RDD, DataFrame or Source
+    features, label : str
+        Columns, where the records have names.
+    """
+
+    data: Any
+    features: str = "features"
+    label: str = "label"
+
+    @property
+    def transform(self):
+        """What a worker does to each minibatch; sources say."""
+        return getattr(self.data, "transform", None)
+
+    def batches(self, sc, schema):
+        """An RDD of Batches, checked against the schema, and Failures."""
+        if isinstance(self.data, DataFrame):
+            return self._of_frame(schema)
+        if isinstance(self.data, RDD):
+            read = partial(read_rows, schema, self.features, self.label)
+            return self.data.mapPartitionsWithIndex(read)
+        if hasattr(self.data, "splits"):
+            splits = self.data.splits()
+            read = partial(read_splits, schema, self.data.read)
+            return sc.parallelize(splits, max(len(splits), 1)).mapPartitions(read)
+        raise ConfigError(f"data must be {KINDS}, got {type(self.data).__name__}")
+
+    def _of_frame(self, schema):
+        columns = {"features": self.features}
+        if schema.labels is not None:
+            columns["labels"] = self.label
+        for column in columns.values():
+            require_column(column, self.data.columns, "the DataFrame")
+        read = partial(read_tables, schema, columns)
+        packed = self.data.select(*columns.values()).mapInArrow(read, "packed binary, error string")
+        return packed.rdd.map(unpacked)
+
+
+def read_rows(schema, features, label, partition, rows):
+    """Batches of an RDD's partition."""
+    return until_failure(schema.records(rows, partition, features=features, label=label))
+
+
+def read_splits(schema, read, splits):
+    """Batches of a source's splits."""
+    for split in splits:
+        yield from until_failure(checked_batches(read, split, schema))
+
+
+def until_failure(batches):
+    """The batches, and a Failure in place of an error of ours, which ends them."""
+    try:
+        yield from batches
+    except SparkdlError as error:
+        yield Failure(error)
+
+
+def read_tables(schema, columns, tables):
+    """Batches of a DataFrame's partition, each as one Arrow row of bytes."""
+    import pyarrow
+
+    partition = TaskContext.get().partitionId()
+    for item in until_failure(table_batches(schema, columns, partition, tables)):
+        failed = isinstance(item, Failure)
+        row = {"packed": None if failed else packed(item), "error": None}
+        row["error"] = str(item.error) if failed else None
+        kinds = pyarrow.schema([("packed", pyarrow.binary()), ("error", pyarrow.string())])
+        yield pyarrow.RecordBatch.from_pylist([row], schema=kinds)
+
+
+def table_batches(schema, columns, partition, tables):
+    start, where = 0, f"partition {partition}"
+    for table in tables:
+        if table.num_rows:
+            yield schema.check(table_batch(table, columns, where, partition, start), where)
+            start += table.num_rows
+
+
+def packed(batch):
+    """A Batch as bytes of numpy's own format."""
+    file = BytesIO()
+    np.savez(file, ids=batch.ids, **batch.columns)
+    return file.getvalue()
+
+
+def unpacked(row):
+    """The Batch, or the Failure, of a row."""
+    if row.error is not None:
+        from sparkdl.errors import DataError
+
+        return Failure(DataError(row.error))
+    with np.load(BytesIO(bytes(row.packed)), allow_pickle=False) as arrays:
+        columns = dict(arrays)
+    return Batch(ids=columns.pop("ids"), columns=columns)
