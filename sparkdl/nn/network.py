@@ -51,6 +51,7 @@ class NetworkConf(Config):
 
     Examples
     --------
+    >>> from sparkdl.nn import Dense, NetworkConf, Output
     >>> conf = NetworkConf(input_shape=(4,), layers=[
     ...     Dense(units=8, activation="relu"), Output(units=3)])
     >>> conf.parameter_count

@@ -9,7 +9,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ConfigError
 from sparkdl.nn.activations import ActivationFunction, Elu, HardSigmoid, LeakyRelu, Softmax
 from tests.nn.examples import ACTIVATIONS
-from tests.nn.support import value_and_gradients
+from tests.nn.support import label, value_and_gradients
 
 THEIRS = {
     "cube": lambda f, x: x**3,
@@ -78,7 +78,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("make, message", REFUSED, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("make, message", REFUSED, ids=label)
 def test_refuses(make, message):
     with pytest.raises(ConfigError) as caught:
         make()

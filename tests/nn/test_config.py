@@ -21,7 +21,8 @@ EXAMPLES = [(family, member) for family, members in FAMILIES.items() for member 
 
 
 def test_every_family_is_in_the_table():
-    assert set(Member.__subclasses__()) == set(FAMILIES)
+    ours = {f for f in Member.__subclasses__() if f.__module__.startswith("sparkdl.nn.")}
+    assert ours == set(FAMILIES)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)

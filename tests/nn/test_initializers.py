@@ -16,6 +16,7 @@ from sparkdl.nn.initializers import (
 )
 from sparkdl.nn.layers import Conv2D, Dense
 from tests.nn.examples import INITIALIZERS
+from tests.nn.support import label
 
 SHAPE, FANS = (400, 250), (400, 250)
 XAVIER, HE, LECUN = 2 / 650, 2 / 400, 1 / 400
@@ -109,7 +110,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("make, error, message", REFUSED, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("make, error, message", REFUSED, ids=label)
 def test_refuses(make, error, message):
     with pytest.raises(error) as caught:
         make()

@@ -4,6 +4,7 @@ import pytest
 
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.layers import (
+from tests.nn.support import label
     Activation,
     AvgPool2D,
     BatchNorm,
@@ -76,7 +77,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("make, message", OPTIONS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("make, message", OPTIONS, ids=label)
 def test_refuses_options(make, message):
     with pytest.raises(ConfigError) as caught:
         make()

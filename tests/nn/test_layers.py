@@ -1,5 +1,7 @@
 """What every layer promises, asked of every layer: shapes, numbers and gradients against jax."""
 
+from math import prod
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 from jax import lax
 
 from sparkdl.engine import ops
+from sparkdl.engine.check import check_gradients
 from sparkdl.nn.layers import Dense, Layer
 from sparkdl.nn.run import Run
 from tests.nn.examples import ACTIVATIONS, LAYERS
@@ -167,6 +170,19 @@ def test_gradients_equal_those_of_jax(layer, in_shape, rng, x64):
     np.testing.assert_allclose(gx, theirs_x, rtol=1e-7, atol=1e-10)
     for name, grad in zip(params, grads, strict=True):
         np.testing.assert_allclose(grad, theirs_params[name], rtol=1e-7, atol=1e-10)
+
+
+@cases
+def test_gradients_equal_central_differences(layer, in_shape, rng):
+    params = drawn(layer.param_shapes(in_shape), rng)
+    # all numbers differ by far more than the step, and none is near 0: no kink is crossed
+    x = rng.permuted(np.linspace(-3, 3.1, BATCH * prod(in_shape))).reshape(BATCH, *in_shape)
+    run = run_of(layer, in_shape, rng)
+
+    def function(x, *values):
+        return layer.forward(dict(zip(params, values, strict=True)), x, run)
+
+    check_gradients(function, x, *params.values())
 
 
 @cases

@@ -24,6 +24,7 @@ from sparkdl.nn import (
 )
 from tests.nn.examples import ACTIVATIONS, LAYERS
 from tests.nn.networks import lenet, mixed
+from tests.nn.support import label
 
 
 def small(*layers, input_shape=(4,), **options):
@@ -214,7 +215,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("options, message", OPTIONS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("options, message", OPTIONS, ids=label)
 def test_refuses_options(options, message):
     good = {"input_shape": (4,), "layers": [Output(units=1)]}
     with pytest.raises(ConfigError) as caught:

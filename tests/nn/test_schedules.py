@@ -19,6 +19,7 @@ from sparkdl.nn.schedules import (
     WarmUp,
 )
 from tests.nn.examples import SCHEDULES
+from tests.nn.support import label
 
 # ours, theirs
 OPTAX = [
@@ -68,7 +69,7 @@ def test_every_schedule_is_compared():
     assert compared == set(Schedule.members.values())
 
 
-@pytest.mark.parametrize("ours, theirs", OPTAX, ids=str)
+@pytest.mark.parametrize("ours, theirs", OPTAX, ids=[str(ours) for ours, _ in OPTAX])
 def test_equals_optax(ours, theirs, x64):
     for t in range(20):
         assert ours.rate(t, 99) == pytest.approx(float(theirs(t)), rel=1e-6, abs=1e-12)
@@ -129,7 +130,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("make, message", REFUSED, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("make, message", REFUSED, ids=label)
 def test_refuses(make, message):
     with pytest.raises(ConfigError) as caught:
         make()

@@ -9,7 +9,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn.schedules import Step
 from sparkdl.nn.updaters import AdaGrad, Adam, Momentum, Nesterov, RmsProp, Sgd, Updater
 from sparkdl.nn.updaters.adam import one_minus_power
-from tests.nn.support import evaluate, trace
+from tests.nn.support import label, run_as_graph
 
 RATE = 0.05
 
@@ -50,7 +50,7 @@ def test_every_updater_is_compared():
     assert {type(ours) for ours, _ in OPTAX} == set(Updater.members.values())
 
 
-@pytest.mark.parametrize("ours, theirs", OPTAX, ids=str)
+@pytest.mark.parametrize("ours, theirs", OPTAX, ids=[str(ours) for ours, _ in OPTAX])
 def test_twenty_steps_equal_optax(ours, theirs, rng, x64):
     grads = [rng.normal(size=5) for _ in range(20)]
     state = theirs.init(jnp.zeros(5))
@@ -86,9 +86,8 @@ def test_tensors_give_what_arrays_give(updater, rng):
         return [step, *(after[name] for name in slots)]
 
     arrays = [grad, rate, t, *slots.values()]
-    inputs, outputs = trace(flat, *arrays)
     wanted = [step, *(after[name] for name in slots)]
-    for got, value in zip(evaluate(outputs, inputs, arrays), wanted, strict=True):
+    for got, value in zip(run_as_graph(flat, *arrays), wanted, strict=True):
         np.testing.assert_allclose(got, value, rtol=1e-12)
 
 
@@ -140,7 +139,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("make, message", REFUSED, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("make, message", REFUSED, ids=label)
 def test_refuses(make, message):
     with pytest.raises(ConfigError) as caught:
         make()
