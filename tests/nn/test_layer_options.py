@@ -4,7 +4,6 @@ import pytest
 
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.layers import (
-from tests.nn.support import label
     Activation,
     AvgPool2D,
     BatchNorm,
@@ -15,6 +14,7 @@ from tests.nn.support import label
     MaxPool2D,
     Output,
 )
+from tests.nn.support import label
 
 PADDING = "an integer >= 0, a pair of them, ((top, bottom), (left, right)), or 'same'"
 SIZES = "an integer >= 1 or a pair of them"
