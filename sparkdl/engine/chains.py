@@ -1,15 +1,15 @@
 """Chains of elementwise operations become one pass over memory.
 
-Ten operations over a vector of ten million numbers read and write it some thirty times. As
-one Chain they go over it in blocks that fit the cache, so memory is read and written once: an updater's
-step is such a chain. The reference backend runs it with numpy; others compile it.
+Ten operations over a vector of ten million numbers read and write it some thirty times. As one
+Chain they go over it in blocks that fit the cache, so memory is read and written once: an
+updater's step is such a chain. The reference backend runs it with numpy; others compile it.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from sparkdl.engine.graph import Graph, Spec
+from sparkdl.engine.graph import Graph, Spec, scope
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.elementwise import Elementwise
 
@@ -54,52 +54,67 @@ class Chain(Elementwise):
 def into_chains(graph):
     """The graph with its elementwise regions of two or more nodes as one Chain each."""
     chains = {node: chain for chain in regions(graph) if len(chain) > 1 for node in chain}
-    new, done = {}, set()
+    new, users = {}, readers(graph)
     for node in by_level(graph):
-        chain = chains.get(node, (node,))
-        if id(chain) not in done:
-            done.add(id(chain))
-            outputs, results = merged(graph, chain, new)
-            new.update(zip(outputs, results, strict=True))
+        if node.outputs[0] in new:
+            continue
+        with scope(node.scope):
+            if node in chains:
+                new |= merged(chains[node], new, users)
+            else:
+                result = node.op(*(new.get(t, t) for t in node.inputs))
+                results = result if isinstance(result, tuple) else (result,)
+                new |= zip(node.outputs, results, strict=True)
     return Graph(graph.inputs, {name: new.get(t, t) for name, t in graph.outputs.items()})
 
 
-def merged(graph, chain, new):
-    """(tensors of `chain` that others read, the tensors that now take their place)"""
-    if len(chain) == 1:
-        node = chain[0]
-        result = node.op(*(new.get(t, t) for t in node.inputs))
-        return node.outputs, result if isinstance(result, tuple) else (result,)
+def readers(graph):
+    """{tensor: the nodes that read it}, with None among them for an output of the graph."""
+    users = {}
+    for node in graph.nodes:
+        for tensor in node.inputs:
+            users.setdefault(tensor, set()).add(node)
+    for tensor in graph.outputs.values():
+        users.setdefault(tensor, set()).add(None)
+    return users
+
+
+def merged(chain, new, users):
+    """{tensor made by `chain`: what takes its place, None where nobody else reads it}"""
     made = {node.outputs[0]: i for i, node in enumerate(chain)}
     inputs = list(dict.fromkeys(t for node in chain for t in node.inputs if t not in made))
     place = {t: i for i, t in enumerate(inputs)} | {t: len(inputs) + i for t, i in made.items()}
     steps = tuple((node.op, tuple(place[t] for t in node.inputs)) for node in chain)
-    inside = set(chain)
-    read = {t for node in graph.nodes if node not in inside for t in node.inputs}
-    outputs = [t for t in made if t in read or t in set(graph.outputs.values())]
+    outputs = [t for t in made if users[t] - set(chain)]
     op = Chain(steps, tuple(made[t] for t in outputs))
-    return outputs, op(*(new.get(t, t) for t in inputs))
+    results = op(*(new.get(t, t) for t in inputs))
+    return dict.fromkeys(made) | dict(zip(outputs, results, strict=True))
 
 
 def regions(graph):
-    """Connected elementwise nodes of one size and level: nothing outside lies on a path between them."""
-    levels, owner = node_levels(graph), {}
-    for node in graph.nodes:
-        if not chainable(node):
-            continue
-        mine = [node]
-        for before in {t.node for t in node.inputs} & owner.keys():
-            if alike(before, node, levels) and owner[before] is not mine:
-                mine = owner[before] + mine
-        for member in mine:
-            owner[member] = mine
-    order = {node: i for i, node in enumerate(graph.nodes)}
-    unique = {id(region): region for region in owner.values()}
-    return [tuple(sorted(set(region), key=order.get)) for region in unique.values()]
+    """Connected elementwise nodes of one shape and level: no path between two leads outside."""
+    levels, parent = node_levels(graph), {}
+    for node in filter(chainable, graph.nodes):
+        parent[node] = node
+        for before in {t.node for t in node.inputs} & parent.keys():
+            if alike(before, node, levels):
+                parent[root(before, parent)] = node
+    found = {}
+    for node in parent:
+        found.setdefault(root(node, parent), []).append(node)
+    return [tuple(region) for region in found.values()]
+
+
+def root(node, parent):
+    """The node that stands for the region of `node`."""
+    while parent[node] is not node:
+        parent[node] = parent[parent[node]]
+        node = parent[node]
+    return node
 
 
 def node_levels(graph):
-    """{node: how often the longest way to it changes between regions}, which never falls along a way.
+    """{node: the number of regions on the longest way to it}; it never falls along a way.
 
     What is worked out from scalars alone comes first, at level -1: it stands in no chain's way.
     """
@@ -124,22 +139,20 @@ def alike(first, second, levels):
 
 def fits(first, second):
     """Whether two neighbours may lie in one chain."""
-    return chainable(first) and chainable(second) and same_size(first, second)
-
-
-def same_size(first, second):
-    return first.outputs[0].spec.size == second.outputs[0].spec.size
+    shapes = first.outputs[0].shape, second.outputs[0].shape
+    return chainable(first) and chainable(second) and shapes[0] == shapes[1]
 
 
 def chainable(node):
     """Elementwise on arrays of the output's shape and scalars, with a shape worth a loop."""
     out = node.outputs[0].shape
     whole = all(t.shape in (out, ()) for t in node.inputs)
-    return isinstance(node.op, Elementwise) and whole and out != ()
+    plain = isinstance(node.op, Elementwise) and not isinstance(node.op, Chain)
+    return plain and whole and out != ()
 
 
 def chain_kernel(chain, inputs, outputs):
-    """A call that runs the steps block by block; an output may lie on an input of the same shape."""
+    """A call that runs the steps block by block; an output may lie on an input of its shape."""
     size, count = outputs[0].size, len(inputs)
     flat = [x.reshape(-1) if x.shape == outputs[0].shape else x for x in inputs]
     outs = [o.reshape(-1) for o in outputs]
@@ -167,6 +180,7 @@ def run(op, arrays, into):
 def registers(chain, inputs):
     """A block of scratch memory for each step; a step takes over one that is read no more."""
     count, specs = len(inputs), [Spec(x.shape, x.dtype.name) for x in inputs]
+    length = min(BLOCK, max(x.size for x in inputs))
     last = {count + i: len(chain.steps) for i in chain.results}
     for step, (_, operands) in enumerate(chain.steps):
         last |= {i: max(step, last.get(i, 0)) for i in operands}
@@ -176,6 +190,6 @@ def registers(chain, inputs):
         dtype = specs[-1].dtype
         room = next((r for r in free if r.dtype == dtype), None)
         free = [r for r in free if r is not room]
-        rooms.append(np.empty(BLOCK, dtype) if room is None else room)
+        rooms.append(np.empty(length, dtype) if room is None else room)
         free += [rooms[i - count] for i in set(operands) if i >= count and last[i] == step]
     return rooms

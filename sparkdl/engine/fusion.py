@@ -2,6 +2,7 @@
 
 A rule is a function `rule(node, inputs, uses)`: given a node, its inputs already rewritten, and how
 often each tensor is read, it returns the tensors to stand for the outputs of the node, or None.
+"""
 
 from dataclasses import dataclass
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.engine.graph import Graph
 from sparkdl.engine.ops.elementwise import Elementwise
-from sparkdl.engine.ops.shape import Reshape, StopGradient
+from sparkdl.engine.ops.shape import Reshape, StopGradient, copy
 from sparkdl.errors import ShapeError
 
 ALIGNMENT = 64  # a cache line, and the widest vector register
@@ -44,12 +45,7 @@ def plan(graph, bindings):
     graph : Graph
     bindings : {name: ndarray}; inputs that are read from, and outputs that are written to, memory
         of the caller's. An output may be bound to the memory of an input: an update in place.
-
-    Raises
-    ------
-    ShapeError if an array does not fit the tensor bound to it.
     """
-    check(graph, bindings)
     roots = view_roots(graph)
     last = last_uses(graph, roots)
     inputs = {t: bindings[name] for name, t in graph.inputs.items() if name in bindings}
@@ -62,14 +58,42 @@ def plan(graph, bindings):
 
 
 def check(graph, bindings):
-    tensors = {**graph.inputs, **graph.outputs}
-    for name, array in bindings.items():
-        if name not in tensors:
-            raise ShapeError(f"{name!r} is bound, but the graph has {sorted(tensors)}")
-        tensor = tensors[name]
-        if array.shape != tensor.shape or array.dtype != tensor.dtype:
-            found = f"{array.shape} {array.dtype.name}"
-            raise ShapeError(f"{name!r} needs {tensor.shape} {tensor.spec.dtype}, got {found}")
+    """Raise ShapeError if an array does not fit what is bound to it, or two outputs overlap."""
+    for name in bindings.keys() - graph.inputs.keys() - graph.outputs.keys():
+        known = sorted({*graph.inputs, *graph.outputs})
+        raise ShapeError(f"{name!r} is bound, but the graph has {known}")
+    for name, tensor in [*graph.inputs.items(), *graph.outputs.items()]:
+        if name in bindings:
+            fit(name, tensor, bindings[name])
+    targets = [(name, bindings[name]) for name in graph.outputs if name in bindings]
+    for i, (name, array) in enumerate(targets):
+        for other, memory in targets[:i]:
+            if np.may_share_memory(array, memory):
+                raise ShapeError(f"outputs {other!r} and {name!r} are bound to the same memory")
+
+
+def fit(name, tensor, array):
+    if array.shape != tensor.shape or array.dtype != tensor.dtype:
+        found = f"{array.shape} {array.dtype.name}"
+        raise ShapeError(f"{name!r} needs {tensor.shape} {tensor.spec.dtype}, got {found}")
+    if not array.flags.c_contiguous:
+        raise ShapeError(f"{name!r} needs contiguous memory, got strides {array.strides}")
+
+
+def with_copies(graph, bindings):
+    """The graph with a Copy of each output that is an input which another output overwrites."""
+    roots = view_roots(graph)
+    held = {t: bindings[name] for name, t in graph.inputs.items() if name in bindings}
+
+    def overwritten(name, tensor):
+        memory = held.get(roots.get(tensor, tensor))
+        if memory is None:
+            return False
+        others = (bindings[o] for o in graph.outputs if o in bindings and o != name)
+        return any(np.may_share_memory(memory, other) for other in others)
+
+    outputs = {n: copy(t) if overwritten(n, t) else t for n, t in graph.outputs.items()}
+    return Graph(graph.inputs, outputs)
 
 
 def view_roots(graph):
@@ -83,7 +107,7 @@ def view_roots(graph):
 
 
 def last_uses(graph, roots):
-    """{tensor that owns memory: index of the last node that reads it}; outputs are read at the end."""
+    """{tensor that owns memory: index of the last node that reads it}, past the end for outputs."""
     last = {}
     for index, node in enumerate(graph.nodes):
         for tensor in (*node.outputs, *node.inputs):
@@ -94,9 +118,9 @@ def last_uses(graph, roots):
 
 
 def split_outputs(graph, bindings, inputs, roots, last):
-    """Outputs whose node may write to the caller's memory itself, and those to be copied at the end.
+    """Outputs whose node writes to the caller's memory itself, and those to be copied at the end.
 
-    A copy is needed where the memory is an input that is read later on, or is a view.
+    A copy is needed where that memory is an input that is read later on, and for views.
     """
     direct, copies = {}, []
     position = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
@@ -105,20 +129,21 @@ def split_outputs(graph, bindings, inputs, roots, last):
             continue
         array = bindings[name]
         owns = tensor in position and tensor not in roots and tensor not in direct
-        shared = [t for t, memory in inputs.items() if np.shares_memory(memory, array)]
-        if owns and all(safe(graph, position[tensor], tensor, t, last, roots) for t in shared):
+        shared = [t for t, memory in inputs.items() if np.may_share_memory(memory, array)]
+        at = position.get(tensor)
+        ends = [(inputs[t], last.get(t, -1)) for t in shared]
+        if owns and all(may_overwrite(graph, at, array, memory, end) for memory, end in ends):
             direct[tensor] = array
         else:
             copies.append((tensor, array))
     return direct, copies
 
 
-def safe(graph, index, tensor, source, last, roots):
-    """Whether the node at `index` may overwrite `source`: nobody reads it later."""
-    end = last.get(source, -1)
-    reads = {roots.get(t, t) for t in graph.nodes[index].inputs}
-    in_place = isinstance(graph.nodes[index].op, Elementwise) and source.shape == tensor.shape
-    return end < index or (end == index and source in reads and in_place)
+def may_overwrite(graph, index, array, memory, end):
+    """Whether the node at `index` may write to `array`: an input in `memory` is read until `end`."""
+    places = [(a.ctypes.data, a.shape, a.dtype) for a in (array, memory)]
+    in_place = isinstance(graph.nodes[index].op, Elementwise) and places[0] == places[1]
+    return end < index or (end == index and in_place)
 
 
 def pack(graph, elsewhere, roots, last):
@@ -126,7 +151,7 @@ def pack(graph, elsewhere, roots, last):
 
     References
     ----------
-    Pisarchyk and Lee, Efficient memory management for deep neural net inference (2020): greedy by size.
+    Pisarchyk and Lee, Efficient memory management for deep neural net inference (2020), 5.2.
     """
     spans = lifetimes(graph, elsewhere, roots, last)
     offsets, placed = {}, []
@@ -154,7 +179,7 @@ def lifetimes(graph, elsewhere, roots, last):
 
 
 def alive_bytes(graph, offsets, last):
-    """For each node the bytes of the arena's values alive while it runs: no plan can need less than the largest."""
+    """For each node the bytes in the arena alive while it runs: no plan needs less than the most."""
     made = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
     change = np.zeros(len(graph.nodes) + 3, np.int64)
     for tensor in offsets:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkdl.engine.planner import aligned, plan
+from sparkdl.engine.planner import aligned, check, plan, with_copies
 from sparkdl.errors import ShapeError, UnsupportedError
 
 
@@ -42,6 +42,8 @@ class Program:
         bindings = bindings or {}
         for rewrite in backend.rewrites:
             graph = rewrite(graph)
+        check(graph, bindings)
+        graph = with_copies(graph, bindings)
         self.graph, self.backend, self.plan = graph, backend, plan(graph, bindings)
         self.arena = backend.empty(self.plan.arena_bytes)
         self.arrays = {t: bindings[n] for n, t in graph.inputs.items() if n in bindings}
@@ -50,7 +52,7 @@ class Program:
         self.steps += [self._copy(tensor, to) for tensor, to in self.plan.copies]
         self._calls = [step.call for step in self.steps]
         self._feeds = {n: self.arrays[t] for n, t in graph.inputs.items() if n not in bindings}
-        self.outputs = {name: self.arrays[t] for name, t in graph.outputs.items()}
+        self.outputs = {n: bindings.get(n, self.arrays[t]) for n, t in graph.outputs.items()}
 
     def run(self, feeds=None, after=None):
         """Compute. The arrays that come back belong to the program: the next run overwrites them.
@@ -64,7 +66,11 @@ class Program:
         ------
         ShapeError if an input is missing, unknown or of another shape.
         """
-        self._feed(feeds or {})
+        with np.errstate(all="ignore"):  # what overflows shows in the loss, which the caller reads
+            return self._run(feeds or {}, after)
+
+    def _run(self, feeds, after):
+        self._feed(feeds)
         if after is None:
             for call in self._calls:
                 call()
@@ -77,10 +83,9 @@ class Program:
 
     def final(self, name):
         """The index of the step after which the output `name` no longer changes."""
-        tensor = self.graph.outputs[name]
-        target = self.arrays[self.plan.roots.get(tensor, tensor)]
-        writes = [i for i, s in enumerate(self.steps) if any(target is o for o in s.writes)]
-        return max(writes, default=0)
+        target = self.outputs[name]
+        hits = [any(np.may_share_memory(target, o) for o in s.writes) for s in self.steps]
+        return max((i for i, hit in enumerate(hits) if hit), default=0)
 
     def describe(self):
         """What runs, in order: a table of op, shapes, kernel, bytes, and why no faster kernel."""
@@ -98,11 +103,18 @@ class Program:
     def _feed(self, feeds):
         if feeds.keys() != self._feeds.keys():
             raise ShapeError(f"the program takes {sorted(self._feeds)}, got {sorted(feeds)}")
-        for name, buffer in self._feeds.items():
-            value = np.asarray(feeds[name])
-            if value.shape != buffer.shape:
-                raise ShapeError(f"input {name!r} needs {buffer.shape}, got {value.shape}")
-            np.copyto(buffer, value, casting="unsafe")
+        values = {name: self._fed(name, np.asarray(value)) for name, value in feeds.items()}
+        for name, value in values.items():
+            np.copyto(self._feeds[name], value, casting="unsafe")
+
+    def _fed(self, name, value):
+        buffer = self._feeds[name]
+        if value.shape != buffer.shape:
+            raise ShapeError(f"input {name!r} needs {buffer.shape}, got {value.shape}")
+        if value.dtype.kind not in "iub" and buffer.dtype.kind in "iub":
+            raise ShapeError(f"input {name!r} needs {buffer.dtype}, got {value.dtype}")
+        # an output of the last run lies where this run's inputs may come to lie
+        return value.copy() if np.may_share_memory(value, self.arena) else value
 
     def _place(self):
         """An array for every tensor: the caller's, a part of the arena, or a view of another."""
@@ -139,6 +151,5 @@ class Program:
 
     def _copy(self, tensor, to):
         source = self.arrays[tensor]
-        self.arrays[tensor] = to
         row = ("copy", "", str(tensor.shape), "memcpy", tensor.spec.nbytes)
         return Step(lambda: np.copyto(to, source), [to], *row)

@@ -186,6 +186,21 @@ class Cast(Op):
 
 @register
 @dataclass(frozen=True)
+class Copy(Op):
+    """x, in memory of its own."""
+
+    def shape(self, x):
+        return x
+
+    def reference(self, x):
+        return x.copy()
+
+    def gradient(self, gy, x, y):
+        return (gy,)
+
+
+@register
+@dataclass(frozen=True)
 class StopGradient(Op):
     """x, treated as a constant by gradients."""
 
@@ -200,7 +215,7 @@ class StopGradient(Op):
 
 
 slice_, builtin_sum = slice, sum
-stop_gradient = StopGradient()
+copy, stop_gradient = Copy(), StopGradient()
 
 
 def axis_of(x, axis):
