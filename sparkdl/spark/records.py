@@ -40,7 +40,11 @@ class Records:
     @property
     def transform(self):
         """What a worker does to each minibatch; sources say."""
-        return getattr(self.data, "transform", None)
+        return self.data.transform if self._is_source else None
+
+    @property
+    def _is_source(self):
+        return hasattr(self.data, "splits")
 
     def batches(self, sc, schema):
         """An RDD of Batches, checked against the schema, and Failures."""
@@ -49,7 +53,7 @@ class Records:
         if isinstance(self.data, RDD):
             read = partial(read_rows, schema, self.features, self.label)
             return self.data.mapPartitionsWithIndex(read)
-        if hasattr(self.data, "splits"):
+        if self._is_source:
             splits = self.data.splits()
             read = partial(read_splits, schema, self.data.read)
             return sc.parallelize(splits, max(len(splits), 1)).mapPartitions(read)
