@@ -100,6 +100,15 @@ def long_files(files):
         yield f"the median file must have {LONGEST_MEDIAN} lines, got {statistics.median(own)}"
 
 
+def bare_folders(files):
+    """Folders of modules without __init__.py: they cannot be imported from a --py-files zip."""
+    folders = {path.rpartition("/")[0] for path in files}
+    for folder in sorted(folders):
+        init = f"{folder}/__init__.py".removeprefix("/")
+        if init not in files:
+            yield f"sparkdl/{init} must exist"
+
+
 def strangers(paths):
     """What stands at the top level of the checkout, or as a folder of tests, and should not."""
     for path in paths:
@@ -176,9 +185,10 @@ def files():
     return {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in paths}
 
 
-@pytest.mark.parametrize("rule", [wrong_arrows, strayed_libraries, cycle, long_files])
+@pytest.mark.parametrize("rule", [wrong_arrows, strayed_libraries, cycle, long_files, bare_folders])
 def test_sparkdl_keeps(rule, files):
-    assert not list(rule(files))
+    broken = list(rule(files))
+    assert not broken
 
 
 def test_checkout_holds_no_strangers():
@@ -257,6 +267,12 @@ def test_a_long_median_is_seen_whatever_init_files_add():
     files = {"nn/a.py": "x\n" * 121, **{f"n{i}/__init__.py": "" for i in range(9)}}
     [found] = long_files(files)
     assert "median" in found
+
+
+def test_a_bare_folder_is_seen():
+    assert list(bare_folders({"__init__.py": "", "nn/a.py": ""})) == [
+        "sparkdl/nn/__init__.py must exist"
+    ]
 
 
 @pytest.mark.parametrize("path", ["setup.cfg", "docs/index.md", "tests/misc/test_a.py"])
