@@ -1,0 +1,63 @@
+"""Elephas trains LeNet or an MLP on two Spark executors; prints one line of JSON.
+
+Run by the interpreter of the elephas environment: it knows nothing of sparkdl.
+"""
+
+import json
+import os
+import sys
+import time
+
+MODEL, MODE, DATA, EPOCHS = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+import keras
+import numpy as np
+from elephas.spark_model import AsynchronousSparkModel, SparkModel
+from keras import layers
+from pyspark import SparkConf, SparkContext
+
+
+def network():
+    if MODEL == "lenet":
+        stack = [layers.Conv2D(20, 5), layers.MaxPooling2D(2), layers.Conv2D(50, 5)]
+        stack += [layers.MaxPooling2D(2), layers.Flatten(), layers.Dense(500, activation="relu")]
+        start = keras.Input((28, 28, 1))
+    else:
+        stack = [layers.Dense(512, activation="relu"), layers.Dense(512, activation="relu")]
+        start = keras.Input((784,))
+    model = keras.Sequential([start, *stack, layers.Dense(10, activation="softmax")])
+    updater = keras.optimizers.SGD(0.01, momentum=0.9, nesterov=True)
+    model.compile(updater, "categorical_crossentropy", metrics=["accuracy"])
+    return model
+
+
+def spark_model(model):
+    if MODE == "synchronous":
+        return SparkModel(model, num_workers=2, batch_size=64)
+    options = {"num_workers": 2, "batch_size": 64, "parameter_server_mode": "http", "port": 4000}
+    return AsynchronousSparkModel(model, mode=MODE, frequency="epoch", **options)
+
+
+def main():
+    data = np.load(DATA)
+    shape = (-1, 28, 28, 1) if MODEL == "lenet" else (-1, 784)
+    x = (data["x"] / 255).astype("float32").reshape(shape)
+    xs = (data["xs"] / 255).astype("float32").reshape(shape)
+    y = np.eye(10, dtype="float32")[data["y"]]
+    conf = SparkConf().setMaster("local-cluster[2,1,1024]").set("spark.ui.enabled", "false")
+    sc = SparkContext(conf=conf.set("spark.ui.showConsoleProgress", "false"))
+    sc.setLogLevel("OFF")
+    rdd, peer = sc.parallelize(list(zip(x, y)), 2), spark_model(network())
+    began = time.time()
+    peer.fit(rdd, epochs=EPOCHS, batch_size=64, verbose=0, validation_split=0.0)
+    seconds = time.time() - began
+    found = peer.master_network.predict(xs, verbose=0).argmax(axis=1)
+    accuracy = float((found == data["ys"]).mean())
+    print(json.dumps({"seconds": seconds, "accuracy": accuracy}), flush=True)
+    sc.stop()
+
+
+main()

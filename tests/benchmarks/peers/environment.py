@@ -1,0 +1,22 @@
+"""Environments of the packages we compare with: each its own, under .bench/, made once."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+
+
+def python_of(name):
+    """The interpreter of the environment described by peers/<name>.txt; made if it is not there."""
+    folder = ROOT / ".bench" / name
+    python, done = folder / "bin" / "python", folder / "complete"
+    wanted = (HERE / f"{name}.txt").read_text()
+    if not done.exists() or done.read_text() != wanted:
+        print(f"making the environment of {name} (once, some minutes) ...", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        pip = [python, "-m", "pip", "install", "--quiet", "-r", HERE / f"{name}.txt"]
+        subprocess.run(pip, check=True)
+        done.write_text(wanted)
+    return python
