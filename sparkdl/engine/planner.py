@@ -140,7 +140,7 @@ def split_outputs(graph, bindings, inputs, roots, last):
 
 
 def may_overwrite(graph, index, array, memory, end):
-    """Whether the node at `index` may write to `array`: an input in `memory` is read until `end`."""
+    """Whether the node at `index` may write to `array`; an input in `memory` is read to `end`."""
     places = [(a.ctypes.data, a.shape, a.dtype) for a in (array, memory)]
     in_place = isinstance(graph.nodes[index].op, Elementwise) and places[0] == places[1]
     return end < index or (end == index and in_place)
@@ -179,7 +179,7 @@ def lifetimes(graph, elsewhere, roots, last):
 
 
 def alive_bytes(graph, offsets, last):
-    """For each node the bytes in the arena alive while it runs: no plan needs less than the most."""
+    """For each node the bytes alive while it runs; no plan needs less than the most of them."""
     made = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
     change = np.zeros(len(graph.nodes) + 3, np.int64)
     for tensor in offsets:

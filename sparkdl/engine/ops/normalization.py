@@ -33,6 +33,10 @@ class PerChannel(Op):
         """v (C,) shaped so that it broadcasts over x."""
         return reshape(v, tuple(x.shape[1] if i == 1 else 1 for i in range(len(x.shape))))
 
+    def statistics(self, x):
+        mu = mean(x, self.axes(x))
+        return mu, mean(square(sub(x, self.wide(mu, x))), self.axes(x))
+
     def normalised(self, x, mu, var):
         return div(sub(x, self.wide(mu, x)), sqrt(add(self.wide(var, x), self.epsilon)))
 
@@ -62,9 +66,16 @@ class BatchNorm(PerChannel):
         return centred * self.wide(scale, x) + self.wide(beta, x), mu, var
 
     def gradient(self, gys, x, gamma, beta, ys):
-        if gys[1] is not None or gys[2] is not None:
-            raise NotImplementedError("batch_norm gives no gradient through its mean and variance")
-        return BatchNormGrad(self.epsilon)(gys[0], x, gamma, ys[1], ys[2])
+        from sparkdl.engine.autodiff import pullback
+
+        gy, gmean, gvariance = gys
+        grads = (None, None, None)
+        if gy is not None:
+            grads = BatchNormGrad(self.epsilon)(gy, x, gamma, ys[1], ys[2])
+        if gmean is None and gvariance is None:
+            return grads
+        more = pullback(self.statistics, (x,), (gmean, gvariance))[0]
+        return (more if grads[0] is None else add(grads[0], more), *grads[1:])
 
 
 @register
@@ -86,8 +97,7 @@ class BatchNormGrad(PerChannel):
     def decompose(self, gy, x, gamma, mu, var):
         """With mean and variance worked out from x, so that it can be differentiated again."""
         axes = self.axes(x)
-        mu = mean(x, axes)
-        var = mean(square(sub(x, self.wide(mu, x))), axes)
+        mu, var = self.statistics(x)
         hat = self.normalised(x, mu, var)
         ghat = mul(gy, hat)
         rest = add(self.wide(mean(gy, axes), x), mul(hat, self.wide(mean(ghat, axes), x)))

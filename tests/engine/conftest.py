@@ -1,0 +1,17 @@
+"""What the tests of the engine share: random numbers, and jax in float64."""
+
+import jax
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+@pytest.fixture
+def x64():
+    """jax computes in float64 for the length of a test."""
+    with jax.enable_x64(True):
+        yield

@@ -1,0 +1,59 @@
+"""Traces a function of arrays into a graph, and runs it."""
+
+import numpy as np
+
+from sparkdl.engine import Graph, Spec, Tensor, compile
+from sparkdl.engine.backends.reference import Reference
+from sparkdl.engine.program import Program
+
+
+class Plain(Reference):
+    """The reference backend without any rewriting: every node runs as it was written."""
+
+    rewrites = ()
+
+
+def tensors(**arrays):
+    """{name: an input tensor like the array}"""
+    return {n: Tensor(Spec(a.shape, a.dtype.name), name=n) for n, a in arrays.items()}
+
+
+def trace(function, *arrays):
+    """The graph of `function` with inputs x0, x1, ... and outputs y0, y1, ..."""
+    inputs = tensors(**feeds(arrays))
+    ys = function(*inputs.values())
+    ys = ys if isinstance(ys, tuple | list) else (ys,)
+    return Graph(inputs, {f"y{i}": y for i, y in enumerate(ys)})
+
+
+def feeds(arrays):
+    return {f"x{i}": np.asarray(a) for i, a in enumerate(arrays)}
+
+
+def run(function, *arrays):
+    """What the compiled function gives, always as a list."""
+    return list(results(compile(trace(function, *arrays)), arrays))
+
+
+def run_plain(function, *arrays):
+    """The same without fusion or chains."""
+    return list(results(Program(trace(function, *arrays), Plain()), arrays))
+
+
+def results(program, arrays):
+    return [y.copy() for y in program.run(feeds(arrays)).values()]
+
+
+def ops_of(program):
+    """The names of the operations of a program, in order."""
+    return [type(node.op).__name__ for node in program.graph.nodes]
+
+
+def uniform(seed, *shape, low=-2.0, high=2.0):
+    return np.random.default_rng(seed).uniform(low, high, shape)
+
+
+def distinct(seed, *shape):
+    """Numbers between -2 and 2 that lie well apart, in random order: no ties, none near 0."""
+    count = int(np.prod(shape))
+    return np.random.default_rng(seed).permutation(np.linspace(-2, 2.01, count)).reshape(shape)
