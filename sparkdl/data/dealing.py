@@ -12,7 +12,7 @@ import numpy as np
 
 from sparkdl.data.batch import Batch
 from sparkdl.data.blocks import blocks, permutation
-from sparkdl.errors import require
+from sparkdl.errors import DataError, require
 
 WAYS = ("always", "uneven", "never")
 WINDOW_BYTES = 64 << 20
@@ -54,7 +54,14 @@ class Dealing:
         return [size for count in self.counts for size in cut(count, self.size)]
 
     def pieces(self, partition, batches):
-        """(block, records of it) for the batches of a partition, in the partition's order."""
+        """(block, records of it) for the batches of a partition, in the partition's order.
+
+        Raises
+        ------
+        DataError
+            If they are not as many records as were counted.
+        """
+        batches = counted(batches, partition, self.counts[partition])
         start = sum(self.counts[:partition])
         if self.scatter:
             return self._scattered(batches, start)
@@ -77,6 +84,21 @@ class Dealing:
             owners = places[order] // self.size
             for part in np.split(order, np.flatnonzero(np.diff(owners)) + 1):
                 yield int(places[part[0]] // self.size), window.take(part)
+
+
+def counted(batches, partition, count):
+    """The batches, if they hold `count` records."""
+    found = 0
+    for batch in batches:
+        found += len(batch)
+        if found > count:
+            break
+        yield batch
+    if found != count:
+        raise DataError(
+            f"partition {partition}: {count} records were counted, then there were {found}; "
+            "the data must not change during a fit"
+        )
 
 
 def assembled(pieces):
