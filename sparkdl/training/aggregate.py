@@ -38,7 +38,8 @@ class Contribution:
 
     def add(self, other):
         """Take another one in; the vector is added in place."""
-        np.add(self.vector, other.vector, out=self.vector)
+        with np.errstate(all="ignore"):  # the master looks at the sum
+            np.add(self.vector, other.vector, out=self.vector)
         self.examples += other.examples
         self.loss += other.loss
         self.updates = max(self.updates, other.updates)
