@@ -67,6 +67,8 @@ def check(graph, bindings):
             fit(name, tensor, bindings[name])
     targets = [(name, bindings[name]) for name in graph.outputs if name in bindings]
     for i, (name, array) in enumerate(targets):
+        if not array.flags.writeable:
+            raise ShapeError(f"{name!r} is an output: its memory must be writeable")
         for other, memory in targets[:i]:
             if np.may_share_memory(array, memory):
                 raise ShapeError(f"outputs {other!r} and {name!r} are bound to the same memory")
