@@ -9,15 +9,14 @@ from functools import partial
 
 from pyspark import RDD, StorageLevel
 
-from sparkdl.data.batch import Batch
-from sparkdl.data.dealing import assembled, deal
+from sparkdl.data.dealing import deal
 from sparkdl.errors import DataError
 from sparkdl.training.aggregate import Failure
 
 
 @dataclass(frozen=True, eq=False)
 class SparkBlocks:
-    """One partition for each block; `sizes` are their records."""
+    """One partition of (number, piece) pairs for each block; `sizes` are the blocks' records."""
 
     rdd: RDD
     sizes: list[int]
@@ -52,7 +51,8 @@ def load_blocks(batches, size, workers, options):
         counts, nbytes = measured(batches)
         dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)
         pieces = batches.mapPartitionsWithIndex(dealing.pieces)
-        blocks = pieces.partitionBy(len(dealing.sizes), int).mapPartitions(block_of).persist(level)
+        # Kept as the JVM has them, in pieces: no Python process is needed but the one that trains.
+        blocks = pieces.partitionBy(len(dealing.sizes), int).persist(level)
         # One block asks for all pieces: they are written to the executors' disks, the rest may go.
         blocks.context.runJob(blocks, partial(map, len), [0])
     finally:
@@ -80,11 +80,6 @@ def measure(batches):
             return
         count, nbytes = count + len(batch), nbytes + batch.nbytes
     yield count, nbytes, None
-
-
-def block_of(pieces) -> list[Batch]:
-    """The one block of a partition."""
-    return [assembled([piece for _, piece in pieces])]
 
 
 def pruned(rdd, numbers):
