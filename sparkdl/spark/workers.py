@@ -4,6 +4,7 @@ import re
 import time
 from functools import partial
 
+from sparkdl.data.dealing import assembled
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.blocks import load_blocks
 from sparkdl.spark.jobs import job, no_waiting_for_locality
@@ -63,13 +64,13 @@ def contributions(task, shared, blocks, chosen):
     return blocks.chosen(numbers).mapPartitionsWithIndex(work)
 
 
-def contribute(task, shared, numbers, ranks, index, blocks):
+def contribute(task, shared, numbers, ranks, index, pieces):
     """What one task does, on an executor."""
-    for block in blocks:
-        try:
-            yield ranks[index], task(shared.value, numbers[index], block)
-        except SparkdlError as error:
-            yield ranks[index], Failure(error)
+    block = assembled([piece for _, piece in pieces])
+    try:
+        yield ranks[index], task(shared.value, numbers[index], block)
+    except SparkdlError as error:
+        yield ranks[index], Failure(error)
 
 
 def tree(ranked, count, depth, add):

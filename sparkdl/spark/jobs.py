@@ -1,0 +1,75 @@
+"""How we run Spark jobs: described for Spark's pages, and with errors that say why."""
+
+import re
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from sparkdl.errors import WorkerError
+
+DESCRIPTION = "spark.job.description"
+LOCALITY_WAIT = "spark.locality.wait"
+TRACEBACK = "Traceback (most recent call last):"
+
+
+@contextmanager
+def job(sc, description, doing):
+    """Jobs run here have a description; one that fails for good is a WorkerError.
+
+    Parameters
+    ----------
+    description : str
+        What Spark's pages show.
+    doing : str
+        Begins the error: "a round" failed on the cluster.
+    """
+    before = sc.getLocalProperty(DESCRIPTION)
+    sc.setJobDescription(f"sparkdl: {description}")
+    try:
+        with clear_errors(doing):
+            yield
+    finally:
+        sc.setLocalProperty(DESCRIPTION, before)
+
+
+@contextmanager
+def clear_errors(doing):
+    """A Spark job that failed for good becomes a WorkerError that begins with the reason."""
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        cause = getattr(error, "java_exception", None)
+        text = str(error if cause is None else cause.getMessage())
+        raise WorkerError(f"{doing} failed on the cluster: {reason(text)}") from error
+
+
+def reason(text):
+    """The line of a Spark message that says why: that of the Python error if there was one."""
+    lines = [line for line in text.splitlines() if line.strip()] or ["no reason given"]
+    traces = [number for number, line in enumerate(lines) if TRACEBACK in line]
+    if traces:  # the frames of a traceback are indented, the error below them is not
+        errors = [line for line in lines[traces[-1] + 1 :] if not line[0].isspace()]
+        if errors:
+            return errors[0]
+    last_try = re.sub(r".* most recent failure: (Lost task [^:]*: )?", "", lines[0])
+    return re.sub(r"^([a-z]+\.)+[A-Z]\w+: ", "", last_try)
+
+
+@contextmanager
+def no_waiting_for_locality(sc):
+    """Run a task wherever a slot is free.
+
+    A task would else wait 3 s for the executor that holds its block, while another one idles: a
+    block is fetched in milliseconds. Spark reads the option for each stage.
+    """
+    conf = sc._jsc.sc().conf()
+    before = conf.get(LOCALITY_WAIT, None)
+    conf.set(LOCALITY_WAIT, "0")
+    try:
+        yield
+    finally:
+        if before is None:
+            conf.remove(LOCALITY_WAIT)
+        else:
+            conf.set(LOCALITY_WAIT, before)

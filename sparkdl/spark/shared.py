@@ -1,0 +1,50 @@
+"""One value for all tasks of a job.
+
+A broadcast alone is not enough: it is pickled plainly, and so could not carry a function from a
+user's script or notebook. What goes into it here is pickled as Spark pickles functions, with the
+arrays beside, uncopied.
+"""
+
+from contextlib import contextmanager
+
+from pyspark import cloudpickle
+
+from sparkdl.errors import ConfigError
+
+
+class Shared:
+    """A value that is sent to each executor once, however many tasks run there."""
+
+    def __init__(self, sc, value):
+        try:
+            arrays = []
+            rest = cloudpickle.dumps(value, 5, arrays.append)
+        except Exception as error:  # of any kind, from the classes of what is pickled
+            raise ConfigError(
+                f"transform and conf must travel to the executors, but cannot: {error}"
+            ) from error
+        self._broadcast = sc.broadcast((rest, arrays))
+
+    @property
+    def value(self):
+        """On an executor: the value, its arrays read-only."""
+        rest, arrays = self._broadcast.value
+        return cloudpickle.loads(rest, buffers=arrays)
+
+    def leave_executors(self):
+        """Free memory there; a task that needs it fetches it again."""
+        self._broadcast.unpersist()
+
+    def destroy(self):
+        """Free it everywhere; no task may need it any more."""
+        self._broadcast.destroy()
+
+
+@contextmanager
+def sharing(sc, value):
+    """A Shared that lives for one job."""
+    shared = Shared(sc, value)
+    try:
+        yield shared
+    finally:
+        shared.destroy()
