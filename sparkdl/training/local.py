@@ -2,14 +2,19 @@
 
 import multiprocessing
 import os
+import signal
 import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from threading import Event, Timer
 
 from sparkdl.data.batch import Batch
 from sparkdl.data.dealing import assembled, deal
 from sparkdl.data.source import checked_batches
 from sparkdl.errors import ConfigError, DataError, SparkdlError, WorkerError
 from sparkdl.training.aggregate import Failure, tree_total
+
+GRACE = 5.0  # seconds for an idle process to end by itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,24 +77,35 @@ class LocalWorkers:
     def sum(self, task, blocks, chosen, shared, depth):
         """Run the task on each chosen block, a block a worker; see Workers.sum."""
         self._start()
-        jobs = list(zip(self._processes, chosen, strict=False))
-        for worker, number in jobs:
-            worker.send((task, shared, number, blocks.blocks[number]))
-        results = [(rank, worker.receive()) for rank, (worker, _) in enumerate(jobs)]
+        jobs = list(zip(self._processes[: len(chosen)], chosen, strict=True))
+        try:
+            for worker, number in jobs:
+                worker.send((task, shared, number, blocks.blocks[number]))
+            results = [(rank, worker.receive()) for rank, (worker, _) in enumerate(jobs)]
+        except BaseException:
+            self._kill()  # what others still send would be taken for results of the next round
+            raise
         began = time.perf_counter()
         result = tree_total(results, len(results), depth)
         result.averaging += time.perf_counter() - began
         return result
 
     def close(self):
-        """End the processes."""
+        """End the processes; the next round starts new ones."""
         for worker in self._processes:
-            worker.close()
-        self._processes = []
+            worker.pipe.close()  # an idle one ends when its owner hangs up
+        for worker in self._processes:
+            worker.process.join(GRACE)
+        self._kill()
 
     def _start(self):
         for rank in range(len(self._processes), self.size):
             self._processes.append(Process(rank, self.threads, self.timeout))
+
+    def _kill(self):
+        for worker in self._processes:
+            worker.kill()
+        self._processes = []
 
 
 class Process:
@@ -107,27 +123,38 @@ class Process:
         return f"worker {self.rank} (process {self.process.pid})"
 
     def send(self, job):
-        try:
+        """Hand over a job; WorkerError if the process has ended or does not take it in time."""
+        with self._in_time("did not take its part of a round"):
             self.pipe.send(job)
-        except OSError:
-            raise self._lost() from None
 
     def receive(self):
         """The result of the last job; WorkerError if the process ends or takes too long."""
-        try:
-            if self.pipe.poll(self.timeout):
-                return self.pipe.recv()
-        except (EOFError, OSError):
-            raise self._lost() from None
-        raise WorkerError(f"{self}: no result of a round within {self.timeout} s")
+        with self._in_time("no result of a round"):
+            return self.pipe.recv()
 
-    def close(self):
+    def kill(self):
+        """End the process whatever it does, and wait until it is gone."""
         self.pipe.close()
-        self.process.join(5)
         self.process.kill()
+        self.process.join()
+
+    @contextmanager
+    def _in_time(self, late):
+        """A pipe knows no time limit, but hangs up when the process at its end is killed."""
+        expired = Event()
+        watch = Timer(self.timeout, lambda: (expired.set(), self.process.kill()))
+        watch.start()
+        try:
+            yield
+        except (EOFError, OSError):
+            if expired.is_set():
+                raise WorkerError(f"{self}: {late} within {self.timeout} s") from None
+            raise self._lost() from None
+        finally:
+            watch.cancel()
 
     def _lost(self):
-        self.process.join(5)
+        self.process.join(GRACE)
         code = self.process.exitcode
         return WorkerError(f"{self}: ended with exit code {code} in the middle of a round")
 
@@ -135,12 +162,21 @@ class Process:
 def serve(pipe, threads):
     """The life of a worker: jobs until the other end hangs up."""
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    while True:
-        try:
-            task, shared, number, block = pipe.recv()
-        except EOFError:
-            return
-        pipe.send(attempt(task, shared, number, block))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner, who then hangs up
+    with suppress(EOFError, OSError):  # the owner has hung up
+        while True:
+            pipe.send(served(pipe))
+
+
+def served(pipe):
+    """The result of the next job."""
+    try:
+        task, shared, number, block = pipe.recv()
+    except (EOFError, OSError):
+        raise
+    except Exception as error:  # most often a task that this process cannot import
+        return Failure(WorkerError(f"a job cannot be read: {type(error).__name__}: {error}"))
+    return attempt(task, shared, number, block)
 
 
 def attempt(task, shared, number, block):

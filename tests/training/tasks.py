@@ -1,0 +1,62 @@
+"""What workers are asked to do in the tests: functions of a module, for processes import them."""
+
+import os
+import signal
+import time
+
+import numpy as np
+
+from sparkdl.errors import DataError
+from sparkdl.training.aggregate import Contribution
+
+
+def contribution(vector, examples=1, loss=0.0):
+    figures = {"updates": 1, "reading": 0.0, "compute": 0.0}
+    return Contribution(vector=np.float32(vector), examples=examples, loss=loss, **figures)
+
+
+def record_ids(shared, number, block):
+    """A count for each record of the data set, at the position that its feature tells."""
+    seen = np.zeros(shared, np.float32)
+    np.add.at(seen, block.features[:, 0].astype(int), 1)
+    return contribution(seen, len(block))
+
+
+def block_numbers(shared, number, block):
+    return contribution([number, len(block), os.getpid()], len(block))
+
+
+def kill_in_block(shared, number, block):
+    """As the kernel does when memory runs out."""
+    if number == shared:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return contribution([number])
+
+
+def sleep_in_block(shared, number, block):
+    chosen, seconds = shared
+    if number == chosen:
+        time.sleep(seconds)
+    return contribution([number])
+
+
+def stop_in_block(shared, number, block):
+    """Stopped, as by a debugger: the process lives, and neither reads nor writes."""
+    if number == shared:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return contribution([number])
+
+
+def raise_in_block(shared, number, block):
+    chosen, error = shared
+    if number in chosen:
+        raise error(f"in block {number}")
+    return contribution([number])
+
+
+def exit_in_block(shared, number, block):
+    os._exit(3)
+
+
+def no_data(shared, number, block):
+    raise DataError("partition 1, record 17: features must be finite, got nan at 3")
