@@ -143,7 +143,9 @@ def check(result, examples, state):
     """Nothing was lost, and all is finite."""
     if result.examples != examples:
         raise WorkerError(f"round {state.rounds} must train {examples}, got {result.examples}")
-    if not (np.isfinite(result.loss) and np.isfinite(result.vector.sum(dtype=np.float64))):
+    with np.errstate(all="ignore"):
+        sums = result.loss, result.vector.sum(dtype=np.float64)
+    if not np.isfinite(sums).all():
         mean = result.loss / result.examples
         raise DivergedError(
             f"loss {mean} in epoch {state.epoch}, round {state.round}: training has diverged; "

@@ -1,5 +1,6 @@
 """A network in this process: predict, evaluate, features, save and load, without Spark."""
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -147,8 +148,7 @@ def fit_network(
 
 
 def with_seed(master, state):
-    from dataclasses import replace
-
+    """The master with the seed that the run has; its own may be None."""
     return replace(master, seed=state.seed)
 
 

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from sparkdl.data.blocks import permutation
 from sparkdl.data.prefetch import prefetch
+from sparkdl.nn import initial_slots
 from sparkdl.nn.replica import Replica
 from sparkdl.training.aggregate import Contribution
 
@@ -51,7 +52,7 @@ def train_block(shared, number, block):
     limit_threads()
     began = time.perf_counter()
     replica, state = replica_for(shared.conf, shared.backend), shared.state
-    slots = state.slots if shared.keep_slots else replica_start(shared.conf, shared.backend)
+    slots = state.slots if shared.keep_slots else initial_slots(shared.conf)
     replica.load(state.params, state.buffers, slots)
     order = permutation(state.seed, state.epoch, number, n=len(block))
     batches = prefetch(minibatches(block, order, shared), shared.prefetch)
@@ -91,12 +92,6 @@ def timed(iterator):
 def replica_for(conf, backend):
     """The replica of this process: compiled programs outlive the task, as the process does."""
     return Replica(conf, backend)
-
-
-@lru_cache(maxsize=2)
-def replica_start(conf, backend):
-    """The slots that an updater starts with."""
-    return Replica(conf, backend).slots.copy()
 
 
 @lru_cache(maxsize=1)
