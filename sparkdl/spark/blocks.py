@@ -10,7 +10,7 @@ from functools import partial
 from pyspark import RDD, StorageLevel
 
 from sparkdl.data.dealing import deal
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, require
 from sparkdl.training.aggregate import Failure
 
 
@@ -45,8 +45,8 @@ def load_blocks(batches, size, workers, options):
     DataError
         For the first record that cannot be used, and where there are none.
     """
-    level = getattr(StorageLevel, options.storage_level)
-    batches = batches.persist(level)
+    level = storage_level(options)
+    batches, blocks = batches.persist(level), None
     try:
         counts, nbytes = measured(batches)
         dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)
@@ -55,9 +55,20 @@ def load_blocks(batches, size, workers, options):
         blocks = pieces.partitionBy(len(dealing.sizes), int).persist(level)
         # One block asks for all pieces: they are written to the executors' disks, the rest may go.
         blocks.context.runJob(blocks, partial(map, len), [0])
+    except BaseException:
+        if blocks is not None:
+            blocks.unpersist()
+        raise
     finally:
         batches.unpersist()
     return SparkBlocks(blocks, dealing.sizes)
+
+
+def storage_level(options):
+    """The StorageLevel that the options name."""
+    known = [name for name in vars(StorageLevel) if name.isupper() and name != "NONE"]
+    require(options, "storage_level", options.storage_level in known, f"one of {known}")
+    return getattr(StorageLevel, options.storage_level)
 
 
 def measured(batches):

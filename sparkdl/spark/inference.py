@@ -1,11 +1,14 @@
 """Networks in use on Spark: predictions, features and evaluations, a partition at a time."""
 
-from functools import partial
+from functools import partial, reduce
+from operator import itemgetter
 
+import numpy as np
 import pyarrow
+from pyspark import TaskContext
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
 
-from sparkdl.data.readers.arrow import table_batch
+from sparkdl.data.readers.arrow import require_column, table_batch
 from sparkdl.errors import ConfigError, SparkdlError
 from sparkdl.training.aggregate import Failure
 from sparkdl.training.network import evaluate_batches, new_evaluation, pieces
@@ -14,7 +17,7 @@ from sparkdl.training.steps import limit_threads, replica_for
 
 
 def loaded(model):
-    """This process's replica with the weights of a broadcast (conf, state, backend)."""
+    """This process's replica with the weights of `model`, a Shared (conf, state, backend)."""
     limit_threads()
     conf, state, backend = model.value
     replica = replica_for(conf, backend)
@@ -25,16 +28,13 @@ def loaded(model):
 def outputs(model, layers, batches, transform=None):
     """[{layer: array (n, ...)}] for each piece of the batches."""
     replica = loaded(model)
-    for batch in batches:
-        if isinstance(batch, Failure):
-            raise batch.error
+    for batch in sound(batches):
         for piece in pieces(batch, transform):
             yield replica.forward(piece.features, layers)
 
 
-def predict_batches(model, transform, batches):
-    """The output vector of each record."""
-    name = model.value[0].output.name
+def predict_batches(model, name, transform, batches):
+    """What the layer `name` gives for each record."""
     for result in outputs(model, (name,), batches, transform):
         yield from result[name]
 
@@ -46,35 +46,39 @@ def feature_batches(model, layers, transform, batches):
             yield {name: result[name][i] for name in layers}
 
 
-def evaluate_partition(model, transform, batches):
-    """The Evaluation of a partition, or the Failure in it."""
-    conf, batches = model.value[0], list_until_failure(batches)
+def evaluate_partition(model, transform, partition, batches):
+    """The partition's number with its Evaluation, or with the Failure in it."""
+    replica = loaded(model)
+    result = new_evaluation(replica.conf)
     try:
-        parts = (part for batch in batches for part in pieces(batch, transform))
-        result = new_evaluation(conf)
-        evaluate_batches(loaded(model), parts, result)
-        yield result
+        parts = (part for batch in sound(batches) for part in pieces(batch, transform))
+        evaluate_batches(replica, parts, result)
+        yield partition, result
     except SparkdlError as error:
-        yield Failure(error)
+        yield partition, Failure(error)
 
 
-def list_until_failure(batches):
+def sound(batches):
+    """The batches; the error of a Failure among them is raised."""
     for batch in batches:
         if isinstance(batch, Failure):
             raise batch.error
         yield batch
 
 
-def merged(first, second):
-    """Two evaluations as one; a Failure stays."""
-    if isinstance(first, Failure) or isinstance(second, Failure):
-        return first if isinstance(first, Failure) else second
-    return first.merge(second)
+def merged(ranked):
+    """The Evaluations of (rank, Evaluation) pairs as one, in the order of rank, so that sums come
+    out the same each time. Where there are Failures it is the one of the lowest rank instead."""
+    results = [result for _, result in sorted(ranked, key=itemgetter(0))]
+    failures = [result for result in results if isinstance(result, Failure)]
+    return failures[0] if failures else reduce(lambda one, other: one.merge(other), results)
 
 
 def with_columns(frame, model, conf, column, new, compute):
     """`frame` with columns more: `new` are their StructFields, `compute` gives their arrays."""
-    taken = [field.name for field in new if field.name in frame.columns]
+    require_column(column, frame.columns, "the DataFrame")
+    present = {name.lower() for name in frame.columns}  # Spark knows no upper and lower case
+    taken = [field.name for field in new if field.name.lower() in present]
     if taken:
         raise ConfigError(
             f"the DataFrame must not have the columns {taken} yet; rename or drop them"
@@ -87,12 +91,13 @@ def with_columns(frame, model, conf, column, new, compute):
 
 def extended(model, schema, column, names, compute, tables):
     """Each Arrow table of a partition with the new columns behind its own."""
-    start = 0
+    start, partition = 0, TaskContext.get().partitionId()
+    where = f"partition {partition}"
     for table in tables:
         if not table.num_rows:
             continue
-        batch = table_batch(table, {"features": column}, "DataFrame", 0, start)
-        arrays = compute(model, [schema.check(batch, "DataFrame")])
+        batch = table_batch(table, {"features": column}, where, partition, start)
+        arrays = compute(model, [schema.check(batch, where)])
         start += table.num_rows
         columns = [*table.columns, *(arrow_column(arrays[name]) for name in names)]
         yield pyarrow.RecordBatch.from_arrays(columns, names=[*table.schema.names, *names])
@@ -125,11 +130,8 @@ def numbers(name):
 
 def prediction_columns(model, batches):
     """{column: array} for the columns of `prediction_fields`."""
-    import numpy as np
-
     conf = model.value[0]
-    name = conf.output.name
-    z = np.concatenate([result[name] for result in outputs(model, (name,), batches)])
+    z = layer_columns((conf.output.name,), model, batches)[conf.output.name]
     if conf.loss.label_kind == "class":
         return {"prediction": z.argmax(axis=1).astype(np.float64), "probability": z}
     return {"prediction": z[:, 0].astype(np.float64) if conf.output.units == 1 else z}
@@ -137,7 +139,5 @@ def prediction_columns(model, batches):
 
 def layer_columns(layers, model, batches):
     """{layer: array} for each of `layers`."""
-    import numpy as np
-
     results = list(outputs(model, layers, batches))
     return {name: np.concatenate([result[name] for result in results]) for name in layers}

@@ -2,13 +2,17 @@
 
 from functools import partial
 
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.nn import NetworkConf
 from sparkdl.spark import inference
+from sparkdl.spark.jobs import job
 from sparkdl.spark.records import Records
-from sparkdl.spark.workers import SparkWorkers, clear_errors
-from sparkdl.training.aggregate import Failure
+from sparkdl.spark.shared import Shared, sharing
+from sparkdl.spark.workers import SparkWorkers, tree
+from sparkdl.training.aggregate import unwrap
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.network import Network, fit_network
 from sparkdl.training.schema import schema_of
@@ -38,8 +42,12 @@ class SparkNetwork:
 
     def __init__(self, sc, conf, tm=None):
         self.sc = sc.sparkContext if isinstance(sc, SparkSession) else sc
+        require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
+        require_kind("conf", conf, NetworkConf | Network, "a NetworkConf or Network")
         self.network = conf if isinstance(conf, Network) else Network(conf)
         self.master = ParameterAveraging() if tm is None else tm
+        if not hasattr(self.master, "epoch"):
+            raise ConfigError(f"tm must be a TrainingMaster, got {type(tm).__name__}")
         self._model = None
 
     @property
@@ -73,14 +81,14 @@ class SparkNetwork:
         """
         workers = SparkWorkers(self.sc, self.master.workers)
         data = Records(data, features, label)
-        if validation is not None:
-            options |= {"validation": Records(validation, features, label)}
-            options |= {"evaluate": lambda state, on: self._evaluate(Network(self.conf, state), on)}
+        if validation is not None:  # what cannot be read is refused before anything is trained
+            on = self._batches(Records(validation, features, label))
+            options |= {"validation": on, "evaluate": self._evaluate}
         return fit_network(self.network, data, self.master, workers, epochs, **options)
 
     def evaluate(self, data, *, features="features", label="label"):
         """An Evaluation of the network over labelled data."""
-        return self._evaluate(self.network, Records(data, features, label))
+        return self._evaluate(self.network.state, self._batches(Records(data, features, label)))
 
     def score(self, data, *, features="features", label="label"):
         """The mean loss over labelled data."""
@@ -94,14 +102,14 @@ class SparkNetwork:
         RDD of float32 vectors (units,), for an RDD or source; for a DataFrame its columns with
         `prediction` (the class, or the value) and `probability` (for classes) behind them.
         """
-        model = self._broadcast()
+        model = self._shared()
         if isinstance(data, DataFrame):
             fields = inference.prediction_fields(self.conf)
             compute = inference.prediction_columns
             return inference.with_columns(data, model, self.conf, features, fields, compute)
-        records = Records(data, features)
-        batches = records.batches(self.sc, schema_of(self.conf, labels=False))
-        return batches.mapPartitions(partial(inference.predict_batches, model, records.transform))
+        batches, transform = self._batches(Records(data, features), labels=False)
+        name = self.conf.output.name
+        return batches.mapPartitions(partial(inference.predict_batches, model, name, transform))
 
     def features(self, data, layers, *, features="features"):
         """What layers give for each record: inputs for other learners.
@@ -116,14 +124,13 @@ class SparkNetwork:
         ConfigError for a layer that does not exist.
         """
         layers = self._layers(layers)
-        model = self._broadcast()
+        model = self._shared()
         if isinstance(data, DataFrame):
             fields = [inference.numbers(name) for name in layers]
             compute = partial(inference.layer_columns, layers)
             return inference.with_columns(data, model, self.conf, features, fields, compute)
-        records = Records(data, features)
-        batches = records.batches(self.sc, schema_of(self.conf, labels=False))
-        compute = partial(inference.feature_batches, model, layers, records.transform)
+        batches, transform = self._batches(Records(data, features), labels=False)
+        compute = partial(inference.feature_batches, model, layers, transform)
         return batches.mapPartitions(compute)
 
     def save(self, path):
@@ -135,33 +142,41 @@ class SparkNetwork:
         """The network that `save` wrote; CheckpointError where it is damaged or foreign."""
         return cls(sc, Network.load(path), tm)
 
-    def _evaluate(self, network, records):
-        model = self._broadcast(network)
-        batches = records.batches(self.sc, schema_of(self.conf))
-        self.sc.setJobDescription("sparkdl: evaluate")
-        each = partial(inference.evaluate_partition, model, records.transform)
-        with clear_errors("an evaluation"):
-            result = batches.mapPartitions(each).treeReduce(inference.merged)
-        if isinstance(result, Failure):
-            raise result.error
-        if not result.examples:
+    def _batches(self, records, labels=True):
+        """An RDD of the records' Batches, and what to do to each."""
+        return records.batches(self.sc, schema_of(self.conf, labels)), records.transform
+
+    def _evaluate(self, state, data):
+        batches, transform = data
+        with job(self.sc, "evaluation", "an evaluation"):
+            with sharing(self.sc, (self.conf, state, self.master.backend)) as model:
+                each = partial(inference.evaluate_partition, model, transform)
+                ranked, parts = batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
+                sums = tree(ranked, parts, depth=2, add=inference.merged)
+        result = unwrap(inference.merged(sums)) if sums else None
+        if result is None or not result.examples:
             raise DataError("there are no records to evaluate on: every partition is empty")
         return result
 
-    def _broadcast(self, network=None):
-        """Conf and weights for the executors; sent again only when they have changed."""
-        state = (network or self.network).state
+    def _shared(self):
+        """Conf and weights for tasks that run whenever Spark gets to them; sent again only when the
+        weights have changed."""
+        state = self.network.state
         if self._model is None or self._model[0] is not state:
             if self._model is not None:
-                self._model[1].unpersist()
-            value = self.conf, state, self.master.backend
-            self._model = state, self.sc.broadcast(value)
+                self._model[1].leave_executors()
+            self._model = state, Shared(self.sc, (self.conf, state, self.master.backend))
         return self._model[1]
 
     def _layers(self, layers):
-        layers = [layers] if isinstance(layers, str) else list(layers)
+        layers = [layers] if isinstance(layers, str) else list(dict.fromkeys(layers))
         known = [layer.name for layer in self.conf.layers]
         unknown = [name for name in layers if name not in known]
         if unknown or not layers:
             raise ConfigError(f"layers must be some of {known}, got {layers}")
         return layers
+
+
+def require_kind(name, value, kind, must_be):
+    if not isinstance(value, kind):
+        raise ConfigError(f"{name} must be {must_be}, got {type(value).__name__}")

@@ -10,15 +10,17 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
+import pyarrow
 from pyspark import RDD, TaskContext
 from pyspark.sql import DataFrame
 
 from sparkdl.data.batch import Batch
 from sparkdl.data.readers.arrow import require_column, table_batch
 from sparkdl.data.source import checked_batches
-from sparkdl.errors import ConfigError, SparkdlError
+from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.training.aggregate import Failure
 
+PACKED = pyarrow.schema([("packed", pyarrow.binary()), ("error", pyarrow.string())])
 KINDS = "an RDD, a DataFrame or a source such as LMDB(path)"
 
 
@@ -37,6 +39,10 @@ class Records:
     features: str = "features"
     label: str = "label"
 
+    def __post_init__(self):
+        if not (self._is_source or isinstance(self.data, RDD | DataFrame)):
+            raise ConfigError(f"data must be {KINDS}, got {type(self.data).__name__}")
+
     @property
     def transform(self):
         """What a worker does to each minibatch; sources say."""
@@ -44,7 +50,7 @@ class Records:
 
     @property
     def _is_source(self):
-        return hasattr(self.data, "splits")
+        return not isinstance(self.data, RDD | DataFrame) and hasattr(self.data, "splits")
 
     def batches(self, sc, schema):
         """An RDD of Batches, checked against the schema, and Failures."""
@@ -53,11 +59,9 @@ class Records:
         if isinstance(self.data, RDD):
             read = partial(read_rows, schema, self.features, self.label)
             return self.data.mapPartitionsWithIndex(read)
-        if self._is_source:
-            splits = self.data.splits()
-            read = partial(read_splits, schema, self.data.read)
-            return sc.parallelize(splits, max(len(splits), 1)).mapPartitions(read)
-        raise ConfigError(f"data must be {KINDS}, got {type(self.data).__name__}")
+        splits = self.data.splits()
+        read = partial(read_splits, schema, self.data.read)
+        return sc.parallelize(splits, max(len(splits), 1)).mapPartitions(read)
 
     def _of_frame(self, schema):
         columns = {"features": self.features}
@@ -66,8 +70,8 @@ class Records:
         for column in columns.values():
             require_column(column, self.data.columns, "the DataFrame")
         read = partial(read_tables, schema, columns)
-        packed = self.data.select(*columns.values()).mapInArrow(read, "packed binary, error string")
-        return packed.rdd.map(unpacked)
+        chosen = self.data.select(*dict.fromkeys(columns.values()))  # both may be the same
+        return chosen.mapInArrow(read, "packed binary, error string").rdd.map(unpacked)
 
 
 def read_rows(schema, features, label, partition, rows):
@@ -91,15 +95,11 @@ def until_failure(batches):
 
 def read_tables(schema, columns, tables):
     """Batches of a DataFrame's partition, each as one Arrow row of bytes."""
-    import pyarrow
-
     partition = TaskContext.get().partitionId()
     for item in until_failure(table_batches(schema, columns, partition, tables)):
         failed = isinstance(item, Failure)
-        row = {"packed": None if failed else packed(item), "error": None}
-        row["error"] = str(item.error) if failed else None
-        kinds = pyarrow.schema([("packed", pyarrow.binary()), ("error", pyarrow.string())])
-        yield pyarrow.RecordBatch.from_pylist([row], schema=kinds)
+        row = {"error": str(item.error)} if failed else {"packed": packed(item)}
+        yield pyarrow.RecordBatch.from_pylist([row], schema=PACKED)
 
 
 def table_batches(schema, columns, partition, tables):
@@ -120,8 +120,6 @@ def packed(batch):
 def unpacked(row):
     """The Batch, or the Failure, of a row."""
     if row.error is not None:
-        from sparkdl.errors import DataError
-
         return Failure(DataError(row.error))
     with np.load(BytesIO(bytes(row.packed)), allow_pickle=False) as arrays:
         columns = dict(arrays)
