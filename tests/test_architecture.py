@@ -27,13 +27,13 @@ MAY_IMPORT = {
     "interop": {"nn", "data", "errors"},
     "tune": {"training", "spark", "nn", "data", "errors"},
     "report": {"training", "spark", "nn", "data", "errors"},
+    "commands": {"training", "spark", "nn", "data", "errors"},
     "cli": ANYTHING,
-    "demo": ANYTHING,
     "__main__": ANYTHING,
     "__init__": ANYTHING,
 }
 HOME = {
-    "pyspark": {"spark", "cli", "demo"},
+    "pyspark": {"spark"},
     "cupy": {"engine/backends/cuda"},
     "lmdb": {"data"},
     "pyarrow": {"data", "spark"},
@@ -41,7 +41,7 @@ HOME = {
     "socket": {"exchange"},
     "tqdm": {"training"},
     "safetensors": {"training"},
-    "yaml": {"nn", "cli"},
+    "yaml": {"nn"},
     "fsspec": {"data"},
     "threadpoolctl": {"training"},
     "pickle": set(),  # data from elsewhere must never be able to run code here
@@ -220,7 +220,7 @@ STRAYS = [
 SOUND = [
     ("engine/graph.py", "from sparkdl.errors import ShapeError"),
     ("engine/ops/conv.py", "from .shape import reshape"),
-    ("cli.py", "import yaml\nfrom sparkdl.spark import SparkNetwork"),
+    ("cli.py", "from sparkdl.spark import SparkNetwork"),
     ("engine/backends/cuda/a.py", "import cupy"),
     ("data/readers/lmdb.py", "import lmdb\nfrom google.protobuf import message"),
 ]

@@ -1,0 +1,101 @@
+"""sparkdl on the command line: demo, train, evaluate, predict, features, summary."""
+
+import argparse
+import importlib
+import sys
+
+import sparkdl
+from sparkdl.errors import SparkdlError
+
+DATA = """the data, by type and options as in a run configuration: Digits, or
+"{type: Digits, part: test}", "{type: LMDB, path: digits_lmdb, scale: 0.00390625}",
+"{type: Parquet, path: digits.parquet, features: pixels, label: digit}"
+"""
+
+
+def main(arguments=None):
+    """Run one command; returns the exit code: 2 for an error that one sentence explains."""
+    options = parser().parse_args(arguments)
+    module = importlib.import_module(f"sparkdl.commands.{options.module}")
+    try:
+        getattr(module, options.command)(options)
+    except SparkdlError as error:
+        if options.traceback:
+            raise
+        notes = getattr(error, "__notes__", [])
+        print(f"sparkdl {options.command}: {'; '.join([str(error), *notes])}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def parser():
+    """What the command line understands."""
+    top = argparse.ArgumentParser(prog="sparkdl", description="Deep learning on Spark.")
+    top.add_argument("--version", action="version", version=f"sparkdl {sparkdl.__version__}")
+    commands = top.add_subparsers(title="commands", dest="command", required=True)
+    for add in (add_demo, add_train, add_evaluate, add_predict, add_features, add_summary):
+        add(commands)
+    return top
+
+
+def add_demo(commands):
+    one = command(commands, "demo", "demo", "train LeNet on real digits, on this machine's Spark")
+    one.add_argument("--epochs", type=int, default=5, help="passes over the data (5)")
+    one.add_argument("--workers", type=int, default=2, help="replicas that train at once (2)")
+    one.add_argument("--master", help="where; a local-cluster of as many executors unless given")
+    output(one, "folder for the model (sparkdl-demo-model)", default="sparkdl-demo-model")
+
+
+def add_train(commands):
+    one = command(commands, "train", "train", "train as a YAML file says")
+    configuration(one)
+    one.add_argument("--resume", metavar="PATH", help="a checkpoint, or a folder of them")
+
+
+def add_evaluate(commands):
+    one = command(commands, "evaluate", "use", "say how good a model is on labelled data")
+    model_and_data(one)
+
+
+def add_predict(commands):
+    one = command(commands, "predict", "use", "write what a model says of each record, as Parquet")
+    model_and_data(one)
+    output(one, "folder for the Parquet files", required=True)
+
+
+def add_features(commands):
+    one = command(commands, "features", "use", "write what layers of a model give, as Parquet")
+    model_and_data(one)
+    one.add_argument("--layers", nargs="+", required=True, help="names, such as dense_1")
+    output(one, "folder for the Parquet files", required=True)
+
+
+def add_summary(commands):
+    one = command(commands, "summary", "summary", "print the network of a YAML file as a table")
+    configuration(one)
+
+
+def command(commands, name, module, text):
+    """A parser of one command, which sparkdl.commands.<module> carries out."""
+    one = commands.add_parser(name, help=text, description=text)
+    one.set_defaults(module=module)
+    one.add_argument("--traceback", action="store_true", help="show where an error came from")
+    return one
+
+
+def configuration(one):
+    one.add_argument("--conf", required=True, metavar="FILE", help="a run configuration (YAML)")
+    setting = "change an option: training.averaging_frequency=10; may be repeated"
+    one.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=setting)
+
+
+def model_and_data(one):
+    one.add_argument("--model", required=True, metavar="PATH", help="the folder of a saved model")
+    one.add_argument("--data", required=True, help=DATA)
+    one.add_argument("--master", default="local[*]", help="where Spark runs (local[*])")
+
+
+def output(one, text, **options):
+    one.add_argument("--output", metavar="PATH", help=text, **options)

@@ -1,0 +1,121 @@
+"""Where records come from, as a run configuration says it: {type: LMDB, path: ..., scale: ...}."""
+
+from dataclasses import dataclass
+
+import sparkdl.data as readers
+from sparkdl.data import Arrays, Scale, digits, files
+from sparkdl.data.digits import PARTS
+from sparkdl.errors import DataError, require
+from sparkdl.nn import text
+from sparkdl.nn.checks import is_number
+from sparkdl.nn.config import Member
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataConf(Member):
+    """A data set by type and options; the family of Digits, LMDB and Parquet.
+
+    Parameters
+    ----------
+    scale, mean : float, float or tuple of float
+        Features become (x - mean) * scale when a minibatch is formed; mean has one number for
+        all, or one a channel.
+    """
+
+    scale: float = 1.0
+    mean: float | tuple[float, ...] = ()
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "scale", is_number(self.scale) and self.scale != 0, "a number, not 0")
+        mean = self.mean if isinstance(self.mean, tuple) else (self.mean,)
+        require(self, "mean", all(map(is_number, mean)), "a number, or one for each channel")
+        object.__setattr__(self, "mean", mean)
+
+    @property
+    def transform(self):
+        """The Scale that `scale` and `mean` ask for, or None."""
+        scale = Scale(factor=self.scale, mean=self.mean)
+        return None if scale == Scale() else scale
+
+    def check(self):
+        """Raise DataError if the data is not there; reads none of it."""
+
+    def source(self):
+        """The data as a Source."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Digits(DataConf):
+    """The sample of handwritten digits inside the package.
+
+    Parameters
+    ----------
+    part : str
+        "train", 8,000 digits, or "test", 2,000 others.
+    records : int or None
+        Take the first so many only.
+    """
+
+    part: str = "train"
+    records: int | None = None
+    scale: float = 1 / 255
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "part", self.part in PARTS, f"one of {list(PARTS)}")
+        sound = self.records is None or (isinstance(self.records, int) and self.records >= 1)
+        require(self, "records", sound, "an integer >= 1 or None")
+
+    def source(self):
+        batch = digits(self.part).take(slice(0, self.records))
+        return Arrays.of(batch, transform=self.transform)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stored(DataConf, abstract=True):
+    """Data at a path.
+
+    Parameters
+    ----------
+    path : str
+        The same on every machine.
+    """
+
+    path: str
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "path", isinstance(self.path, str) and self.path, "a path")
+
+    def check(self):
+        if not files.exists(self.path):
+            raise DataError(f"{self.path}: there is no such file or folder")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LMDB(Stored):
+    """A database of Caffe's Datums; see sparkdl.data.LMDB."""
+
+    def source(self):
+        return readers.LMDB(self.path, scale=self.scale, mean=self.mean)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parquet(Stored):
+    """Columns of Parquet files; see sparkdl.data.Parquet."""
+
+    features: str = "features"
+    label: str | None = "label"
+
+    def source(self):
+        options = {"features": self.features, "label": self.label}
+        return readers.Parquet(self.path, transform=self.transform, **options)
+
+
+def parse_data(written):
+    """A DataConf from the command line: "Digits", or "{type: LMDB, path: digits_lmdb}"."""
+    if not written.lstrip().startswith("{"):
+        return DataConf.from_dict({"type": written})
+    return DataConf.from_dict(text.from_yaml(written))

@@ -1,0 +1,44 @@
+"""sparkdl train: the run that a YAML file describes."""
+
+from sparkdl.commands.run_conf import RunConf
+from sparkdl.spark import SparkNetwork
+from sparkdl.spark.session import session
+from sparkdl.training.network import resumed
+from sparkdl.training.progress import ProgressBar
+
+
+def train(arguments):
+    """Check everything, then train, report and save."""
+    conf = RunConf.read(arguments.conf, arguments.set)
+    conf.check()
+    if arguments.resume is not None:
+        resumed(conf.network, arguments.resume)
+    print(conf.network.summary(conf.training.batch_size_per_worker), end="\n\n", flush=True)
+    spark = conf.spark
+    with session(spark.master, spark.config, spark.name) as running:
+        fit(running, conf, resume=arguments.resume)
+
+
+def fit(spark, conf, resume=None, show=None):
+    """Train as `conf` says, print what came of it, save the model; returns it.
+
+    Parameters
+    ----------
+    show : bool or None
+        Whether to draw the progress bar; None: if somebody sees it.
+    """
+    net = SparkNetwork(spark, conf.network, conf.training)
+    data, validation = conf.data.train, conf.data.validation
+    history = net.fit(
+        data.source(),
+        conf.epochs,
+        validation=None if validation is None else validation.source(),
+        listeners=[ProgressBar(show=show)],
+        checkpoints=conf.checkpoints,
+        resume=resume,
+    )
+    net.save(conf.output)
+    if history.epochs and history.epochs[-1].validation is not None:
+        print(history.epochs[-1].validation, end="\n\n")
+    print(history, f"the model is in {conf.output}", sep="\n\n", flush=True)
+    return net

@@ -1,0 +1,48 @@
+"""sparkdl evaluate, predict, features: a saved model at work."""
+
+from contextlib import contextmanager
+
+from sparkdl.commands.data_conf import parse_data
+from sparkdl.data import files
+from sparkdl.errors import ConfigError
+from sparkdl.spark import SparkNetwork
+from sparkdl.spark.frames import as_frame, uri
+from sparkdl.spark.session import session
+from sparkdl.training.network import Network
+
+
+def evaluate(arguments):
+    """Print the evaluation of a model over labelled data."""
+    with prepared(arguments) as (_, net, data):
+        print(net.evaluate(data.source()))
+
+
+def predict(arguments):
+    """Write Parquet files of what a model says of each record."""
+    write(arguments, lambda net, frame, column: net.predict(frame, features=column))
+
+
+def features(arguments):
+    """Write Parquet files of what layers of a model give for each record."""
+    layers = arguments.layers
+    write(arguments, lambda net, frame, column: net.features(frame, layers, features=column))
+
+
+def write(arguments, compute):
+    """Write compute(net, DataFrame, column of features) to `arguments.output`."""
+    if files.exists(arguments.output):
+        raise ConfigError(f"{arguments.output} is there already; remove it or choose another")
+    with prepared(arguments) as (spark, net, data):
+        frame, column = as_frame(spark, data.source(), net.conf)
+        compute(net, frame, column).drop(column).write.parquet(uri(arguments.output))
+    print(f"wrote {arguments.output}")
+
+
+@contextmanager
+def prepared(arguments):
+    """Spark, the model and the data: what can be wrong with the last two is found first."""
+    data = parse_data(arguments.data)
+    data.check()
+    network = Network.load(arguments.model)
+    with session(arguments.master, name=f"sparkdl {arguments.command}") as spark:
+        yield spark, SparkNetwork(spark, network), data

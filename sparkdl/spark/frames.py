@@ -1,0 +1,88 @@
+"""Sources as DataFrames, for those who want to keep other columns, or to write files."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+from pyspark.sql.types import ArrayType, FloatType, StructField, StructType
+
+from sparkdl.data import Parquet, files
+from sparkdl.data.readers.arrow import table_batch
+from sparkdl.data.source import checked_batches
+from sparkdl.training.schema import schema_of
+
+
+def as_frame(spark, source, conf):
+    """A source as a DataFrame with transformed features, and the name of their column.
+
+    Parquet keeps all its columns. Other sources give id (partition << 40 | position), label where
+    they have one, and features.
+    """
+    if isinstance(source, Parquet):
+        source.splits()  # names what is wrong with the files better than Spark does
+        frame, column = spark.read.parquet(uri(source.path)), source.features
+        return transformed(frame, column, source.transform, conf), column
+    splits, schema = source.splits(), schema_of(conf, labels=has_labels(source))
+    kind = {None: "", "class": ", label int", "values": ", label array<float>"}[schema.labels]
+    read = partial(read_tables, source.read, source.transform, schema, splits)
+    numbers = spark.range(0, len(splits), 1, len(splits))  # one in each partition
+    return numbers.mapInArrow(read, f"id long{kind}, features array<float>"), "features"
+
+
+def has_labels(source):
+    """Whether a source has labels; only arrays may come without."""
+    return getattr(source, "labels", True) is not None
+
+
+def uri(path):
+    """The path for Spark, which would take a local one for a path of its default file system."""
+    path = files.absolute(path)
+    return path if "://" in path else Path(path).as_uri()
+
+
+def transformed(frame, column, transform, conf):
+    """The frame with another content of the column of features."""
+    if transform is None:
+        return frame
+    new = StructField(column, ArrayType(FloatType()))
+    fields = [new if field.name == column else field for field in frame.schema.fields]
+    change = partial(change_tables, column, transform, schema_of(conf, labels=False))
+    return frame.mapInArrow(change, StructType(fields))
+
+
+def change_tables(column, transform, schema, tables):
+    """Arrow tables with transformed features."""
+    for table in tables:
+        if table.num_rows:
+            batch = table_batch(table, {"features": column}, "Parquet", 0)
+            new = list_column(rows(transform(schema.check(batch, "Parquet"))))
+            yield table.set_column(table.schema.get_field_index(column), column, new)
+
+
+def read_tables(read, transform, schema, splits, tables):
+    """Arrow tables of the splits whose numbers are in `tables`."""
+    for number in (n for table in tables for n in table.column(0).to_pylist()):
+        for batch in checked_batches(read, splits[number], schema):
+            yield as_table(batch if transform is None else transform(batch))
+
+
+def as_table(batch):
+    """A Batch as an Arrow record batch."""
+    columns = {"id": pyarrow.array(batch.ids.astype(np.int64))}
+    if batch.labels is not None:
+        labels = batch.labels
+        columns["label"] = pyarrow.array(labels) if labels.ndim == 1 else list_column(labels)
+    columns["features"] = list_column(rows(batch))
+    return pyarrow.RecordBatch.from_pydict(columns)
+
+
+def rows(batch):
+    """Features as float32 (n, numbers)."""
+    return batch.features.reshape(len(batch), -1).astype(np.float32)
+
+
+def list_column(array):
+    """(n, k) as n lists of k numbers."""
+    bounds = np.arange(0, array.size + 1, array.shape[1], dtype=np.int32)
+    return pyarrow.ListArray.from_arrays(bounds, pyarrow.array(array.reshape(-1)))

@@ -1,0 +1,158 @@
+"""Sessions that start with what sparkdl needs, print nothing and leave nothing behind.
+
+What Spark and its JVM print goes to a file; it is named where something failed, else deleted.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.find_spark_home import _find_spark_home
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
+from sparkdl.spark.jobs import reason
+
+TWO_EXECUTORS = "local-cluster[2,1,1024]"
+ALWAYS = {"spark.ui.showConsoleProgress": "false"}  # it would overwrite our own progress bar
+ON_THIS_MACHINE = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
+
+
+@contextmanager
+def session(master=TWO_EXECUTORS, config=None, name="sparkdl"):
+    """A SparkSession for the length of a block. One that is running already is lent, not stopped.
+
+    Parameters
+    ----------
+    master : str
+        Where to run: "local[4]", "local-cluster[executors,cores,megabytes]" (real executor
+        processes on this machine), "yarn" ... Under spark-submit its master holds instead.
+    config : dict or None
+        Options of Spark; those given to spark-submit hold instead.
+    name : str
+        Of the application.
+
+    Raises
+    ------
+    UnsupportedError
+        Spark cannot start: no Java, an unknown master, a refused option.
+    """
+    if SparkContext._active_spark_context is not None:
+        yield SparkSession.builder.getOrCreate()
+        return
+    spark, keep_log = start(master, config, name), False
+    try:
+        yield spark
+    except Exception as error:
+        log = log_of(spark)
+        keep_log = log is not None and not is_for_the_user(error)
+        if keep_log:
+            error.add_note(f"what Spark printed is in {log}")
+        raise
+    finally:
+        stop(spark, keep_log)
+
+
+def start(master=TWO_EXECUTORS, config=None, name="sparkdl"):
+    """A SparkSession that prints nothing; options as of `session`. End it with `stop`."""
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started the JVM
+    options = {"spark.app.name": name, "spark.master": master} | defaults(master, submitted)
+    options |= {key: as_text(value) for key, value in (config or {}).items()}
+    if is_local(master) and not submitted:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if SparkContext._gateway is None:
+        SparkContext._ensure_initialized(None, gateway(options, submitted), None)
+    conf = SparkConf()
+    for key, value in options.items():
+        if not (submitted and conf.contains(key)):
+            conf.set(key, value)
+    return created(conf, master)
+
+
+def stop(spark, keep_log=False):
+    """End the session; the folders that a local-cluster's executors worked in go too."""
+    context, log = spark.sparkContext, log_of(spark)
+    folder = Path(_find_spark_home(), "work", context.applicationId)
+    own = context.master.startswith("local-cluster")
+    spark.stop()
+    if own:
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # another application is using it
+            folder.parent.rmdir()
+    if log is not None and not keep_log:
+        log.unlink(missing_ok=True)
+
+
+def log_of(spark):
+    """The file that takes what the JVM prints; None if it was started elsewhere, or printed only
+    to a file that is gone with an earlier session."""
+    path = Path(getattr(spark.sparkContext._gateway, "sparkdl_log", ""))
+    return path if path.is_file() else None
+
+
+def defaults(master, submitted):
+    """Options that `config` may override."""
+    if submitted or not is_local(master):
+        return ALWAYS
+    cluster = re.fullmatch(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]", master)
+    # Else an executor asks for 1 GB, and with less it would be waited for without end.
+    memory = {"spark.executor.memory": f"{cluster[1]}m"} if cluster else {}
+    return ALWAYS | ON_THIS_MACHINE | memory
+
+
+def is_local(master):
+    return master.startswith("local")
+
+
+def as_text(value):
+    """As Spark writes it: true, not True."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def gateway(options, submitted):
+    """The connection to a JVM: spark-submit's, or one started with these options."""
+    if submitted:
+        return launch_gateway()
+    conf = SparkConf(loadDefaults=False)
+    conf.setAll(list(options.items()))
+    with tempfile.NamedTemporaryFile(prefix="sparkdl-spark-", suffix=".log", delete=False) as log:
+        try:
+            made = launch_gateway(conf, {"stdout": log, "stderr": subprocess.STDOUT})
+        except (PySparkException, OSError) as error:
+            why = last_line(log.name) or error
+            Path(log.name).unlink()
+            raise UnsupportedError(
+                f"Spark needs Java 17 or newer, and its JVM did not start: {why}; install a JDK "
+                "and let JAVA_HOME point to it"
+            ) from error
+    made.sparkdl_log = log.name
+    return made
+
+
+def last_line(path):
+    lines = Path(path).read_text(errors="replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), None)
+
+
+def created(conf, master):
+    try:
+        return SparkSession.builder.config(conf=conf).getOrCreate()
+    except (Py4JError, PySparkException) as error:
+        cause = getattr(error, "java_exception", None)
+        why = reason(str(error if cause is None else cause.getMessage()))
+        raise UnsupportedError(f"Spark did not start with master {master!r}: {why}") from error
+
+
+def is_for_the_user(error):
+    """Whether the error says all there is to say."""
+    return isinstance(error, SparkdlError) and not isinstance(error, WorkerError)
