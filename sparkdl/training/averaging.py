@@ -67,10 +67,14 @@ class ParameterAveraging:
         require(self, "prefetch", whole(self.prefetch, 0), "an integer >= 0")
         sound = self.workers is None or whole(self.workers, 1)
         require(self, "workers", sound, "an integer >= 1 or None")
-        require(self, "seed", self.seed is None or whole(self.seed, 0), "an integer >= 0 or None")
+        seed = self.seed is None or (whole(self.seed, 0) and self.seed < 2**63)
+        require(self, "seed", seed, "an integer in [0, 2^63) or None")
         kind = isinstance(self.average_updater_state, bool)
         require(self, "average_updater_state", kind, "True or False")
         require(self, "repartition", self.repartition in WAYS, f"one of {WAYS}")
+        for name in ("storage_level", "backend"):
+            value = getattr(self, name)
+            require(self, name, isinstance(value, str) and value != "", "a name")
 
     @property
     def records_per_block(self):

@@ -3,7 +3,24 @@
 import numpy as np
 import pytest
 
+from sparkdl.training.local import LocalWorkers
+
 
 @pytest.fixture
 def rng():
     return np.random.default_rng(7)
+
+
+@pytest.fixture(scope="session")
+def crews():
+    """LocalWorkers by number, made when first asked for: starting processes takes a second."""
+    made = {}
+
+    def of(size):
+        if size not in made:
+            made[size] = LocalWorkers(size)
+        return made[size]
+
+    yield of
+    for workers in made.values():
+        workers.close()

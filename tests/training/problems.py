@@ -1,0 +1,79 @@
+"""Small data and networks to train on, and their gradients by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sparkdl.data.batch import Batch
+from sparkdl.data.source import Split
+from sparkdl.nn import BatchNorm, Dense, Dropout, NetworkConf, Output, Sgd
+from sparkdl.training.network import first_state
+from sparkdl.training.schema import schema_of
+
+
+class Partitions:
+    """A source with as many records in each partition as asked for, none too."""
+
+    transform = None
+
+    def __init__(self, counts, seed=2, features=4, classes=3):
+        rng, total = np.random.default_rng(seed), sum(counts)
+        self.counts = counts
+        self.features = rng.normal(size=(total, features)).astype(np.float32)
+        self.labels = (self.features[:, :classes] + rng.normal(size=(total, classes))).argmax(1)
+
+    def splits(self):
+        return [Split(partition=i, count=n) for i, n in enumerate(self.counts)]
+
+    def read(self, split):
+        start = sum(self.counts[: split.partition])
+        part = slice(start, start + split.count)
+        yield Batch.of(self.features[part], self.labels[part], partition=split.partition)
+
+
+def softmax_net(**options):
+    return NetworkConf(**{"input_shape": (4,), "layers": [Output(units=3)], "seed": 3} | options)
+
+
+def perceptron(**options):
+    layers = [Dense(units=5, activation="tanh"), Output(units=3)]
+    return softmax_net(**{"layers": layers, "updater": Sgd(rate=0.3)} | options)
+
+
+def whole_net(**options):
+    """With buffers and random numbers as well."""
+    layers = [Dense(units=5), BatchNorm(), Dropout(rate=0.3), Output(units=3)]
+    return perceptron(layers=layers, **options)
+
+
+def run(master, workers, data, conf, rounds=None, epochs=1, transform=None):
+    """Rounds of a master: (states after each, reports, blocks)."""
+    master = replace(master, seed=conf.seed if master.seed is None else master.seed)
+    blocks = workers.load(data, schema_of(conf), master.records_per_block, master)
+    states, reports = [replace(first_state(conf), seed=master.seed)], []
+    while states[-1].epoch < epochs or (rounds and len(reports) < rounds):
+        for state, report in master.epoch(workers, conf, blocks, states[-1], transform):
+            states.append(state)
+            reports.append(report)
+            if len(reports) == rounds:
+                break
+    return states[1:], reports, blocks
+
+
+def gradient(conf, vector, x, labels):
+    """(mean loss, gradient with l2 on weights) at a parameter vector, by hand in float64.
+
+    Of softmax regression, or of one hidden layer of tanh before it.
+    """
+    p, g, n = conf.params_layout.views(vector), {}, len(labels)
+    deep = "dense_1/W" in p
+    h = np.tanh(x @ p["dense_1/W"] + p["dense_1/b"]) if deep else x.astype(float)
+    z = h @ p["output_1/W"] + p["output_1/b"]
+    log_p = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+    gz = (np.exp(log_p) - np.eye(z.shape[1])[labels]) / n
+    g["output_1/W"], g["output_1/b"] = h.T @ gz, gz.sum(axis=0)
+    if deep:
+        gh = gz @ p["output_1/W"].T * (1 - h**2)
+        g["dense_1/W"], g["dense_1/b"] = x.T @ gh, gh.sum(axis=0)
+    decayed = {name: g[name] + conf.l2 * p[name] * name.endswith("/W") for name in p}
+    return -log_p[np.arange(n), labels].mean(), conf.params_layout.vector(decayed, np.float64)
