@@ -11,6 +11,9 @@ from sparkdl.errors import DivergedError, WorkerError, require
 from sparkdl.training.report import RoundReport
 from sparkdl.training.steps import Round, train_block
 
+# On the weights. The number of workers has one, but here it is only asked for.
+WITHOUT_EFFECT = ("prefetch", "storage_level", "workers")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterAveraging:
@@ -84,6 +87,10 @@ class ParameterAveraging:
     def to_dict(self):
         """The options by name, as JSON has them."""
         return asdict(self)
+
+    def identity(self):
+        """The options that the weights depend on: a run that is resumed must have the same."""
+        return {n: value for n, value in self.to_dict().items() if n not in WITHOUT_EFFECT}
 
     def rounds_in_epoch(self, workers, blocks):
         """Rounds that an epoch over `blocks` takes."""

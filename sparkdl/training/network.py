@@ -8,7 +8,7 @@ import numpy as np
 from sparkdl.data.batch import Batch
 from sparkdl.data.readers.arrays import Arrays
 from sparkdl.data.source import checked_batches
-from sparkdl.errors import CheckpointError, ConfigError
+from sparkdl.errors import CheckpointError, ConfigError, DataError
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.replica import Replica
 from sparkdl.training.averaging import ParameterAveraging
@@ -58,9 +58,18 @@ class Network:
         return self.features(features, [name])[name]
 
     def features(self, features, layers):
-        """{layer name: what it gives (n, ...)} for features (n, ...)."""
-        source = Arrays(features)
-        parts = [self._loaded().forward(b.features, tuple(layers)) for b in self._batches(source)]
+        """{layer name: what it gives (n, ...)} for features (n, ...); a name, or several.
+
+        Raises
+        ------
+        ConfigError for a layer that does not exist, DataError for features that do not fit.
+        """
+        layers = (layers,) if isinstance(layers, str) else tuple(layers)
+        if not layers:
+            known = [layer.name for layer in self.conf.layers]
+            raise ConfigError(f"layers must be some of {known}, got none")
+        batches = self._batches(Arrays(features))
+        parts = [self._loaded().forward(batch.features, layers) for batch in batches]
         if not parts:
             raise ConfigError("features must hold at least one example, got none")
         return {name: np.concatenate([part[name] for part in parts]) for name in layers}
@@ -69,7 +78,14 @@ class Network:
         """An Evaluation over a Batch, a pair (features, labels) or a source."""
         result = new_evaluation(self.conf)
         evaluate_batches(self._loaded(), self._batches(as_source(data), labels=True), result)
+        if not result.examples:
+            raise DataError("there are no records to evaluate on")
         return result
+
+    def evaluate_at(self, state, data):
+        """`evaluate` with the weights of another state, which become the network's own."""
+        self.state = state
+        return self.evaluate(data)
 
     def score(self, data):
         """The mean loss over the examples of a Batch, pair or source."""
@@ -131,7 +147,7 @@ def fit_network(
     state = start_state(conf, master, network.state)
     if resume is not None:
         state, extra = resumed(conf, resume)
-    evaluate = evaluate or (lambda state, data: Network(conf, state).evaluate(data))
+    evaluate = evaluate or Network(conf, state).evaluate_at
     after = None if validation is None else (lambda state: evaluate(state, validation))
     options = {"listeners": listeners, "checkpoints": checkpoints, "evaluate": after}
     trainer = Trainer(conf, master, workers, **options)

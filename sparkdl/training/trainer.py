@@ -57,16 +57,15 @@ class Trainer:
     def fingerprint(self, blocks):
         """What must be the same for a resumed run to equal the one that was not interrupted."""
         sizes = blocks.sizes
-        return {
-            "master": type(self.master).__name__,
-            "options": self.master.to_dict(),
-            "workers": self.workers.size,
-            "records": sum(sizes),
-            "blocks": len(sizes),
-        }
+        data = {"workers": self.workers.size, "records": sum(sizes), "blocks": len(sizes)}
+        return {"master": type(self.master).__name__} | self.master.identity() | data
 
     def check_resumed(self, blocks, extra, path):
         """Raise CheckpointError where data, master or workers are not those of the checkpoint."""
+        if "first_epoch" not in extra:
+            raise CheckpointError(
+                f"{path} is a saved model, not a checkpoint that a fit has left; load it and fit it"
+            )
         for name, now in self.fingerprint(blocks).items():
             then = extra.get(name)
             if then != now:
