@@ -1,0 +1,70 @@
+"""A run on Spark that goes on from a checkpoint ends where the uninterrupted one ends."""
+
+import pytest
+
+from sparkdl.errors import CheckpointError
+from sparkdl.spark import SparkNetwork
+from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.checkpoint import Checkpoints
+from sparkdl.training.listeners import Listener
+from tests.spark.networks import arrays, plain, rich
+from tests.training.models import assert_equal
+
+MASTER = ParameterAveraging(batch_size_per_worker=4, averaging_frequency=2, workers=2)
+
+
+class Stop(Exception):
+    """What interrupts a fit."""
+
+
+class StopAfter(Listener):
+    def __init__(self, rounds):
+        self.rounds = rounds
+
+    def on_round(self, report, state):
+        if state.rounds == self.rounds:
+            raise Stop
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(spark):
+    net = SparkNetwork(spark, rich(), MASTER)
+    net.fit(arrays(), epochs=3)
+    return net.network.state
+
+
+def interrupted(sc, path, rounds):
+    net = SparkNetwork(sc, rich(), MASTER)
+    options = {"checkpoints": Checkpoints(path=str(path), every_rounds=1, keep=2)}
+    with pytest.raises(Stop):
+        net.fit(arrays(), epochs=3, listeners=[StopAfter(rounds)], **options)
+
+
+@pytest.mark.parametrize("rounds", [3, 5], ids=["within an epoch", "in the second epoch"])
+def test_a_resumed_fit_gives_the_same_bits(rounds, uninterrupted, sc, tmp_path):
+    interrupted(sc, tmp_path, rounds)
+    net = SparkNetwork(sc, rich(), MASTER)
+    history = net.fit(arrays(), epochs=3, resume=str(tmp_path))
+    assert_equal(net.network.state, uninterrupted)
+    assert len(history.rounds) == uninterrupted.rounds - rounds
+
+
+OTHERS = {
+    "another network": (plain(), MASTER, arrays(), "holds another network"),
+    "other data": (rich(), MASTER, arrays(61), "was written with records 60, this fit has 61"),
+    "other workers": (
+        rich(),
+        ParameterAveraging(batch_size_per_worker=4, averaging_frequency=2, workers=3),
+        arrays(),
+        "was written with (options|workers) ",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_what_would_not_give_the_same_weights_is_refused(case, sc, tmp_path):
+    conf, master, data, message = OTHERS[case]
+    interrupted(sc, tmp_path, 1)
+    with pytest.raises(CheckpointError, match=message):
+        SparkNetwork(sc, conf, master).fit(data, epochs=3, resume=str(tmp_path))
+    assert sc._jsc.getPersistentRDDs().isEmpty()

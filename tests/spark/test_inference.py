@@ -1,0 +1,148 @@
+"""predict and features: lazy, a partition at a time, with the columns that were there."""
+
+import datetime
+import decimal
+
+import numpy as np
+import pytest
+from pyspark.sql import Row
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn import Output
+from sparkdl.spark import SparkNetwork
+from sparkdl.training.network import Network
+from tests.spark.networks import conf_of, data, plain
+
+PARTS = [4, 0, 7, 1]
+
+
+@pytest.fixture
+def net(sc):
+    return SparkNetwork(sc, plain())
+
+
+def parts_of(sc, wrap=tuple):
+    """An RDD of pairs in partitions of 4, 0, 7 and 1 records, and their features."""
+    x, y = data(sum(PARTS))
+    bounds = np.cumsum([0, *PARTS])
+    pairs = [wrap(pair) for pair in zip(x.tolist(), y.tolist())]
+    parts = [pairs[start : start + size] for start, size in zip(bounds, PARTS)]
+    return sc.parallelize(parts, len(parts)).flatMap(lambda part: part), x
+
+
+def counted(rdd):
+    """The RDD, and an accumulator of the records that were read of it."""
+    seen = rdd.context.accumulator(0)
+
+    def look(record):
+        seen.add(1)
+        return record
+
+    return rdd.map(look), seen
+
+
+def sizes(rdd):
+    return rdd.mapPartitions(lambda part: [sum(1 for _ in part)]).collect()
+
+
+@pytest.mark.parametrize("use", ["predict", "features"])
+@pytest.mark.parametrize("kind", ["rdd", "frame"])
+def test_nothing_is_read_until_spark_needs_it(use, kind, net, spark, sc):
+    rdd, seen = counted(parts_of(sc)[0])
+    schema = "features array<float>, label int"
+    given = rdd if kind == "rdd" else spark.createDataFrame(rdd, schema)
+    result = net.predict(given) if use == "predict" else net.features(given, ["dense_1"])
+    assert seen.value == 0
+    rows = result if kind == "rdd" else result.rdd
+    assert sizes(rows) == PARTS
+    assert seen.value == sum(PARTS)
+
+
+def test_one_partition_is_computed_where_one_is_asked_for(net, sc):
+    rdd, seen = counted(parts_of(sc)[0])
+    assert len(net.predict(rdd).take(2)) == 2
+    assert seen.value == PARTS[0]
+
+
+def test_features_without_labels_are_enough(net, sc):
+    x, _ = data(9)
+    found = net.predict(sc.parallelize(list(x), 2)).collect()
+    np.testing.assert_allclose(found, net.network.predict(x), rtol=1e-6)
+
+
+def test_several_layers_at_once(net, sc):
+    rdd, x = parts_of(sc)
+    found = net.features(rdd, ["output_1", "dense_1", "dense_1"]).collect()
+    for name, values in net.network.features(x, ["dense_1", "output_1"]).items():
+        np.testing.assert_allclose([record[name] for record in found], values, rtol=1e-6, atol=1e-6)
+
+
+COLUMNS = (
+    "s string, t timestamp, d date, price decimal(10, 2), m map<string, int>, "
+    "inner struct<u: int, v: string>, names array<string>, b binary, nothing string, "
+    "features array<float>, label int"
+)
+
+
+def test_columns_of_any_type_are_kept(net, spark):
+    first = Row(
+        s="a",
+        t=datetime.datetime(2020, 1, 2, 3, 4, 5),
+        d=datetime.date(2020, 1, 1),
+        price=decimal.Decimal("1.50"),
+        m={"a": 1},
+        inner=Row(u=1, v="x"),
+        names=["p", None],
+        b=b"zz",
+        nothing=None,
+        features=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+        label=1,
+    )
+    frame = spark.createDataFrame([first] * 5, COLUMNS).repartition(3)
+    found = net.predict(frame)
+    assert found.columns == [*frame.columns, "prediction", "probability"]
+    assert found.drop("prediction", "probability").collect() == frame.collect()
+
+
+VALUES = {
+    "one value": (1, "double", lambda z: z[:, 0].tolist()),
+    "two values": (2, "array<float>", lambda z: z.tolist()),
+}
+
+
+@pytest.mark.parametrize("case", VALUES)
+def test_values_are_predicted_as_numbers(case, spark):
+    units, kind, as_python = VALUES[case]
+    x, _ = data(7)
+    net = SparkNetwork(spark, conf_of([Output(units=units, loss="mse")]))
+    frame = spark.createDataFrame([(a,) for a in x.tolist()], "features array<float>")
+    found = net.predict(frame)
+    assert found.schema["prediction"].dataType.simpleString() == kind
+    expected = as_python(Network(net.conf).predict(x))
+    np.testing.assert_allclose([row.prediction for row in found.collect()], expected, rtol=1e-6)
+
+
+def test_predictions_keep_the_weights_of_their_time(net, sc):
+    rdd, x = parts_of(sc)
+    before, early = net.network.predict(x), net.predict(rdd)
+    net.fit(rdd, epochs=2)
+    np.testing.assert_allclose(early.collect(), before, rtol=1e-6)
+    np.testing.assert_allclose(net.predict(rdd).collect(), net.network.predict(x), rtol=1e-6)
+    assert abs(before - net.network.predict(x)).max() > 1e-3
+
+
+def test_what_spark_gave_can_be_used_without_it(net, sc, tmp_path):
+    rdd, x = parts_of(sc)
+    net.fit(rdd)
+    net.save(tmp_path / "model")
+    again = SparkNetwork.load(sc, tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(rdd).collect(), net.predict(rdd).collect())
+    alone = Network.load(tmp_path / "model")
+    np.testing.assert_array_equal(alone.predict(x), net.network.predict(x))
+
+
+@pytest.mark.parametrize("layers", ["dense_9", [], ["dense_1", "dense_9"]])
+def test_an_unknown_layer_is_refused_at_once(layers, net, sc):
+    known = r"layers must be some of \['dense_1', 'output_1'\], got "
+    with pytest.raises(ConfigError, match=known):
+        net.features(parts_of(sc)[0], layers)
