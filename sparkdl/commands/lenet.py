@@ -5,7 +5,7 @@ from sparkdl.commands.run_conf import DataSets, RunConf, SparkOptions
 from sparkdl.nn import Conv2D, Dense, Exponential, MaxPool2D, Nesterov, NetworkConf, Output
 from sparkdl.training.averaging import ParameterAveraging
 
-EPOCHS = 5
+EPOCHS = 6
 
 
 def network():
@@ -16,7 +16,7 @@ def network():
     LeCun, Bottou, Bengio and Haffner, Gradient-based learning applied to document recognition
     (1998), with the sizes of Caffe's examples/mnist/lenet.prototxt.
     """
-    rate = Exponential(initial=0.03, gamma=0.65, per="epoch")
+    rate = Exponential(initial=0.03, gamma=0.7, per="epoch")
     layers = [
         Conv2D(filters=20, kernel=5),
         MaxPool2D(size=2),

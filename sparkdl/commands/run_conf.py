@@ -109,14 +109,21 @@ class RunConf:
     def read(cls, path, settings=()):
         """The run in a YAML file, changed by settings such as "epochs=3"."""
         with files.open(path) as file:
-            content = file.read().decode()
+            content = file.read()
         try:
-            options = text.from_yaml(content)
+            options = text.from_yaml(decoded(content))
             for setting in settings:
                 apply(options, setting)
             return cls.from_dict(options)
         except SparkdlError as error:
             raise type(error)(f"{path}: {error}") from error
+
+
+def decoded(content):
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"must be text in UTF-8, {error}") from error
 
 
 def training_master(options):

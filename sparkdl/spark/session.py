@@ -96,8 +96,8 @@ def stop(spark, keep_log=False):
 def log_of(spark):
     """The file that takes what the JVM prints; None if it was started elsewhere, or printed only
     to a file that is gone with an earlier session."""
-    path = Path(getattr(spark.sparkContext._gateway, "sparkdl_log", ""))
-    return path if path.is_file() else None
+    path = vars(spark.sparkContext._gateway).get("sparkdl_log")  # py4j answers to any attribute
+    return Path(path) if path is not None and Path(path).is_file() else None
 
 
 def defaults(master, submitted):

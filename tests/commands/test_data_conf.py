@@ -1,0 +1,86 @@
+"""Data as a configuration names it: which source it is, and what is refused."""
+
+import numpy as np
+import pytest
+
+import sparkdl.data as readers
+from sparkdl.commands.data_conf import LMDB, DataConf, Digits, Parquet, parse_data
+from sparkdl.data import Scale
+from sparkdl.errors import ConfigError, DataError
+
+EXAMPLES = {
+    "Digits": Digits(part="test", records=20),
+    "LMDB": LMDB(path="a", scale=0.5, mean=[1, 2, 3]),
+    "Parquet": Parquet(path="b", features="x", label=None, mean=4),
+}
+
+
+def test_every_type_has_an_example():
+    assert set(DataConf.members) == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_dict_gives_an_equal_one_back(name):
+    data = EXAMPLES[name]
+    assert data.to_dict()["type"] == name
+    assert DataConf.from_dict(data.to_dict()) == data
+
+
+def test_digits_are_scaled_to_one():
+    source = EXAMPLES["Digits"].source()
+    assert source.features.shape == (20, 1, 28, 28)
+    assert source.transform == Scale(factor=1 / 255)
+    np.testing.assert_array_equal(source.labels, readers.digits("test").labels[:20])
+
+
+def test_lmdb_and_parquet_get_their_options():
+    assert EXAMPLES["LMDB"].source() == readers.LMDB("a", scale=0.5, mean=(1, 2, 3))
+    options = {"features": "x", "label": None, "transform": Scale(mean=(4,))}
+    assert EXAMPLES["Parquet"].source() == readers.Parquet("b", **options)
+
+
+def test_nothing_to_scale_is_no_transform():
+    assert LMDB(path="a").transform is None
+
+
+@pytest.mark.parametrize("name", ["LMDB", "Parquet"])
+def test_missing_path_is_named_before_spark_starts(name, tmp_path):
+    path = str(tmp_path / "none")
+    with pytest.raises(DataError, match=f"{path}: there is no such file or folder"):
+        type(EXAMPLES[name])(path=path).check()
+
+
+def test_path_that_is_there_passes(tmp_path):
+    LMDB(path=str(tmp_path)).check()
+    Digits().check()
+
+
+WRITTEN = [
+    ("Digits", Digits()),
+    ("{type: Digits, part: test}", Digits(part="test")),
+    (" {type: LMDB, path: a, scale: 0.5}", LMDB(path="a", scale=0.5)),
+]
+
+
+@pytest.mark.parametrize("written, data", WRITTEN)
+def test_command_line_says_data(written, data):
+    assert parse_data(written) == data
+
+
+REFUSED = [
+    ("Digit", "type must be one of Digits, LMDB, Parquet, got 'Digit'; did you mean 'Digits'"),
+    ("{type: Digits, prat: test}", "Digits has no field 'prat'; did you mean 'part'"),
+    ("{type: Digits, part: exam}", "Digits.part must be one of"),
+    ("{type: Digits, records: 0}", "Digits.records must be an integer >= 1 or None, got 0"),
+    ("{type: LMDB}", "LMDB needs the field 'path'"),
+    ("{type: LMDB, path: 3}", "LMDB.path must be a path, got 3"),
+    ("{type: LMDB, path: a, scale: 0}", "LMDB.scale must be a number, not 0, got 0"),
+    ("{type: LMDB, path: a, mean: [x]}", "LMDB.mean must be a number, or one for each channel"),
+    ("{path: a}", "needs a 'type'"),
+]
+
+
+@pytest.mark.parametrize("written, message", REFUSED)
+def test_command_line_is_refused(written, message):
+    with pytest.raises(ConfigError, match=message):
+        parse_data(written)
