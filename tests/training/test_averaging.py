@@ -148,6 +148,27 @@ def test_equals_a_simulation_of_workers_that_train_alone(name, counts, averaged,
         assert np.abs(states[-1].slots).max() > 1e-3
 
 
+def test_slots_start_anew_whatever_the_state_brings():
+    """Such as one that was trained with averaged slots before."""
+    conf = perceptron(updater=Momentum(rate=0.1))
+    (block,) = Partitions([8]).read(Partitions([8]).splits()[0])
+    shared = round_of(conf, 8, keep_slots=False)
+    with_slots = replace(shared.state, slots=shared.state.slots + 1)
+    found = train_block(replace(shared, state=with_slots), 0, block)
+    np.testing.assert_array_equal(found.vector, train_block(shared, 0, block).vector)
+    averaged = train_block(replace(shared, state=with_slots, keep_slots=True), 0, block)
+    assert (averaged.vector[: conf.parameter_count] != found.vector).all()
+
+
+def test_dropout_drops_others_in_the_next_epoch():
+    (block,) = Partitions([8]).read(Partitions([8]).splits()[0])
+    for conf, changes in ((whole_net(), True), (perceptron(), False)):
+        shared = round_of(conf, 8, batch_size=8)
+        later = replace(shared, state=replace(shared.state, epoch=1))
+        losses = [train_block(s, 0, block).loss for s in (shared, later)]
+        assert (abs(losses[0] - losses[1]) > 1e-3) == changes
+
+
 def test_buffers_are_averaged_by_examples_too(crews):
     conf, master = whole_net(), averaging(averaging_frequency=3, repartition="never")
     states, _, blocks = run(master, crews(3), Partitions([17, 5, 12]), conf, rounds=1)
