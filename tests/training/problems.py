@@ -7,8 +7,11 @@ import numpy as np
 from sparkdl.data.batch import Batch
 from sparkdl.data.source import Split
 from sparkdl.nn import BatchNorm, Dense, Dropout, NetworkConf, Output, Sgd
+from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.network import first_state
 from sparkdl.training.schema import schema_of
+
+EVEN, UNEVEN = [30, 30], [41, 0, 3, 15, 1]  # records of partitions
 
 
 class Partitions:
@@ -77,3 +80,16 @@ def gradient(conf, vector, x, labels):
         g["dense_1/W"], g["dense_1/b"] = x.T @ gh, gh.sum(axis=0)
     decayed = {name: g[name] + conf.l2 * p[name] * name.endswith("/W") for name in p}
     return -log_p[np.arange(n), labels].mean(), conf.params_layout.vector(decayed, np.float64)
+
+
+def averaging(**options):
+    return ParameterAveraging(**{"batch_size_per_worker": 4, "averaging_frequency": 1} | options)
+
+
+def rounds_of(master, workers, blocks, state, count):
+    """[(epoch, the blocks of a round)] for the first `count` rounds."""
+    found = []
+    while len(found) < count:
+        found += [(state.epoch, chosen) for chosen in master.plan(workers, blocks, state)]
+        state = replace(state, epoch=state.epoch + 1)
+    return found[:count]
