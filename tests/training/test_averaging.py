@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError, DivergedError, UnsupportedError, WorkerError
-from sparkdl.nn import (
-    Adam,
-    Dense,
-    Momentum,
-    NetworkConf,
-    Output,
-    Sgd,
-)
+from sparkdl.nn import Adam, Dense, Momentum, NetworkConf, Output, Sgd
 from sparkdl.nn.replica import Replica
 from sparkdl.nn.schedules import MultiStep
 from sparkdl.training.aggregate import Contribution

@@ -1,4 +1,4 @@
-"""Parameter averaging against one process with all batches, and against workers simulated by hand."""
+"""Parameter averaging equals one process with all batches, and a simulation of workers by hand."""
 
 from dataclasses import replace
 
