@@ -129,19 +129,23 @@ def gateway(options, submitted):
         try:
             made = launch_gateway(conf, {"stdout": log, "stderr": subprocess.STDOUT})
         except (PySparkException, OSError) as error:
-            why = last_line(log.name) or error
-            Path(log.name).unlink()
-            raise UnsupportedError(
-                f"Spark needs Java 17 or newer, and its JVM did not start: {why}; install a JDK "
-                "and let JAVA_HOME point to it"
-            ) from error
+            raise UnsupportedError(why_not(Path(log.name), options, error)) from error
     made.sparkdl_log = log.name
     return made
 
 
-def last_line(path):
-    lines = Path(path).read_text(errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), None)
+def why_not(log, options, error):
+    """Why a JVM did not start, from what it printed; its log goes."""
+    lines = [line.strip() for line in log.read_text(errors="replace").split("\n") if line.strip()]
+    log.unlink()
+    for line in lines:
+        if "org.apache.spark.SparkException: " in line:  # Java is fine, an option is not
+            said = line.partition("SparkException: ")[2]
+            return f"Spark did not start with master {options['spark.master']!r}: {said}"
+    return (
+        f"Spark needs Java 17 or newer, and its JVM did not start: {lines[-1] if lines else error}"
+        "; install a JDK and let JAVA_HOME point to it"
+    )
 
 
 def created(conf, master):

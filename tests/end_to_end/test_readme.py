@@ -1,0 +1,53 @@
+"""The README's example runs as it stands, and what it names exists."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from sparkdl import Network, cli
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    """The fenced blocks of a language, "" for those that name none."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+    return [text for name, text in found if name == language]
+
+
+def test_example_runs(spark, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    [example] = blocks("python")
+    exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
+    accuracy = float(capsys.readouterr().out.splitlines()[-1])
+    assert accuracy > 0.85
+    assert Network.load(tmp_path / "digits-model").state.epoch == 2
+
+
+def commands():
+    text = "\n".join(blocks("")).replace("\\\n", " ")
+    lines = [
+        line.removeprefix("spark-submit").partition("__main__.py ") for line in text.splitlines()
+    ]
+    lines = [("sparkdl " + rest) if rest else line for line, _, rest in lines]
+    return [line for line in lines if line.startswith("sparkdl ")]
+
+
+def test_there_are_commands_of_each_kind():
+    kinds = {line.split()[1] for line in commands()}
+    assert kinds == {"train", "evaluate", "predict", "features", "summary"}
+
+
+@pytest.mark.parametrize("line", commands())
+def test_command_is_understood(line):
+    options = cli.parser().parse_args(shlex.split(line)[1:])
+    assert not hasattr(options, "conf") or (ROOT / options.conf).exists()
+
+
+def test_files_that_are_named_exist():
+    named = set(re.findall(r"\b(?:conf|notebooks|sparkdl)/[\w/]+\.\w+", README))
+    assert len(named) >= 3
+    assert not [name for name in named if not (ROOT / name).exists()]

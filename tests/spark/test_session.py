@@ -1,0 +1,121 @@
+"""Sessions: options by master, quiet starts, what is left behind, and clear refusals."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sparkdl.spark.session import as_text, defaults, session
+
+CODE = """
+import json, os
+import pyspark
+from sparkdl.spark.session import log_of, session
+from sparkdl.errors import DataError, WorkerError
+"""
+
+
+def python(code, **environment):
+    """What a new process prints after CODE, and its errors."""
+    environment = {**os.environ, **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", CODE + code], capture_output=True, text=True, env=environment
+    )
+    return done.stdout, done.stderr
+
+
+MASTERS = [
+    ("local-cluster[2,1,512]", False, {"spark.executor.memory": "512m"}),
+    ("local-cluster[ 2 , 1 , 600 ]", False, {"spark.executor.memory": "600m"}),
+    ("local[2]", False, {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}),
+    ("local[2]", True, {"spark.ui.showConsoleProgress": "false"}),
+    ("yarn", False, {"spark.ui.showConsoleProgress": "false"}),
+]
+
+
+@pytest.mark.parametrize("master, submitted, options", MASTERS)
+def test_options_follow_the_master(master, submitted, options):
+    found = defaults(master, submitted)
+    assert options.items() <= found.items()
+    if submitted or master == "yarn":
+        assert found == options
+
+
+@pytest.mark.parametrize("value, text", [(True, "true"), (3, "3"), ("2g", "2g"), (0.5, "0.5")])
+def test_values_are_written_as_spark_does(value, text):
+    assert as_text(value) == text
+
+
+def test_running_session_is_lent_and_stays(spark):
+    with session("local[7]") as lent:
+        assert lent.sparkContext is spark.sparkContext
+    assert spark.sparkContext.parallelize([1, 2], 2).sum() == 3
+
+
+def test_session_prints_nothing_and_leaves_nothing(tmp_path):
+    out, err = python(
+        """
+with session("local-cluster[1,1,600]", {"spark.test.a": True}, name="quiet") as spark:
+    log, sc = log_of(spark), spark.sparkContext
+    work = os.path.join(os.path.dirname(pyspark.__file__), "work", sc.applicationId)
+    sc.parallelize([1], 1).count()
+    found = [spark.conf.get("spark.test.a"), sc.appName, log.exists(), os.path.exists(work)]
+print(json.dumps([*found, log.exists(), os.path.exists(work), str(log)]))
+try:
+    with session("locl[1]") as spark:  # the JVM of the first one goes on
+        pass
+except Exception as error:
+    print(error)
+""",
+        TMPDIR=str(tmp_path),
+    )
+    first, second = out.splitlines()
+    *found, log = json.loads(first)
+    assert found == ["true", "quiet", True, True, False, False]
+    assert second.startswith("Spark did not start with master 'locl[1]': ")
+    assert err == ""
+    assert Path(log).parent == tmp_path
+    assert not [path for path in tmp_path.iterdir() if "sparkdl" in path.name]
+
+
+def test_log_is_kept_and_named_where_spark_failed(tmp_path):
+    out, _ = python(
+        """
+try:
+    with session("local[1]") as spark:
+        raise WorkerError("lost")
+except WorkerError as error:
+    print(*error.__notes__)
+""",
+        TMPDIR=str(tmp_path),
+    )
+    assert out.startswith("what Spark printed is in ")
+    assert "log4j" in Path(out.split()[-1]).read_text()
+
+
+FAIL = """
+try:
+    with session({master!r}):
+        pass
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_missing_java_is_one_sentence(tmp_path):
+    out, _ = python(FAIL.format(master="local[1]"), JAVA_HOME=str(tmp_path), TMPDIR=str(tmp_path))
+    assert out.startswith(
+        "UnsupportedError Spark needs Java 17 or newer, and its JVM did not start"
+    )
+    assert "let JAVA_HOME point to it" in out
+    assert out.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_unknown_master_is_named():
+    out, _ = python(FAIL.format(master="locl[1]"))
+    assert out.startswith("UnsupportedError Spark did not start with master 'locl[1]': ")
+    assert out.count("\n") == 1

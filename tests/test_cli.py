@@ -1,0 +1,204 @@
+"""The command line: what it understands, one sentence for an error, and each command once."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sparkdl
+from sparkdl import cli
+from sparkdl.commands import lenet
+from sparkdl.data.readers.lmdb_writer import write_lmdb
+from sparkdl.errors import DataError
+from sparkdl.training.network import Network
+
+SMALL = """
+network:
+  input_shape: [1, 28, 28]
+  layers: [{type: Dense, units: 8, activation: relu}, {type: Output, units: 10}]
+  updater: {type: Adam, rate: 0.01}
+training: {type: ParameterAveraging, workers: 2, batch_size_per_worker: 16}
+data:
+  train: {type: Digits, records: 320}
+  validation: {type: Digits, part: test, records: 100}
+epochs: 2
+output: model
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a command in a folder of its own that holds run.yaml: (exit code, stdout, stderr)."""
+    (tmp_path / "run.yaml").write_text(SMALL)
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments):
+        code = cli.main(arguments)
+        return code, *capsys.readouterr()
+
+    return command
+
+
+# What needs no Spark
+
+
+def test_summary_prints_the_network(run):
+    code, out, err = run("summary", "--conf", "run.yaml", "--set", "network.layers.0.units=5")
+    assert (code, err) == (0, "")
+    assert "(5,)" in out
+    assert "3,985" in out  # 784 5 + 5 + 5 10 + 10
+
+
+MISTAKES = [
+    (["summary", "--conf", "none.yaml"], "none.yaml: there is no such file or folder"),
+    (["summary", "--conf", "run.yaml", "--set", "epoch=1"], "did you mean 'epochs'?"),
+    (["train", "--conf", "run.yaml", "--set", "data.train={type: LMDB, path: x}"], "x: there is"),
+    (["train", "--conf", "run.yaml", "--resume", "nowhere"], "nowhere"),
+    (["train", "--conf", "run.yaml", "--set", "output=run.yaml"], "run.yaml: not a sparkdl model"),
+    (["evaluate", "--model", "none", "--data", "Digits"], "none: there is no such model"),
+    (["evaluate", "--model", "none", "--data", "Digit"], "did you mean 'Digits'?"),
+    (["predict", "--model", "m", "--data", "Digits", "--output", "run.yaml"], "is there already"),
+    (["demo", "--epochs", "0"], "RunConf.epochs must be an integer >= 1, got 0"),
+    (["demo", "--workers", "0"], "ParameterAveraging.workers must be an integer >= 1"),
+]
+
+
+@pytest.mark.parametrize("arguments, sentence", MISTAKES, ids=lambda value: str(value)[:50])
+def test_mistake_is_one_sentence_and_exit_code_2(run, arguments, sentence):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"sparkdl {arguments[0]}: ")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_traceback_is_shown_on_request(run):
+    with pytest.raises(DataError, match=r"none\.yaml"):
+        run("summary", "--conf", "none.yaml", "--traceback")
+
+
+def test_mistake_of_ours_is_not_hidden(run, monkeypatch):
+    monkeypatch.setattr("sparkdl.commands.summary.summary", lambda arguments: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run("summary", "--conf", "run.yaml")
+
+
+def test_notes_of_an_error_are_told(run, monkeypatch):
+    def fail(arguments):
+        error = DataError("no records")
+        error.add_note("see the log")
+        raise error
+
+    monkeypatch.setattr("sparkdl.commands.summary.summary", fail)
+    assert run("summary", "--conf", "run.yaml")[2] == "sparkdl summary: no records; see the log\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["trian"], ["train"], ["predict", "--model", "m"]])
+def test_incomplete_command_shows_its_usage(capsys, arguments):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    assert stop.value.code == 2
+    assert "usage: sparkdl" in capsys.readouterr().err
+
+
+def test_demo_has_the_defaults_of_its_run():
+    options = cli.parser().parse_args(["demo"])
+    assert options.epochs == lenet.EPOCHS
+    assert lenet.run("m", options.master, options.workers).spark.master == "local-cluster[2,1,1024]"
+
+
+@pytest.mark.parametrize("start", [["-m", "sparkdl"], [str(sparkdl.__path__[0]) + "/__main__.py"]])
+def test_package_runs_as_a_module_and_as_a_file(start, tmp_path):
+    done = subprocess.run(
+        [sys.executable, *start, "--version"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.stdout == f"sparkdl {sparkdl.__version__}\n"
+    assert done.stderr == ""
+
+
+# On the tests' Spark, which is lent to the commands
+
+
+def test_train_reports_and_saves(run, spark):
+    code, out, _ = run("train", "--conf", "run.yaml", "--set", "checkpoints.path=points")
+    assert code == 0
+    for part in ("dense_1", "accuracy", "rows: truth", "where time went", "the model is in model"):
+        assert part in out
+    assert Network.load("model").state.epoch == 2
+
+
+def test_resumed_run_ends_with_the_weights_of_the_whole_one(run, spark):
+    run("train", "--conf", "run.yaml", "--set", "checkpoints={path: points, every_rounds: 3}")
+    whole = Network.load("model").state.params
+    code, _, err = run("train", "--conf", "run.yaml", "--set", "output=two", "--resume", "points")
+    assert (code, err) == (0, "")
+    np.testing.assert_array_equal(Network.load("two").state.params, whole)
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A network with first values, saved in the folder that `run` runs in."""
+    network = Network(lenet.network())
+    network.save(tmp_path / "model")
+    return network
+
+
+@pytest.fixture
+def test_digits():
+    batch = sparkdl.digits("test").take(slice(300))
+    return (batch.features / np.float32(255)).astype(np.float32), batch.labels
+
+
+def test_evaluate_prints_what_the_network_gives_here(run, spark, model, test_digits):
+    code, out, _ = run(
+        "evaluate", "--model", "model", "--data", "{type: Digits, part: test, records: 300}"
+    )
+    assert code == 0
+    assert f"accuracy   {model.evaluate(test_digits).accuracy:.4f}" in out
+
+
+def test_predict_writes_parquet(run, spark, model, test_digits):
+    data = "{type: Digits, part: test, records: 300}"
+    code, out, _ = run("predict", "--model", "model", "--data", data, "--output", "predicted")
+    assert (code, out) == (0, "wrote predicted\n")
+    table = pq.read_table("predicted").sort_by("id").to_pandas()
+    expected = model.predict(test_digits[0])
+    np.testing.assert_allclose(np.stack(table["probability"]), expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(table["prediction"], expected.argmax(axis=1))
+    np.testing.assert_array_equal(table["label"], test_digits[1])
+
+
+def test_features_of_an_lmdb(run, spark, model, test_digits):
+    write_lmdb("digits_lmdb", [sparkdl.digits("test").take(slice(300))])
+    data = "{type: LMDB, path: digits_lmdb, scale: 0.00392156862745098}"
+    layers = ["--layers", "dense_1", "output_1"]
+    code, _, _ = run("features", "--model", "model", "--data", data, *layers, "--output", "f")
+    assert code == 0
+    table = pq.read_table("f").sort_by("id").to_pandas()
+    expected = model.features(test_digits[0], ["dense_1"])["dense_1"]
+    np.testing.assert_allclose(np.stack(table["dense_1"]), expected, rtol=1e-4, atol=1e-5)
+    assert list(table.columns) == ["id", "label", "dense_1", "output_1"]
+
+
+@pytest.mark.parametrize("scale", [1, 0.5])
+def test_predict_keeps_the_columns_of_parquet(run, spark, model, test_digits, scale):
+    pixels = (test_digits[0].reshape(300, -1) / np.float32(scale)).tolist()
+    names = [f"digit {i}" for i in range(300)]
+    pq.write_table(pa.table({"name": names, "pixels": pixels}), "digits.parquet")
+    data = f"{{type: Parquet, path: digits.parquet, features: pixels, label: null, scale: {scale}}}"
+    code, _, _ = run("predict", "--model", "model", "--data", data, "--output", "predicted")
+    assert code == 0
+    table = pq.read_table("predicted").to_pandas()
+    assert list(table.columns) == ["name", "prediction", "probability"]
+    expected = dict(zip(names, model.predict(test_digits[0]).argmax(axis=1)))
+    assert dict(zip(table["name"], table["prediction"].astype(int))) == expected
+
+
+def test_unknown_layer_is_one_sentence(run, spark, model):
+    arguments = ["--model", "model", "--data", "Digits", "--layers", "dens_1", "--output", "f"]
+    code, _, err = run("features", *arguments)
+    assert code == 2
+    assert "layers must be some of" in err
