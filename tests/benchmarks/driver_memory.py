@@ -1,0 +1,83 @@
+"""Memory of the driver while few and many workers train a network of 10 million parameters.
+
+Each number of workers has a driver process of its own. Figures are the peak resident memory of its
+Python and the JVM's heap in use after a collection, both at the end of the last round.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+
+import numpy as np
+
+from sparkdl.data import Arrays
+from sparkdl.nn import Dense, NetworkConf, Output, Sgd
+from sparkdl.spark import SparkNetwork
+from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.listeners import Listener
+from tests.benchmarks.session import spark_session
+
+FEATURES, UNITS = 1000, 9990
+MB = 2**20
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, nargs="+", default=[2, 16])
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--measure", action="store_true", help="in this process; prints JSON")
+    options = parser.parse_args(argv)
+    if options.measure:
+        print(json.dumps(measured(options.workers[0], options.rounds)))
+        return
+    found = [apart(workers, options.rounds) for workers in options.workers]
+    for workers, figures in zip(options.workers, found):
+        print(f"{workers:>3} workers: {text(figures)}")
+    change = {name: found[-1][name] - found[0][name] for name in found[0]}
+    print(f" difference: {text(change)}")
+
+
+def text(figures):
+    return ", ".join(f"{name} {size / MB:.1f} MB" for name, size in figures.items())
+
+
+def apart(workers, rounds):
+    """`measured` in a new process."""
+    module = [sys.executable, "-m", "tests.benchmarks.driver_memory", "--measure"]
+    command = [*module, "--workers", str(workers), "--rounds", str(rounds)]
+    lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(lines.splitlines()[-1])
+
+
+def measured(workers, rounds):
+    """Bytes: peak of Python, peak of the JVM's heap after a collection following each round."""
+    layers = [Dense(units=UNITS), Output(units=2)]
+    conf = NetworkConf(input_shape=(FEATURES,), updater=Sgd(rate=1e-3), layers=layers)
+    n = workers * rounds
+    data = Arrays(np.zeros((n, FEATURES), np.uint8), np.zeros(n, int), records_per_split=rounds)
+    master = ParameterAveraging(
+        batch_size_per_worker=1, averaging_frequency=1, workers=workers, repartition="never"
+    )
+    with spark_session("local-cluster[2,1,3072]", **{"spark.executor.memory": "3g"}) as sc:
+        heap = Heap(sc)
+        history = SparkNetwork(sc, conf, master).fit(data, listeners=[heap])
+        assert [report.workers for report in history.rounds] == [workers] * rounds
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {"Python peak": peak, "JVM heap": max(heap.used)}
+
+
+class Heap(Listener):
+    """The JVM's heap in use after a collection, round by round."""
+
+    def __init__(self, sc):
+        self.runtime, self.system, self.used = sc._jvm.Runtime.getRuntime(), sc._jvm.System, []
+
+    def on_round(self, report, state):
+        self.system.gc()
+        self.used.append(self.runtime.totalMemory() - self.runtime.freeMemory())
+
+
+if __name__ == "__main__":
+    main()
