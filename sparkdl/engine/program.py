@@ -121,7 +121,7 @@ class Program:
         self.arrays.update(self.plan.direct)
         for tensor, offset in self.plan.offsets.items():
             part = self.arena[offset : offset + tensor.spec.nbytes]
-            self.arrays[tensor] = part.view(tensor.dtype).reshape(tensor.shape)
+            self.arrays[tensor] = self.backend.array(part.view(tensor.dtype), tensor.shape)
         read = [t for node in self.graph.nodes for t in node.inputs]
         for tensor in [*read, *self.graph.outputs.values()]:
             if tensor.value is not None:

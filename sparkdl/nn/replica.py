@@ -24,12 +24,12 @@ class Replica:
     ----------
     conf : NetworkConf
     backend : str
-        Name of an engine backend.
+        Name of an engine backend; "auto" is the fastest whose library is here.
     strict : bool
         Refuse an operation for which the backend has no kernel of its own.
     """
 
-    def __init__(self, conf, backend="reference", strict=False):
+    def __init__(self, conf, backend="auto", strict=False):
         self.conf, self.backend, self.strict = conf, backend, strict
         self.params, self.buffers = initial_params(conf), initial_buffers(conf)
         self.slots, self.grad = initial_slots(conf), np.zeros_like(self.params)

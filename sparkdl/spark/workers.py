@@ -66,9 +66,13 @@ def contributions(task, shared, blocks, chosen):
 
 def contribute(task, shared, numbers, ranks, index, pieces):
     """What one task does, on an executor."""
+    began = time.perf_counter()
     block = assembled([piece for _, piece in pieces])
+    reading = time.perf_counter() - began
     try:
-        yield ranks[index], task(shared.value, numbers[index], block)
+        result = task(shared.value, numbers[index], block)
+        result.reading += reading
+        yield ranks[index], result
     except SparkdlError as error:
         yield ranks[index], Failure(error)
 

@@ -45,7 +45,7 @@ class ParameterAveraging:
     seed : int or None
         Of the order of records; None: the network's.
     backend : str
-        Of the engine.
+        Of the engine; "auto": oneDNN where it is installed, else the reference.
 
     References
     ----------
@@ -62,7 +62,7 @@ class ParameterAveraging:
     repartition: str = "uneven"
     storage_level: str = "MEMORY_AND_DISK"
     seed: int | None = None
-    backend: str = "reference"
+    backend: str = "auto"
 
     def __post_init__(self):
         for name in ("batch_size_per_worker", "averaging_frequency", "aggregation_depth"):

@@ -9,14 +9,14 @@ from sparkdl.errors import UnsupportedError
 
 
 def test_every_named_backend_can_be_had():
-    assert backends.names() == ["reference"]
+    assert backends.names() == ["onednn", "reference"]
     for name in backends.names():
         assert backends.get(name).name == name
 
 
 def test_an_unknown_backend_is_refused_with_those_there_are():
     x = Tensor(Spec((2,)), name="x")
-    message = re.escape("backend must be one of ['reference'], got 'quantum'")
+    message = re.escape("backend must be one of ['auto', 'onednn', 'reference'], got 'quantum'")
     with pytest.raises(UnsupportedError, match=message):
         compile(Graph({"x": x}, {"y": ops.exp(x)}), backend="quantum")
 

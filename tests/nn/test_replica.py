@@ -318,7 +318,7 @@ def test_an_unknown_backend_is_refused():
 
 
 def test_describe_names_the_layers():
-    text = Replica(rows()).describe(4)
+    text = Replica(rows(), "reference").describe(4)
     assert "dense_1" in text and "batchnorm_1" in text and "calls on reference" in text
 
 

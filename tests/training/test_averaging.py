@@ -292,7 +292,7 @@ def test_options_as_a_dict_are_json_and_give_the_master_back():
         "repartition": "uneven",
         "storage_level": "MEMORY_AND_DISK",
         "seed": None,
-        "backend": "reference",
+        "backend": "auto",
     }
 
 

@@ -1,12 +1,17 @@
 """The contract of a backend, and how one is found by name."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from typing import Protocol
 
 from sparkdl.errors import UnsupportedError
 
-MODULES = {"reference": "sparkdl.engine.backends.reference"}
+AUTO = "auto"
+MODULES = {
+    "reference": "sparkdl.engine.backends.reference",
+    "onednn": "sparkdl.engine.backends.onednn.backend",
+}
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,9 @@ class Backend(Protocol):
     def empty(self, size):
         """`size` bytes of uninitialised memory of the device, aligned to 64."""
 
+    def array(self, part, shape):
+        """A flat part of the arena as an array of this shape, in the backend's physical layout."""
+
     def lower(self, node, inputs, outputs) -> Kernel:
         """The kernel that computes `outputs` from `inputs`, all fixed for the program's life."""
 
@@ -40,12 +48,23 @@ def names():
 
 
 def get(name):
-    """The backend called `name`.
+    """The backend called `name`; "auto" is the fastest whose library is here.
 
     Raises
     ------
-    UnsupportedError, naming those there are.
+    UnsupportedError, naming those there are, or the library that is missing.
     """
+    if name == AUTO:
+        return fastest()
     if name not in MODULES:
-        raise UnsupportedError(f"backend must be one of {names()}, got {name!r}")
+        raise UnsupportedError(f"backend must be one of {[AUTO, *names()]}, got {name!r}")
     return import_module(MODULES[name]).BACKEND
+
+
+@lru_cache(maxsize=1)
+def fastest():
+    """oneDNN where it can be loaded, else the reference; Program.describe() says which it is."""
+    try:
+        return get("onednn")
+    except UnsupportedError:
+        return get("reference")

@@ -23,6 +23,9 @@ class Reference:
         start = -memory.ctypes.data % ALIGNMENT
         return memory[start : start + size]
 
+    def array(self, part, shape):
+        return part.reshape(shape)
+
     def lower(self, node, inputs, outputs):
         op = node.op
         if isinstance(op, Chain):

@@ -1,0 +1,149 @@
+"""oneDNN on the CPU: products, convolutions, pooling, normalisation; numpy for the rest.
+
+Images lie channels last in memory while their logical axes stay (N, C, H, W): an array of the arena
+is a numpy view with those strides, so a numpy kernel reads it just as well.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from sparkdl.engine.backends import reference
+from sparkdl.engine.backends.base import Kernel
+from sparkdl.engine.backends.onednn import convolutions, normalization, pooling, products, rewrites
+from sparkdl.engine.backends.onednn.api import Session
+from sparkdl.engine.chains import Chain, chain_kernel, into_chains
+from sparkdl.engine.fusion import BiasActivation, fuse
+from sparkdl.engine.ops.activation import Relu
+from sparkdl.engine.ops.conv import Conv2d, Conv2dGradInput, Conv2dGradWeight
+from sparkdl.engine.ops.matmul import MatMul
+from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad
+from sparkdl.engine.ops.pool import AvgPool2d, AvgPool2dGrad, MaxPool2d
+from sparkdl.errors import UnsupportedError
+
+
+class OneDnn(reference.Reference):
+    """Kernels of oneDNN where it has them.
+
+    Raises
+    ------
+    UnsupportedError
+        When it is made and the library is not found.
+    """
+
+    name = "onednn"
+    rewrites = (
+        fuse,
+        rewrites.maxima_remembered,
+        rewrites.biases_with_weights,
+        rewrites.relayouts,
+        into_chains,
+    )
+
+    def __init__(self):
+        self.session = Session()
+
+    def array(self, part, shape):
+        """An array of the arena: images channels last."""
+        if len(shape) != 4:
+            return part.reshape(shape)
+        n, c, h, w = shape
+        return part.reshape(n, h, w, c).transpose(0, 3, 1, 2)
+
+    def lower(self, node, inputs, outputs):
+        op = node.op
+        if isinstance(op, Chain):
+            return chain(op, inputs, outputs)
+        make = LOWERINGS.get(type(op))
+        if make is None:
+            return super().lower(node, inputs, outputs)
+        why = unfit(*inputs, *outputs)
+        if not why:
+            try:
+                calls, name = make(self.session, op, inputs, outputs)
+                if not name.startswith("ref"):
+                    return Kernel(calls[0] if len(calls) == 1 else partial(run_all, calls), name)
+                why = "oneDNN has no fast kernel for these shapes"
+            except UnsupportedError as error:
+                why = str(error)
+        plain = super().lower(node, inputs, outputs)
+        return Kernel(plain.call, plain.name, why)
+
+
+def unfit(*arrays):
+    """Why oneDNN cannot take these arrays, or an empty text."""
+    if any(a.dtype not in (np.float32, np.uint8) for a in arrays):
+        return f"float32 only, got {sorted({a.dtype.name for a in arrays})}"
+    return "" if all(a.size for a in arrays) else "an empty batch"
+
+
+def chain(op, inputs, outputs):
+    """Element by element in the order of memory, where all images lie in the same."""
+    shape = outputs[0].shape
+    if len({a.strides for a in (*inputs, *outputs) if a.shape == shape}) > 1:
+        return Kernel(reference.copying(op, inputs, outputs), "numpy", "layouts differ")
+    order = sorted(range(len(shape)), key=lambda axis: -outputs[0].strides[axis])
+    ins = [a.transpose(order) if a.shape == shape else a for a in inputs]
+    return Kernel(chain_kernel(op, ins, [a.transpose(order) for a in outputs]), "numpy, blocked")
+
+
+def run_all(calls):
+    for call in calls:
+        call()
+
+
+def bias_activation(session, op, inputs, outputs):
+    x, w, b = inputs
+    relu = isinstance(op.activation, Relu)
+    make = products.forward if isinstance(op.product, MatMul) else convolutions.forward
+    calls, name = make(session, op.product, x, w, outputs[0], b, relu)
+    if op.activation is None or relu:
+        return calls, name
+    return [*calls, partial(activate, op.activation, outputs[0])], name
+
+
+def activate(activation, y):
+    np.copyto(y, activation.reference(y))
+
+
+def plainly(make):
+    """A lowering that takes the node's arrays one after the other."""
+    return lambda session, op, inputs, outputs: make(session, op, *inputs, *outputs)
+
+
+def weights_and_bias(session, op, inputs, outputs):
+    return convolutions.backward_weights(session, op.product, *inputs, *outputs)
+
+
+def max_to_places(session, op, inputs, outputs):
+    gy, places = inputs
+    return pooling.backward(session, op, gy, outputs[0], places)
+
+
+def relayout(session, op, inputs, outputs):
+    x, y = inputs[0], outputs[0]
+    x, y = (x, y.reshape(x.shape)) if y.flags.c_contiguous else (x.reshape(y.shape), y)
+    if not (np.shares_memory(x, inputs[0]) and np.shares_memory(y, outputs[0])):
+        raise UnsupportedError("both sides are images in different orders")
+    call = session.reorder(session.at(x), session.of(x), session.at(y), session.of(y))
+    return [call], "reorder"
+
+
+LOWERINGS = {
+    MatMul: plainly(products.forward),
+    BiasActivation: bias_activation,
+    Conv2d: plainly(convolutions.forward),
+    Conv2dGradInput: plainly(convolutions.backward_input),
+    Conv2dGradWeight: plainly(convolutions.backward_weights),
+    rewrites.ConvGradWeightBias: weights_and_bias,
+    MaxPool2d: plainly(pooling.forward),
+    AvgPool2d: plainly(pooling.forward),
+    AvgPool2dGrad: plainly(pooling.backward),
+    rewrites.MaxPoolWithPlaces: plainly(pooling.forward),
+    rewrites.MaxPoolToPlaces: max_to_places,
+    BatchNorm: plainly(normalization.forward),
+    BatchNormGrad: plainly(normalization.backward),
+    rewrites.Relayout: relayout,
+}
+
+BACKEND = OneDnn()

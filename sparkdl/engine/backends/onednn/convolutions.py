@@ -1,0 +1,86 @@
+"""Convolution and its two gradients. Images lie channels last; weights are laid out anew."""
+
+import numpy as np
+
+from sparkdl.engine.backends.onednn.api import (
+    BIAS,
+    DIFF_BIAS,
+    DIFF_DST,
+    DIFF_SRC,
+    DIFF_WEIGHTS,
+    DST,
+    SRC,
+    TRAINING,
+    WEIGHTS,
+    dims,
+)
+
+DIRECT = 1  # dnnl_convolution_direct
+
+
+def geometry(op):
+    """strides, dilations, padding before, padding after, as oneDNN counts them."""
+    (top, bottom), (left, right) = op.padding
+    dilation = [d - 1 for d in op.dilation]
+    return dims(op.stride), dims(dilation), dims((top, left)), dims((bottom, right))
+
+
+def grouped(op, w):
+    """Weights (O, C/G, kh, kw) with an axis for groups, where there are any."""
+    return w if op.groups == 1 else w.reshape(op.groups, w.shape[0] // op.groups, *w.shape[1:])
+
+
+def forward_pd(session, op, x, w, y, bias=None, relu=False):
+    bias_md = None if bias is None else session.of(bias)
+    attribute = session.relu_after() if relu else None
+    mds = session.of(x), session.any(grouped(op, w).shape), bias_md, session.of(y)
+    name = "convolution_forward"
+    return session.describe(name, TRAINING, DIRECT, *mds, *geometry(op), attribute)
+
+
+def forward(session, op, x, w, y, bias=None, relu=False):
+    """Calls of y = conv(x, w) (+ bias, ReLU)."""
+    pd = forward_pd(session, op, x, w, y, bias, relu)
+    calls, weights = as_wanted(session, grouped(op, w), session.query(pd, "weights"))
+    arguments = {SRC: session.at(x), WEIGHTS: weights, DST: session.at(y)}
+    if bias is not None:
+        arguments[BIAS] = session.at(bias)
+    return [*calls, session.bound(pd, arguments)], session.implementation(pd)
+
+
+def backward_input(session, op, gy, w, gx):
+    hint = forward_pd(session, op, gx, w, gy)
+    mds = session.of(gx), session.any(grouped(op, w).shape), session.of(gy)
+    name = "convolution_backward_data"
+    pd = session.describe(name, DIRECT, *mds, *geometry(op), hint, None)
+    calls, weights = as_wanted(session, grouped(op, w), session.query(pd, "weights"))
+    arguments = {DIFF_DST: session.at(gy), WEIGHTS: weights, DIFF_SRC: session.at(gx)}
+    return [*calls, session.bound(pd, arguments)], session.implementation(pd)
+
+
+def backward_weights(session, op, gy, x, gw, gb=None):
+    """gw, and gb where it is wanted, of gy and x."""
+    hint = forward_pd(session, op, x, gw, gy, gb)
+    target = grouped(op, gw)
+    mds = session.of(x), session.any(target.shape), None if gb is None else session.of(gb)
+    name = "convolution_backward_weights"
+    pd = session.describe(name, DIRECT, *mds, session.of(gy), *geometry(op), hint, None)
+    chosen, own = session.query(pd, "diff_weights"), session.of(target)
+    same = session.equal(chosen, own)
+    memory = session.at(target) if same else session.memory(chosen)
+    arguments = {SRC: session.at(x), DIFF_DST: session.at(gy), DIFF_WEIGHTS: memory}
+    if gb is not None:
+        arguments[DIFF_BIAS] = session.at(gb)
+    calls = [session.bound(pd, arguments)]
+    if not same:
+        calls.append(session.reorder(memory, chosen, session.at(target), own))
+    return calls, session.implementation(pd)
+
+
+def as_wanted(session, array, md):
+    """(calls, memory): the array in the layout `md`, reordered at each run where it is not."""
+    own = session.of(np.asarray(array))
+    if session.equal(own, md):
+        return [], session.at(array)
+    memory = session.memory(md)
+    return [session.reorder(session.at(array), own, memory, md)], memory

@@ -1,0 +1,81 @@
+"""Finding oneDNN: a shared library of version 3, from a wheel or the system."""
+
+import ctypes
+import os
+import sys
+from ctypes.util import find_library
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from sparkdl.errors import UnsupportedError
+
+VARIABLE = "SPARKDL_ONEDNN"
+PACKAGES = ("onednn-cpu-gomp",)
+RUNTIMES = {2: "OpenMP", 4: "TBB"}  # dnnl_cpu_runtime; others need a scheduler of their own
+
+
+class Version(ctypes.Structure):
+    """dnnl_version_t"""
+
+    _fields_ = [(n, ctypes.c_int) for n in ("major", "minor", "patch")]
+    _fields_ += [("hash", ctypes.c_char_p), ("cpu", ctypes.c_uint), ("gpu", ctypes.c_uint)]
+
+
+@lru_cache(maxsize=1)
+def load():
+    """The library.
+
+    libgomp spins: waiting threads burn the cores that other executors of the host need, which costs
+    a factor of 20. So its spin count is set, unless the user has, before it loads.
+
+    Raises
+    ------
+    UnsupportedError
+        Where none is found; names what was tried.
+    """
+    os.environ.setdefault("GOMP_SPINCOUNT", "500")
+    tried = []
+    for path in candidates():
+        try:
+            library = ctypes.CDLL(str(path))
+        except OSError as error:
+            tried.append(f"{path}: {error}")
+            continue
+        reason = refusal(library)
+        if reason is None:
+            return library
+        tried.append(f"{path}: {reason}")
+    raise UnsupportedError(
+        f"oneDNN was not found ({'; '.join(tried) or 'no libdnnl anywhere'}); "
+        f"install onednn-cpu-gomp, or let {VARIABLE} name a libdnnl.so.3"
+    )
+
+
+def candidates():
+    """Where a library may be, best first."""
+    if VARIABLE in os.environ:
+        return [os.environ[VARIABLE]]
+    places = [path for name in PACKAGES for path in files_of(name)]
+    places += sorted(Path(sys.prefix, "lib").glob("libdnnl.so.3*"))
+    system = find_library("dnnl")
+    return [*places, system] if system else places
+
+
+def files_of(package):
+    try:
+        files = metadata.files(package) or []
+    except metadata.PackageNotFoundError:
+        return []
+    return [file.locate() for file in files if file.name == "libdnnl.so.3"]
+
+
+def refusal(library):
+    """Why the library is of no use, or None."""
+    library.dnnl_version.restype = ctypes.POINTER(Version)
+    version = library.dnnl_version().contents
+    if version.major != 3:
+        return f"version {version.major}.{version.minor}, not 3"
+    if version.cpu not in RUNTIMES:
+        return f"CPU runtime {version.cpu}, not OpenMP or TBB"
+    return None
