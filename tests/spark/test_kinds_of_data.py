@@ -159,4 +159,4 @@ def test_features_may_be_their_own_labels(spark):
     frame = spark.createDataFrame([(floats(a),) for a in x], "features array<float>")
     conf = conf_of([Dense(units=2), Output(units=FEATURES, loss="mse")])
     history = SparkNetwork(spark, conf).fit(frame, label="features")
-    assert history.rounds[0].examples == len(x)
+    assert history.epochs[0].examples == len(x)
