@@ -1,16 +1,13 @@
 """Fully connected layer."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_integer
+from sparkdl.nn.layers.fully_connected import FullyConnected
 from sparkdl.nn.layers.weighted import Activated
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dense(Activated):
+class Dense(Activated, FullyConnected):
     """y = activation(x W + b).
 
     Parameters
@@ -23,32 +20,5 @@ class Dense(Activated):
     x (batch, n_in), y (batch, units), W (n_in, units), b (units,)
     """
 
-    takes_rows: ClassVar = True
-
-    units: int
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "units", is_integer(self.units, 1), "an integer >= 1")
-
-    def weight_shape(self, in_shape):
-        return (*self.rows(in_shape), self.units)
-
-    def fans(self, shape):
-        return shape
-
-    def outputs(self):
-        return self.units
-
-    def out_shape(self, in_shape):
-        self.rows(in_shape)
-        return (self.units,)
-
     def forward(self, params, x, run):
-        return self.activate(affine(params, x))
-
-
-def affine(params, x):
-    """x W, and + b where there is one."""
-    y = ops.matmul(x, params["W"])
-    return ops.add_bias(y, params["b"], -1) if "b" in params else y
+        return self.activate(self.affine(params, x))

@@ -8,6 +8,7 @@ import numpy as np
 from sparkdl.errors import DataError, require
 from sparkdl.training.evaluation.base import Evaluation, check_probabilities
 from sparkdl.training.evaluation.classification_report import report
+from sparkdl.training.evaluation.per_column import PerColumn
 from sparkdl.training.evaluation.rates import Rates
 from sparkdl.training.evaluation.scores import ScoreCounts
 
@@ -15,7 +16,7 @@ CURVE_CELLS = 2**19  # 8 MB of counts; all of them travel from each executor
 
 
 @dataclass(eq=False)
-class Classification(Evaluation):
+class Classification(PerColumn, Evaluation):
     """Confusion matrix, ranks and binned scores of single-label predictions.
 
     The predicted class is the one with the largest probability, the first of equals. Means over
@@ -83,42 +84,12 @@ class Classification(Evaluation):
         """Rates, whose precision, recall and f1 are arrays (k,)."""
         return Rates(self.confusion.diagonal(), self.confusion.sum(axis=0), self.occurring)
 
+    rates = by_class
+
     @property
     def occurring(self):
         """Examples of each class, (k,) int64."""
         return self.confusion.sum(axis=1)
-
-    @property
-    def precision(self):
-        return float(self.by_class.precision.mean())
-
-    @property
-    def recall(self):
-        return float(self.by_class.recall.mean())
-
-    @property
-    def f1(self):
-        return float(self.by_class.f1.mean())
-
-    def roc(self, column):
-        """The Roc of one class against the rest."""
-        return self.scores.roc(column)
-
-    def auc(self, column=None):
-        """Area under the ROC of one class against the rest; None: the mean over classes.
-
-        The mean is over classes that occur and are not all there is. Scores are binned:
-        `auc_error` says how far this is from the exact value at most.
-        """
-        return pick_or_mean(self.scores.auc(), column)
-
-    def auc_error(self, column=None):
-        """The largest possible difference of `auc(column)` and the AUC of the unbinned scores."""
-        return pick_or_mean(self.scores.auc_error(), column)
-
-    @property
-    def score(self):
-        return self.accuracy
 
     def figures(self):
         top = {f"top_{k}": self.top_k(k) for k in self.top if k > 1}
@@ -152,14 +123,6 @@ def rank_of(predictions, labels, chosen):
     tied = predictions == chosen[:, np.newaxis]
     before = np.arange(predictions.shape[1]) < labels[:, np.newaxis]
     return np.count_nonzero(larger | (tied & before), axis=1)
-
-
-def pick_or_mean(values, column):
-    """values[column], or for None the mean of those that are numbers, nan if none is."""
-    if column is not None:
-        return float(values[column])
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else float("nan")
 
 
 def _is_whole(value):

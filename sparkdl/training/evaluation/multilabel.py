@@ -7,14 +7,15 @@ import numpy as np
 
 from sparkdl.errors import DataError, require
 from sparkdl.training.evaluation.base import Evaluation, check_probabilities, check_values
-from sparkdl.training.evaluation.classification import cross_entropy, pick_or_mean
+from sparkdl.training.evaluation.classification import cross_entropy
+from sparkdl.training.evaluation.per_column import PerColumn
 from sparkdl.training.evaluation.rates import Rates
 from sparkdl.training.evaluation.scores import ScoreCounts
 from sparkdl.training.table import align
 
 
 @dataclass(eq=False)
-class MultiLabel(Evaluation):
+class MultiLabel(PerColumn, Evaluation):
     """Counts of right and wrong answers per label, and binned scores; one label is binary.
 
     Parameters
@@ -82,37 +83,7 @@ class MultiLabel(Evaluation):
         """Rates, whose precision, recall and f1 are arrays (size,)."""
         return Rates(self.hits, self.predicted, self.occurring)
 
-    @property
-    def precision(self):
-        """Mean over labels, as are `recall` and `f1`."""
-        return float(self.by_label.precision.mean())
-
-    @property
-    def recall(self):
-        return float(self.by_label.recall.mean())
-
-    @property
-    def f1(self):
-        return float(self.by_label.f1.mean())
-
-    def roc(self, column):
-        """The Roc of one label."""
-        return self.scores.roc(column)
-
-    def auc(self, column=None):
-        """Area under the ROC of one label; None: the mean over labels that have one.
-
-        Scores are binned: `auc_error` says how far this is from the exact value at most.
-        """
-        return pick_or_mean(self.scores.auc(), column)
-
-    def auc_error(self, column=None):
-        """The largest possible difference of `auc(column)` and the AUC of the unbinned scores."""
-        return pick_or_mean(self.scores.auc_error(), column)
-
-    @property
-    def score(self):
-        return self.accuracy
+    rates = by_label
 
     def figures(self):
         names = ("loss", "accuracy", "exact_match", "precision", "recall", "f1")

@@ -1,0 +1,50 @@
+"""What layers that connect every input with every unit have in common."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_integer
+from sparkdl.nn.layers.weighted import Weighted
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullyConnected(Weighted, abstract=True):
+    """x W + b.
+
+    Parameters
+    ----------
+    units : int
+        Width of the output, at least 1.
+
+    Shapes
+    ------
+    x (batch, n_in), y (batch, units), W (n_in, units), b (units,)
+    """
+
+    takes_rows: ClassVar = True
+
+    units: int
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "units", is_integer(self.units, 1), "an integer >= 1")
+
+    def weight_shape(self, in_shape):
+        return (*self.rows(in_shape), self.units)
+
+    def fans(self, shape):
+        return shape
+
+    def outputs(self):
+        return self.units
+
+    def out_shape(self, in_shape):
+        self.rows(in_shape)
+        return (self.units,)
+
+    def affine(self, params, x):
+        """x W, and + b where there is one."""
+        y = ops.matmul(x, params["W"])
+        return ops.add_bias(y, params["b"], -1) if "b" in params else y

@@ -1,0 +1,48 @@
+"""Figures that exist for each class, or each label, and as their mean."""
+
+import numpy as np
+
+
+class PerColumn:
+    """Needs `accuracy`, `rates` (Rates, a number for each column) and `scores` (ScoreCounts)."""
+
+    @property
+    def precision(self):
+        """Mean over columns, as are `recall` and `f1`."""
+        return float(self.rates.precision.mean())
+
+    @property
+    def recall(self):
+        return float(self.rates.recall.mean())
+
+    @property
+    def f1(self):
+        return float(self.rates.f1.mean())
+
+    def roc(self, column):
+        """The Roc of one label, or of one class against the rest."""
+        return self.scores.roc(column)
+
+    def auc(self, column=None):
+        """Area under the ROC of one column; None: the mean over columns that have one.
+
+        A column has one unless it never occurs or is all there is. Scores are binned: `auc_error`
+        says how far this is from the exact value at most.
+        """
+        return pick_or_mean(self.scores.auc(), column)
+
+    def auc_error(self, column=None):
+        """The largest possible difference of `auc(column)` and the AUC of the unbinned scores."""
+        return pick_or_mean(self.scores.auc_error(), column)
+
+    @property
+    def score(self):
+        return self.accuracy
+
+
+def pick_or_mean(values, column):
+    """values[column], or for None the mean of those that are numbers, nan if none is."""
+    if column is not None:
+        return float(values[column])
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
