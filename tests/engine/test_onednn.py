@@ -1,6 +1,9 @@
 """oneDNN beside the reference: every operation, forward and backward, and drawn shapes."""
 
+import gc
+
 import numpy as np
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -137,3 +140,17 @@ def test_a_library_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setenv(library.VARIABLE, "/nowhere/libdnnl.so.3")
     with pytest.raises(UnsupportedError, match=r"/nowhere/libdnnl.so.3.*install onednn-cpu-gomp"):
         library.load.__wrapped__()
+
+
+def test_a_program_that_goes_takes_its_memory_along():
+    x, w = np.ones((16, 32, 30, 30), np.float32), np.ones((64, 32, 3, 3), np.float32)
+    graph = with_gradients(ops.conv2d, x, w)
+
+    def resident():
+        for _ in range(30):
+            compile(graph, "onednn").run(feeds([x, w]))
+        gc.collect()
+        return psutil.Process().memory_info().rss
+
+    before = resident()
+    assert resident() - before < 5 << 20
