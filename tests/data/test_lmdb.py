@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import struct
 import threading
 
 import lmdb
@@ -13,88 +12,19 @@ from google.protobuf import descriptor_pb2, descriptor_pool
 from sparkdl.data import LMDB, Batch, Scale, Schema, checked_batches, digits, write_lmdb
 from sparkdl.data.readers import environment
 from sparkdl.errors import ConfigError, DataError
-
-X = np.random.default_rng(0).integers(0, 256, (10, 3, 2, 4)).astype(np.uint8)
-Y = np.array([0, 1, 127, 128, 300, 70_000, 2, 3, 4, 5], np.int32)  # varints of 1 to 3 bytes
-
-
-# An independent writer: bytes by hand, after the wire format of protocol buffers.
-
-
-def varint(n):
-    low, rest = n & 127, n >> 7
-    return bytes([low | 128]) + varint(rest) if rest else bytes([low])
-
-
-def number(field, n):
-    return varint(field << 3) + varint(n)
-
-
-def block(field, content):
-    return varint(field << 3 | 2) + varint(len(content)) + content
-
-
-def shape_fields(x):
-    return b"".join(number(i + 1, n) for i, n in enumerate(x.shape))
-
-
-def datum(x, y):
-    return shape_fields(x) + block(4, x.tobytes()) + number(5, y)
-
-
-def datum_label_first(x, y):
-    return number(5, y) + block(4, x.tobytes()) + shape_fields(x)
-
-
-def datum_not_encoded(x, y):
-    return datum(x, y) + number(7, 0)
-
-
-def datum_unknown_field(x, y):
-    return datum(x, y) + block(99, b"more")
-
-
-def datum_floats(x, y):
-    floats = b"".join(varint(6 << 3 | 5) + struct.pack("<f", v) for v in x.ravel())
-    return shape_fields(x) + number(5, y) + floats
-
-
-def datum_packed_floats(x, y):
-    packed = block(6, x.astype("<f4").tobytes())
-    return shape_fields(x) + number(5, y) + packed
-
-
-def mixed(x, y):
-    return (datum, datum_label_first)[int(y) % 2](x, y)
-
-
-WRITERS = [
+from tests.data.lmdbs import (
+    FLOATS,
+    WRITERS,
+    X,
+    Y,
+    block,
+    caffe_db,
     datum,
     datum_label_first,
-    datum_not_encoded,
-    datum_unknown_field,
-    datum_floats,
-    datum_packed_floats,
-    mixed,
-]
-FLOATS = {datum_floats, datum_packed_floats}
-
-
-def put(path, items, **options):
-    with lmdb.open(str(path), map_size=2**28, **options) as env:
-        with env.begin(write=True) as transaction:
-            for key, value in items:
-                transaction.put(key, value)
-    return str(path)
-
-
-def caffe_db(path, writer=datum, key=b"%08d", **options):
-    items = [(key % i, writer(x, int(y))) for i, (x, y) in enumerate(zip(X, Y))]
-    return put(path, items, **options)
-
-
-def read(source):
-    return Batch.concat([b for split in source.splits() for b in source.read(split)])
+    put,
+    read,
+    shape_fields,
+)
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -239,138 +169,6 @@ def test_nothing_is_written_over(tmp_path):
     path = caffe_db(tmp_path / "db")
     with pytest.raises(DataError, match=f"^{path}: something is there already"):
         write_lmdb(path, [Batch.of(X)])
-
-
-def jpeg(x, y):
-    return block(4, b"\xff\xd8\xff\xe0jpeg") + number(5, y) + number(7, 1)
-
-
-def flagged(x, y):
-    return datum(x, y) + number(7, 1)
-
-
-def short(x, y):
-    return shape_fields(x) + block(4, x.tobytes()[1:])
-
-
-BAD_VALUES = {
-    "encoded": (jpeg, r"encoded images \(JPEG, PNG\) are not supported; convert"),
-    "encoded, of the same form": (flagged, r"encoded images \(JPEG, PNG\) are not supported"),
-    "too few bytes": (short, r"Datum of shape \(3, 2, 4\) must hold as many numbers, got 23"),
-    "no numbers": (lambda x, y: number(5, y), r"Datum of shape \(0, 0, 0\) must hold"),
-    "negative shape": (
-        lambda x, y: datum(x, y) + number(1, 2**64 - 3) + number(2, 2**64 - 2),
-        r"Datum of shape \(-3, -2, 4\) must hold",
-    ),
-    "another shape": (
-        lambda x, y: datum(x.reshape(3, 4, 2), y),
-        r"Datum must have the shape \(3, 2, 4\) of the first, got \(3, 4, 2\)",
-    ),
-    "text": (lambda x, y: b"hello", "must be a Datum, got b'hello'"),
-    "cut": (lambda x, y: datum(x, y)[:20], "must be a Datum, got"),
-    "cut tail": (lambda x, y: datum(x, y)[:-1], "must be a Datum, got"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_VALUES)
-def test_a_bad_value_is_named(tmp_path, case):
-    writer, message = BAD_VALUES[case]
-    items = [(b"%08d" % i, datum(x, 1)) for i, x in enumerate(X)]
-    items[6] = (b"00000006", writer(X[6], 1))
-    path = put(tmp_path / "db", items)
-    with pytest.raises(DataError, match=f"^{path} from key 00000004, record 2: {message}"):
-        read(LMDB(path, records_per_split=4))
-
-
-def test_a_changed_database_is_noticed(tmp_path):
-    source = LMDB(caffe_db(tmp_path / "db"), records_per_split=4)
-    splits = source.splits()
-    with lmdb.open(str(tmp_path / "db")) as env, env.begin(write=True) as transaction:
-        transaction.delete(b"00000005")
-        transaction.delete(b"00000008")
-    with pytest.raises(
-        DataError, match="must have 4 records up to key b'00000008', got 4 up to None"
-    ):
-        list(source.read(splits[1]))
-    with pytest.raises(DataError, match="key 00000008: this key is missing; was the LMDB changed"):
-        list(source.read(splits[2]))
-
-
-def large(path):
-    """A database of some 2 MB in its own process's eyes; the path of its data."""
-    put(
-        path,
-        [(b"%08d" % i, datum(np.full((1, 28, 28), i % 256, np.uint8), 1)) for i in range(2000)],
-    )
-    return path / "data.mdb"
-
-
-@pytest.mark.parametrize("keep", [8192, 8193, 40960, -4097, -4096, -1])
-def test_what_is_cut_short_is_refused(tmp_path, keep):
-    file = large(tmp_path / "db")
-    splits = LMDB(str(tmp_path / "db")).splits()
-    content = file.read_bytes()
-    file.write_bytes(content[:keep])
-    expected = f"^{tmp_path}/db: cut short, it must have {len(content)} bytes, got "
-    with pytest.raises(DataError, match=expected):
-        LMDB(str(tmp_path / "db")).splits()
-    with pytest.raises(DataError, match=expected):
-        list(LMDB(str(tmp_path / "db")).read(splits[-1]))
-
-
-@pytest.mark.parametrize("keep", [0, 10, 100, 4096, 5000])
-def test_what_lost_even_its_meta_pages_is_refused(tmp_path, keep):
-    file = large(tmp_path / "db")
-    file.write_bytes(file.read_bytes()[:keep])
-    with pytest.raises(DataError, match=f"^{tmp_path}/db: (must be an LMDB|cut short)"):
-        LMDB(str(tmp_path / "db")).splits()
-
-
-FOREIGN = {
-    "text": b"this is no database, whatever its name says, and is long enough" * 200,
-    "zeros": bytes(20_000),
-    "ones": b"\xff" * 20_000,
-    "later format": bytes(16) + struct.pack("=IIQQI", 0xBEEFC0DE, 9, 0, 0, 4096) + bytes(20_000),
-}
-
-
-@pytest.mark.parametrize("subdir", [True, False])
-@pytest.mark.parametrize("case", FOREIGN)
-def test_what_is_no_lmdb_is_refused(tmp_path, case, subdir):
-    folder = tmp_path / "db" if subdir else tmp_path
-    folder.mkdir(exist_ok=True)
-    (folder / "data.mdb").write_bytes(FOREIGN[case])
-    path = folder if subdir else folder / "data.mdb"
-    with pytest.raises(DataError, match=f"^{path}: must be an LMDB"):
-        LMDB(str(path)).splits()
-
-
-def test_a_damaged_page_is_refused(tmp_path):
-    file = large(tmp_path / "db")
-    content = bytearray(file.read_bytes())
-    middle = len(content) // 2 // 4096 * 4096
-    content[middle : middle + 4096] = b"\xff" * 4096
-    file.write_bytes(content)
-    with pytest.raises(DataError, match=f"^{tmp_path}/db: cannot be read as an LMDB"):
-        read(LMDB(str(tmp_path / "db")))
-
-
-def test_a_missing_path_is_refused(tmp_path):
-    with pytest.raises(DataError, match=f"^{tmp_path}/none: there is no such LMDB; the path must"):
-        LMDB(f"{tmp_path}/none").splits()
-
-
-def test_a_folder_of_something_else_is_refused(tmp_path):
-    with pytest.raises(DataError, match=f"^{tmp_path}: must be an LMDB, but the folder has no"):
-        LMDB(str(tmp_path)).splits()
-
-
-def test_an_empty_one_is_refused(tmp_path):
-    put(tmp_path / "db", [])
-    with pytest.raises(
-        DataError, match=f"^{tmp_path}/db: must hold records, but the LMDB is empty"
-    ):
-        LMDB(f"{tmp_path}/db").splits()
 
 
 def test_other_file_systems_are_refused():
