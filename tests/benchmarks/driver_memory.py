@@ -9,6 +9,7 @@ import json
 import resource
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -75,6 +76,8 @@ class Heap(Listener):
         self.runtime, self.system, self.used = sc._jvm.Runtime.getRuntime(), sc._jvm.System, []
 
     def on_round(self, report, state):
+        self.system.gc()
+        time.sleep(0.5)  # Spark removes a destroyed broadcast's blocks in a thread of its own
         self.system.gc()
         self.used.append(self.runtime.totalMemory() - self.runtime.freeMemory())
 
