@@ -95,10 +95,9 @@ class Program:
         lines = [
             "  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows
         ]
-        total = (
-            f"{len(self.steps)} calls on {self.backend.name}; arena {self.plan.arena_bytes:,} bytes"
-        )
-        return "\n".join([total, *lines])
+        name, arena = self.backend.name, f"{self.plan.arena_bytes:,}"
+        total = f"{len(self.steps)} calls on {name}; arena {arena} bytes"
+        return "\n".join(filter(None, [total, self.backend.note, *lines]))
 
     def _feed(self, feeds):
         if feeds.keys() != self._feeds.keys():

@@ -1,17 +1,38 @@
 """Backends are found by name."""
 
+import platform
 import re
+import sys
 
 import pytest
 
 from sparkdl.engine import Graph, Spec, Tensor, backends, compile, ops
+from sparkdl.engine.backends import base
 from sparkdl.errors import UnsupportedError
+
+HAS_WHEEL = sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 def test_every_named_backend_can_be_had():
     assert backends.names() == ["onednn", "reference"]
-    for name in backends.names():
-        assert backends.get(name).name == name
+    assert backends.get("reference").name == "reference"
+
+
+@pytest.mark.skipif(not HAS_WHEEL, reason="there is no wheel of oneDNN for this system")
+def test_onednn_is_taken_where_its_wheel_is():
+    assert backends.get("onednn") is backends.get("auto")
+
+
+def test_without_the_library_the_reference_runs_and_says_why(monkeypatch):
+    monkeypatch.setenv("SPARKDL_ONEDNN", "/nowhere")
+    monkeypatch.setitem(base.MODULES, "onednn", "tests.engine.missing_backend")
+    base.fastest.cache_clear()
+    x = Tensor(Spec((2,)), name="x")
+    try:
+        text = compile(Graph({"x": x}, {"y": ops.exp(x)}), backend="auto").describe()
+    finally:
+        base.fastest.cache_clear()
+    assert "calls on reference" in text and "oneDNN was not found (/nowhere" in text
 
 
 def test_an_unknown_backend_is_refused_with_those_there_are():

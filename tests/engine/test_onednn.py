@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sparkdl.engine import Graph, compile, gradients, ops
 from sparkdl.engine.backends import get
+from sparkdl.engine.backends.onednn.rewrites import MaxPoolWithPlaces
 from sparkdl.errors import UnsupportedError
 from tests.engine.cases import CASES
 from tests.engine.support import feeds, tensors, trace
@@ -48,6 +49,15 @@ def test_forward_agrees_with_the_reference(name):
 def test_backward_agrees_with_the_reference(name):
     arrays = single(CASES[name])
     compare(with_gradients(CASES[name].op, *arrays), arrays, 1e-3, 1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.order])
+def test_what_onednn_does_not_compute_numpy_does(name):
+    """float64: the rewritten graph must mean the same without a single kernel of oneDNN."""
+    arrays = CASES[name].arrays
+    graph = with_gradients(CASES[name].op, *arrays)
+    compare(graph, arrays, 1e-9, 1e-9)
+    assert all("numpy" in step.kernel for step in compile(graph, "onednn").steps)
 
 
 @settings(max_examples=40, deadline=None)
@@ -108,6 +118,18 @@ def test_pooling_of_drawn_shapes(data):
     )
     x = np.random.default_rng(0).permutation(np.prod(shape)).reshape(shape).astype(np.float32)
     compare(with_gradients(lambda x: pool(x, size, stride, padding), x), [x], 1e-4, 1e-2)
+
+
+def test_places_of_maxima_are_numbered_alike():
+    """So either side of the pair may fall back to numpy."""
+    x = np.random.default_rng(0).permutation(2 * 3 * 7 * 8).reshape(2, 3, 7, 8).astype(np.float32)
+    op = MaxPoolWithPlaces((3, 2), (2, 1), ((1, 1), (0, 1)))
+    graph = trace(op, x)
+    y, places = (compile(graph, "onednn").run(feeds([x]))[name] for name in ("y0", "y1"))
+    expected = op.reference(x)
+    np.testing.assert_array_equal(y, expected[0])
+    np.testing.assert_array_equal(places, expected[1])
+    assert len(np.unique(places)) > 4
 
 
 def test_two_runs_give_the_same_bits():

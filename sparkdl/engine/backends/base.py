@@ -23,6 +23,7 @@ class Kernel:
 
     call: object
     name: str
+    note: str  # why no faster backend was taken, where one was looked for
     note: str = ""
 
 
@@ -63,8 +64,9 @@ def get(name):
 
 @lru_cache(maxsize=1)
 def fastest():
-    """oneDNN where it can be loaded, else the reference; Program.describe() says which it is."""
+    """oneDNN where it can be loaded, else the reference, which keeps the reason for describe()."""
     try:
         return get("onednn")
-    except UnsupportedError:
-        return get("reference")
+    except UnsupportedError as error:
+        reference = get("reference")
+        return type(reference)(note=str(error))

@@ -18,6 +18,9 @@ class Reference:
     name = "reference"
     rewrites = (partial(fuse, rules=RULES), into_chains)
 
+    def __init__(self, note=""):
+        self.note = note
+
     def empty(self, size):
         memory = np.empty(size + ALIGNMENT, np.uint8)
         start = -memory.ctypes.data % ALIGNMENT

@@ -1,5 +1,1 @@
-"""oneDNN on the CPU; sparkdl.engine.backends.onednn.backend has the whole."""
-
-from sparkdl.engine.backends.onednn.backend import OneDnn
-
-__all__ = ["OneDnn"]
+"""The oneDNN backend. `backend` loads the library when it is imported; nothing here does before."""

@@ -41,6 +41,7 @@ class OneDnn(reference.Reference):
     )
 
     def __init__(self):
+        super().__init__()
         self.session = Session()
 
     def array(self, part, shape):

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op
 from sparkdl.engine.ops.conv import Conv2dGradWeight
 from sparkdl.engine.ops.pool import MaxPool2d, MaxPool2dGrad, Pool
 from sparkdl.engine.ops.reduce import Sum
+from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.shape import Reshape, reshape
 
 
@@ -32,6 +35,13 @@ class MaxPoolWithPlaces(Pool):
         y = super().shape(x)
         return y, Spec(y.shape, "uint8")
 
+    def reference(self, x):
+        y = MaxPool2d(*self.options()).reference(x)
+        places = np.zeros(y.shape, np.uint8)
+        for place, (_, here) in enumerate(self.winners(x, y)):
+            places[here] = place
+        return y, places
+
 
 @dataclass(frozen=True)
 class MaxPoolToPlaces(Pool):
@@ -42,6 +52,12 @@ class MaxPoolToPlaces(Pool):
     def shape(self, gy, places):
         return Spec((*gy.shape[:2], *self.image), gy.dtype)
 
+    def reference(self, gy, places):
+        gx = self.padded(np.zeros((*gy.shape[:2], *self.image), gy.dtype))
+        for place, at in enumerate(self.offsets(gy.shape[2:])):
+            gx[at] += np.where(places == place, gy, 0)
+        return self.cut(gx)
+
 
 @dataclass(frozen=True)
 class ConvGradWeightBias(Op):
@@ -51,6 +67,9 @@ class ConvGradWeightBias(Op):
 
     def shape(self, gy, x):
         return self.product.shape(gy, x), Spec(gy.shape[1:2], gy.dtype)
+
+    def decompose(self, gy, x):
+        return self.product(gy, x), sum_along(gy, (0, 2, 3))
 
 
 def relayouts(graph):
