@@ -28,8 +28,20 @@ ACTIVATIONS = [
 LOSSES = [
     losses.SoftmaxCrossEntropy(),
     losses.SigmoidCrossEntropy(),
+    losses.KlDivergence(),
+    losses.Poisson(),
     losses.Mse(),
     losses.Mae(),
+    losses.L1(),
+    losses.L2(),
+    losses.Mape(),
+    losses.Msle(),
+    losses.Huber(),
+    losses.Huber(delta=2.5),
+    losses.Hinge(),
+    losses.SquaredHinge(),
+    losses.CosineProximity(),
+    losses.Wasserstein(),
 ]
 
 INITIALIZERS = [

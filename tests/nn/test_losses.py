@@ -8,18 +8,38 @@ import pytest
 from sklearn import metrics
 
 from sparkdl.engine import ops
+from sparkdl.errors import ConfigError
+from sparkdl.nn import losses
 from sparkdl.nn.losses import Loss, Mae, Mse, SigmoidCrossEntropy, SoftmaxCrossEntropy
 from tests.nn.examples import LOSSES
-from tests.nn.support import value_and_gradients
+from tests.nn.support import label, value_and_gradients
 
 N, UNITS = 6, 4
 
 THEIRS = {
-    "softmax_cross_entropy": optax.softmax_cross_entropy_with_integer_labels,
-    "sigmoid_cross_entropy": lambda z, y: optax.sigmoid_binary_cross_entropy(z, y).sum(axis=1),
-    "mse": lambda z, y: optax.squared_error(z, y).mean(axis=1),
-    "mae": lambda z, y: jnp.abs(z - y).mean(axis=1),
+    "softmax_cross_entropy": lambda loss, z, y: optax.softmax_cross_entropy_with_integer_labels(
+        z, y
+    ),
+    "sigmoid_cross_entropy": lambda loss, z, y: optax.sigmoid_binary_cross_entropy(z, y).sum(1),
+    "kl_divergence": lambda loss, z, y: optax.kl_divergence(jax.nn.log_softmax(z), y),
+    "poisson": lambda loss, z, y: (jnp.exp(z) - y * z).sum(axis=1),
+    "mse": lambda loss, z, y: optax.squared_error(z, y).mean(axis=1),
+    "mae": lambda loss, z, y: jnp.abs(z - y).mean(axis=1),
+    "l1": lambda loss, z, y: jnp.linalg.norm(z - y, ord=1, axis=1),
+    "l2": lambda loss, z, y: optax.squared_error(z, y).sum(axis=1),
+    "mape": lambda loss, z, y: 100 * jnp.abs((z - y) / y).mean(axis=1),
+    "msle": lambda loss, z, y: optax.squared_error(jnp.log1p(jnp.clip(z, 1e-7)), jnp.log1p(y)).mean(
+        axis=1
+    ),
+    "huber": lambda loss, z, y: optax.huber_loss(z, y, delta=loss.delta).mean(axis=1),
+    "hinge": lambda loss, z, y: optax.hinge_loss(z, y).sum(axis=1),
+    "squared_hinge": lambda loss, z, y: (optax.hinge_loss(z, y) ** 2).sum(axis=1),
+    "cosine_proximity": lambda loss, z, y: -optax.cosine_similarity(z, y),
+    "wasserstein": lambda loss, z, y: jnp.mean(y * z, axis=1),
 }
+SIGNED = {"hinge", "squared_hinge", "wasserstein"}  # labels are -1 or 1
+COUNTED = {"poisson"}  # labels are 0, 1, 2 ...
+LARGEST = {"poisson": 80.0}  # e^z is infinite above 88.8
 
 
 @pytest.fixture
@@ -30,6 +50,10 @@ def z(rng):
 def labels_for(loss, rng):
     if loss.label_kind == "class":
         return rng.integers(0, UNITS, N).astype(np.int32)
+    if loss.type_name in SIGNED:
+        return rng.choice([-1.0, 1.0], (N, UNITS))
+    if loss.type_name in COUNTED:
+        return rng.poisson(2.0, (N, UNITS)).astype(float)
     return rng.uniform(0, 1, (N, UNITS))
 
 
@@ -42,14 +66,14 @@ def test_equals_optax(loss, z, rng, x64):
     labels = labels_for(loss, rng)
     ours = loss.per_example(z, labels)
     assert ours.shape == (N,)
-    np.testing.assert_allclose(ours, THEIRS[loss.type_name](z, labels), rtol=1e-9)
+    np.testing.assert_allclose(ours, THEIRS[loss.type_name](loss, z, labels), rtol=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_gradient_equals_that_of_jax(loss, z, rng, x64):
     labels = labels_for(loss, rng)
     _, (gz,) = value_and_gradients(lambda z: ops.mean(loss.per_example(z, labels)), z)
-    theirs = jax.grad(lambda z: THEIRS[loss.type_name](z, labels).mean())(jnp.asarray(z))
+    theirs = jax.grad(lambda z: THEIRS[loss.type_name](loss, z, labels).mean())(jnp.asarray(z))
     np.testing.assert_allclose(gz, theirs, rtol=1e-7, atol=1e-10)
 
 
@@ -60,10 +84,61 @@ def test_label_shape_follows_from_its_kind(loss, z, rng):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_extreme_outputs_stay_finite(loss):
-    z = np.array([[1e4, -1e4, 0.0]], np.float32)
-    labels = np.array([1]) if loss.label_kind == "class" else np.array([[0.0, 1.0, 1.0]])
-    assert np.isfinite(loss.per_example(z, labels.astype(np.int32))).all()
+    z = np.array([[1, -1, 0]], np.float32) * np.float32(LARGEST.get(loss.type_name, 1e4))
+    labels = np.array([[0.0, 1.0, 1.0]], np.float32)
+    labels = np.array([1], np.int32) if loss.label_kind == "class" else labels
+    value, (gz,) = value_and_gradients(lambda z: ops.sum(loss.per_example(z, labels)), z)
+    assert np.isfinite(value) and np.isfinite(gz).all()
     assert np.isfinite(loss.output(z)).all()
+
+
+# (loss, z, labels, the loss by hand)
+BY_HAND = [
+    (losses.L1(), [1, -2, 4], [0, 0, 1], 6),
+    (losses.L2(), [1, -2, 4], [0, 0, 1], 14),
+    (losses.Mape(), [1, 3, -1], [2, 2, -4], (50 + 50 + 75) / 3),
+    (losses.Mape(), [0.0], [0.0], 0),
+    (losses.Msle(), [np.e - 1, -5], [0, np.e**2 - 1], (1 + 4) / 2),
+    (losses.Huber(), [0.5, 3, -3], [0, 0, 0], (0.125 + 2.5 + 2.5) / 3),
+    (losses.Huber(delta=2), [2, 5], [0, 0], (2 + 8) / 2),
+    (losses.Hinge(), [0.5, 2, -1], [1, 1, 1], 0.5 + 0 + 2),
+    (losses.Hinge(), [0.5, -3], [-1, -1], 1.5),
+    (losses.SquaredHinge(), [0.5, 2, -1], [1, 1, 1], 0.25 + 0 + 4),
+    (losses.KlDivergence(), [0, 0], [1, 0], np.log(2)),
+    (losses.KlDivergence(), [0, np.log(3)], [0.25, 0.75], 0),
+    (losses.Poisson(), [0, np.log(2)], [3, 1], 1 + 2 - np.log(2)),
+    (losses.CosineProximity(), [3, 4], [30, 40], -1),
+    (losses.CosineProximity(), [1, 1], [0, -2], 0.5**0.5),
+    (losses.CosineProximity(), [0, 0], [1, 1], 0),
+    (losses.Wasserstein(), [2, 3, 4], [1, -1, 1], 1),
+]
+
+
+@pytest.mark.parametrize("loss, z, labels, expected", BY_HAND, ids=label)
+def test_equals_what_is_computed_by_hand(loss, z, labels, expected):
+    value = loss.per_example(np.array([z], float), np.array([labels], float))
+    np.testing.assert_allclose(value, [expected], rtol=1e-6, atol=1e-6)
+
+
+def test_what_a_prediction_gives():
+    z = np.array([[0.0, np.log(3)]])
+    np.testing.assert_allclose(losses.KlDivergence().output(z), [[0.25, 0.75]])
+    np.testing.assert_allclose(losses.Poisson().output(z), [[1, 3]])
+    np.testing.assert_array_equal(losses.Hinge().output(z), z)
+
+
+REFUSED = [
+    (lambda: losses.Huber(delta=0), "Huber.delta must be a number above 0, got 0"),
+    (lambda: losses.Loss.from_dict({"type": "huber", "delt": 1}), "did you mean 'delta'?"),
+    (lambda: losses.Loss.from_dict({"type": "hing"}), "got 'hing'; did you mean 'hinge'?"),
+]
+
+
+@pytest.mark.parametrize("make, message", REFUSED, ids=label)
+def test_refuses(make, message):
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert message in str(caught.value)
 
 
 def test_predictions_and_losses_equal_scikit_learn(z, rng):

@@ -16,7 +16,8 @@ class Output(FullyConnected):
     units : int
         Classes, or numbers per label; at least 1.
     loss : str, dict or Loss
-        "softmax_cross_entropy", "sigmoid_cross_entropy", "mse", "mae".
+        "softmax_cross_entropy" for classes; for values "sigmoid_cross_entropy", "mse", "mae", or
+        another of nn/losses.
 
     Shapes
     ------

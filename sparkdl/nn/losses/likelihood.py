@@ -1,32 +1,10 @@
-"""Losses: how far the output of a network is from the label, one number per example."""
+"""Losses of a predicted distribution: how unlikely it makes the labels, in nats."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.engine import ops
-from sparkdl.nn.config import Member
-
-
-@dataclass(frozen=True, kw_only=True)
-class Loss(Member):
-    """Base of all losses. `z` is what the last layer computes, (batch, units).
-
-    `label_kind` says what labels are: "class", an int32 in [0, units) per example, or "values",
-    `units` float32 per example. `output(z)` is what a prediction gives. `per_example(z, labels)`
-    is the loss of each example, (batch,); the loss of a batch is its mean.
-    """
-
-    label_kind: ClassVar[str] = "values"
-
-    def label_shape(self, units):
-        """The shape of one example's label."""
-        return () if self.label_kind == "class" else (units,)
-
-    def output(self, z):
-        return z
-
-    def per_example(self, z, labels):
-        raise NotImplementedError
+from sparkdl.nn.losses.base import Loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,16 +42,36 @@ class SigmoidCrossEntropy(Loss, name="sigmoid_cross_entropy"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mse(Loss, name="mse"):
-    """The squared difference, mean over units (Caffe's EuclideanLoss is units / 2 times it)."""
+class KlDivergence(Loss, name="kl_divergence"):
+    """sum of y log(y / p) over units, with p = softmax(z) and 0 log 0 = 0, in nats.
+
+    Labels are a distribution over units. The numbers of DL4J's KL_DIVERGENCE and Keras's
+    KLDivergence after softmax, but for the 1e-7 that Keras keeps y and p away from 0.
+
+    References
+    ----------
+    Kullback and Leibler, On information and sufficiency (1951), eq. 2.2.
+    """
+
+    def output(self, z):
+        return ops.softmax(z)
 
     def per_example(self, z, labels):
-        return ops.mean(ops.square(ops.sub(z, labels)), axes=(1,))
+        log_labels = ops.log(ops.maximum(labels, 1e-37))  # near the least float32
+        return ops.sum(ops.mul(labels, ops.sub(log_labels, ops.log_softmax(z))), axes=(1,))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mae(Loss, name="mae"):
-    """The absolute difference, mean over units."""
+class Poisson(Loss, name="poisson"):
+    """rate - y log(rate) with rate = e^z, sum over units: -log of the likelihood of counts y.
+
+    The part that depends on y alone, log y!, is left out. PyTorch's PoissonNLLLoss has the same
+    terms (and their mean); DL4J's POISSON the same sum, where its last layer gives e^z. In float32
+    e^z is infinite from z = 88.8 on.
+    """
+
+    def output(self, z):
+        return ops.exp(z)
 
     def per_example(self, z, labels):
-        return ops.mean(ops.abs(ops.sub(z, labels)), axes=(1,))
+        return ops.sum(ops.sub(ops.exp(z), ops.mul(labels, z)), axes=(1,))
