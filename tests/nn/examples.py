@@ -4,9 +4,13 @@ from sparkdl.nn import activations, initializers, layers, losses, schedules, upd
 from sparkdl.nn.clipping import ClipLayerNorm, ClipNorm, Clipping, ClipValue
 
 ACTIVATIONS = [
+    activations.AbsVal(),
+    activations.Clip(low=-1.5, high=2),
     activations.Cube(),
     activations.Elu(),
     activations.Elu(alpha=0.5),
+    activations.Exp(),
+    activations.Exp(base=2.0, scale=0.5, shift=1.0),
     activations.Gelu(),
     activations.HardSigmoid(),
     activations.HardSigmoid(slope=0.2),
@@ -14,6 +18,14 @@ ACTIVATIONS = [
     activations.Identity(),
     activations.LeakyRelu(),
     activations.LeakyRelu(alpha=0.3),
+    activations.Log(),
+    activations.Log(base=10.0, scale=2.0, shift=1.0),
+    activations.LogSoftmax(),
+    activations.Mish(),
+    activations.Power(),
+    activations.Power(power=3, scale=2.0, shift=1.0),
+    activations.RationalTanh(),
+    activations.RectifiedTanh(),
     activations.Relu(),
     activations.Relu6(),
     activations.Selu(),
@@ -23,6 +35,8 @@ ACTIVATIONS = [
     activations.Softsign(),
     activations.Swish(),
     activations.Tanh(),
+    activations.ThresholdedRelu(),
+    activations.ThresholdedRelu(threshold=0.25),
 ]
 
 LOSSES = [

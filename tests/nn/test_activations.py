@@ -7,18 +7,34 @@ import pytest
 
 from sparkdl.engine import ops
 from sparkdl.errors import ConfigError
+from sparkdl.nn import activations
 from sparkdl.nn.activations import ActivationFunction, Elu, HardSigmoid, LeakyRelu, Softmax
 from tests.nn.examples import ACTIVATIONS
 from tests.nn.support import label, value_and_gradients
 
+
+def rational_tanh(y):
+    """As DL4J documents it."""
+    return jnp.sign(y) * (1 - 1 / (1 + jnp.abs(y) + y**2 + 1.41645 * y**4))
+
+
 THEIRS = {
+    "abs_val": lambda f, x: jnp.abs(x),
+    "clip": lambda f, x: jnp.clip(x, f.low, f.high),
     "cube": lambda f, x: x**3,
     "elu": lambda f, x: jax.nn.elu(x, f.alpha),
+    "exp": lambda f, x: (f.base or jnp.e) ** (f.shift + f.scale * x),
     "gelu": lambda f, x: jax.nn.gelu(x, approximate=False),
     "hard_sigmoid": lambda f, x: jnp.clip(f.slope * x + 0.5, 0, 1),
     "hard_tanh": lambda f, x: jax.nn.hard_tanh(x),
     "identity": lambda f, x: x,
     "leaky_relu": lambda f, x: jax.nn.leaky_relu(x, f.alpha),
+    "log": lambda f, x: jnp.log(f.shift + f.scale * x) / jnp.log(f.base or jnp.e),
+    "log_softmax": lambda f, x: jax.nn.log_softmax(x, axis=-1),
+    "mish": lambda f, x: jax.nn.mish(x),
+    "power": lambda f, x: (f.shift + f.scale * x) ** int(f.power),
+    "rational_tanh": lambda f, x: 1.7159 * rational_tanh(2 * x / 3),
+    "rectified_tanh": lambda f, x: jax.nn.relu(jnp.tanh(x)),
     "relu": lambda f, x: jax.nn.relu(x),
     "relu6": lambda f, x: jax.nn.relu6(x),
     "selu": lambda f, x: jax.nn.selu(x),
@@ -28,7 +44,13 @@ THEIRS = {
     "softsign": lambda f, x: jax.nn.soft_sign(x),
     "swish": lambda f, x: jax.nn.swish(x),
     "tanh": lambda f, x: jnp.tanh(x),
+    "thresholded_relu": lambda f, x: jnp.where(x > f.threshold, x, 0),
 }
+
+
+def allowed(function, x):
+    """x, kept above 0 where the function is only defined there."""
+    return np.abs(x) + 0.1 if function.type_name == "log" else x
 
 
 def test_every_activation_is_compared():
@@ -38,6 +60,7 @@ def test_every_activation_is_compared():
 @pytest.mark.parametrize("function", ACTIVATIONS, ids=str)
 def test_equals_jax(function, rng, x64):
     x = np.concatenate([rng.normal(size=(3, 8)) * 3, np.linspace(-40, 40, 16).reshape(2, 8)])
+    x = allowed(function, x)
     theirs = THEIRS[function.type_name](function, jnp.asarray(x))
     np.testing.assert_allclose(function.apply(x), theirs, rtol=1e-9, atol=1e-12)
 
@@ -45,6 +68,7 @@ def test_equals_jax(function, rng, x64):
 @pytest.mark.parametrize("function", ACTIVATIONS, ids=str)
 def test_gradient_equals_that_of_jax(function, rng, x64):
     x, weights = rng.normal(size=(2, 4, 6)) * 2
+    x = allowed(function, x)
 
     def theirs(x):
         return (THEIRS[function.type_name](function, x) * weights).sum()
@@ -56,7 +80,8 @@ def test_gradient_equals_that_of_jax(function, rng, x64):
 
 @pytest.mark.parametrize("function", ACTIVATIONS, ids=str)
 def test_float32_stays_float32(function):
-    y = function.apply(np.linspace(-3, 3, 8, dtype=np.float32).reshape(2, 4))
+    x = np.linspace(-3, 3, 8, dtype=np.float32).reshape(2, 4)
+    y = function.apply(allowed(function, x).astype(np.float32))
     assert y.dtype == np.float32 and y.shape == (2, 4)
 
 
@@ -66,8 +91,35 @@ def test_hard_sigmoid_is_that_of_jax_unless_told_otherwise(x64):
     np.testing.assert_allclose(HardSigmoid(slope=0.2).apply(np.array([1.0, 3.0])), [0.7, 1.0])
 
 
+# (function, x, y by hand)
+BY_HAND = [
+    (activations.RationalTanh(), 1.5, 1.7159 * (1 - 1 / (3 + 1.41645))),
+    (activations.RationalTanh(), -1.5, -1.7159 * (1 - 1 / (3 + 1.41645))),
+    (activations.ThresholdedRelu(), 1.0, 0),
+    (activations.ThresholdedRelu(), 1.5, 1.5),
+    (activations.Power(power=-0.5, shift=1.0, scale=3.0), 1.0, 0.5),
+    (activations.Exp(base=2, shift=1, scale=3), 2.0, 128),
+    (activations.Exp(base=0.5), 2.0, 0.25),
+    (activations.Log(base=2, shift=2, scale=3), 2.0, 3),
+    (activations.Log(), np.e, 1),
+    (activations.Clip(low=-1, high=3), 4.0, 3),
+]
+
+
+@pytest.mark.parametrize("function, x, y", BY_HAND, ids=label)
+def test_equals_what_is_computed_by_hand(function, x, y):
+    np.testing.assert_allclose(function.apply(np.array([x])), [y], rtol=1e-12)
+
+
+def test_rational_tanh_has_its_slope_at_0():
+    _, (gx,) = value_and_gradients(lambda x: ops.sum(activations.RationalTanh().apply(x)), [0.0])
+    np.testing.assert_allclose(gx, [1.7159 * 2 / 3])
+
+
 def test_softmax_of_images_is_over_channels(rng, x64):
     x = rng.normal(size=(2, 3, 4, 5))
+    theirs = jax.nn.log_softmax(x, axis=1)
+    np.testing.assert_allclose(activations.LogSoftmax().apply(x), theirs, rtol=1e-12)
     np.testing.assert_allclose(Softmax().apply(x), jax.nn.softmax(x, axis=1), rtol=1e-12)
 
 
@@ -75,6 +127,17 @@ REFUSED = [
     (lambda: Elu(alpha=0), "Elu.alpha must be a number above 0, got 0"),
     (lambda: LeakyRelu(alpha=float("nan")), "LeakyRelu.alpha must be a finite number, got nan"),
     (lambda: HardSigmoid(slope="1"), "HardSigmoid.slope must be a number above 0, got '1'"),
+    (
+        lambda: activations.ThresholdedRelu(threshold=-1),
+        "ThresholdedRelu.threshold must be a number, 0 or above, got -1",
+    ),
+    (lambda: activations.Clip(low=2, high=1), "Clip.high must be a number above low (2), got 1"),
+    (lambda: activations.Clip(low=None, high=1), "Clip.low must be a finite number, got None"),
+    (lambda: activations.Power(power="2"), "Power.power must be a finite number, got '2'"),
+    (lambda: activations.Exp(scale=True), "Exp.scale must be a finite number, got True"),
+    (lambda: activations.Log(shift=None), "Log.shift must be a finite number, got None"),
+    (lambda: activations.Exp(base=-1), "Exp.base must be a number above 0 but 1, or None for e"),
+    (lambda: activations.Log(base=1), "Log.base must be a number above 0 but 1, or None for e"),
 ]
 
 

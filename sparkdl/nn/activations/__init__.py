@@ -1,0 +1,25 @@
+"""Activation functions: what follows the weighted sum of a layer."""
+
+from sparkdl.nn.activations.base import ActivationFunction
+from sparkdl.nn.activations.formula import Cube, Exp, Identity, Log, Power
+from sparkdl.nn.activations.gate import Gelu, Mish, Softplus, Swish
+from sparkdl.nn.activations.rectifier import (
+    AbsVal,
+    Clip,
+    Elu,
+    LeakyRelu,
+    Relu,
+    Relu6,
+    Selu,
+    ThresholdedRelu,
+)
+from sparkdl.nn.activations.sigmoid import (
+    HardSigmoid,
+    HardTanh,
+    RationalTanh,
+    RectifiedTanh,
+    Sigmoid,
+    Softsign,
+    Tanh,
+)
+from sparkdl.nn.activations.softmax import LogSoftmax, Softmax

@@ -1,0 +1,16 @@
+"""What an activation function is: what follows the weighted sum of a layer.
+
+A layer names one ("relu"), or gives its options ({"type": "leaky_relu", "alpha": 0.1}).
+"""
+
+from dataclasses import dataclass
+
+from sparkdl.nn.config import Member
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActivationFunction(Member):
+    """Base of all activation functions: `apply` maps an array or Tensor to one of its shape."""
+
+    def apply(self, x):
+        raise NotImplementedError

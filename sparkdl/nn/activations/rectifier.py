@@ -1,0 +1,104 @@
+"""Activation functions with a bend: linear on one side or on both, or up to a bound."""
+
+from dataclasses import dataclass
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.activations.base import ActivationFunction
+from sparkdl.nn.checks import is_not_negative, is_number, is_positive
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbsVal(ActivationFunction, name="abs_val"):
+    """|x|; Caffe layer AbsVal."""
+
+    def apply(self, x):
+        return ops.abs(x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clip(ActivationFunction, name="clip"):
+    """x, kept within `low` and `high`; Caffe layer Clip."""
+
+    low: float
+    high: float
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "low", is_number(self.low), "a finite number")
+        above = is_number(self.high) and self.high > self.low
+        require(self, "high", above, f"a number above low ({self.low})")
+
+    def apply(self, x):
+        return ops.minimum(ops.maximum(x, self.low), self.high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elu(ActivationFunction, name="elu"):
+    """x above 0, else alpha (e^x - 1); Clevert, Unterthiner and Hochreiter (2015), eq. 15."""
+
+    alpha: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "alpha", is_positive(self.alpha), "a number above 0")
+
+    def apply(self, x):
+        return ops.elu(x, self.alpha)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeakyRelu(ActivationFunction, name="leaky_relu"):
+    """x above 0, else alpha x; Maas, Hannun and Ng (2013), eq. 4."""
+
+    alpha: float = 0.01
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "alpha", is_number(self.alpha), "a finite number")
+
+    def apply(self, x):
+        return ops.leaky_relu(x, self.alpha)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relu(ActivationFunction, name="relu"):
+    """max(x, 0)."""
+
+    def apply(self, x):
+        return ops.relu(x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relu6(ActivationFunction, name="relu6"):
+    """x, kept within 0 and 6; Howard et al., MobileNets (2017)."""
+
+    def apply(self, x):
+        return ops.minimum(ops.relu(x), 6.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selu(ActivationFunction, name="selu"):
+    """scale times elu(x, alpha), with the two constants that keep mean 0 and variance 1.
+
+    References
+    ----------
+    Klambauer, Unterthiner, Mayr and Hochreiter, Self-normalizing neural networks (2017), eq. 14.
+    """
+
+    def apply(self, x):
+        return ops.mul(ops.elu(x, 1.6732632423543772), 1.0507009873554805)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThresholdedRelu(ActivationFunction, name="thresholded_relu"):
+    """x above `threshold`, else 0; Konda, Memisevic and Krueger (2014). DL4J THRESHOLDEDRELU."""
+
+    threshold: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "threshold", is_not_negative(self.threshold), "a number, 0 or above")
+
+    def apply(self, x):
+        return ops.mul(x, ops.greater(x, self.threshold))

@@ -1,0 +1,87 @@
+"""Activation functions that level off on both sides."""
+
+from dataclasses import dataclass
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.activations.base import ActivationFunction
+from sparkdl.nn.checks import is_positive
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardSigmoid(ActivationFunction, name="hard_sigmoid"):
+    """slope x + 0.5, kept within 0 and 1.
+
+    Parameters
+    ----------
+    slope : float
+        Above 0. 1/6 is what PyTorch, JAX and Keras 3 have; 0.2 what DL4J, Keras 2 and ONNX have.
+    """
+
+    slope: float = 1 / 6
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "slope", is_positive(self.slope), "a number above 0")
+
+    def apply(self, x):
+        return ops.minimum(ops.maximum(ops.add(ops.mul(x, self.slope), 0.5), 0.0), 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardTanh(ActivationFunction, name="hard_tanh"):
+    """x, kept within -1 and 1."""
+
+    def apply(self, x):
+        return ops.minimum(ops.maximum(x, -1.0), 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RationalTanh(ActivationFunction, name="rational_tanh"):
+    """1.7159 tanh(2 x / 3), with tanh(y) as sign(y) (1 - 1 / (1 + |y| + y^2 + 1.41645 y^4)).
+
+    DL4J RATIONALTANH. Written as y (1 + |y| + 1.41645 |y|^3) / (1 + |y| + y^2 + 1.41645 y^4), the
+    same number, so that the gradient at 0 is right as well.
+
+    References
+    ----------
+    LeCun, Bottou, Orr and Mueller, Efficient backprop (1998), section 4.4, for the two constants.
+    """
+
+    def apply(self, x):
+        y = ops.mul(x, 2 / 3)
+        size, square = ops.abs(y), ops.square(y)
+        above = size + 1.0 + size * square * 1.41645
+        return y * 1.7159 * above / (size + 1.0 + square + ops.square(square) * 1.41645)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RectifiedTanh(ActivationFunction, name="rectified_tanh"):
+    """max(tanh(x), 0); DL4J RECTIFIEDTANH."""
+
+    def apply(self, x):
+        return ops.relu(ops.tanh(x))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sigmoid(ActivationFunction, name="sigmoid"):
+    """1 / (1 + e^-x)."""
+
+    def apply(self, x):
+        return ops.sigmoid(x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Softsign(ActivationFunction, name="softsign"):
+    """x / (1 + |x|)."""
+
+    def apply(self, x):
+        return ops.div(x, ops.add(ops.abs(x), 1.0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tanh(ActivationFunction, name="tanh"):
+    """The hyperbolic tangent."""
+
+    def apply(self, x):
+        return ops.tanh(x)
