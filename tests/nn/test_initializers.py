@@ -5,13 +5,18 @@ import pytest
 
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.initializers import (
+    Bilinear,
+    Binomial,
     Constant,
     Identity,
     Initializer,
+    LogNormal,
     Normal,
     Orthogonal,
+    PositiveUnitball,
     TruncatedNormal,
     Uniform,
+    VarianceScaling,
     Zeros,
 )
 from sparkdl.nn.layers import Conv2D, Dense
@@ -20,6 +25,7 @@ from tests.nn.support import label
 
 SHAPE, FANS = (400, 250), (400, 250)
 XAVIER, HE, LECUN = 2 / 650, 2 / 400, 1 / 400
+SHAPES = {"bilinear": (3, 2, 4, 4)}  # of those that need filters
 
 # mean, variance, smallest and largest value (None: no bound) over SHAPE
 MOMENTS = {
@@ -35,6 +41,12 @@ MOMENTS = {
     "he_uniform": (0, HE, -((3 * HE) ** 0.5), (3 * HE) ** 0.5),
     "lecun": (0, LECUN, None, None),
     "lecun_uniform": (0, LECUN, -((3 * LECUN) ** 0.5), (3 * LECUN) ** 0.5),
+    "sigmoid_uniform": (0, 16 * XAVIER, -4 * (6 / 650) ** 0.5, 4 * (6 / 650) ** 0.5),
+    "variance_scaling": (0, 2 / 325, None, None),
+    "log_normal": (np.exp(0.505), (np.exp(0.01) - 1) * np.exp(1.01), 0, None),
+    "binomial": (1, 0.75, 0, 4),
+    "positive_unitball": (1 / 400, 1 / 400**2 / 3, 0, 1 / 400 / 0.4),
+    "bilinear": (1 / 4, 0.3125**2 - 1 / 16, 1 / 16, 9 / 16),
     "orthogonal": (0, 4 / 400, None, None),
     "identity": (1 / 400, 1 / 400 - 1 / 400**2, 0, 1),
 }
@@ -51,9 +63,10 @@ def test_every_initializer_is_measured():
 @pytest.mark.parametrize("initializer", INITIALIZERS, ids=str)
 def test_moments_and_bounds(initializer):
     mean, variance, low, high = MOMENTS[initializer.type_name]
-    values = draw(initializer)
+    shape = SHAPES.get(initializer.type_name, SHAPE)
+    values = draw(initializer, shape)
     n = values.size
-    assert values.shape == SHAPE
+    assert values.shape == shape
     # five standard errors; the variance of a sample variance is at most 2 var^2 / n here
     assert values.mean() == pytest.approx(mean, abs=5 * (variance / n) ** 0.5 + 1e-12)
     assert values.var() == pytest.approx(variance, rel=5 * (2 / n) ** 0.5, abs=1e-12)
@@ -63,7 +76,8 @@ def test_moments_and_bounds(initializer):
 
 @pytest.mark.parametrize("initializer", INITIALIZERS, ids=str)
 def test_the_same_generator_gives_the_same_values(initializer):
-    np.testing.assert_array_equal(draw(initializer), draw(initializer))
+    shape = SHAPES.get(initializer.type_name, SHAPE)
+    np.testing.assert_array_equal(draw(initializer, shape), draw(initializer, shape))
 
 
 def test_normal_draws_are_normal():
@@ -72,6 +86,28 @@ def test_normal_draws_are_normal():
     assert stats.kstest(values, stats.norm(1.0, 2.0).cdf).pvalue > 0.001
     values = draw(TruncatedNormal(std=2.0, mean=1.0)).ravel()
     assert stats.kstest(values, stats.truncnorm(-2, 2, 1.0, 2.0).cdf).pvalue > 0.001
+
+
+@pytest.mark.parametrize("mode, n", [("fan_in", 50), ("fan_out", 450), ("fan_avg", 250)])
+@pytest.mark.parametrize("distribution", ["normal", "truncated_normal", "uniform"])
+def test_variance_scaling_counts_what_it_is_told_to(mode, n, distribution):
+    scaling = VarianceScaling(scale=3.0, mode=mode, distribution=distribution)
+    values = draw(scaling, fans=(50, 450))
+    assert values.var() == pytest.approx(3 / n, rel=0.03)
+    widest = {"normal": np.inf, "truncated_normal": 2 / 0.8796256610342398, "uniform": 3**0.5}
+    assert abs(values).max() <= widest[distribution] * (3 / n) ** 0.5
+
+
+def test_positive_unitball_sums_to_1_for_each_output():
+    np.testing.assert_allclose(draw(PositiveUnitball(), (7, 3)).sum(axis=0), np.ones(3))
+    np.testing.assert_allclose(draw(PositiveUnitball(), (3, 2, 4, 5)).sum(axis=(1, 2, 3)), 1)
+
+
+def test_bilinear_filters_are_tents():
+    tent = np.array([0.25, 0.75, 0.75, 0.25])
+    np.testing.assert_allclose(draw(Bilinear(), (2, 3, 4, 4))[1, 2], np.outer(tent, tent))
+    tent = np.array([1, 2, 3, 2, 1]) / 3
+    np.testing.assert_allclose(draw(Bilinear(), (1, 1, 5, 5))[0, 0], np.outer(tent, tent))
 
 
 @pytest.mark.parametrize("shape", [(6, 4), (4, 6), (5, 5), (3, 2, 3, 3), (20, 1, 2, 2)])
@@ -105,6 +141,24 @@ REFUSED = [
     (lambda: Uniform(low="0"), ConfigError, "Uniform.low must be a finite number, got '0'"),
     (lambda: Constant(value=None), ConfigError, "Constant.value must be a finite number, got None"),
     (lambda: Orthogonal(gain=True), ConfigError, "Orthogonal.gain must be a number above 0"),
+    (lambda: LogNormal(std=0), ConfigError, "LogNormal.std must be a number above 0, got 0"),
+    (lambda: LogNormal(mean="0"), ConfigError, "LogNormal.mean must be a finite number, got '0'"),
+    (lambda: Binomial(trials=0), ConfigError, "Binomial.trials must be an integer >= 1, got 0"),
+    (lambda: Binomial(probability=2), ConfigError, "Binomial.probability must be in [0, 1], got 2"),
+    (lambda: VarianceScaling(scale=0), ConfigError, "VarianceScaling.scale must be a number above"),
+    (
+        lambda: VarianceScaling(mode="in"),
+        ConfigError,
+        "VarianceScaling.mode must be one of fan_in, fan_out, fan_avg, got 'in'",
+    ),
+    (
+        lambda: VarianceScaling(distribution="cauchy"),
+        ConfigError,
+        "VarianceScaling.distribution must be one of normal, truncated_normal, uniform",
+    ),
+    (lambda: draw(PositiveUnitball(), (3,)), ShapeError, "needs a matrix or filters"),
+    (lambda: draw(Bilinear(), (3, 3)), ShapeError, "bilinear needs square filters"),
+    (lambda: draw(Bilinear(), (1, 1, 3, 2)), ShapeError, "bilinear needs square filters"),
     (lambda: draw(Identity(), (3,)), ShapeError, "identity needs a matrix or filters"),
     (lambda: Zeros(value=1), TypeError, "unexpected keyword argument 'value'"),
 ]

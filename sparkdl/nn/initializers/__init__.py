@@ -2,13 +2,16 @@
 
 from sparkdl.nn.initializers.base import Initializer
 from sparkdl.nn.initializers.constant import Constant, Ones, Zeros
+from sparkdl.nn.initializers.filler import Bilinear, PositiveUnitball
 from sparkdl.nn.initializers.matrix import Identity, Orthogonal
-from sparkdl.nn.initializers.plain import Normal, TruncatedNormal, Uniform
+from sparkdl.nn.initializers.plain import Binomial, LogNormal, Normal, TruncatedNormal, Uniform
 from sparkdl.nn.initializers.scaled import (
     HeNormal,
     HeUniform,
     LecunNormal,
     LecunUniform,
+    SigmoidUniform,
     XavierNormal,
     XavierUniform,
 )
+from sparkdl.nn.initializers.variance_scaling import VarianceScaling

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.errors import require
-from sparkdl.nn.checks import is_number, is_positive
+from sparkdl.nn.checks import is_integer, is_number, is_positive, is_share
 from sparkdl.nn.initializers.base import Initializer
 
 
@@ -62,3 +62,42 @@ class Uniform(Initializer, name="uniform"):
 
     def draw(self, shape, fans, rng):
         return rng.uniform(self.low, self.high, shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogNormal(Initializer, name="log_normal"):
+    """e to a normal with standard deviation `std` (above 0) around `mean`.
+
+    DL4J LogNormalDistribution. The draws have mean e^(mean + std^2 / 2).
+    """
+
+    std: float = 1.0
+    mean: float = 0.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "std", is_positive(self.std), "a number above 0")
+        require(self, "mean", is_number(self.mean), "a finite number")
+
+    def draw(self, shape, fans, rng):
+        return rng.lognormal(self.mean, self.std, shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binomial(Initializer, name="binomial"):
+    """How many of `trials` (at least 1) succeed, each with `probability`.
+
+    DL4J BinomialDistribution.
+    """
+
+    trials: int = 1
+    probability: float = 0.5
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "trials", is_integer(self.trials, 1), "an integer >= 1")
+        share = is_share(self.probability, most_included=True)
+        require(self, "probability", share, "in [0, 1]")
+
+    def draw(self, shape, fans, rng):
+        return rng.binomial(self.trials, self.probability, shape).astype(float)

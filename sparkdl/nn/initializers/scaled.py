@@ -10,6 +10,7 @@ Variances, and whose numbers they are; a uniform distribution in [-r, r) has var
 | he_uniform | 2 / in | DL4J RELU_UNIFORM, PyTorch kaiming_uniform_ |
 | lecun | 1 / in, normal | DL4J LECUN_NORMAL |
 | lecun_uniform | 1 / in | DL4J LECUN_UNIFORM; Caffe's "xavier" |
+| sigmoid_uniform | 32 / (in + out) | DL4J SIGMOID_UNIFORM |
 
 References
 ----------
@@ -56,6 +57,10 @@ def he(self, fan_in, fan_out):
     return 2 / fan_in
 
 
+def sigmoid(self, fan_in, fan_out):
+    return 16 * 2 / (fan_in + fan_out)
+
+
 def lecun(self, fan_in, fan_out):
     return 1 / fan_in
 
@@ -100,3 +105,10 @@ class LecunUniform(ScaledUniform, name="lecun_uniform"):
     """Uniform with variance 1 / in."""
 
     variance = lecun
+
+
+@dataclass(frozen=True, kw_only=True)
+class SigmoidUniform(ScaledUniform, name="sigmoid_uniform"):
+    """Uniform in [-r, r) with r = 4 sqrt(6 / (in + out)); for layers with sigmoid."""
+
+    variance = sigmoid

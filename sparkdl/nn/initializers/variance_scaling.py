@@ -1,0 +1,63 @@
+"""First values with any variance that follows from the fans, the general form of `scaled`."""
+
+from dataclasses import dataclass
+
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_positive
+from sparkdl.nn.initializers.base import Initializer
+from sparkdl.nn.initializers.plain import TruncatedNormal
+
+COUNTS = {
+    "fan_in": lambda fan_in, fan_out: fan_in,
+    "fan_out": lambda fan_in, fan_out: fan_out,
+    "fan_avg": lambda fan_in, fan_out: (fan_in + fan_out) / 2,
+}
+DISTRIBUTIONS = ("normal", "truncated_normal", "uniform")
+STD_WITHIN_2 = 0.8796256610342398  # of a normal with std 1 without what is further out than 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class VarianceScaling(Initializer, name="variance_scaling"):
+    """Mean 0 and variance scale / n, n being inputs, outputs, or the mean of the two.
+
+    Keras's VarianceScaling. In others' words, with their numbers:
+
+    | name there | scale, mode, distribution |
+    |---|---|
+    | Caffe msra with variance_norm FAN_OUT, AVERAGE | 2, fan_out or fan_avg, normal |
+    | Caffe xavier with variance_norm FAN_OUT, AVERAGE | 1, fan_out or fan_avg, uniform |
+    | DL4J VAR_SCALING_NORMAL_FAN_IN, _OUT, _AVG | 1, the mode, normal |
+    | DL4J VAR_SCALING_UNIFORM_FAN_IN, _OUT, _AVG | 3, the mode, uniform (Keras: 1) |
+    | DL4J XAVIER_FAN_IN, NORMAL | 1, fan_in, normal |
+    | DL4J XAVIER_LEGACY of dense layers | 0.5, fan_avg, normal |
+    | DL4J UNIFORM | 1/3, fan_in, uniform |
+
+    Parameters
+    ----------
+    scale : float
+        Above 0.
+    mode : str
+        "fan_in", "fan_out" or "fan_avg".
+    distribution : str
+        "normal", "truncated_normal" (cut at twice its deviation, then widened to the same
+        variance) or "uniform".
+    """
+
+    scale: float = 1.0
+    mode: str = "fan_in"
+    distribution: str = "truncated_normal"
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "scale", is_positive(self.scale), "a number above 0")
+        require(self, "mode", self.mode in COUNTS, f"one of {', '.join(COUNTS)}")
+        known = self.distribution in DISTRIBUTIONS
+        require(self, "distribution", known, f"one of {', '.join(DISTRIBUTIONS)}")
+
+    def draw(self, shape, fans, rng):
+        std = (self.scale / COUNTS[self.mode](*fans)) ** 0.5
+        if self.distribution == "normal":
+            return rng.normal(0.0, std, shape)
+        if self.distribution == "truncated_normal":
+            return TruncatedNormal(std=std / STD_WITHIN_2).draw(shape, fans, rng)
+        return rng.uniform(-(3**0.5) * std, 3**0.5 * std, shape)
