@@ -28,11 +28,27 @@ from sparkdl.nn.schedules import (
     Fixed,
     Inverse,
     MultiStep,
+    OneCycle,
+    PiecewiseConstant,
     Polynomial,
+    Ramp,
     Schedule,
     Sigmoid,
     Step,
     WarmUp,
 )
 from sparkdl.nn.update import updated
-from sparkdl.nn.updaters import AdaGrad, Adam, Momentum, Nesterov, RmsProp, Sgd, Updater
+from sparkdl.nn.updaters import (
+    AdaBelief,
+    AdaDelta,
+    AdaGrad,
+    Adam,
+    AdaMax,
+    AMSGrad,
+    Momentum,
+    Nadam,
+    Nesterov,
+    RmsProp,
+    Sgd,
+    Updater,
+)

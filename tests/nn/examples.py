@@ -92,6 +92,11 @@ SCHEDULES = [
     schedules.Polynomial(initial=0.1, steps=10, power=2.0, final=0.01),
     schedules.Sigmoid(initial=0.1, gamma=0.5, step=10),
     schedules.Cosine(initial=0.1, steps=10, final=0.001),
+    schedules.OneCycle(peak=0.1, steps=10),
+    schedules.OneCycle(peak=0.1, steps=10, rise=0.4, div_factor=5.0, final_div_factor=2.0),
+    schedules.PiecewiseConstant(rates=((0, 0.1), (3, 0.02))),
+    schedules.Ramp(steps=5, then=0.1),
+    schedules.Ramp(steps=5, then=schedules.Step(initial=0.1, step=3)),
     schedules.WarmUp(steps=5, then=0.1, start=0.1),
     schedules.WarmUp(steps=5, then=schedules.Cosine(initial=0.1, steps=20)),
 ]
@@ -104,6 +109,11 @@ UPDATERS = [
     updaters.AdaGrad(rate=0.1, initial_accumulator=0.1, epsilon=1e-6),
     updaters.RmsProp(rate=0.1, decay=0.8, epsilon=1e-6),
     updaters.Adam(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
+    updaters.AdaDelta(rate=0.5, decay=0.9, epsilon=1e-5),
+    updaters.AdaMax(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
+    updaters.Nadam(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
+    updaters.AMSGrad(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
+    updaters.AdaBelief(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-10),
 ]
 
 CLIPPINGS = [ClipValue(limit=0.5), ClipNorm(limit=2.0), ClipLayerNorm(limit=3)]

@@ -92,8 +92,7 @@ REFUSED = {
     "no type": (lambda: Updater.from_dict({"rate": 1}), "Updater needs a 'type', got {'rate': 1}"),
     "unknown type": (
         lambda: Updater.from_dict({"type": "Adma"}),
-        "Updater type must be one of AdaGrad, Adam, Momentum, Nesterov, RmsProp, Sgd, got 'Adma'; "
-        "did you mean 'Adam'?",
+        "Momentum, Nadam, Nesterov, RmsProp, Sgd, got 'Adma'; did you mean 'Adam'?",
     ),
     "unknown name": (
         lambda: Dense(units=1, initializer="xavierr"),

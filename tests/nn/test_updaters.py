@@ -7,7 +7,20 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn.schedules import Step
-from sparkdl.nn.updaters import AdaGrad, Adam, Momentum, Nesterov, RmsProp, Sgd, Updater
+from sparkdl.nn.updaters import (
+    AdaBelief,
+    AdaDelta,
+    AdaGrad,
+    Adam,
+    AdaMax,
+    AMSGrad,
+    Momentum,
+    Nadam,
+    Nesterov,
+    RmsProp,
+    Sgd,
+    Updater,
+)
 from sparkdl.nn.updaters.adam import one_minus_power
 from tests.nn.support import label, run_as_graph
 
@@ -23,6 +36,19 @@ OPTAX = [
     (
         Adam(rate=RATE, beta1=0.0, beta2=0.5, epsilon=1e-3),
         optax.adam(RATE, b1=0.0, b2=0.5, eps=1e-3),
+    ),
+    (AdaDelta(rate=RATE), optax.adadelta(RATE, rho=0.95, eps=1e-6)),
+    (AdaDelta(decay=0.5, epsilon=0.1), optax.adadelta(1.0, rho=0.5, eps=0.1)),
+    (AdaMax(rate=RATE), optax.adamax(RATE)),
+    (AdaMax(rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1), optax.adamax(RATE, 0.5, 0.5, 0.1)),
+    (Nadam(rate=RATE), optax.nadam(RATE)),
+    (Nadam(rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1), optax.nadam(RATE, 0.5, 0.5, 0.1)),
+    (AMSGrad(rate=RATE), optax.amsgrad(RATE)),
+    (AMSGrad(rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1), optax.amsgrad(RATE, 0.5, 0.5, 0.1)),
+    (AdaBelief(rate=RATE), optax.adabelief(RATE, eps=1e-14, eps_root=1e-14)),
+    (
+        AdaBelief(rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1),
+        optax.adabelief(RATE, 0.5, 0.5, eps=0.1, eps_root=0.1),
     ),
     # optax's epsilon is inside the root; far below g^2 it does not matter where it is
     (
@@ -53,9 +79,10 @@ def test_every_updater_is_compared():
 @pytest.mark.parametrize("ours, theirs", OPTAX, ids=[str(ours) for ours, _ in OPTAX])
 def test_twenty_steps_equal_optax(ours, theirs, rng, x64):
     grads = [rng.normal(size=5) for _ in range(20)]
-    state = theirs.init(jnp.zeros(5))
+    params = jnp.zeros(5)
+    state = theirs.init(params)
     for step, grad in zip(steps_of(ours, grads), grads, strict=True):
-        expected, state = theirs.update(jnp.asarray(grad), state)
+        expected, state = theirs.update(jnp.asarray(grad), state, params)
         np.testing.assert_allclose(step, expected, rtol=1e-7, atol=1e-12)
 
 
@@ -131,6 +158,12 @@ REFUSED = [
     (lambda: Adam(epsilon=0), "Adam.epsilon must be a number above 0, got 0"),
     (lambda: RmsProp(decay=float("nan")), "RmsProp.decay must be in [0, 1), got nan"),
     (lambda: RmsProp(epsilon=0), "RmsProp.epsilon must be a number above 0, got 0"),
+    (lambda: AdaDelta(decay=1.0), "AdaDelta.decay must be in [0, 1), got 1.0"),
+    (lambda: AdaDelta(epsilon=0), "AdaDelta.epsilon must be a number above 0, got 0"),
+    (lambda: AdaMax(beta2=1.0), "AdaMax.beta2 must be in [0, 1), got 1.0"),
+    (lambda: Nadam(beta1=-0.1), "Nadam.beta1 must be in [0, 1), got -0.1"),
+    (lambda: AMSGrad(epsilon=0), "AMSGrad.epsilon must be a number above 0, got 0"),
+    (lambda: AdaBelief(epsilon=-1), "AdaBelief.epsilon must be a number above 0, got -1"),
     (lambda: AdaGrad(epsilon=0), "AdaGrad.epsilon must be a number above 0, got 0"),
     (
         lambda: AdaGrad(initial_accumulator=-1),

@@ -1,0 +1,35 @@
+"""Adam with the largest recent gradient in place of the root of the mean square."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.engine import ops
+from sparkdl.nn.updaters.adam import Adam, one_minus_power
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaMax(Adam):
+    """u <- max(beta2 u, |g| + epsilon); step = -rate m' / u, with Adam's m'.
+
+    PyTorch and optax compute the same. The paper has no epsilon, and 0 / 0 where every gradient
+    was 0.
+
+    Parameters
+    ----------
+    beta1, beta2 : float
+        Share of m and of u kept from one update to the next, in [0, 1).
+    epsilon : float
+        Above 0.
+
+    References
+    ----------
+    Kingma and Ba, Adam: a method for stochastic optimization (2015), algorithm 2.
+    """
+
+    slot_names: ClassVar = ("mean", "largest")
+
+    def update(self, grad, slots, rate, t):
+        mean = self.beta1 * slots["mean"] + (1 - self.beta1) * grad
+        largest = ops.maximum(self.beta2 * slots["largest"], ops.abs(grad) + self.epsilon)
+        step = -(rate / one_minus_power(self.beta1, t)) * mean / largest
+        return step, {"mean": mean, "largest": largest}
