@@ -27,9 +27,9 @@ __version__ = "0.1.0"
 NAMES = {
     "sparkdl.nn": """
         NetworkConf Activation AvgPool2D BatchNorm Conv2D Dense Dropout Flatten GlobalPool MaxPool2D
-        Output Sgd Momentum Nesterov Adam AdaMax Nadam AMSGrad AdaBelief RmsProp AdaGrad AdaDelta
-        Fixed Step MultiStep PiecewiseConstant Exponential Inverse Polynomial Sigmoid Cosine
-        OneCycle WarmUp Ramp ClipValue ClipNorm ClipLayerNorm""",
+        Output Sgd Momentum Nesterov Adam AdamW AdaMax Nadam AMSGrad AdaBelief RmsProp AdaGrad
+        AdaDelta Fixed Step MultiStep PiecewiseConstant Exponential Inverse Polynomial Sigmoid
+        Cosine OneCycle WarmUp Ramp ClipValue ClipNorm ClipLayerNorm""",
     "sparkdl.data": "Arrays Batch LMDB Parquet Scale digits write_lmdb",
     "sparkdl.training.averaging": "ParameterAveraging",
     "sparkdl.training.checkpoint": "Checkpoints",

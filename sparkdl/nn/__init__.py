@@ -44,6 +44,7 @@ from sparkdl.nn.updaters import (
     AdaGrad,
     Adam,
     AdaMax,
+    AdamW,
     AMSGrad,
     Momentum,
     Nadam,

@@ -24,8 +24,13 @@ def coefficients(network, kind):
     -------
     float32 (n,) or None
     """
+    return spread(network, lambda layer: getattr(layer, kind))
+
+
+def spread(network, number):
+    """`number(layer)` for each weight in the parameter vector, 0 elsewhere; None if all are 0."""
     parts = [
-        np.full(prod(shape), getattr(layer, kind) if name in layer.penalized else 0, np.float32)
+        np.full(prod(shape), number(layer) if name in layer.penalized else 0, np.float32)
         for layer, in_shape in ((placed.layer, placed.in_shape) for placed in network.stack)
         for name, shape in layer.param_shapes(in_shape).items()
     ]
@@ -45,3 +50,9 @@ def add_penalty(network, grad, params):
     l1, l2 = (coefficients(network, kind) for kind in ("l1", "l2"))
     grad = grad if l1 is None else ops.add(grad, ops.mul(l1, ops.sign(params)))
     return grad if l2 is None else ops.add(grad, ops.mul(l2, params))
+
+
+def decayed(network, step, params, rate):
+    """`step` (n,) less rate times the updater's weight_decay times each weight in `params` (n,)."""
+    share = spread(network, lambda layer: network.updater.weight_decay)
+    return step if share is None else ops.sub(step, ops.mul(rate, ops.mul(share, params)))

@@ -1,7 +1,10 @@
-"""One update of the parameter vector: clip, then l1 and l2, then the updater; as Caffe does it."""
+"""One update of the parameter vector: clip, then l1 and l2, then the updater; as Caffe does it.
+
+Decoupled weight decay, where the updater has it, comes last and sees the old parameters.
+"""
 
 from sparkdl.engine import ops
-from sparkdl.nn.penalty import add_penalty
+from sparkdl.nn.penalty import add_penalty, decayed
 
 
 def updated(network, params, grad, slots, rate, t):
@@ -26,4 +29,4 @@ def updated(network, params, grad, slots, rate, t):
         grad = network.clipping.clip(grad, network.params_layout)
     grad = add_penalty(network, grad, params)
     step, slots = network.updater.update(grad, slots, rate, t)
-    return ops.add(params, step), slots
+    return ops.add(params, decayed(network, step, params, rate)), slots

@@ -1,8 +1,13 @@
 """The order of an update: clip, penalty, updater."""
 
+import jax.numpy as jnp
 import numpy as np
+import optax
+import pytest
 
-from sparkdl.nn import ClipNorm, Momentum, NetworkConf, Output, updated
+from sparkdl.nn import AdamW, ClipNorm, Dense, Momentum, NetworkConf, Output, updated
+from sparkdl.nn.replica import Replica
+from tests.nn.examples import UPDATERS
 from tests.nn.support import run_as_graph
 
 
@@ -29,3 +34,39 @@ def test_clips_then_adds_the_penalty_then_steps():
     results = run_as_graph(graph, *arrays)
     np.testing.assert_allclose(results[0], after, rtol=1e-12)
     np.testing.assert_allclose(results[1], new_slots["velocity"], rtol=1e-12)
+
+
+def test_decoupled_decay_is_that_of_optax_and_spares_biases(rng, x64):
+    updater = AdamW(rate=0.1, weight_decay=0.3)
+    conf = NetworkConf(input_shape=(2,), layers=[Dense(units=2), Output(units=1)], updater=updater)
+    names = conf.params_layout.slices
+    weights = np.concatenate(
+        [np.full(part.stop - part.start, name.endswith("/W")) for name, part in names.items()]
+    )
+    params = rng.normal(size=conf.params_layout.size)
+    slots = {name: np.zeros_like(params) for name in updater.slot_names}
+    # one number is one leaf, so that optax's mask can spare some
+    optimizer = optax.adamw(0.1, weight_decay=0.3, mask=[bool(w) for w in weights])
+    theirs = [jnp.asarray(p) for p in params]
+    state = optimizer.init(theirs)
+    for t in range(1, 21):
+        grad = rng.normal(size=params.size)
+        params, slots = updated(conf, params, grad, slots, 0.1, t)
+        steps, state = optimizer.update([jnp.asarray(g) for g in grad], state, theirs)
+        theirs = optax.apply_updates(theirs, steps)
+        np.testing.assert_allclose(params, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("updater", UPDATERS, ids=str)
+def test_a_replica_updated_in_place_is_where_arrays_lead(updater, rng):
+    conf = NetworkConf(input_shape=(2,), layers=[Dense(units=2), Output(units=1)], updater=updater)
+    replica = Replica(conf)
+    params = replica.params.astype(float)
+    slots = {n: v.astype(float) for n, v in conf.slots_layout.views(replica.slots).items()}
+    for t in range(1, 4):
+        replica.grad[:] = rng.normal(size=params.size)
+        params, slots = updated(conf, params, replica.grad.astype(float), slots, 0.1, t)
+        replica.apply(0.1, t)
+        np.testing.assert_allclose(replica.params, params, rtol=1e-4, atol=1e-5)
+    for name, view in conf.slots_layout.views(replica.slots).items():
+        np.testing.assert_allclose(view, slots[name], rtol=1e-4, atol=1e-6)

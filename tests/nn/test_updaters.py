@@ -13,6 +13,7 @@ from sparkdl.nn.updaters import (
     AdaGrad,
     Adam,
     AdaMax,
+    AdamW,
     AMSGrad,
     Momentum,
     Nadam,
@@ -37,6 +38,7 @@ OPTAX = [
         Adam(rate=RATE, beta1=0.0, beta2=0.5, epsilon=1e-3),
         optax.adam(RATE, b1=0.0, b2=0.5, eps=1e-3),
     ),
+    (AdamW(rate=RATE), optax.adam(RATE)),  # its decay: test_update.py
     (AdaDelta(rate=RATE), optax.adadelta(RATE, rho=0.95, eps=1e-6)),
     (AdaDelta(decay=0.5, epsilon=0.1), optax.adadelta(1.0, rho=0.5, eps=0.1)),
     (AdaMax(rate=RATE), optax.adamax(RATE)),
@@ -158,6 +160,7 @@ REFUSED = [
     (lambda: Adam(epsilon=0), "Adam.epsilon must be a number above 0, got 0"),
     (lambda: RmsProp(decay=float("nan")), "RmsProp.decay must be in [0, 1), got nan"),
     (lambda: RmsProp(epsilon=0), "RmsProp.epsilon must be a number above 0, got 0"),
+    (lambda: AdamW(weight_decay=-1), "AdamW.weight_decay must be a number >= 0, got -1"),
     (lambda: AdaDelta(decay=1.0), "AdaDelta.decay must be in [0, 1), got 1.0"),
     (lambda: AdaDelta(epsilon=0), "AdaDelta.epsilon must be a number above 0, got 0"),
     (lambda: AdaMax(beta2=1.0), "AdaMax.beta2 must be in [0, 1), got 1.0"),

@@ -20,6 +20,7 @@ class Updater(Member):
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ()
+    weight_decay: ClassVar[float] = 0.0  # decoupled: taken from the weights after the step
 
     rate: float | Schedule = field(default=0.01, metadata=of(Schedule, number=True))
 
