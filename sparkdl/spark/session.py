@@ -23,7 +23,11 @@ from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
 from sparkdl.spark.jobs import reason
 
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
-ALWAYS = {"spark.ui.showConsoleProgress": "false"}  # it would overwrite our own progress bar
+ALWAYS = {
+    "spark.ui.showConsoleProgress": "false",  # it would overwrite our own progress bar
+    # Over TCP, executors and their Python processes wait 40 ms for each other several times a task.
+    "spark.python.unix.domain.socket.enabled": "true",
+}
 ON_THIS_MACHINE = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
 
 

@@ -106,6 +106,7 @@ BY_HAND = [
     (losses.SquaredHinge(), [0.5, 2, -1], [1, 1, 1], 0.25 + 0 + 4),
     (losses.KlDivergence(), [0, 0], [1, 0], np.log(2)),
     (losses.KlDivergence(), [0, np.log(3)], [0.25, 0.75], 0),
+    (losses.KlDivergence(), [0, 0], [1e-4, 0], 1e-4 * np.log(2e-4)),
     (losses.Poisson(), [0, np.log(2)], [3, 1], 1 + 2 - np.log(2)),
     (losses.CosineProximity(), [3, 4], [30, 40], -1),
     (losses.CosineProximity(), [1, 1], [0, -2], 0.5**0.5),

@@ -27,12 +27,16 @@ def python(code, **environment):
     return done.stdout, done.stderr
 
 
+EVERYWHERE = {
+    "spark.ui.showConsoleProgress": "false",
+    "spark.python.unix.domain.socket.enabled": "true",
+}
 MASTERS = [
     ("local-cluster[2,1,512]", False, {"spark.executor.memory": "512m"}),
     ("local-cluster[ 2 , 1 , 600 ]", False, {"spark.executor.memory": "600m"}),
     ("local[2]", False, {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}),
-    ("local[2]", True, {"spark.ui.showConsoleProgress": "false"}),
-    ("yarn", False, {"spark.ui.showConsoleProgress": "false"}),
+    ("local[2]", True, EVERYWHERE),
+    ("yarn", False, EVERYWHERE),
 ]
 
 
