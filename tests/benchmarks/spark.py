@@ -32,6 +32,7 @@ def main(argv=None):
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--models", nargs="+", default=["lenet", "mlp"], choices=["lenet", "mlp"])
     parser.add_argument("--modes", nargs="+", default=["synchronous", "asynchronous"])
+    parser.add_argument("--backend", default="auto", help="sparkdl's: auto, onednn, reference")
     options = parser.parse_args(argv)
     python = python_of("elephas")
     with tempfile.TemporaryDirectory() as folder:
@@ -46,7 +47,10 @@ def compare(python, model, data, records, options):
     arguments = [str(data), str(options.epochs)]
     ours = [sys.executable, "-m", "tests.benchmarks.spark_fit", model, *arguments]
     an_epoch = str(-(-records // (2 * BATCH)))
-    commands = {"sparkdl": [*ours, "5"], "sparkdl, once an epoch": [*ours, an_epoch]}
+    commands = {
+        "sparkdl": [*ours, "5", options.backend],
+        "sparkdl, once an epoch": [*ours, an_epoch, options.backend],
+    }
     commands |= {mode: [python, PEER, model, mode, *arguments] for mode in options.modes}
     runs = {name: [] for name in commands}
     for _ in range(options.repeats):

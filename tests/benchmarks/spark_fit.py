@@ -24,13 +24,14 @@ def network(model):
     )
 
 
-def main(model, path, epochs, frequency):
+def main(model, path, epochs, frequency, backend):
     data, conf = np.load(path), network(model)
     x = (data["x"] / 255).astype(np.float32).reshape(-1, *conf.input_shape)
     xs = (data["xs"] / 255).astype(np.float32).reshape(-1, *conf.input_shape)
     with spark_session("local-cluster[2,1,1024]") as sc:
         rdd = sc.parallelize(list(zip(x, data["y"], strict=True)), 2)
-        net = SparkNetwork(sc, conf, ParameterAveraging(averaging_frequency=int(frequency)))
+        master = ParameterAveraging(averaging_frequency=int(frequency), backend=backend)
+        net = SparkNetwork(sc, conf, master)
         began = time.time()
         history = net.fit(rdd, epochs=int(epochs))
         seconds = time.time() - began
