@@ -2,6 +2,7 @@
 
 from sparkdl.nn import activations, initializers, layers, losses, schedules, updaters
 from sparkdl.nn.clipping import ClipLayerNorm, ClipNorm, Clipping, ClipValue
+from tests.nn.layer_cases import LAYERS
 
 ACTIVATIONS = [
     activations.AbsVal(),
@@ -118,39 +119,6 @@ UPDATERS = [
 ]
 
 CLIPPINGS = [ClipValue(limit=0.5), ClipNorm(limit=2.0), ClipLayerNorm(limit=3)]
-
-# (layer, shape of one example's input)
-LAYERS = [
-    (layers.Dense(units=3), (4,)),
-    (layers.Dense(units=3, bias=False, activation="tanh", initializer="he", l1=0.1, l2=0.2), (4,)),
-    (layers.Dense(units=2, activation={"type": "leaky_relu", "alpha": 0.1}), (4,)),
-    (layers.Conv2D(filters=3, kernel=2), (2, 5, 4)),
-    (layers.Conv2D(filters=4, kernel=(3, 2), stride=(2, 1), padding=(1, 0), groups=2), (2, 6, 5)),
-    (layers.Conv2D(filters=2, kernel=3, dilation=2, bias=False, activation="relu"), (1, 7, 6)),
-    (layers.Conv2D(filters=2, kernel=(2, 3), stride=2, padding="same"), (3, 5, 6)),
-    (layers.Conv2D(filters=2, kernel=3, padding=((1, 0), (2, 1))), (1, 4, 4)),
-    (layers.MaxPool2D(size=2), (2, 5, 4)),
-    (layers.MaxPool2D(size=3, stride=2, padding=1), (2, 5, 6)),
-    (layers.MaxPool2D(size=3, stride=2, rounding="ceil"), (2, 6, 8)),
-    (layers.MaxPool2D(size=(2, 3), stride=(1, 2), padding="same"), (1, 5, 6)),
-    (layers.AvgPool2D(size=2), (2, 5, 4)),
-    (layers.AvgPool2D(size=3, stride=2, padding=1), (2, 5, 6)),
-    (layers.AvgPool2D(size=3, stride=2, padding=1, count_padding=True), (2, 5, 6)),
-    (layers.AvgPool2D(size=3, stride=2, padding=1, rounding="ceil", count_padding=True), (1, 6, 8)),
-    (layers.AvgPool2D(size=2, stride=2, rounding="ceil"), (1, 5, 5)),
-    (layers.GlobalPool(), (3, 4, 5)),
-    (layers.GlobalPool(kind="max"), (3, 4, 5)),
-    (layers.GlobalPool(kind="sum"), (3, 4, 5)),
-    (layers.BatchNorm(), (4,)),
-    (layers.BatchNorm(momentum=0.5, epsilon=1e-3), (3, 2, 4)),
-    (layers.Dropout(rate=0.3), (20,)),
-    (layers.Dropout(), (2, 3, 4)),
-    (layers.Activation(function="relu"), (4,)),
-    (layers.Activation(function="softmax"), (3, 2, 2)),
-    (layers.Flatten(), (2, 3, 4)),
-    (layers.Output(units=3), (4,)),
-    (layers.Output(units=2, loss="mse", bias=False, name="score"), (4,)),
-]
 
 FAMILIES = {
     activations.ActivationFunction: ACTIVATIONS,

@@ -6,18 +6,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import lax
 
 from sparkdl.engine import ops
 from sparkdl.engine.check import check_gradients
 from sparkdl.nn.layers import Dense, Layer
 from sparkdl.nn.run import Run
-from tests.nn.examples import ACTIVATIONS, LAYERS
+from tests.nn.examples import ACTIVATIONS
+from tests.nn.layer_cases import LAYERS, THEIRS
+from tests.nn.layer_cases.core import dense
+from tests.nn.layer_cases.place import BATCH, EPOCH, IDS, SEED, STREAM
 from tests.nn.support import value_and_gradients
-from tests.nn.test_activations import THEIRS as ACTIVATED
-
-BATCH, SEED, STREAM, EPOCH = 3, 5, 2, 4
-IDS = np.array([7, 1 << 40, (1 << 40) + 1], np.uint64)
 
 cases = pytest.mark.parametrize("layer, in_shape", LAYERS, ids=str)
 
@@ -30,109 +28,6 @@ def run_of(layer, in_shape, rng, training=True):
     buffers = drawn(layer.buffer_shapes(in_shape), rng)
     options = {"seed": SEED, "stream": STREAM, "ids": IDS, "epoch": EPOCH}
     return Run(training=training, buffers=buffers, **options)
-
-
-# The same layers in jax: theirs(layer, params, x, buffers, training)
-
-
-def dense(layer, params, x, buffers, training):
-    y = x @ params["W"] + params.get("b", 0)
-    function = getattr(layer, "activation", None)
-    return y if function is None else ACTIVATED[function.type_name](function, y)
-
-
-def sides(layer, in_shape):
-    """Padding as lax takes it, from each layer's own words."""
-    if layer.padding == "same":
-        return "SAME"
-    both = layer.padding if isinstance(layer.padding, tuple) else (layer.padding,) * 2
-    return [side if isinstance(side, tuple) else (side, side) for side in both]
-
-
-def two(value):
-    return value if isinstance(value, tuple) else (value, value)
-
-
-def conv2d(layer, params, x, buffers, training):
-    y = lax.conv_general_dilated(
-        x,
-        params["W"],
-        two(layer.stride),
-        sides(layer, x.shape),
-        rhs_dilation=two(layer.dilation),
-        feature_group_count=layer.groups,
-    )
-    y = y + params["b"][:, None, None] if layer.bias else y
-    return y if layer.activation is None else jax.nn.relu(y)
-
-
-def windows(layer, x, start, combine):
-    """reduce_window, with what `ceil` adds at the bottom and right put there first."""
-    size, stride = two(layer.size), two(layer.size if layer.stride is None else layer.stride)
-    padding = sides(layer, x.shape)
-    if layer.rounding == "ceil":
-        out = layer.out_shape(x.shape[1:])[1:]
-        spans = [(m - 1) * s + k for m, s, k in zip(out, stride, size)]
-        more = [span - n - sum(p) for span, n, p in zip(spans, x.shape[2:], padding)]
-        padding = [(a, b + max(0, m)) for (a, b), m in zip(padding, more)]
-    if padding != "SAME":
-        padding = [(0, 0), (0, 0), *padding]
-    return lax.reduce_window(x, start, combine, (1, 1, *size), (1, 1, *stride), padding)
-
-
-def max_pool(layer, params, x, buffers, training):
-    return windows(layer, x, -jnp.inf, lax.max)
-
-
-def avg_pool(layer, params, x, buffers, training):
-    if not layer.count_padding:
-        return windows(layer, x, 0.0, lax.add) / windows(layer, jnp.ones_like(x), 0.0, lax.add)
-    padding = [(0, 0), (0, 0), *sides(layer, x.shape)]
-    x = jnp.pad(x, padding)
-    bare = type(layer)(size=layer.size, stride=layer.stride, rounding=layer.rounding)
-    return windows(bare, x, 0.0, lax.add) / windows(bare, jnp.ones_like(x), 0.0, lax.add)
-
-
-def global_pool(layer, params, x, buffers, training):
-    return {"avg": jnp.mean, "max": jnp.max, "sum": jnp.sum}[layer.kind](x, axis=(2, 3))
-
-
-def batch_norm(layer, params, x, buffers, training):
-    axes = (0, *range(2, x.ndim))
-    shape = (1, -1, *[1] * (x.ndim - 2))
-    mean, variance = (
-        (x.mean(axes), x.var(axes)) if training else (buffers["mean"], buffers["variance"])
-    )
-    scale = params["gamma"] / jnp.sqrt(variance + layer.epsilon)
-    return (x - mean.reshape(shape)) * scale.reshape(shape) + params["beta"].reshape(shape)
-
-
-def dropout(layer, params, x, buffers, training):
-    if not training:
-        return x
-    kept = ops.uniform(IDS, EPOCH, x.shape[1:], SEED, STREAM) >= np.float32(layer.rate)
-    return x * kept / (1 - layer.rate)
-
-
-def activation(layer, params, x, buffers, training):
-    axis = 1 if x.ndim == 4 else -1
-    return {"relu": jax.nn.relu, "softmax": lambda x: jax.nn.softmax(x, axis=axis)}[
-        layer.function.type_name
-    ](x)
-
-
-THEIRS = {
-    "Dense": dense,
-    "Output": dense,
-    "Conv2D": conv2d,
-    "MaxPool2D": max_pool,
-    "AvgPool2D": avg_pool,
-    "GlobalPool": global_pool,
-    "BatchNorm": batch_norm,
-    "Dropout": dropout,
-    "Activation": activation,
-    "Flatten": lambda layer, params, x, buffers, training: x.reshape(len(x), -1),
-}
 
 
 def test_every_layer_is_compared():

@@ -22,7 +22,8 @@ from sparkdl.nn import (
     Step,
     WarmUp,
 )
-from tests.nn.examples import ACTIVATIONS, LAYERS
+from tests.nn.examples import ACTIVATIONS
+from tests.nn.layer_cases import LAYERS
 from tests.nn.networks import lenet, mixed
 from tests.nn.support import label
 

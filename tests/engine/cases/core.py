@@ -1,7 +1,4 @@
-"""One row for each way of using an operation: how it is called, on what, and what it must give."""
-
-from dataclasses import dataclass
-from typing import Any
+"""Rows for the operations that everything is made of."""
 
 import jax
 import numpy as np
@@ -19,18 +16,8 @@ from sparkdl.engine.ops.matmul import AddBias, MatMul
 from sparkdl.engine.ops.normalization import BatchNormGrad
 from sparkdl.engine.ops.pool import AvgPool2dGrad, MaxPool2dGrad, MaxPool2dPick
 from sparkdl.engine.ops.reduce import equal
+from tests.engine.cases.case import Case
 from tests.engine.support import distinct, uniform
-
-
-@dataclass(frozen=True)
-class Case:
-    """`op` on float64 `arrays` gives what `like` gives on them, and has `order` derivatives."""
-
-    op: Any
-    arrays: tuple
-    like: Any = None
-    order: int = 2
-
 
 A, B, ROW = uniform(0, 3, 4), uniform(1, 3, 4), uniform(2, 4)
 APART, APART2 = distinct(3, 3, 4), distinct(4, 3, 4)[::-1] + 0.01
