@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sparkdl.engine.graph import Graph, scope
 from sparkdl.engine.ops.activation import Relu, Sigmoid, Tanh
 from sparkdl.engine.ops.base import Op, register
-from sparkdl.engine.ops.conv import Conv2d
+from sparkdl.engine.ops.conv import Conv
 from sparkdl.engine.ops.matmul import AddBias, MatMul
 
 
@@ -44,7 +44,7 @@ def bias_into_product(node, inputs, uses):
     """product + bias, where the product is read by nothing else."""
     if isinstance(node.op, AddBias) and once(node.inputs[0], uses):
         before = inputs[0].node
-        if before is not None and isinstance(before.op, MatMul | Conv2d):
+        if before is not None and isinstance(before.op, MatMul | Conv):
             return BiasActivation(before.op, node.op)(*before.inputs, inputs[1])
 
 

@@ -12,9 +12,9 @@ def lenet(batch):
     w = {name: Tensor(Spec(shape), name=name) for name, shape in SHAPES.items()}
     b = {f"b{n[1:]}": Tensor(Spec((s[0 if len(s) > 2 else 1],))) for n, s in SHAPES.items()}
     with scope("conv_1"):
-        x = ops.max_pool2d(ops.add_bias(ops.conv2d(images, w["W1"]), b["b1"], 1), 2)
+        x = ops.max_pool(ops.add_bias(ops.conv(images, w["W1"]), b["b1"], 1), 2)
     with scope("conv_2"):
-        x = ops.max_pool2d(ops.add_bias(ops.conv2d(x, w["W2"]), b["b2"], 1), 2)
+        x = ops.max_pool(ops.add_bias(ops.conv(x, w["W2"]), b["b2"], 1), 2)
     with scope("dense_3"):
         x = ops.reshape(x, (batch, 800))
         x = ops.relu(ops.add_bias(ops.matmul(x, w["W3"]), b["b3"]))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.engine import Graph, Spec, Tensor, compile
+from sparkdl.engine import Graph, Spec, Tensor, compile, gradients, ops
 from sparkdl.engine.backends.reference import Reference
 from sparkdl.engine.program import Program
 
@@ -57,3 +57,27 @@ def distinct(seed, *shape):
     """Numbers between -2 and 2 that lie well apart, in random order: no ties, none near 0."""
     count = int(np.prod(shape))
     return np.random.default_rng(seed).permutation(np.linspace(-2, 2.01, count)).reshape(shape)
+
+
+def compare(graph, arrays, rtol=1e-4, atol=2e-5):
+    """Both backends on the same feeds."""
+    expected = {k: v.copy() for k, v in compile(graph, "reference").run(feeds(arrays)).items()}
+    found = compile(graph, "onednn").run(feeds(arrays))
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol, atol, err_msg=name)
+
+
+def with_gradients(function, *arrays):
+    """The graph of a function's square and its gradients."""
+    inputs = tensors(**feeds(arrays))
+    grads = gradients(ops.sum(ops.square(function(*inputs.values()))), list(inputs.values()))
+    return Graph(inputs, {f"g{i}": grad for i, grad in enumerate(grads)})
+
+
+def close_on_onednn(graph, arrays, error=1e-4):
+    """What `compare` asks, but measured by the largest number of each output."""
+    expected = {k: v.copy() for k, v in compile(graph, "reference").run(feeds(arrays)).items()}
+    found = compile(graph, "onednn").run(feeds(arrays))
+    for name, value in expected.items():
+        limit = error * max(np.abs(value).max(), 1e-6)
+        np.testing.assert_allclose(found[name], value, 0, limit, err_msg=name)

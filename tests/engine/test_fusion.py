@@ -17,7 +17,7 @@ def dense(x, w, b):
 
 
 def conv(x, w, b):
-    return ops.add_bias(ops.conv2d(x, w, padding=1), b, axis=1)
+    return ops.add_bias(ops.conv(x, w, padding=1), b, axis=1)
 
 
 ROWS, PICTURES = (X, W, B), (IMAGES, FILTERS, PER_FILTER)
@@ -31,9 +31,9 @@ FUSED = {
         (X, W.T.copy(), B),
         "MatMul+AddBias",
     ),
-    "conv": (conv, PICTURES, "Conv2d+AddBias"),
-    "conv relu": (lambda *a: ops.relu(conv(*a)), PICTURES, "Conv2d+AddBias+Relu"),
-    "conv sigmoid": (lambda *a: ops.sigmoid(conv(*a)), PICTURES, "Conv2d+AddBias+Sigmoid"),
+    "conv": (conv, PICTURES, "Conv+AddBias"),
+    "conv relu": (lambda *a: ops.relu(conv(*a)), PICTURES, "Conv+AddBias+Relu"),
+    "conv sigmoid": (lambda *a: ops.sigmoid(conv(*a)), PICTURES, "Conv+AddBias+Sigmoid"),
 }
 
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkdl.engine import Graph, compile, gradients, ops
+from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
 from sparkdl.engine.backends.onednn.rewrites import MaxPoolWithPlaces
 from sparkdl.errors import UnsupportedError
 from tests.engine.cases import CASES
-from tests.engine.support import feeds, tensors, trace
+from tests.engine.support import compare, feeds, trace, with_gradients
 
 pytestmark = pytest.mark.skipif(
     get("auto").name != "onednn", reason="libdnnl is not here: the reference backend runs"
@@ -22,21 +22,6 @@ pytestmark = pytest.mark.skipif(
 
 def single(case):
     return [a.astype(np.float32) if a.dtype == np.float64 else a for a in case.arrays]
-
-
-def compare(graph, arrays, rtol=1e-4, atol=2e-5):
-    """Both backends on the same feeds."""
-    expected = {k: v.copy() for k, v in compile(graph, "reference").run(feeds(arrays)).items()}
-    found = compile(graph, "onednn").run(feeds(arrays))
-    for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, rtol, atol, err_msg=name)
-
-
-def with_gradients(function, *arrays):
-    """The graph of a function's square and its gradients."""
-    inputs = tensors(**feeds(arrays))
-    grads = gradients(ops.sum(ops.square(function(*inputs.values()))), list(inputs.values()))
-    return Graph(inputs, {f"g{i}": grad for i, grad in enumerate(grads)})
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -60,35 +45,6 @@ def test_what_onednn_does_not_compute_numpy_does(name):
     assert all("numpy" in step.kernel for step in compile(graph, "onednn").steps)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.data())
-def test_convolutions_of_drawn_shapes(data):
-    draw = data.draw
-    groups, kernel = draw(st.integers(1, 3)), (draw(st.integers(1, 4)), draw(st.integers(1, 4)))
-    n, c, o = (
-        draw(st.integers(1, 3)),
-        groups * draw(st.integers(1, 5)),
-        groups * draw(st.integers(1, 5)),
-    )
-    options = {
-        "stride": (draw(st.integers(1, 5)), draw(st.integers(1, 3))),
-        "padding": tuple((draw(st.integers(0, 2)), draw(st.integers(0, 2))) for _ in range(2)),
-        "dilation": (draw(st.integers(1, 2)), 1),
-        "groups": groups,
-    }
-    least = [d * (k - 1) + 1 for d, k in zip(options["dilation"], kernel, strict=True)]
-    image = [draw(st.integers(size, size + 6)) for size in least]
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((n, c, *image), np.float32)
-    w = rng.standard_normal((o, c // groups, *kernel), np.float32)
-    b = rng.standard_normal(o, np.float32)
-
-    def function(x, w, b):
-        return ops.relu(ops.add_bias(ops.conv2d(x, w, **options), b, 1))
-
-    compare(with_gradients(function, x, w, b), [x, w, b], 1e-3, 1e-3)
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 70), st.integers(1, 70), st.integers(1, 70), st.booleans(), st.booleans())
 def test_products_of_drawn_shapes(m, k, n, tx, ty):
@@ -103,27 +59,10 @@ def test_products_of_drawn_shapes(m, k, n, tx, ty):
     compare(with_gradients(function, x, y), [x, y], 1e-3, 1e-2)
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.data())
-def test_pooling_of_drawn_shapes(data):
-    draw = data.draw
-    size = draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    stride = draw(st.integers(1, 5)), draw(st.integers(1, 3))
-    padding = tuple((draw(st.integers(0, k - 1)), draw(st.integers(0, k - 1))) for k in size)
-    pool = draw(st.sampled_from([ops.max_pool2d, ops.avg_pool2d]))
-    shape = (
-        draw(st.integers(1, 3)),
-        draw(st.integers(1, 20)),
-        *(draw(st.integers(k, 9)) for k in size),
-    )
-    x = np.random.default_rng(0).permutation(np.prod(shape)).reshape(shape).astype(np.float32)
-    compare(with_gradients(lambda x: pool(x, size, stride, padding), x), [x], 1e-4, 1e-2)
-
-
 def test_places_of_maxima_are_numbered_alike():
     """So either side of the pair may fall back to numpy."""
     x = np.random.default_rng(0).permutation(2 * 3 * 7 * 8).reshape(2, 3, 7, 8).astype(np.float32)
-    op = MaxPoolWithPlaces((3, 2), (2, 1), ((1, 1), (0, 1)))
+    op = MaxPoolWithPlaces((3, 2), (2, 1), ((1, 1), (0, 1)), (1, 1))
     graph = trace(op, x)
     y, places = (compile(graph, "onednn").run(feeds([x]))[name] for name in ("y0", "y1"))
     expected = op.reference(x)
@@ -138,7 +77,7 @@ def test_two_runs_give_the_same_bits():
         rng.standard_normal((8, 3, 9, 9), np.float32),
         rng.standard_normal((4, 3, 3, 3), np.float32),
     )
-    program = compile(with_gradients(ops.conv2d, x, w), "onednn")
+    program = compile(with_gradients(ops.conv, x, w), "onednn")
     first = {name: value.copy() for name, value in program.run(feeds([x, w])).items()}
     again = program.run(feeds([x, w]))
     assert all(np.array_equal(first[name], again[name]) for name in first)
@@ -146,7 +85,7 @@ def test_two_runs_give_the_same_bits():
 
 def test_heavy_operations_have_a_kernel_of_their_own():
     def function(x, w, b):
-        y = ops.max_pool2d(ops.relu(ops.add_bias(ops.conv2d(x, w), b, 1)), 2)
+        y = ops.max_pool(ops.relu(ops.add_bias(ops.conv(x, w), b, 1)), 2)
         return ops.matmul(ops.reshape(y, (2, -1)), ops.reshape(y, (2, -1)), False, True)
 
     arrays = [np.ones(s, np.float32) for s in [(2, 3, 8, 8), (4, 3, 3, 3), (4,)]]
@@ -166,7 +105,7 @@ def test_a_library_that_is_not_there_is_named(monkeypatch):
 
 def test_a_program_that_goes_takes_its_memory_along():
     x, w = np.ones((16, 32, 30, 30), np.float32), np.ones((64, 32, 3, 3), np.float32)
-    graph = with_gradients(ops.conv2d, x, w)
+    graph = with_gradients(ops.conv, x, w)
 
     def resident():
         for _ in range(30):

@@ -172,7 +172,7 @@ def test_describe_lists_every_call():
     assert re.fullmatch(r"\d+ calls on reference; arena [\d,]+ bytes", head)
     assert columns.split() == ["scope", "operation", "shapes", "kernel", "bytes", "note"]
     assert len(rows) == int(head.split()[0])
-    for part in ("Conv2d+AddBias", "MatMul+AddBias+Relu", "(2, 800) (800, 50) (50,) -> (2, 50)"):
+    for part in ("Conv+AddBias", "MatMul+AddBias+Relu", "(2, 800) (800, 50) (50,) -> (2, 50)"):
         assert part in text
     for name in ("conv_1", "dense_3", "output_4", "conv_1:grad", "numpy gemm"):
         assert name in text

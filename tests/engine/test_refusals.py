@@ -29,8 +29,8 @@ REFUSED = {
     "Exp needs floats, got int32; cast them first": lambda: ops.exp(WHOLE),
     "Div needs floats, got int32 and int32; cast them first": lambda: ops.div(WHOLE, WHOLE),
     "Softmax needs floats, got int32; cast them first": lambda: ops.softmax(WHOLE),
-    "MaxPool2d needs floats, got uint8; cast them first": (
-        lambda: ops.max_pool2d(of(1, 1, 2, 2, dtype="uint8"), 2)
+    "MaxPool needs floats, got uint8; cast them first": (
+        lambda: ops.max_pool(of(1, 1, 2, 2, dtype="uint8"), 2)
     ),
     "matmul takes two matrices, got (2,) and (2, 3)": lambda: ops.matmul(of(2), of(2, 3)),
     "matmul of (2, 3) and (2, 3): the inner lengths differ": (
@@ -41,25 +41,36 @@ REFUSED = {
     ),
     "add_bias along 1 of (2, 3) needs (3,), got (2,)": lambda: ops.add_bias(of(2, 3), of(2)),
     "axis 1 does not exist in (3,)": lambda: ops.add_bias(of(3), of(3), axis=1),
-    "conv2d of (2, 4, 5, 5) in 1 groups does not fit w (3, 2, 3, 3)": (
-        lambda: ops.conv2d(IMAGES, of(3, 2, 3, 3))
+    "conv of (2, 4, 5, 5) in 1 groups does not fit w (3, 2, 3, 3)": (
+        lambda: ops.conv(IMAGES, of(3, 2, 3, 3))
     ),
-    "conv2d needs filters in 2 equal groups, got 3": (
-        lambda: ops.conv2d(IMAGES, of(3, 2, 3, 3), groups=2)
+    "conv needs filters in 2 equal groups, got 3": (
+        lambda: ops.conv(IMAGES, of(3, 2, 3, 3), groups=2)
     ),
-    "conv2d of (2, 4, 5, 5) in 1 groups does not fit w (4, 3)": lambda: ops.conv2d(
+    "conv needs filters (O, C/groups, 1 to 3 sizes), got (4, 3)": lambda: ops.conv(
         IMAGES, of(4, 3)
     ),
-    "Conv2d takes images (N, C, H, W), got (4, 5)": lambda: ops.conv2d(of(4, 5), of(3, 4, 1, 1)),
-    "a window of (7, 7) does not fit into images of (5, 5)": (
-        lambda: ops.conv2d(IMAGES, of(3, 4, 7, 7))
+    "Conv takes images (N, C, H, W), got (4, 5)": lambda: ops.conv(of(4, 5), of(3, 4, 1, 1)),
+    "Conv takes volumes (N, C, D, H, W), got (2, 4, 5, 5)": (
+        lambda: ops.conv(IMAGES, of(3, 4, 1, 1, 1))
     ),
-    "a window of (6, 6) does not fit into images of (5, 5)": lambda: ops.max_pool2d(IMAGES, 6),
+    "pooling takes (N, C, 1 to 3 axes of space), got (4, 5)": lambda: ops.max_pool(of(4, 5), 2),
+    "2 axes of space need a number each, got (1, 2, 3)": (
+        lambda: ops.max_pool(IMAGES, 2, stride=(1, 2, 3))
+    ),
+    "2 axes of space need padding each, got (1,)": lambda: ops.avg_pool(IMAGES, 2, padding=(1,)),
+    "conv_transpose of (2, 4, 5, 5) by (4, 3, 2, 2) gives no (7, 6)": (
+        lambda: ops.conv_transpose(IMAGES, of(4, 3, 2, 2), (7, 6))
+    ),
+    "a window of (7, 7) does not fit into images of (5, 5)": (
+        lambda: ops.conv(IMAGES, of(3, 4, 7, 7))
+    ),
+    "a window of (6, 6) does not fit into images of (5, 5)": lambda: ops.max_pool(IMAGES, 6),
     "padding ((2, 2), (2, 2)) holds a whole window of (2, 2)": (
-        lambda: ops.avg_pool2d(IMAGES, 2, padding=2)
+        lambda: ops.avg_pool(IMAGES, 2, padding=2)
     ),
     "padding ((0, 3), (0, 0)) holds a whole window of (2, 2)": (
-        lambda: ops.max_pool2d(IMAGES, 2, padding=((0, 3), (0, 0)))
+        lambda: ops.max_pool(IMAGES, 2, padding=((0, 3), (0, 0)))
     ),
     "batch_norm of (2, 3) does not fit (2,), (3,)": (
         lambda: ops.batch_norm(of(2, 3), of(2), of(3), 1e-5)

@@ -12,7 +12,7 @@ from sparkdl.engine.ops.activation import (
     tanh,
 )
 from sparkdl.engine.ops.base import OPS, Op
-from sparkdl.engine.ops.conv import conv2d
+from sparkdl.engine.ops.conv import conv, conv_transpose
 from sparkdl.engine.ops.elementwise import (
     abs,
     add,
@@ -33,7 +33,7 @@ from sparkdl.engine.ops.elementwise import (
 )
 from sparkdl.engine.ops.matmul import add_bias, matmul
 from sparkdl.engine.ops.normalization import batch_norm, normalize
-from sparkdl.engine.ops.pool import avg_pool2d, max_pool2d
+from sparkdl.engine.ops.pool import avg_pool, lp_pool, max_pool
 from sparkdl.engine.ops.random import uniform
 from sparkdl.engine.ops.reduce import max, mean, sum
 from sparkdl.engine.ops.shape import (
@@ -71,12 +71,13 @@ __all__ = [
     "abs",
     "add",
     "add_bias",
-    "avg_pool2d",
+    "avg_pool",
     "batch_norm",
     "broadcast_to",
     "cast",
     "concat",
-    "conv2d",
+    "conv",
+    "conv_transpose",
     "copy",
     "div",
     "elu",
@@ -86,9 +87,10 @@ __all__ = [
     "leaky_relu",
     "log",
     "log_softmax",
+    "lp_pool",
     "matmul",
     "max",
-    "max_pool2d",
+    "max_pool",
     "maximum",
     "mean",
     "minimum",

@@ -1,6 +1,6 @@
-"""Convolution of images, and its two transposes, which are its gradients.
+"""Convolution over one to three axes of space, and its two transposes, which are its gradients.
 
-Axes: N examples, C and O channels, G groups, K = C/G kh kw places of a window, P windows.
+Axes: N examples, C and O channels, G groups, K places of a window in C/G channels, P windows.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import common_type, register
-from sparkdl.engine.ops.window import Window, pair, pairs
+from sparkdl.engine.ops.window import Window, numbers, sides
 from sparkdl.errors import ShapeError
 
 
@@ -40,8 +40,8 @@ class Convolution(Window):
 
 @register
 @dataclass(frozen=True)
-class Conv2d(Convolution):
-    """Cross-correlation of x (N, C, H, W) with w (O, C/G, kh, kw): y (N, O, H', W').
+class Conv(Convolution):
+    """Cross-correlation of x (N, C, ...) with w (O, C/G, *size): y (N, O, ...).
 
     References
     ----------
@@ -50,39 +50,39 @@ class Conv2d(Convolution):
     """
 
     def shape(self, x, w):
-        self.images(x)
-        groups = self.groups
-        if len(w.shape) != 4 or w.shape[1] * groups != x.shape[1] or w.shape[2:] != self.size:
-            raise ShapeError(f"conv2d of {x.shape} in {groups} groups does not fit w {w.shape}")
+        space, groups = self.space(x), self.groups
+        if w.shape[1] * groups != x.shape[1] or tuple(w.shape[2:]) != self.size:
+            raise ShapeError(f"conv of {x.shape} in {groups} groups does not fit w {w.shape}")
         if w.shape[0] % groups:
-            raise ShapeError(f"conv2d needs filters in {groups} equal groups, got {w.shape[0]}")
-        return Spec((x.shape[0], w.shape[0], *self.out(x)), common_type(x, w))
+            raise ShapeError(f"conv needs filters in {groups} equal groups, got {w.shape[0]}")
+        return Spec((x.shape[0], w.shape[0], *self.out(space)), common_type(x, w))
 
     def reference(self, x, w):
-        out = self.out(x)
+        out = self.out(x.shape[2:])
         y = np.matmul(self.grouped(w), self.columns(x, out))
         return y.reshape(len(x), w.shape[0], *out)
 
     def gradient(self, gy, x, w, y):
-        gx = Conv2dGradInput(*self.options(), image=x.shape[2:])(gy, w)
-        return gx, Conv2dGradWeight(*self.options())(gy, x)
+        gx = ConvGradInput(*self.options(), image=tuple(x.shape[2:]))(gy, w)
+        return gx, ConvGradWeight(*self.options())(gy, x)
 
 
 @register
 @dataclass(frozen=True)
-class Conv2dGradInput(Convolution):
-    """The gradient of Conv2d for its input: also transposed convolution, to images of `image`."""
+class ConvGradInput(Convolution):
+    """The gradient of Conv for its input: also transposed convolution, to a space of `image`."""
 
-    image: tuple[int, int] = (0, 0)
+    image: tuple[int, ...] = ()
 
     def shape(self, gy, w):
-        return Spec((gy.shape[0], w.shape[1] * self.groups, *self.image), gy.dtype)
+        if self.space(gy) != self.out(self.image) or gy.shape[1] != w.shape[0]:
+            raise ShapeError(f"conv_transpose of {gy.shape} by {w.shape} gives no {self.image}")
+        return Spec((gy.shape[0], w.shape[1] * self.groups, *self.image), common_type(gy, w))
 
     def reference(self, gy, w):
         n, out, channels = len(gy), gy.shape[2:], w.shape[1] * self.groups
-        (top, bottom), (left, right) = self.padding
-        height, width = self.image
-        gx = np.zeros((n, channels, height + top + bottom, width + left + right), gy.dtype)
+        wide = [size + sum(p) for size, p in zip(self.image, self.padding, strict=True)]
+        gx = np.zeros((n, channels, *wide), gy.dtype)
         cols = np.matmul(self.grouped(w).transpose(0, 2, 1), self.maps(gy))
         cols = cols.reshape(n, channels, prod(self.size), *out)
         for i, at in enumerate(self.offsets(out)):
@@ -90,14 +90,14 @@ class Conv2dGradInput(Convolution):
         return self.cut(gx)
 
     def gradient(self, gz, gy, w, z):
-        forward = Conv2d(*self.options())
-        return forward(gz, w), Conv2dGradWeight(*self.options())(gy, gz)
+        forward = Conv(*self.options())
+        return forward(gz, w), ConvGradWeight(*self.options())(gy, gz)
 
 
 @register
 @dataclass(frozen=True)
-class Conv2dGradWeight(Convolution):
-    """The gradient of Conv2d for its weights."""
+class ConvGradWeight(Convolution):
+    """The gradient of Conv for its weights."""
 
     def shape(self, gy, x):
         return Spec((gy.shape[1], x.shape[1] // self.groups, *self.size), x.dtype)
@@ -108,14 +108,34 @@ class Conv2dGradWeight(Convolution):
         return gw.reshape(gy.shape[1], x.shape[1] // self.groups, *self.size)
 
     def gradient(self, gz, gy, x, z):
-        back = Conv2dGradInput(*self.options(), image=x.shape[2:])
-        return Conv2d(*self.options())(x, gz), back(gy, gz)
+        back = ConvGradInput(*self.options(), image=tuple(x.shape[2:]))
+        return Conv(*self.options())(x, gz), back(gy, gz)
 
 
-def conv2d(x, w, stride=1, padding=0, dilation=1, groups=1):
-    """Cross-correlation of images x (N, C, H, W) with filters w (O, C/groups, kh, kw).
+def conv(x, w, stride=1, padding=0, dilation=1, groups=1):
+    """Cross-correlation of x (N, C, ...) with filters w (O, C/groups, *size).
 
-    padding is a number, a pair (rows, columns), or ((top, bottom), (left, right)).
+    stride and dilation are a number or one for each axis of space; padding is that, or
+    ((before, after), ...).
     """
-    size = tuple(w.shape[2:])
-    return Conv2d(size, pair(stride), pairs(padding), pair(dilation), int(groups))(x, w)
+    size, *options = windows_of(w, stride, padding, dilation)
+    return Conv(size, *options, int(groups))(x, w)
+
+
+def conv_transpose(x, w, space, stride=1, padding=0, dilation=1, groups=1):
+    """The transpose of a convolution with w (C, O/groups, *size): x (N, C, ...) to (N, O, *space).
+
+    The convolution of the result with these options has the space of x; where the stride leaves a
+    rest over, several spaces do that.
+    """
+    size, *options = windows_of(w, stride, padding, dilation)
+    return ConvGradInput(size, *options, int(groups), image=numbers(space, len(size)))(x, w)
+
+
+def windows_of(w, stride, padding, dilation):
+    """(size, stride, padding, dilation) with an entry for each axis of space."""
+    axes = len(w.shape) - 2
+    if axes not in (1, 2, 3):
+        raise ShapeError(f"conv needs filters (O, C/groups, 1 to 3 sizes), got {tuple(w.shape)}")
+    size, every = tuple(w.shape[2:]), (numbers(stride, axes), sides(padding, axes))
+    return size, *every, numbers(dilation, axes)

@@ -1,13 +1,17 @@
-"""Pooling of images (N, C, H, W): the largest or the mean of each window."""
+"""Pooling over one to three axes of space: the largest, the mean or the norm of each window."""
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import register
-from sparkdl.engine.ops.window import Window, pair, pairs
+from sparkdl.engine.ops.elementwise import abs, greater, maximum, mul, power, where
+from sparkdl.engine.ops.window import Window, numbers, sides
 from sparkdl.errors import ShapeError
+
+TINY = float(np.finfo(np.float32).tiny)  # a sum below this is 0: its root has no gradient there
 
 
 @dataclass(frozen=True)
@@ -15,9 +19,10 @@ class Pool(Window):
     """Attributes common to all; padding never wins a maximum."""
 
     def shape(self, x):
-        out = self.out(x)
+        space = self.space(x)
+        out = self.out(space)
         last = [(n - 1) * s for n, s in zip(out, self.stride, strict=True)]
-        axes = zip(x.shape[2:], self.size, self.padding, last, strict=True)
+        axes = zip(space, self.spans, self.padding, last, strict=True)
         if any(k <= before or at >= before + n for n, k, (before, _), at in axes):
             raise ShapeError(f"padding {self.padding} holds a whole window of {self.size}")
         return Spec((*x.shape[:2], *out), x.dtype)
@@ -36,11 +41,11 @@ class Pool(Window):
 
 @register
 @dataclass(frozen=True)
-class MaxPool2d(Pool):
+class MaxPool(Pool):
     """The largest number of each window; of equal ones the first gets the gradient."""
 
     def reference(self, x):
-        padded, out = self.padded(x, -np.inf), self.out(x)
+        padded, out = self.padded(x, -np.inf), self.out(x.shape[2:])
         first, *rest = self.offsets(out)
         y = padded[first].copy()
         for at in rest:
@@ -48,12 +53,12 @@ class MaxPool2d(Pool):
         return y
 
     def gradient(self, gy, x, y):
-        return (MaxPool2dGrad(*self.options())(gy, x, y),)
+        return (MaxPoolGrad(*self.options())(gy, x, y),)
 
 
 @register
 @dataclass(frozen=True)
-class MaxPool2dGrad(Pool):
+class MaxPoolGrad(Pool):
     """gy of each window at the place of its maximum, 0 elsewhere."""
 
     def shape(self, gy, x, y):
@@ -66,12 +71,12 @@ class MaxPool2dGrad(Pool):
         return self.cut(gx)
 
     def gradient(self, gz, gy, x, y, z):
-        return MaxPool2dPick(*self.options())(gz, x, y), None, None
+        return MaxPoolPick(*self.options())(gz, x, y), None, None
 
 
 @register
 @dataclass(frozen=True)
-class MaxPool2dPick(Pool):
+class MaxPoolPick(Pool):
     """Of g, shaped as x, what lies where each window of x has its maximum."""
 
     def shape(self, g, x, y):
@@ -84,44 +89,44 @@ class MaxPool2dPick(Pool):
         return picked
 
     def gradient(self, gz, g, x, y, z):
-        return MaxPool2dGrad(*self.options())(gz, x, y), None, None
+        return MaxPoolGrad(*self.options())(gz, x, y), None, None
 
 
 @dataclass(frozen=True)
 class Average(Pool):
-    """A mean over the window, or over its part inside the image."""
+    """A mean over the window, or over its part inside the space."""
 
     count_padding: bool = False
 
-    def counts(self, image, out, dtype):
+    def counts(self, space, out, dtype):
         """By how much each window divides."""
         if self.count_padding:
-            return np.full((1, 1, *out), self.size[0] * self.size[1], dtype)
-        inside = self.padded(np.ones((1, 1, *image), dtype))
+            return np.full((1, 1, *out), prod(self.size), dtype)
+        inside = self.padded(np.ones((1, 1, *space), dtype))
         return sum(inside[at] for at in self.offsets(out))
 
 
 @register
 @dataclass(frozen=True)
-class AvgPool2d(Average):
+class AvgPool(Average):
     """The mean of each window."""
 
     def reference(self, x):
-        padded, out = self.padded(x), self.out(x)
+        padded, out = self.padded(x), self.out(x.shape[2:])
         total = sum(padded[at] for at in self.offsets(out))
         return total / self.counts(x.shape[2:], out, x.dtype)
 
     def gradient(self, gy, x, y):
-        back = AvgPool2dGrad(*self.options(), self.count_padding, image=tuple(x.shape[2:]))
+        back = AvgPoolGrad(*self.options(), self.count_padding, image=tuple(x.shape[2:]))
         return (back(gy),)
 
 
 @register
 @dataclass(frozen=True)
-class AvgPool2dGrad(Average):
+class AvgPoolGrad(Average):
     """gy of each window spread evenly over it."""
 
-    image: tuple[int, int] = (0, 0)
+    image: tuple[int, ...] = ()
 
     def shape(self, gy):
         return Spec((*gy.shape[:2], *self.image), gy.dtype)
@@ -135,17 +140,32 @@ class AvgPool2dGrad(Average):
         return self.cut(gx)
 
     def gradient(self, gz, gy, z):
-        return (AvgPool2d(*self.options(), self.count_padding)(gz),)
+        return (AvgPool(*self.options(), self.count_padding)(gz),)
 
 
-def max_pool2d(x, size, stride=None, padding=0):
+def max_pool(x, size, stride=None, padding=0, dilation=1):
     """The largest of each window; stride is the size unless given."""
-    size = pair(size)
-    return MaxPool2d(size, size if stride is None else pair(stride), pairs(padding))(x)
+    return MaxPool(*windows_of(x, size, stride, padding, dilation))(x)
 
 
-def avg_pool2d(x, size, stride=None, padding=0, count_padding=False):
-    """The mean of each window, of its part inside the image unless `count_padding`."""
-    size = pair(size)
-    stride = size if stride is None else pair(stride)
-    return AvgPool2d(size, stride, pairs(padding), (1, 1), bool(count_padding))(x)
+def avg_pool(x, size, stride=None, padding=0, count_padding=False, dilation=1):
+    """The mean of each window, of its part inside the space unless `count_padding`."""
+    return AvgPool(*windows_of(x, size, stride, padding, dilation), bool(count_padding))(x)
+
+
+def lp_pool(x, size, stride=None, padding=0, p=2.0, dilation=1):
+    """(sum of |x|^p)^(1/p) over each window. Where that sum is 0, so is the gradient."""
+    options = windows_of(x, size, stride, padding, dilation)
+    total = mul(AvgPool(*options, True)(power(abs(x), p)), float(prod(options[0])))
+    root = power(maximum(total, TINY), 1 / p)
+    return where(greater(total, TINY), root, 0.0)
+
+
+def windows_of(x, size, stride, padding, dilation):
+    """(size, stride, padding, dilation) with an entry for each axis of space."""
+    axes = len(x.shape) - 2
+    if axes not in (1, 2, 3):
+        raise ShapeError(f"pooling takes (N, C, 1 to 3 axes of space), got {tuple(x.shape)}")
+    size = numbers(size, axes)
+    stride = size if stride is None else numbers(stride, axes)
+    return size, stride, sides(padding, axes), numbers(dilation, axes)

@@ -1,37 +1,49 @@
-"""Windows that slide over images: sizes, padding, and the views that convolution and pooling share.
+"""Windows that slide over sequences, images or volumes: what convolution and pooling share.
 
-Axes: N examples, C channels, H rows, W columns; a pair is (rows, columns).
+Axes: N examples, C channels, then one, two or three axes of space (L; H, W; D, H, W). An option
+has an entry for each axis of space.
 """
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from sparkdl.engine.ops.base import Op
 from sparkdl.errors import ShapeError
 
+KINDS = {1: "sequences (N, C, L)", 2: "images (N, C, H, W)", 3: "volumes (N, C, D, H, W)"}
+
 
 @dataclass(frozen=True)
 class Window(Op):
-    """Where the windows lie. padding is ((top, bottom), (left, right))."""
+    """Where the windows lie. padding is ((before, after), ...)."""
 
     floating = True
-    size: tuple[int, int]
-    stride: tuple[int, int] = (1, 1)
-    padding: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))
-    dilation: tuple[int, int] = (1, 1)
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    dilation: tuple[int, ...]
 
-    def images(self, x):
-        if len(x.shape) != 4:
-            raise ShapeError(f"{type(self).__name__} takes images (N, C, H, W), got {x.shape}")
+    @property
+    def spans(self):
+        """How far a window reaches along each axis."""
+        return tuple(d * (k - 1) + 1 for k, d in zip(self.size, self.dilation, strict=True))
 
-    def out(self, x):
-        """Rows and columns of windows in an image of shape x: the last may leave a rest over."""
-        self.images(x)
-        sizes = zip(x.shape[2:], self.size, self.stride, self.padding, self.dilation, strict=True)
-        out = tuple((n + sum(p) - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in sizes)
+    def space(self, x):
+        """The lengths of x along its axes of space."""
+        if len(x.shape) != len(self.size) + 2:
+            kind = KINDS[len(self.size)]
+            raise ShapeError(f"{type(self).__name__} takes {kind}, got {tuple(x.shape)}")
+        return tuple(x.shape[2:])
+
+    def out(self, space):
+        """How many windows there are along each axis of `space`: the last may leave a rest over."""
+        axes = zip(space, self.spans, self.stride, self.padding, strict=True)
+        out = tuple((n + sum(p) - k) // s + 1 for n, k, s, p in axes)
         if min(out) < 1:
-            raise ShapeError(f"a window of {self.size} does not fit into images of {x.shape[2:]}")
+            kind = KINDS[len(self.size)].split()[0]
+            raise ShapeError(f"a window of {self.size} does not fit into {kind} of {space}")
         return out
 
     def padded(self, x, fill=0):
@@ -41,25 +53,31 @@ class Window(Op):
 
     def cut(self, x):
         """What `padded` put around x, off again."""
-        (top, bottom), (left, right) = self.padding
-        return x[:, :, top : x.shape[2] - bottom, left : x.shape[3] - right]
+        sides = zip(x.shape[2:], self.padding, strict=True)
+        return x[(..., *(slice(before, n - after) for n, (before, after) in sides))]
 
     def offsets(self, out):
-        """For each place in a window, the slices of a padded image that all windows see there."""
-        for i in range(self.size[0]):
-            for j in range(self.size[1]):
-                yield (..., self.run(0, i, out), self.run(1, j, out))
+        """For each place in a window, the slices of a padded array that all windows see there."""
+        axes = range(len(self.size))
+        for place in product(*(range(k) for k in self.size)):
+            yield (..., *(self.run(axis, place[axis], out) for axis in axes))
 
     def run(self, axis, place, out):
         start, step = place * self.dilation[axis], self.stride[axis]
         return slice(start, start + step * (out[axis] - 1) + 1, step)
 
 
-def pair(value):
-    """(value, value) for a number, the value itself for a pair."""
-    return (int(value), int(value)) if np.ndim(value) == 0 else tuple(int(v) for v in value)
+def numbers(value, axes):
+    """A number for each axis of space, from one number for all or from just that."""
+    value = (value,) * axes if np.ndim(value) == 0 else tuple(value)
+    if len(value) != axes:
+        raise ShapeError(f"{axes} axes of space need a number each, got {value}")
+    return tuple(int(v) for v in value)
 
 
-def pairs(value):
-    """((top, bottom), (left, right)) from a number, a pair, or just that."""
-    return tuple(pair(v) for v in ((value, value) if np.ndim(value) == 0 else value))
+def sides(value, axes):
+    """((before, after), ...) from one number for all, a number for each axis, or just that."""
+    value = (value,) * axes if np.ndim(value) == 0 else tuple(value)
+    if len(value) != axes:
+        raise ShapeError(f"{axes} axes of space need padding each, got {value}")
+    return tuple(numbers(v, 2) for v in value)

@@ -31,7 +31,7 @@ class AvgPool2D(Pool2D):
     def forward(self, params, x, run):
         in_shape = tuple(x.shape[1:])
         padding = self.padding_of(in_shape)
-        y = ops.avg_pool2d(x, pair(self.size), self.step, padding, self.count_padding)
+        y = ops.avg_pool(x, pair(self.size), self.step, padding, self.count_padding)
         if self.count_padding and padding != self.padding_of(in_shape, "floor"):
             y = ops.mul(y, self.correction(in_shape).astype(np.dtype(x.dtype)))
         return y

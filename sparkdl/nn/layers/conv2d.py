@@ -78,5 +78,5 @@ class Conv2D(Activated):
     def forward(self, params, x, run):
         padding = self.padding_of(x.shape[1:])
         stride, dilation = pair(self.stride), pair(self.dilation)
-        y = ops.conv2d(x, params["W"], stride, padding, dilation, self.groups)
+        y = ops.conv(x, params["W"], stride, padding, dilation, self.groups)
         return self.activate(ops.add_bias(y, params["b"], 1) if self.bias else y)

@@ -3,6 +3,6 @@
 A family of operations is a module with a table CASES of its own; it is entered here.
 """
 
-from tests.engine.cases import core
+from tests.engine.cases import core, windows
 
-CASES = {**core.CASES}
+CASES = {**core.CASES, **windows.CASES}

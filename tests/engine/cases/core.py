@@ -4,19 +4,18 @@ import jax
 import numpy as np
 import optax
 import scipy.special
-from jax import lax
 from jax import numpy as jnp
 
 from sparkdl.engine import Tensor, constant, ops
 from sparkdl.engine.chains import Chain
 from sparkdl.engine.fusion import BiasActivation
 from sparkdl.engine.ops.activation import relu_grad
-from sparkdl.engine.ops.conv import Conv2d, Conv2dGradInput, Conv2dGradWeight
+from sparkdl.engine.ops.conv import Conv
 from sparkdl.engine.ops.matmul import AddBias, MatMul
 from sparkdl.engine.ops.normalization import BatchNormGrad
-from sparkdl.engine.ops.pool import AvgPool2dGrad, MaxPool2dGrad, MaxPool2dPick
 from sparkdl.engine.ops.reduce import equal
 from tests.engine.cases.case import Case
+from tests.engine.cases.windows import FILTERS, STRIDED, conv_like
 from tests.engine.support import distinct, uniform
 
 A, B, ROW = uniform(0, 3, 4), uniform(1, 3, 4), uniform(2, 4)
@@ -26,121 +25,6 @@ IMAGES, OTHER = distinct(7, 2, 4, 7, 6), uniform(8, 2, 4, 7, 6)
 LABELS = np.array([0, 3, 1])
 IDS = np.array([5, 9, 2**40 + 1], np.uint64)
 EPOCH = np.asarray(2, np.uint64)
-
-SIMPLE, STRIDED = ((1, 1), ((0, 0), (0, 0)), (1, 1), 1), ((2, 1), ((1, 0), (2, 1)), (1, 2), 1)
-GROUPED = ((1, 2), ((1, 1), (1, 1)), (2, 1), 2)
-FILTERS, WIDE, HALF = uniform(9, 6, 4, 3, 2), uniform(10, 2, 4, 3, 3), uniform(11, 6, 2, 2, 3)
-POOLS = {"": ((2, 2), (2, 2), ((0, 0), (0, 0))), " padded": ((3, 2), (2, 1), ((1, 2), (0, 1)))}
-
-
-def conv_like(options):
-    stride, padding, dilation, groups = options
-
-    def conv(x, w):
-        return lax.conv_general_dilated(
-            x, w, stride, padding, rhs_dilation=dilation, feature_group_count=groups
-        )
-
-    return conv
-
-
-def conv_rows(name, options, w):
-    stride, padding, dilation, groups = options
-    attributes = w.shape[2:], *options
-    conv, image = conv_like(options), IMAGES.shape[2:]
-    shape = ops.conv2d(IMAGES, w, stride, padding, dilation, groups).shape
-    gy = uniform(12, *shape)
-    yield (
-        f"Conv2d{name}",
-        Case(lambda x, w: ops.conv2d(x, w, *options), (IMAGES, w), conv),
-    )
-    yield (
-        f"Conv2dGradInput{name}",
-        Case(
-            Conv2dGradInput(*attributes, image=image),
-            (gy, w),
-            lambda gy, w: jax.vjp(lambda x: conv(x, w), IMAGES)[1](gy)[0],
-        ),
-    )
-    yield (
-        f"Conv2dGradWeight{name}",
-        Case(
-            Conv2dGradWeight(*attributes),
-            (gy, IMAGES),
-            lambda gy, x: jax.vjp(lambda v: conv(x, v), w)[1](gy)[0],
-        ),
-    )
-
-
-def max_like(options):
-    size, stride, padding = options
-    dims, strides, widths = (1, 1, *size), (1, 1, *stride), ((0, 0), (0, 0), *padding)
-    return lambda x: lax.reduce_window(x, -jnp.inf, lax.max, dims, strides, widths)
-
-
-def sum_like(options):
-    size, stride, padding = options
-    dims, strides, widths = (1, 1, *size), (1, 1, *stride), ((0, 0), (0, 0), *padding)
-    return lambda x: lax.reduce_window(x, 0.0, lax.add, dims, strides, widths)
-
-
-def avg_like(options, count_padding):
-    total = sum_like(options)
-    if count_padding:
-        return lambda x: total(x) / np.prod(options[0])
-    return lambda x: total(x) / total(jnp.ones_like(x))
-
-
-def picked(options):
-    """Of g, what lies where x has its maxima: by numpy, one window at a time."""
-    (rows, columns), (down, right), ((top, bottom), (left, end)) = options
-
-    def pick(g, x):
-        widths = ((0, 0), (0, 0), (top, bottom), (left, end))
-        x, g = np.pad(x, widths, constant_values=-np.inf), np.pad(g, widths)
-        high = range(0, x.shape[2] - rows + 1, down)
-        wide = range(0, x.shape[3] - columns + 1, right)
-        y = np.zeros((*x.shape[:2], len(high), len(wide)))
-        for n, c, i, j in np.ndindex(y.shape):
-            at = np.s_[n, c, high[i] : high[i] + rows, wide[j] : wide[j] + columns]
-            y[n, c, i, j] = g[at].flat[np.argmax(x[at])]
-        return y
-
-    return pick
-
-
-def pool_rows(name, options):
-    pool = max_like(options)
-    y = ops.max_pool2d(IMAGES, *options)
-    gy = uniform(13, *y.shape)
-    yield f"MaxPool2d{name}", Case(lambda x: ops.max_pool2d(x, *options), (IMAGES,), pool)
-    yield (
-        f"MaxPool2dGrad{name}",
-        Case(
-            lambda gy: MaxPool2dGrad(*options)(gy, IMAGES.astype(gy.dtype), y.astype(gy.dtype)),
-            (gy,),
-            lambda gy: jax.vjp(pool, IMAGES)[1](gy)[0],
-        ),
-    )
-    yield (
-        f"MaxPool2dPick{name}",
-        Case(
-            lambda g: MaxPool2dPick(*options)(g, IMAGES.astype(g.dtype), y.astype(g.dtype)),
-            (OTHER,),
-            lambda g: picked(options)(g, IMAGES),
-        ),
-    )
-    for count in (False, True):
-        more, average = f"{name} {'all' if count else 'inside'}", avg_like(options, count)
-        back = AvgPool2dGrad(*options, (1, 1), count, image=IMAGES.shape[2:])
-        yield (
-            f"AvgPool2d{more}",
-            Case(lambda x, count=count: ops.avg_pool2d(x, *options, count), (IMAGES,), average),
-        )
-        yield (
-            f"AvgPool2dGrad{more}",
-            Case(back, (gy,), lambda gy, f=average: jax.vjp(f, IMAGES)[1](gy)[0]),
-        )
 
 
 def norm_like(x, gamma, beta):
@@ -210,9 +94,9 @@ def fused_rows():
                 lambda x, w, b, like=like: like(x @ w + b),
             ),
         )
-    conv = Conv2d((3, 2), *STRIDED)
+    conv = Conv((3, 2), *STRIDED)
     yield (
-        "BiasActivation of Conv2d",
+        "BiasActivation of Conv",
         Case(
             BiasActivation(conv, AddBias(1), ops.tanh),
             (IMAGES, FILTERS, uniform(22, 6)),
@@ -356,10 +240,6 @@ CASES = {
         (A,),
         order=0,
     ),
-    **dict(conv_rows("", SIMPLE, FILTERS)),
-    **dict(conv_rows(" strided padded dilated", STRIDED, FILTERS)),
-    **dict(conv_rows(" in groups", GROUPED, HALF)),
-    **{name: case for more, o in POOLS.items() for name, case in pool_rows(more, o)},
     **dict(norm_rows(" of rows", uniform(29, 5, 4))),
     **dict(norm_rows(" of images", uniform(30, 2, 4, 3, 2))),
     **dict(matmul_rows()),

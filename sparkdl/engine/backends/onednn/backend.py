@@ -1,7 +1,8 @@
 """oneDNN on the CPU: products, convolutions, pooling, normalisation; numpy for the rest.
 
-Images lie channels last in memory while their logical axes stay (N, C, H, W): an array of the arena
-is a numpy view with those strides, so a numpy kernel reads it just as well.
+Images and volumes lie channels last in memory while their logical axes stay (N, C, H, W) and
+(N, C, D, H, W): an array of the arena is a numpy view with those strides, so a numpy kernel reads
+it just as well.
 """
 
 from functools import partial
@@ -15,10 +16,10 @@ from sparkdl.engine.backends.onednn.api import Session
 from sparkdl.engine.chains import Chain, chain_kernel, into_chains
 from sparkdl.engine.fusion import BiasActivation, fuse
 from sparkdl.engine.ops.activation import Relu
-from sparkdl.engine.ops.conv import Conv2d, Conv2dGradInput, Conv2dGradWeight
+from sparkdl.engine.ops.conv import Conv, ConvGradInput, ConvGradWeight
 from sparkdl.engine.ops.matmul import MatMul
 from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad
-from sparkdl.engine.ops.pool import AvgPool2d, AvgPool2dGrad, MaxPool2d
+from sparkdl.engine.ops.pool import AvgPool, AvgPoolGrad, MaxPool
 from sparkdl.errors import UnsupportedError
 
 
@@ -45,11 +46,11 @@ class OneDnn(reference.Reference):
         self.session = Session()
 
     def array(self, part, shape):
-        """An array of the arena: images channels last."""
-        if len(shape) != 4:
+        """An array of the arena: images and volumes channels last."""
+        if len(shape) not in (4, 5):
             return part.reshape(shape)
-        n, c, h, w = shape
-        return part.reshape(n, h, w, c).transpose(0, 3, 1, 2)
+        n, c, *space = shape
+        return np.moveaxis(part.reshape(n, *space, c), -1, 1)
 
     def lower(self, node, inputs, outputs):
         op = node.op
@@ -133,13 +134,13 @@ def relayout(session, op, inputs, outputs):
 LOWERINGS = {
     MatMul: plainly(products.forward),
     BiasActivation: bias_activation,
-    Conv2d: plainly(convolutions.forward),
-    Conv2dGradInput: plainly(convolutions.backward_input),
-    Conv2dGradWeight: plainly(convolutions.backward_weights),
+    Conv: plainly(convolutions.forward),
+    ConvGradInput: plainly(convolutions.backward_input),
+    ConvGradWeight: plainly(convolutions.backward_weights),
     rewrites.ConvGradWeightBias: weights_and_bias,
-    MaxPool2d: plainly(pooling.forward),
-    AvgPool2d: plainly(pooling.forward),
-    AvgPool2dGrad: plainly(pooling.backward),
+    MaxPool: plainly(pooling.forward),
+    AvgPool: plainly(pooling.forward),
+    AvgPoolGrad: plainly(pooling.backward),
     rewrites.MaxPoolWithPlaces: plainly(pooling.forward),
     rewrites.MaxPoolToPlaces: max_to_places,
     BatchNorm: plainly(normalization.forward),

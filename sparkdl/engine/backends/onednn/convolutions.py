@@ -1,4 +1,4 @@
-"""Convolution and its two gradients. Images lie channels last; weights are laid out anew."""
+"""Convolution and its two gradients. Channels lie last; weights are laid out anew."""
 
 import numpy as np
 
@@ -20,13 +20,13 @@ DIRECT = 1  # dnnl_convolution_direct
 
 def geometry(op):
     """strides, dilations, padding before, padding after, as oneDNN counts them."""
-    (top, bottom), (left, right) = op.padding
+    before, after = zip(*op.padding, strict=True)
     dilation = [d - 1 for d in op.dilation]
-    return dims(op.stride), dims(dilation), dims((top, left)), dims((bottom, right))
+    return dims(op.stride), dims(dilation), dims(before), dims(after)
 
 
 def grouped(op, w):
-    """Weights (O, C/G, kh, kw) with an axis for groups, where there are any."""
+    """Weights (O, C/G, *size) with an axis for groups, where there are any."""
     return w if op.groups == 1 else w.reshape(op.groups, w.shape[0] // op.groups, *w.shape[1:])
 
 

@@ -15,9 +15,10 @@ MAX, WITH_PADDING, WITHOUT_PADDING = 0x1FF, 0x2FF, 0x3FF
 
 
 def geometry(op):
-    (top, bottom), (left, right) = op.padding
-    none = dims((0, 0))
-    return dims(op.stride), dims(op.size), none, dims((top, left)), dims((bottom, right))
+    """strides, window, dilations, padding before, padding after, as oneDNN counts them."""
+    before, after = zip(*op.padding, strict=True)
+    dilation = [d - 1 for d in op.dilation]
+    return dims(op.stride), dims(op.size), dims(dilation), dims(before), dims(after)
 
 
 def algorithm(op):
