@@ -5,10 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+import scipy.stats
 from sklearn import metrics
 
 from sparkdl.engine import ops
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn import losses
 from sparkdl.nn.losses import Loss, Mae, Mse, SigmoidCrossEntropy, SoftmaxCrossEntropy
 from tests.nn.examples import LOSSES
@@ -16,14 +17,55 @@ from tests.nn.support import label, value_and_gradients
 
 N, UNITS = 6, 4
 
+
+def weights(values):
+    return jnp.ones(UNITS) if values is None else jnp.asarray(values, float)
+
+
+def softmax_cross_entropy(loss, z, y):
+    if loss.labels == "one_hot":
+        return -(y * weights(loss.class_weights) * jax.nn.log_softmax(z)).sum(axis=1)
+    counts = jnp.ones(N) if loss.ignore_label is None else 1.0 * (y != loss.ignore_label)
+    y = jnp.where(counts > 0, y, 0)
+    each = optax.softmax_cross_entropy_with_integer_labels(z, y)
+    return each * weights(loss.class_weights)[y] * counts
+
+
+def sigmoid_cross_entropy(loss, z, y):
+    terms = optax.sigmoid_binary_cross_entropy(z, y) * weights(loss.unit_weights)
+    return jnp.where(y == loss.ignore_label, 0, terms).sum(axis=1)
+
+
+def signs(loss, y):
+    return 2.0 * jax.nn.one_hot(y, UNITS) - 1 if loss.labels == "class" else y
+
+
+def multi_label(loss, z, y):
+    pairs = y[:, :, None] * (1 - y[:, None, :])
+    total = (pairs * jnp.exp(z[:, None, :] - z[:, :, None])).sum(axis=(1, 2))
+    return total / jnp.maximum(pairs.sum(axis=(1, 2)), 1)
+
+
+def contrastive(loss, z, y):
+    far = jnp.maximum(loss.margin - (z**2 if loss.legacy else z), 0)
+    return (y * z**2 + (1 - y) * (far if loss.legacy else far**2)).sum(axis=1) / 2
+
+
+def one_normal(loss, z, y):
+    return -jax.scipy.stats.norm.logpdf(y, z[:, 2:], jnp.exp(z[:, 1:2])).sum(axis=1)
+
+
 THEIRS = {
-    "softmax_cross_entropy": lambda loss, z, y: optax.softmax_cross_entropy_with_integer_labels(
-        z, y
-    ),
-    "sigmoid_cross_entropy": lambda loss, z, y: optax.sigmoid_binary_cross_entropy(z, y).sum(1),
+    "softmax_cross_entropy": softmax_cross_entropy,
+    "infogain": lambda loss, z, y: -(jnp.asarray(loss.gain)[y] * jax.nn.log_softmax(z)).sum(axis=1),
+    "multinomial_logistic": lambda loss, z, y: -jnp.log(z[jnp.arange(N), y]),
+    "sigmoid_cross_entropy": sigmoid_cross_entropy,
+    "multi_label": multi_label,
+    "contrastive": contrastive,
+    "mixture_density": one_normal,
     "kl_divergence": lambda loss, z, y: optax.kl_divergence(jax.nn.log_softmax(z), y),
     "poisson": lambda loss, z, y: (jnp.exp(z) - y * z).sum(axis=1),
-    "mse": lambda loss, z, y: optax.squared_error(z, y).mean(axis=1),
+    "mse": lambda loss, z, y: (optax.squared_error(z, y) * weights(loss.unit_weights)).mean(axis=1),
     "mae": lambda loss, z, y: jnp.abs(z - y).mean(axis=1),
     "l1": lambda loss, z, y: jnp.linalg.norm(z - y, ord=1, axis=1),
     "l2": lambda loss, z, y: optax.squared_error(z, y).sum(axis=1),
@@ -32,14 +74,18 @@ THEIRS = {
         axis=1
     ),
     "huber": lambda loss, z, y: optax.huber_loss(z, y, delta=loss.delta).mean(axis=1),
-    "hinge": lambda loss, z, y: optax.hinge_loss(z, y).sum(axis=1),
-    "squared_hinge": lambda loss, z, y: (optax.hinge_loss(z, y) ** 2).sum(axis=1),
+    "hinge": lambda loss, z, y: optax.hinge_loss(z, signs(loss, y)).sum(axis=1),
+    "multiclass_hinge": lambda loss, z, y: optax.losses.multiclass_hinge_loss(z, y),
+    "squared_hinge": lambda loss, z, y: (
+        optax.hinge_loss(z, signs(loss, y)) ** 2 * weights(loss.unit_weights)
+    ).sum(axis=1),
     "cosine_proximity": lambda loss, z, y: -optax.cosine_similarity(z, y),
     "wasserstein": lambda loss, z, y: jnp.mean(y * z, axis=1),
 }
 SIGNED = {"hinge", "squared_hinge", "wasserstein"}  # labels are -1 or 1
 COUNTED = {"poisson"}  # labels are 0, 1, 2 ...
-LARGEST = {"poisson": 80.0}  # e^z is infinite above 88.8
+YES_OR_NO = {"multi_label", "contrastive"}  # labels are 0 or 1
+LARGEST = {"poisson": 80.0, "multi_label": 40.0, "mixture_density": 20.0}  # e^z is finite to 88.8
 
 
 @pytest.fixture
@@ -47,9 +93,21 @@ def z(rng):
     return rng.normal(size=(N, UNITS)) * 4
 
 
+def input_for(loss, z):
+    """z itself, or probabilities where the loss is of those."""
+    return np.asarray(jax.nn.softmax(z)) if loss.type_name == "multinomial_logistic" else z
+
+
 def labels_for(loss, rng):
     if loss.label_kind == "class":
-        return rng.integers(0, UNITS, N).astype(np.int32)
+        labels = rng.integers(0, UNITS, N).astype(np.int32)
+        return np.where(labels == 2, getattr(loss, "ignore_label", None) or 2, labels)
+    if getattr(loss, "ignore_label", None) is not None:
+        return rng.choice([0.0, 1.0, loss.ignore_label], (N, UNITS))
+    if loss.type_name in YES_OR_NO:
+        return rng.choice([0.0, 1.0], (N, UNITS))
+    if loss.type_name == "mixture_density":
+        return rng.normal(size=(N, loss.width))
     if loss.type_name in SIGNED:
         return rng.choice([-1.0, 1.0], (N, UNITS))
     if loss.type_name in COUNTED:
@@ -63,15 +121,15 @@ def test_every_loss_is_compared():
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_equals_optax(loss, z, rng, x64):
-    labels = labels_for(loss, rng)
+    z, labels = input_for(loss, z), labels_for(loss, rng)
     ours = loss.per_example(z, labels)
     assert ours.shape == (N,)
-    np.testing.assert_allclose(ours, THEIRS[loss.type_name](loss, z, labels), rtol=1e-9)
+    np.testing.assert_allclose(ours, THEIRS[loss.type_name](loss, z, labels), rtol=1e-9, atol=1e-14)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_gradient_equals_that_of_jax(loss, z, rng, x64):
-    labels = labels_for(loss, rng)
+    z, labels = input_for(loss, z), labels_for(loss, rng)
     _, (gz,) = value_and_gradients(lambda z: ops.mean(loss.per_example(z, labels)), z)
     theirs = jax.grad(lambda z: THEIRS[loss.type_name](loss, z, labels).mean())(jnp.asarray(z))
     np.testing.assert_allclose(gz, theirs, rtol=1e-7, atol=1e-10)
@@ -84,8 +142,9 @@ def test_label_shape_follows_from_its_kind(loss, z, rng):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_extreme_outputs_stay_finite(loss):
-    z = np.array([[1, -1, 0]], np.float32) * np.float32(LARGEST.get(loss.type_name, 1e4))
-    labels = np.array([[0.0, 1.0, 1.0]], np.float32)
+    z = np.array([[1, -1, 0, 0]], np.float32) * np.float32(LARGEST.get(loss.type_name, 1e4))
+    labels = np.array([0.0, 1.0, 1.0, 1.0], np.float32)
+    labels = np.resize(labels, (1, *loss.label_shape(UNITS)))
     labels = np.array([1], np.int32) if loss.label_kind == "class" else labels
     value, (gz,) = value_and_gradients(lambda z: ops.sum(loss.per_example(z, labels)), z)
     assert np.isfinite(value) and np.isfinite(gz).all()
@@ -112,6 +171,15 @@ BY_HAND = [
     (losses.CosineProximity(), [1, 1], [0, -2], 0.5**0.5),
     (losses.CosineProximity(), [0, 0], [1, 1], 0),
     (losses.Wasserstein(), [2, 3, 4], [1, -1, 1], 1),
+    (losses.Contrastive(), [2.0], [1], 2),
+    (losses.Contrastive(), [0.25], [0], 0.75**2 / 2),
+    (losses.Contrastive(legacy=True), [0.5], [0], 0.75 / 2),
+    (losses.Contrastive(margin=2), [3], [0], 0),
+    (losses.MultiLabel(), [1, 2, 0], [1, 0, 0], (np.e + np.exp(-1)) / 2),
+    (losses.MultiLabel(), [1, 2, 0], [1, 1, 1], 0),
+    (losses.Mae(unit_weights=(2, 0)), [1, 1], [0, 0], 1),
+    (losses.SoftmaxCrossEntropy(labels="one_hot"), [0, 0], [0.5, 0.5], np.log(2)),
+    (losses.SigmoidCrossEntropy(ignore_label=-1), [0, 3], [1, -1], np.log(2)),
 ]
 
 
@@ -128,7 +196,43 @@ def test_what_a_prediction_gives():
     np.testing.assert_array_equal(losses.Hinge().output(z), z)
 
 
+def test_a_mixture_is_that_of_scipy():
+    z = np.log([[0.25, 0.75, 2, 0.5, 1, 1, 1, 1]])
+    z[0, 4:] = [1, -1, 3, 0]  # means (1, -1) and (3, 0)
+    density = 0.25 * scipy.stats.norm.pdf([2, 1], [1, -1], 2).prod()
+    density += 0.75 * scipy.stats.norm.pdf([2, 1], [3, 0], 0.5).prod()
+    loss = losses.MixtureDensity(components=2, width=2)
+    np.testing.assert_allclose(loss.per_example(z, np.array([[2.0, 1.0]])), [-np.log(density)])
+    with pytest.raises(ShapeError, match="2 components of width 2 needs 8 units, got 7"):
+        loss.label_shape(7)
+
+
+def test_an_ignored_label_may_be_no_class(rng):
+    loss, z = SoftmaxCrossEntropy(ignore_label=-1), rng.normal(size=(2, 3))
+    each, (gz,) = (
+        loss.per_example(z, np.array([-1, 2])),
+        value_and_gradients(lambda z: ops.sum(loss.per_example(z, np.array([-1, 2]))), z)[1],
+    )
+    assert each[0] == 0 and each[1] > 0
+    assert not gz[0].any() and gz[1].all()
+
+
 REFUSED = [
+    (lambda: SoftmaxCrossEntropy(labels="hot"), "labels must be 'class' or 'one_hot', got 'hot'"),
+    (lambda: SoftmaxCrossEntropy(class_weights=(1, -1)), "class_weights must be numbers >= 0"),
+    (lambda: SoftmaxCrossEntropy(class_weights=(0, 0)), "not all of them 0, got (0, 0)"),
+    (lambda: SoftmaxCrossEntropy(ignore_label=0.5), "ignore_label must be an integer, got 0.5"),
+    (
+        lambda: SoftmaxCrossEntropy(labels="one_hot", ignore_label=0),
+        "ignore_label must be None where labels are one_hot, got 0",
+    ),
+    (lambda: SigmoidCrossEntropy(ignore_label="x"), "ignore_label must be a number, got 'x'"),
+    (lambda: Mse(unit_weights=3), "Mse.unit_weights must be numbers >= 0, not all of them 0, got"),
+    (lambda: losses.Hinge(labels="one_hot"), "Hinge.labels must be 'signs' or 'class'"),
+    (lambda: losses.Infogain(gain=((1, 2), (3,))), "gain must be as many rows of numbers as a row"),
+    (lambda: losses.Contrastive(margin=0), "Contrastive.margin must be a number above 0, got 0"),
+    (lambda: losses.Contrastive(legacy=1), "Contrastive.legacy must be True or False, got 1"),
+    (lambda: losses.MixtureDensity(components=0, width=1), "components must be an integer >= 1"),
     (lambda: losses.Huber(delta=0), "Huber.delta must be a number above 0, got 0"),
     (lambda: losses.Loss.from_dict({"type": "huber", "delt": 1}), "did you mean 'delta'?"),
     (lambda: losses.Loss.from_dict({"type": "hing"}), "got 'hing'; did you mean 'hinge'?"),

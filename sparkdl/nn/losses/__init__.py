@@ -1,11 +1,16 @@
 """Losses: how far the output of a network is from the label, one number per example."""
 
-from sparkdl.nn.losses.agreement import CosineProximity, Hinge, SquaredHinge, Wasserstein
-from sparkdl.nn.losses.base import Loss
-from sparkdl.nn.losses.difference import L1, L2, Huber, Mae, Mape, Mse, Msle
-from sparkdl.nn.losses.likelihood import (
-    KlDivergence,
-    Poisson,
-    SigmoidCrossEntropy,
-    SoftmaxCrossEntropy,
+from sparkdl.nn.losses.agreement import (
+    CosineProximity,
+    Hinge,
+    MulticlassHinge,
+    SquaredHinge,
+    Wasserstein,
 )
+from sparkdl.nn.losses.base import Loss
+from sparkdl.nn.losses.classes import Infogain, MultinomialLogistic, SoftmaxCrossEntropy
+from sparkdl.nn.losses.contrastive import Contrastive
+from sparkdl.nn.losses.difference import L1, L2, Huber, Mae, Mape, Mse, Msle
+from sparkdl.nn.losses.likelihood import KlDivergence, Poisson, SigmoidCrossEntropy
+from sparkdl.nn.losses.mixture import MixtureDensity
+from sparkdl.nn.losses.multi_label import MultiLabel

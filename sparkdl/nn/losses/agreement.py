@@ -1,37 +1,88 @@
 """Losses of the product of z and the labels: whether they point the same way."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sparkdl.engine import ops
-from sparkdl.nn.losses.base import Loss
+from sparkdl.errors import require
+from sparkdl.nn.losses.base import Loss, PerUnit
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hinge(Loss, name="hinge"):
-    """max(0, 1 - y z), sum over units, for labels -1 and 1.
+class Margin(PerUnit, abstract=True):
+    """What is missing of y z to 1.
 
-    DL4J's HINGE. Caffe's HingeLoss with norm L1 has the same sum, its labels being classes: -1 for
-    all units but that of the class. Keras takes the mean over units.
+    Parameters
+    ----------
+    labels : str
+        "signs": -1 or 1 for each unit; "class": an integer per example, which stands for 1 at the
+        unit of the class and -1 at all others, as in Caffe's HingeLoss. A prediction is softmax(z)
+        then: the order of z as probabilities.
     """
 
-    def per_example(self, z, labels):
-        return ops.sum(margin(z, labels), axes=(1,))
+    labels: str = "signs"
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "labels", self.labels in ("signs", "class"), "'signs' or 'class'")
+
+    @property
+    def label_kind(self):
+        return "class" if self.labels == "class" else "values"
+
+    def output(self, z):
+        return ops.softmax(z) if self.labels == "class" else z
+
+    def missing(self, z, labels):
+        """max(0, 1 - y z) of each unit."""
+        if self.labels == "class":
+            labels = ops.sub(ops.mul(ops.one_hot(labels, z.shape[1], z.dtype), 2.0), 1.0)
+        return ops.relu(ops.sub(1.0, ops.mul(z, labels)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class SquaredHinge(Loss, name="squared_hinge"):
-    """max(0, 1 - y z)^2, sum over units, for labels -1 and 1.
+class Hinge(Margin, name="hinge"):
+    """max(0, 1 - y z), sum over units.
+
+    DL4J's HINGE, and Caffe's HingeLoss with norm L1; Keras takes the mean over units.
+    """
+
+    def terms(self, z, labels):
+        return self.missing(z, labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquaredHinge(Margin, name="squared_hinge"):
+    """max(0, 1 - y z)^2, sum over units.
 
     DL4J's SQUARED_HINGE, and Caffe's HingeLoss with norm L2; Keras takes the mean over units.
     """
 
+    def terms(self, z, labels):
+        return ops.square(self.missing(z, labels))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MulticlassHinge(Loss, name="multiclass_hinge"):
+    """max(0, 1 + the largest z of the other classes - z of the true class).
+
+    A prediction is softmax(z): the order of z as probabilities.
+
+    References
+    ----------
+    Crammer and Singer, On the algorithmic implementation of multiclass kernel-based vector machines
+    (2001), eq. 4. Keras's CategoricalHinge.
+    """
+
+    label_kind: ClassVar = "class"
+
+    def output(self, z):
+        return ops.softmax(z)
+
     def per_example(self, z, labels):
-        return ops.sum(ops.square(margin(z, labels)), axes=(1,))
-
-
-def margin(z, labels):
-    """How much is missing to 1."""
-    return ops.relu(ops.sub(1.0, ops.mul(z, labels)))
+        own = ops.one_hot(labels, z.shape[1], z.dtype)
+        rise = ops.max(ops.add(z, ops.sub(1.0, own)), axes=(1,))  # of the class itself: its z
+        return ops.sub(rise, ops.sum(ops.mul(z, own), axes=(1,)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +103,7 @@ def unit(x):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wasserstein(Loss, name="wasserstein"):
+class Wasserstein(PerUnit, name="wasserstein"):
     """y z, mean over units; DL4J's WASSERSTEIN.
 
     For the critic of a Wasserstein GAN: labels 1 and -1 say which distribution an example is of.
@@ -62,5 +113,7 @@ class Wasserstein(Loss, name="wasserstein"):
     Arjovsky, Chintala and Bottou, Wasserstein GAN (2017), algorithm 1.
     """
 
-    def per_example(self, z, labels):
-        return ops.mean(ops.mul(z, labels), axes=(1,))
+    averaged: ClassVar = True
+
+    def terms(self, z, labels):
+        return ops.mul(z, labels)

@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_not_negative
 from sparkdl.nn.config import Member
+
+WEIGHTS = "numbers >= 0, not all of them 0"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +28,62 @@ class Loss(Member):
         """The shape of one example's label."""
         return () if self.label_kind == "class" else (units,)
 
+    @property
+    def predicts_classes(self):
+        """Whether a prediction is a probability for each of `units` classes."""
+        return self.label_kind == "class"
+
     def output(self, z):
         return z
 
     def per_example(self, z, labels):
         raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerUnit(Loss, abstract=True):
+    """A loss that is a term for each unit, summed or averaged over units.
+
+    Parameters
+    ----------
+    unit_weights : sequence of float, optional
+        Factor of each unit's term, at least 0; a mean divides by the number of units all the same,
+        as DL4J's weights do.
+    """
+
+    averaged: ClassVar[bool] = False
+
+    unit_weights: tuple[float, ...] | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        holds = self.unit_weights is None or are_weights(self.unit_weights)
+        require(self, "unit_weights", holds, WEIGHTS)
+
+    def terms(self, z, labels):
+        """The term of each unit, (batch, units)."""
+        raise NotImplementedError
+
+    def per_example(self, z, labels):
+        terms = weighted(self.terms(z, labels), self.unit_weights)
+        return ops.mean(terms, axes=(1,)) if self.averaged else ops.sum(terms, axes=(1,))
+
+
+def weighted(terms, weights):
+    """`terms` (batch, units), each unit's times its weight."""
+    return terms if weights is None else ops.mul(terms, np.asarray(weights, terms.dtype))
+
+
+def are_weights(value):
+    """Whether `value` is a tuple of numbers >= 0 that are not all 0."""
+    return isinstance(value, tuple) and all(map(is_not_negative, value)) and any(value)
+
+
+def counted(labels, ignored, dtype):
+    """1 for each of `labels` that differs from `ignored`, else 0, in the type `dtype`."""
+    return ops.cast(differs(labels, ignored), dtype)
+
+
+def differs(labels, ignored):
+    """1 for each of `labels` that differs from `ignored`, else 0."""
+    return ops.add(ops.greater(labels, ignored), ops.greater(ignored, labels))

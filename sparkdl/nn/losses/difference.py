@@ -1,69 +1,78 @@
 """Losses of the difference between z and the labels."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_positive
-from sparkdl.nn.losses.base import Loss
+from sparkdl.nn.losses.base import PerUnit
 
 KERAS_EPSILON = 1e-7
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mse(Loss, name="mse"):
+class Mse(PerUnit, name="mse"):
     """The squared difference, mean over units (Caffe's EuclideanLoss is units / 2 times it)."""
 
-    def per_example(self, z, labels):
-        return ops.mean(ops.square(ops.sub(z, labels)), axes=(1,))
+    averaged: ClassVar = True
+
+    def terms(self, z, labels):
+        return ops.square(ops.sub(z, labels))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mae(Loss, name="mae"):
+class Mae(PerUnit, name="mae"):
     """The absolute difference, mean over units."""
 
-    def per_example(self, z, labels):
-        return ops.mean(ops.abs(ops.sub(z, labels)), axes=(1,))
+    averaged: ClassVar = True
+
+    def terms(self, z, labels):
+        return ops.abs(ops.sub(z, labels))
 
 
 @dataclass(frozen=True, kw_only=True)
-class L1(Loss, name="l1"):
+class L1(PerUnit, name="l1"):
     """The absolute difference, sum over units; DL4J's L1."""
 
-    def per_example(self, z, labels):
-        return ops.sum(ops.abs(ops.sub(z, labels)), axes=(1,))
+    def terms(self, z, labels):
+        return ops.abs(ops.sub(z, labels))
 
 
 @dataclass(frozen=True, kw_only=True)
-class L2(Loss, name="l2"):
+class L2(PerUnit, name="l2"):
     """The squared difference, sum over units; DL4J's L2 (Caffe's EuclideanLoss is half of it)."""
 
-    def per_example(self, z, labels):
-        return ops.sum(ops.square(ops.sub(z, labels)), axes=(1,))
+    def terms(self, z, labels):
+        return ops.square(ops.sub(z, labels))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mape(Loss, name="mape"):
+class Mape(PerUnit, name="mape"):
     """100 |y - z| / |y| in percent, mean over units.
 
     |y| is at least 1e-7, as in Keras's MeanAbsolutePercentageError. DL4J divides by 0.
     """
 
-    def per_example(self, z, labels):
+    averaged: ClassVar = True
+
+    def terms(self, z, labels):
         size = ops.maximum(ops.abs(labels), KERAS_EPSILON)
-        return ops.mul(ops.mean(ops.div(ops.abs(ops.sub(z, labels)), size), axes=(1,)), 100.0)
+        return ops.mul(ops.div(ops.abs(ops.sub(z, labels)), size), 100.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Msle(Loss, name="msle"):
+class Msle(PerUnit, name="msle"):
     """(log(1 + z) - log(1 + y))^2, mean over units, for labels of 0 and above.
 
     Numbers below 1e-7 count as 1e-7, as in Keras's MeanSquaredLogarithmicError, so a unit below
     that has no gradient. DL4J lets them through, and the logarithm of a negative number with them.
     """
 
-    def per_example(self, z, labels):
-        return ops.mean(ops.square(ops.sub(log_of_one_and(z), log_of_one_and(labels))), axes=(1,))
+    averaged: ClassVar = True
+
+    def terms(self, z, labels):
+        return ops.square(ops.sub(log_of_one_and(z), log_of_one_and(labels)))
 
 
 def log_of_one_and(x):
@@ -71,7 +80,7 @@ def log_of_one_and(x):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Huber(Loss, name="huber"):
+class Huber(PerUnit, name="huber"):
     """d^2 / 2 up to |d| = delta, then delta (|d| - delta / 2), with d = z - y; mean over units.
 
     The numbers of Keras's Huber and PyTorch's HuberLoss.
@@ -86,15 +95,16 @@ class Huber(Loss, name="huber"):
     Huber, Robust estimation of a location parameter (1964), section 1.
     """
 
+    averaged: ClassVar = True
+
     delta: float = 1.0
 
     def __post_init__(self):
         super().__post_init__()
         require(self, "delta", is_positive(self.delta), "a number above 0")
 
-    def per_example(self, z, labels):
+    def terms(self, z, labels):
         size = ops.abs(ops.sub(z, labels))
         near = ops.minimum(size, self.delta)
         far = ops.sub(size, near)
-        terms = ops.add(ops.mul(ops.square(near), 0.5), ops.mul(far, self.delta))
-        return ops.mean(terms, axes=(1,))
+        return ops.add(ops.mul(ops.square(near), 0.5), ops.mul(far, self.delta))

@@ -5,14 +5,13 @@ from sparkdl.training.evaluation.classification import Classification
 from sparkdl.training.evaluation.multilabel import MultiLabel
 from sparkdl.training.evaluation.regression import Regression
 
-BY_LABEL_KIND = {"class": Classification, "values": Regression}
-
 
 def evaluation_for(loss, units, labels=None):
     """A fresh evaluation for `loss` (a nn.losses.Loss) over `units` outputs with names `labels`.
 
-    Class labels are classified; sigmoid outputs are yes-or-no answers; all else are numbers.
+    Probabilities of classes are classified; sigmoid outputs are yes-or-no answers; all else are
+    numbers.
     """
     if isinstance(loss, SigmoidCrossEntropy):
         return MultiLabel(units, labels)
-    return BY_LABEL_KIND[loss.label_kind](units, labels)
+    return (Classification if loss.predicts_classes else Regression)(units, labels)

@@ -56,9 +56,12 @@ class Classification(PerColumn, Evaluation):
         self.scores = ScoreCounts.empty(self.classes, self.bins)
 
     def add(self, predictions, labels, losses=None):
-        """Count (n, k) probabilities and (n,) labels in; see Evaluation.add."""
+        """Count (n, k) probabilities and (n,) labels in; see Evaluation.add.
+
+        Labels (n, k) are one-hot, or probabilities: the class is that of the largest.
+        """
         predictions = check_probabilities(predictions, self.classes)
-        labels = check_classes(labels, len(predictions), self.classes)
+        labels = check_classes(class_of(labels, self.classes), len(predictions), self.classes)
         chosen = predictions[np.arange(len(labels)), labels]
         self._count_losses(cross_entropy(chosen) if losses is None else losses, len(labels))
         pairs = labels * self.classes + predictions.argmax(axis=1)
@@ -103,6 +106,13 @@ class Classification(PerColumn, Evaluation):
 def cross_entropy(probabilities):
     """-log p in nats, with p kept above the smallest float32: (n,) from (n,)."""
     return -np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
+
+
+def class_of(labels, classes):
+    """Labels (n,) from one-hot labels (n, classes); others as they are."""
+    labels = np.asarray(labels)
+    rows = labels.ndim == 2 and labels.shape[1] == classes
+    return labels.argmax(axis=1) if rows else labels
 
 
 def check_classes(labels, size, classes):

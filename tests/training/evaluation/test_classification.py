@@ -163,3 +163,12 @@ def test_no_examples_is_not_an_error():
         np.isnan(evaluation.accuracy) and np.isnan(evaluation.loss) and np.isnan(evaluation.auc())
     )
     assert str(evaluation) == "no examples"
+
+
+def test_one_hot_labels_count_like_classes(rng):
+    predictions = rng.dirichlet(np.ones(3), 20)
+    labels = rng.integers(0, 3, 20)
+    classes = Classification(3).add(predictions, labels)
+    rows = Classification(3).add(predictions, np.eye(3, dtype=np.float32)[labels])
+    np.testing.assert_array_equal(rows.confusion, classes.confusion)
+    assert rows.figures() == classes.figures()

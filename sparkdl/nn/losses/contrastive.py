@@ -1,0 +1,44 @@
+"""The loss of pairs: alike ones shall be near each other, others at least a margin apart."""
+
+from dataclasses import dataclass
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_positive
+from sparkdl.nn.losses.base import PerUnit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrastive(PerUnit, name="contrastive"):
+    """y d^2 / 2 + (1 - y) max(0, margin - d)^2 / 2, with z the distance d of the two of a pair.
+
+    Labels are 1 for pairs that are alike and 0 for others. In a graph, the distance is an L2 vertex
+    over the two branches.
+
+    Parameters
+    ----------
+    margin : float
+        Above 0.
+    legacy : bool
+        max(0, margin - d^2) / 2 for pairs that are not alike, as Caffe's legacy_version has it.
+
+    References
+    ----------
+    Hadsell, Chopra and LeCun, Dimensionality reduction by learning an invariant mapping (2006),
+    eq. 4, with y and 1 - y exchanged as in Caffe's ContrastiveLoss.
+    """
+
+    margin: float = 1.0
+    legacy: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "margin", is_positive(self.margin), "a number above 0")
+        require(self, "legacy", isinstance(self.legacy, bool), "True or False")
+
+    def terms(self, z, labels):
+        near = ops.square(z)
+        missing = ops.relu(ops.sub(self.margin, near if self.legacy else z))
+        far = missing if self.legacy else ops.square(missing)
+        unlike = ops.sub(1.0, labels)
+        return ops.mul(ops.add(ops.mul(labels, near), ops.mul(unlike, far)), 0.5)

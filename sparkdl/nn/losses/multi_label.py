@@ -1,0 +1,27 @@
+"""The loss of examples that have several labels: those that hold shall rank above the others."""
+
+from dataclasses import dataclass
+
+from sparkdl.engine import ops
+from sparkdl.nn.losses.base import Loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiLabel(Loss, name="multi_label"):
+    """Mean of e^(z_l - z_k) over all pairs of a label k that holds and a label l that does not.
+
+    Labels are 1 where they hold, else 0. An example of which all or none hold has no pair, and
+    loss 0. In float32 differences must stay below 88; tanh before it keeps them there.
+
+    References
+    ----------
+    Zhang and Zhou, Multilabel neural networks with applications to functional genomics and text
+    categorization (2006), eq. 3. DL4J's LossMultiLabel.
+    """
+
+    def per_example(self, z, labels):
+        others = ops.sub(1.0, labels)
+        pairs = ops.mul(ops.sum(labels, axes=(1,)), ops.sum(others, axes=(1,)))
+        held = ops.sum(ops.mul(labels, ops.exp(ops.neg(z))), axes=(1,))
+        not_held = ops.sum(ops.mul(others, ops.exp(z)), axes=(1,))
+        return ops.div(ops.mul(held, not_held), ops.maximum(pairs, 1.0))
