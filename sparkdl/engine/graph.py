@@ -71,6 +71,11 @@ class Node:
         self.scope = _scope[-1] if scope is None else scope
         self.outputs = tuple(Tensor(spec, node=self, index=i) for i, spec in enumerate(specs))
 
+    @property
+    def flops(self):
+        """See Op.flops."""
+        return self.op.flops(*(t.spec for t in self.inputs))
+
     def __repr__(self):
         return f"Node({self.op}, {[t.shape for t in self.inputs]})"
 
@@ -106,6 +111,11 @@ class Graph:
         for tensor in [*(t for node in self.nodes for t in node.inputs), *self.outputs.values()]:
             if tensor.node is None and tensor.value is None and tensor not in given:
                 raise ShapeError(f"{tensor} is read, but it is none of the inputs {[*self.inputs]}")
+
+    @property
+    def flops(self):
+        """Multiplications and additions in all matrix products and convolutions."""
+        return sum(node.flops for node in self.nodes)
 
     def uses(self):
         """{tensor: how often it is read}, outputs of the graph counted once more each."""

@@ -1,6 +1,10 @@
 """A compiled graph: memory given out, every node lowered to a call that knows its arrays."""
 
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from statistics import median
+from time import perf_counter
 
 import numpy as np
 
@@ -10,7 +14,11 @@ from sparkdl.errors import ShapeError, UnsupportedError
 
 @dataclass(frozen=True)
 class Step:
-    """One call of a program, and what describe() says of it."""
+    """One call of a program, and what is known of it.
+
+    `bytes` are those that its outputs take, `traffic` those that it reads and writes; `flops` as
+    Op.flops counts them.
+    """
 
     call: object
     writes: list
@@ -20,6 +28,8 @@ class Step:
     kernel: str
     bytes: int
     note: str = ""
+    traffic: int = 0
+    flops: int = 0
 
 
 class Program:
@@ -80,6 +90,21 @@ class Program:
                 if index in after:
                     after[index]()
         return self.outputs
+
+    def profile(self, feeds=None, repeats=10):
+        """Seconds that each of `steps` takes: medians over `repeats` runs, after one to warm up."""
+        with np.errstate(all="ignore"):
+            self._run(feeds or {}, None)
+            runs = [self._timed(feeds or {}) for _ in range(repeats)]
+        return [median(seconds) for seconds in zip(*runs, strict=True)]
+
+    def _timed(self, feeds):
+        self._feed(feeds)
+        marks = [perf_counter()]
+        for call in self._calls:
+            call()
+            marks.append(perf_counter())
+        return [end - begin for begin, end in pairwise(marks)]
 
     def final(self, name):
         """The index of the step after which the output `name` no longer changes."""
@@ -146,9 +171,11 @@ class Program:
         size = sum(aligned(t.spec.nbytes) for t in node.outputs)
         name = getattr(node.op, "label", type(node.op).__name__)
         row = (name, node.scope, shapes, kernel.name, size, kernel.note)
-        return Step(kernel.call, outputs, *row)
+        traffic = sum(array.nbytes for array in (*inputs, *outputs))
+        return Step(kernel.call, outputs, *row, traffic, node.flops)
 
     def _copy(self, tensor, to):
         source = self.arrays[tensor]
         row = ("copy", "", str(tensor.shape), "memcpy", tensor.spec.nbytes)
-        return Step(lambda: np.copyto(to, source), [to], *row)
+        call, traffic = partial(np.copyto, to, source), 2 * tensor.spec.nbytes
+        return Step(call, [to], *row, traffic=traffic)

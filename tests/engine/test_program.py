@@ -223,3 +223,25 @@ def test_a_program_without_any_operation():
 
 def test_overflow_shows_in_the_result_and_not_as_a_warning():
     assert np.isinf(exponential().run({"x": X * 1000})["y"]).any()
+
+
+def test_profile_gives_the_seconds_of_each_step():
+    graph, feeds = step()
+    program = compile(graph)
+    expected = {name: value.copy() for name, value in program.run(feeds).items()}
+    seconds = program.profile(feeds, repeats=3)
+    assert len(seconds) == len(program.steps)
+    assert all(s > 0 for s in seconds)
+    for name, value in expected.items():
+        np.testing.assert_array_equal(program.outputs[name], value)
+
+
+def test_profile_takes_the_median_of_its_repeats(monkeypatch):
+    clock = iter([0, 1, 10, 13, 20, 22])  # the step takes 1, 3, 2 seconds
+    monkeypatch.setattr("sparkdl.engine.program.perf_counter", lambda: next(clock))
+    assert exponential().profile({"x": X}, repeats=3) == [2]
+
+
+def test_steps_know_what_they_read_and_write():
+    [one] = program_of(lambda x, y: {"z": ops.matmul(x, y)}, x=X, y=X).steps
+    assert (one.traffic, one.flops) == (3 * X.nbytes, 2 * 2 * 2 * 2)

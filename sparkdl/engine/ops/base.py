@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.engine.graph import Node, Spec, Tensor, constant
+from sparkdl.engine.graph import Node, Spec, Tensor, constant, topological
 from sparkdl.errors import ShapeError
 
 OPS = {}
@@ -45,6 +45,17 @@ class Op:
         from sparkdl.engine.autodiff import pullback
 
         return pullback(self.decompose, inputs_and_y[:-1], gy)
+
+    def flops(self, *specs):
+        """Multiplications and additions in the matrix products and convolutions of this operation.
+
+        All else counts nothing: its time is that of memory.
+        """
+        if type(self).decompose is Op.decompose:
+            return 0
+        results = self.decompose(*map(Tensor, specs))
+        nodes = topological(results if isinstance(results, tuple) else (results,))
+        return sum(node.flops for node in nodes)
 
     def __call__(self, *args):
         """The result at once for arrays; a new node's output if any argument is a Tensor."""

@@ -37,6 +37,10 @@ class Convolution(Window):
     def options(self):
         return self.size, self.stride, self.padding, self.dilation, self.groups
 
+    def products(self, y, w):
+        """Flops of the convolution that gives y; its two gradients take as many."""
+        return 2 * y.size * (w.size // w.shape[0])
+
 
 @register
 @dataclass(frozen=True)
@@ -56,6 +60,9 @@ class Conv(Convolution):
         if w.shape[0] % groups:
             raise ShapeError(f"conv needs filters in {groups} equal groups, got {w.shape[0]}")
         return Spec((x.shape[0], w.shape[0], *self.out(space)), common_type(x, w))
+
+    def flops(self, x, w):
+        return self.products(self.shape(x, w), w)
 
     def reference(self, x, w):
         out = self.out(x.shape[2:])
@@ -79,6 +86,9 @@ class ConvGradInput(Convolution):
             raise ShapeError(f"conv_transpose of {gy.shape} by {w.shape} gives no {self.image}")
         return Spec((gy.shape[0], w.shape[1] * self.groups, *self.image), common_type(gy, w))
 
+    def flops(self, gy, w):
+        return self.products(gy, w)
+
     def reference(self, gy, w):
         n, out, channels = len(gy), gy.shape[2:], w.shape[1] * self.groups
         wide = [size + sum(p) for size, p in zip(self.image, self.padding, strict=True)]
@@ -101,6 +111,9 @@ class ConvGradWeight(Convolution):
 
     def shape(self, gy, x):
         return Spec((gy.shape[1], x.shape[1] // self.groups, *self.size), x.dtype)
+
+    def flops(self, gy, x):
+        return self.products(gy, self.shape(gy, x))
 
     def reference(self, gy, x):
         cols = self.columns(x, gy.shape[2:])

@@ -35,6 +35,9 @@ class MatMul(Op):
     def operands(self, x, y):
         return (x.T if self.transpose_x else x), (y.T if self.transpose_y else y)
 
+    def flops(self, x, y):
+        return 2 * self.shape(x, y).size * x.shape[-2 if self.transpose_x else -1]
+
     def gradient(self, gz, x, y, z):
         tx, ty = self.transpose_x, self.transpose_y
         gx = matmul(y, gz, ty, True) if tx else matmul(gz, y, False, not ty)
