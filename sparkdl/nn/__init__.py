@@ -1,7 +1,15 @@
 """What a user configures: networks, layers, updaters, schedules, and how they compute."""
 
 from sparkdl.nn.activations import ActivationFunction
-from sparkdl.nn.clipping import ClipLayerNorm, ClipNorm, Clipping, ClipValue
+from sparkdl.nn.clipping import (
+    ClipArrayNorm,
+    ClipLayerNorm,
+    ClipNorm,
+    Clipping,
+    ClipValue,
+    UnitArrayNorm,
+    UnitLayerNorm,
+)
 from sparkdl.nn.forward import Forward, forward
 from sparkdl.nn.initial import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.initializers import Initializer
@@ -46,6 +54,8 @@ from sparkdl.nn.updaters import (
     AdaMax,
     AdamW,
     AMSGrad,
+    Lamb,
+    Lars,
     Momentum,
     Nadam,
     Nesterov,

@@ -11,7 +11,16 @@ from sparkdl.nn.layout import cut
 
 @dataclass(frozen=True, kw_only=True)
 class Clipping(Member):
-    """Base of all ways to clip.
+    """Base of all ways to clip."""
+
+    def clip(self, grad, layout):
+        """The clipped gradient: `grad` (n,) is an array or Tensor, `layout` that of the params."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limited(Clipping, abstract=True):
+    """A way to clip that leaves small gradients alone.
 
     Parameters
     ----------
@@ -25,21 +34,17 @@ class Clipping(Member):
         super().__post_init__()
         require(self, "limit", is_positive(self.limit), "a number above 0")
 
-    def clip(self, grad, layout):
-        """The clipped gradient: `grad` (n,) is an array or Tensor, `layout` that of the params."""
-        raise NotImplementedError
-
 
 @dataclass(frozen=True, kw_only=True)
-class ClipValue(Clipping):
-    """Each number is kept within -limit and limit."""
+class ClipValue(Limited):
+    """Each number is kept within -limit and limit. DL4J's ClipElementWiseAbsoluteValue."""
 
     def clip(self, grad, layout):
         return ops.minimum(ops.maximum(grad, -self.limit), self.limit)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClipNorm(Clipping):
+class ClipNorm(Limited):
     """The gradient of the whole network is scaled down to an L2 norm of `limit`, if above it.
 
     References
@@ -53,15 +58,65 @@ class ClipNorm(Clipping):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClipLayerNorm(Clipping):
-    """The gradient of each layer is scaled down to an L2 norm of `limit`, if above it."""
+class ClipLayerNorm(Limited):
+    """The gradient of each layer is scaled down to an L2 norm of `limit`, if above it.
+
+    DL4J's ClipL2PerLayer.
+    """
 
     def clip(self, grad, layout):
-        parts = [cut(grad, part) for part in layout.split_by_layer.values()]
-        return ops.concat([scaled_down(part, self.limit) for part in parts]) if parts else grad
+        return of_parts(lambda part: scaled_down(part, self.limit), grad, layout.split_by_layer)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClipArrayNorm(Limited):
+    """The gradient of each parameter array is scaled down to an L2 norm of `limit`, if above it.
+
+    DL4J's ClipL2PerParamType; optax's clip_by_block_rms limits the root of the mean instead.
+    """
+
+    def clip(self, grad, layout):
+        return of_parts(lambda part: scaled_down(part, self.limit), grad, layout.slices)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitLayerNorm(Clipping):
+    """The gradient of each layer is scaled to an L2 norm of 1, small or large.
+
+    One of zeros stays as it is. DL4J's RenormalizeL2PerLayer.
+    """
+
+    def clip(self, grad, layout):
+        return of_parts(scaled_to_one, grad, layout.split_by_layer)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitArrayNorm(Clipping):
+    """The gradient of each parameter array is scaled to an L2 norm of 1, small or large.
+
+    One of zeros stays as it is. DL4J's RenormalizeL2PerParamType.
+    """
+
+    def clip(self, grad, layout):
+        return of_parts(scaled_to_one, grad, layout.slices)
+
+
+def of_parts(function, grad, slices):
+    """`function` of each part of `grad`, one behind the other again."""
+    parts = [function(cut(grad, part)) for part in slices.values()]
+    return ops.concat(parts) if parts else grad
 
 
 def scaled_down(grad, limit):
     """`grad` with an L2 norm of at most `limit`."""
-    norm = ops.sqrt(ops.sum(ops.square(grad)))
-    return ops.mul(grad, ops.div(limit, ops.maximum(norm, limit)))
+    return ops.mul(grad, ops.div(limit, ops.maximum(norm(grad), limit)))
+
+
+def scaled_to_one(grad):
+    """`grad` with an L2 norm of 1, or as it is where it has none."""
+    size = norm(grad)
+    return ops.div(grad, ops.where(size, size, 1.0))
+
+
+def norm(x):
+    return ops.sqrt(ops.sum(ops.square(x)))

@@ -50,9 +50,3 @@ def add_penalty(network, grad, params):
     l1, l2 = (coefficients(network, kind) for kind in ("l1", "l2"))
     grad = grad if l1 is None else ops.add(grad, ops.mul(l1, ops.sign(params)))
     return grad if l2 is None else ops.add(grad, ops.mul(l2, params))
-
-
-def decayed(network, step, params, rate):
-    """`step` (n,) less rate times the updater's weight_decay times each weight in `params` (n,)."""
-    share = spread(network, lambda layer: network.updater.weight_decay)
-    return step if share is None else ops.sub(step, ops.mul(rate, ops.mul(share, params)))

@@ -4,7 +4,7 @@ Decoupled weight decay, where the updater has it, comes last and sees the old pa
 """
 
 from sparkdl.engine import ops
-from sparkdl.nn.penalty import add_penalty, decayed
+from sparkdl.nn.penalty import add_penalty, spread
 
 
 def updated(network, params, grad, slots, rate, t):
@@ -28,5 +28,7 @@ def updated(network, params, grad, slots, rate, t):
     if network.clipping is not None:
         grad = network.clipping.clip(grad, network.params_layout)
     grad = add_penalty(network, grad, params)
-    step, slots = network.updater.update(grad, slots, rate, t)
-    return ops.add(params, decayed(network, step, params, rate)), slots
+    updater, layout = network.updater, network.params_layout
+    decay = spread(network, lambda layer: updater.weight_decay)
+    step, slots = updater.move(params, grad, slots, rate, t, layout, decay)
+    return ops.add(params, step), slots

@@ -1,7 +1,15 @@
 """One or more examples of each member of each family. A new member is one more row here."""
 
 from sparkdl.nn import activations, initializers, layers, losses, schedules, updaters
-from sparkdl.nn.clipping import ClipLayerNorm, ClipNorm, Clipping, ClipValue
+from sparkdl.nn.clipping import (
+    ClipArrayNorm,
+    ClipLayerNorm,
+    ClipNorm,
+    Clipping,
+    ClipValue,
+    UnitArrayNorm,
+    UnitLayerNorm,
+)
 from tests.nn.layer_cases import LAYERS
 
 ACTIVATIONS = [
@@ -131,10 +139,21 @@ UPDATERS = [
     updaters.AdaMax(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
     updaters.Nadam(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
     updaters.AMSGrad(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
+    updaters.Lars(rate=0.5, momentum=0.5, weight_decay=0.1, epsilon=0.1),
+    updaters.Lars(rate=0.5, trust=0.1, vectors=True),
+    updaters.Lamb(rate=0.1, beta1=0.8, beta2=0.99),
+    updaters.Lamb(rate=0.1, weight_decay=0.0, vectors=True),
     updaters.AdaBelief(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-10),
 ]
 
-CLIPPINGS = [ClipValue(limit=0.5), ClipNorm(limit=2.0), ClipLayerNorm(limit=3)]
+CLIPPINGS = [
+    ClipValue(limit=0.5),
+    ClipNorm(limit=2.0),
+    ClipLayerNorm(limit=3),
+    ClipArrayNorm(limit=0.5),
+    UnitLayerNorm(),
+    UnitArrayNorm(),
+]
 
 FAMILIES = {
     activations.ActivationFunction: ACTIVATIONS,

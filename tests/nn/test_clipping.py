@@ -6,7 +6,15 @@ import optax
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn.clipping import ClipLayerNorm, ClipNorm, Clipping, ClipValue
+from sparkdl.nn.clipping import (
+    ClipArrayNorm,
+    ClipLayerNorm,
+    ClipNorm,
+    Clipping,
+    ClipValue,
+    UnitArrayNorm,
+    UnitLayerNorm,
+)
 from sparkdl.nn.layout import Layout
 from tests.nn.support import run_as_graph
 
@@ -25,12 +33,35 @@ def by_layer_norm(limit, grad):
     return jnp.concatenate([by_norm(limit, grad[s]) for s in LAYOUT.split_by_layer.values()])
 
 
-THEIRS = {ClipValue: by_value, ClipNorm: by_norm, ClipLayerNorm: by_layer_norm}
+def by_array_norm(limit, grad):
+    return jnp.concatenate([by_norm(limit, grad[s]) for s in LAYOUT.slices.values()])
+
+
+THEIRS = {
+    ClipValue: by_value,
+    ClipNorm: by_norm,
+    ClipLayerNorm: by_layer_norm,
+    ClipArrayNorm: by_array_norm,
+}
+SCALED = {UnitLayerNorm: LAYOUT.split_by_layer, UnitArrayNorm: LAYOUT.slices}
 kinds = pytest.mark.parametrize("kind", THEIRS, ids=lambda kind: kind.__name__)
 
 
 def test_every_way_to_clip_is_compared():
-    assert set(THEIRS) == set(Clipping.members.values())
+    assert {*THEIRS, *SCALED} == set(Clipping.members.values())
+
+
+@pytest.mark.parametrize("kind", SCALED, ids=lambda kind: kind.__name__)
+def test_every_part_gets_a_norm_of_one(kind, rng, x64):
+    grad = rng.normal(size=LAYOUT.size)
+    grad[LAYOUT.slices["c/W"]] = 0
+    ours = kind().clip(grad, LAYOUT)
+    for part in SCALED[kind].values():
+        zeros = not grad[part].any()
+        expected = optax.projections.projection_l2_sphere(jnp.asarray(grad[part]))
+        np.testing.assert_allclose(ours[part], grad[part] if zeros else expected, rtol=1e-9)
+    (graph,) = run_as_graph(lambda g: [kind().clip(g, LAYOUT)], grad)
+    np.testing.assert_allclose(graph, ours, rtol=1e-12)
 
 
 @kinds

@@ -5,10 +5,10 @@ import numpy as np
 import optax
 import pytest
 
-from sparkdl.nn import AdamW, ClipNorm, Dense, Momentum, NetworkConf, Output, updated
+from sparkdl.nn import AdamW, ClipNorm, Dense, Lamb, Lars, Momentum, NetworkConf, Output, updated
 from sparkdl.nn.replica import Replica
 from tests.nn.examples import UPDATERS
-from tests.nn.support import run_as_graph
+from tests.nn.support import label, run_as_graph
 
 
 def test_clips_then_adds_the_penalty_then_steps():
@@ -55,6 +55,54 @@ def test_decoupled_decay_is_that_of_optax_and_spares_biases(rng, x64):
         steps, state = optimizer.update([jnp.asarray(g) for g in grad], state, theirs)
         theirs = optax.apply_updates(theirs, steps)
         np.testing.assert_allclose(params, theirs, rtol=1e-6)
+
+
+def many_axes(arrays):
+    return {name: array.ndim > 1 for name, array in arrays.items()}
+
+
+def optax_lars(updater):
+    everything = True if updater.vectors else many_axes
+    options = {"trust_coefficient": updater.trust, "eps": updater.epsilon, "momentum": 0.8}
+    return optax.lars(0.1, updater.weight_decay, many_axes, trust_ratio_mask=everything, **options)
+
+
+def optax_lamb(updater):
+    measure = optax.scale_by_trust_ratio()
+    return optax.chain(
+        optax.scale_by_adam(eps=updater.epsilon),
+        optax.add_decayed_weights(updater.weight_decay, many_axes),
+        measure if updater.vectors else optax.masked(measure, many_axes),
+        optax.scale_by_learning_rate(0.1),
+    )
+
+
+MEASURED = [
+    (Lars(rate=0.1, momentum=0.8), optax_lars),
+    (Lars(rate=0.1, momentum=0.8, weight_decay=0.3, trust=0.02, epsilon=0.5), optax_lars),
+    (Lars(rate=0.1, momentum=0.8, weight_decay=0.3, vectors=True), optax_lars),
+    (Lamb(rate=0.1), optax_lamb),
+    (Lamb(rate=0.1, weight_decay=0.5, vectors=True), optax_lamb),
+]
+
+
+@pytest.mark.parametrize("updater, theirs", MEASURED, ids=label)
+def test_steps_measured_by_the_arrays_are_those_of_optax(updater, theirs, rng, x64):
+    conf = NetworkConf(input_shape=(2,), layers=[Dense(units=3), Output(units=1)], updater=updater)
+    layout, optimizer = conf.params_layout, theirs(updater)
+    params = rng.normal(size=layout.size)
+    layout.views(params)["dense_1/b"][...] = 0  # no length to measure by
+    slots = {name: np.zeros_like(params) for name in updater.slot_names}
+    expected = {name: jnp.asarray(array) for name, array in layout.views(params).items()}
+    state = optimizer.init(expected)
+    for t in range(1, 11):
+        grad = rng.normal(size=params.size) * (t != 2)
+        arrays = {name: jnp.asarray(array) for name, array in layout.views(grad).items()}
+        params, slots = updated(conf, params, grad, slots, 0.1, t)
+        steps, state = optimizer.update(arrays, state, expected)
+        expected = optax.apply_updates(expected, steps)
+        for name, array in layout.views(params).items():
+            np.testing.assert_allclose(array, expected[name], rtol=1e-6)
 
 
 @pytest.mark.parametrize("updater", UPDATERS, ids=str)

@@ -8,6 +8,8 @@ from sparkdl.nn.updaters.adam import Adam
 from sparkdl.nn.updaters.adam_w import AdamW
 from sparkdl.nn.updaters.ams_grad import AMSGrad
 from sparkdl.nn.updaters.base import Updater
+from sparkdl.nn.updaters.lamb import Lamb
+from sparkdl.nn.updaters.lars import Lars
 from sparkdl.nn.updaters.momentum import Momentum
 from sparkdl.nn.updaters.nadam import Nadam
 from sparkdl.nn.updaters.nesterov import Nesterov

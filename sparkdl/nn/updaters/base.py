@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_positive
 from sparkdl.nn.config import Member, of
@@ -12,6 +13,8 @@ from sparkdl.nn.schedules.base import Schedule
 @dataclass(frozen=True, kw_only=True)
 class Updater(Member):
     """Base of all updaters. They see one flat vector, and are written for arrays and Tensors alike.
+
+    Most need `update` alone; those that look at the parameters too have a `move` of their own.
 
     Parameters
     ----------
@@ -52,3 +55,21 @@ class Updater(Member):
             Learning rate of this update, and its number, from 1 (Adam's bias correction).
         """
         raise NotImplementedError
+
+    def move(self, params, grad, slots, rate, t, layout, decay=None):
+        """The step to add to `params`, with decoupled weight decay, and the new slots.
+
+        Parameters
+        ----------
+        params, grad : float (n,)
+        slots, rate, t
+            As for `update`.
+        layout : Layout
+            Which array lies where in the vectors.
+        decay : float (n,) or None
+            `weight_decay` for each entry that is decayed, 0 for others; None where all are 0.
+        """
+        step, slots = self.update(grad, slots, rate, t)
+        if decay is None:
+            return step, slots
+        return ops.sub(step, ops.mul(rate, ops.mul(decay, params))), slots

@@ -1,0 +1,46 @@
+"""Adam with steps measured by the arrays that they change."""
+
+from dataclasses import dataclass
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_not_negative
+from sparkdl.nn.updaters.adam import Adam
+from sparkdl.nn.updaters.trust import trusted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lamb(Adam):
+    """Adam's step at rate 1, less weight_decay w, scaled to the length of w array by array.
+
+    As with l1 and l2, biases and batch normalisation are not decayed. optax computes the same with
+    the mask that leaves arrays of one axis out; the defaults are its own but for the decay.
+
+    Parameters
+    ----------
+    beta1, beta2, epsilon : float
+        As for Adam.
+    weight_decay : float
+        At least 0.
+    vectors : bool
+        Whether arrays of one axis (biases, gains) are scaled too.
+
+    References
+    ----------
+    You et al., Large batch optimization for deep learning: training BERT in 76 minutes (2020),
+    algorithm 2, with the identity as phi.
+    """
+
+    epsilon: float = 1e-6
+    weight_decay: float = 0.01
+    vectors: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "weight_decay", is_not_negative(self.weight_decay), "a number >= 0")
+        require(self, "vectors", isinstance(self.vectors, bool), "True or False")
+
+    def move(self, params, grad, slots, rate, t, layout, decay=None):
+        step, slots = self.update(grad, slots, 1.0, t)
+        step = step if decay is None else ops.sub(step, ops.mul(decay, params))
+        return ops.mul(trusted(step, params, layout, 1.0, 0.0, self.vectors), rate), slots

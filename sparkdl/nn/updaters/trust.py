@@ -1,0 +1,28 @@
+"""Steps measured by the arrays that they change, for batches of thousands of examples."""
+
+from sparkdl.engine import ops
+from sparkdl.nn.clipping import norm
+from sparkdl.nn.layout import cut
+
+
+def trusted(step, params, layout, coefficient, epsilon, vectors):
+    """`step` (n,) with each array's part scaled by coefficient |params| / (|step| + epsilon).
+
+    Arrays of one axis (biases, gains) are left alone unless `vectors`; so is an array where one of
+    the two norms is 0. optax's scale_by_trust_ratio does the same, with all arrays.
+    """
+    parts = []
+    for name, shape in layout.entries:
+        part = cut(step, layout.slices[name])
+        if vectors or len(shape) > 1:
+            own = norm(cut(params, layout.slices[name]))
+            part = ops.mul(part, ratio(own, norm(part), coefficient, epsilon))
+        parts.append(part)
+    return ops.concat(parts) if parts else step
+
+
+def ratio(params, step, coefficient, epsilon):
+    """What a part is multiplied by, given the two norms."""
+    size = ops.add(ops.where(step, step, 1.0), epsilon)
+    trust = ops.div(ops.mul(params, coefficient), size)
+    return ops.where(ops.mul(params, step), trust, 1.0)
