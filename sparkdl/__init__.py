@@ -14,8 +14,8 @@ training    who computes what, when it is exchanged; evaluation, checkpoints, pr
 spark       the same on a cluster; the only part that imports pyspark
 commands    what the command line does
 
-The names below are loaded when they are first used, so that importing sparkdl is quick and needs
-no Spark.
+The names below, and those of sparkdl.nn, are loaded when they are first used, so that importing
+sparkdl is quick and needs no Spark.
 """
 
 import importlib
@@ -25,11 +25,6 @@ from sparkdl.conflict import warn_if_shadowed
 __version__ = "0.1.0"
 
 NAMES = {
-    "sparkdl.nn": """
-        NetworkConf Activation AvgPool2D BatchNorm Conv2D Dense Dropout Flatten GlobalPool MaxPool2D
-        Output Sgd Momentum Nesterov Adam AdamW AdaMax Nadam AMSGrad AdaBelief RmsProp AdaGrad
-        AdaDelta Fixed Step MultiStep PiecewiseConstant Exponential Inverse Polynomial Sigmoid
-        Cosine OneCycle WarmUp Ramp ClipValue ClipNorm ClipLayerNorm""",
     "sparkdl.data": "Arrays Batch LMDB Parquet Scale digits write_lmdb",
     "sparkdl.training.averaging": "ParameterAveraging",
     "sparkdl.training.checkpoint": "Checkpoints",
@@ -47,15 +42,17 @@ __all__ = ["__version__", *HOMES]
 
 
 def __getattr__(name):
-    if name not in HOMES:
+    home = HOMES.get(name, "sparkdl.nn")
+    value = None if name.startswith("_") else getattr(importlib.import_module(home), name, None)
+    if not callable(value):
         raise AttributeError(f"module 'sparkdl' has no attribute {name!r}")
-    value = getattr(importlib.import_module(HOMES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    nn = vars(importlib.import_module("sparkdl.nn"))
+    return sorted({*globals(), *__all__, *(name for name in nn if callable(nn[name]))})
 
 
 warn_if_shadowed()

@@ -6,7 +6,7 @@ from sparkdl.commands.data_conf import DataConf
 from sparkdl.commands.settings import apply
 from sparkdl.data import files
 from sparkdl.errors import ConfigError, SparkdlError, require
-from sparkdl.nn import NetworkConf, text
+from sparkdl.nn import Conf, conf_from_dict, text
 from sparkdl.nn.checks import is_integer
 from sparkdl.nn.config import Config, build, nearest, of
 from sparkdl.spark.session import TWO_EXECUTORS
@@ -64,7 +64,7 @@ class RunConf:
 
     Parameters
     ----------
-    network : NetworkConf
+    network : NetworkConf or GraphConf
     training : TrainingMaster
     data : DataSets
     epochs : int
@@ -74,7 +74,7 @@ class RunConf:
     spark : SparkOptions
     """
 
-    network: NetworkConf
+    network: Conf
     data: DataSets
     output: str
     training: ParameterAveraging = field(default_factory=ParameterAveraging)
@@ -136,7 +136,7 @@ def training_master(options):
 
 
 SECTIONS = {
-    "network": NetworkConf.from_dict,
+    "network": conf_from_dict,
     "training": training_master,
     "data": DataSets.from_dict,
     "checkpoints": lambda options: None if options is None else build(Checkpoints, options),

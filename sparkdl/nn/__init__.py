@@ -1,6 +1,7 @@
 """What a user configures: networks, layers, updaters, schedules, and how they compute."""
 
 from sparkdl.nn.activations import ActivationFunction
+from sparkdl.nn.any_conf import conf_from_dict, conf_from_json
 from sparkdl.nn.clipping import (
     ClipArrayNorm,
     ClipLayerNorm,
@@ -10,7 +11,10 @@ from sparkdl.nn.clipping import (
     UnitArrayNorm,
     UnitLayerNorm,
 )
+from sparkdl.nn.conf import Conf
 from sparkdl.nn.forward import Forward, forward
+from sparkdl.nn.graph import GraphConf, Vertex
+from sparkdl.nn.graph_builder import GraphBuilder
 from sparkdl.nn.initial import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layers import (
@@ -20,11 +24,24 @@ from sparkdl.nn.layers import (
     Conv2D,
     Dense,
     Dropout,
+    DuplicateToTime,
+    ElementWise,
     Flatten,
     GlobalPool,
+    L2Distance,
+    L2Normalize,
     Layer,
+    LossLayer,
     MaxPool2D,
+    Merge,
     Output,
+    Rescaling,
+    ReverseTime,
+    RnnOutput,
+    ScoredLayer,
+    Stack,
+    Subset,
+    Unstack,
 )
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.losses import Loss

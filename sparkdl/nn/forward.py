@@ -1,5 +1,6 @@
 """A batch through a network: at once for arrays, as a graph for Tensors."""
 
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,22 +13,61 @@ from sparkdl.nn.run import Run
 
 
 class Forward(NamedTuple):
-    """What comes out: z of the last layer, what was asked for by name, the buffers' next values."""
+    """What comes out of a batch.
 
-    logits: Any
+    `scores` {output: z}, `masks` {layer: mask of its output, or None}, `activations` what was asked
+    for by name, `buffer_updates` {buffer: next value}, `states` {state: last value}, `losses` what
+    layers add to the examples' losses, a list of (batch,).
+    """
+
+    scores: dict[str, Any]
+    masks: dict[str, Any]
     activations: dict[str, Any]
     buffer_updates: dict[str, Any]
+    states: dict[str, Any]
+    losses: list
+
+    @property
+    def logits(self):
+        """z of the last output, (batch, units)."""
+        return list(self.scores.values())[-1]
 
 
-def forward(network, params, buffers, x, *, training=False, ids=None, epoch=0, outputs=()):
+@dataclass(kw_only=True)
+class Passing:
+    """A batch on its way: what each layer has given so far."""
+
+    values: dict
+    masks: dict
+    buffers: dict
+    updates: dict = field(default_factory=dict)
+    states: dict = field(default_factory=dict)
+    losses: list = field(default_factory=list)
+
+
+def forward(
+    network,
+    params,
+    buffers,
+    x,
+    *,
+    training=False,
+    ids=None,
+    epoch=0,
+    outputs=(),
+    masks=None,
+    labels=None,
+    states=None,
+    backward_steps=None,
+):
     """Run a batch through all layers.
 
     Parameters
     ----------
-    network : NetworkConf
+    network : NetworkConf or GraphConf
     params, buffers : dict of float arrays or Tensors
         By the names of network.params_layout and network.buffers_layout ("dense_1/W").
-    x : array or Tensor (batch, *input_shape)
+    x : array or Tensor (batch, *shape), or a dict of one for each input
         Whole numbers (uint8) become the network's dtype.
     training : bool
         Whether dropout drops and batch normalisation uses the batch's own statistics.
@@ -35,13 +75,19 @@ def forward(network, params, buffers, x, *, training=False, ids=None, epoch=0, o
         The examples' places in the data set; layers with random numbers need them to train.
     epoch : int scalar
     outputs : sequence of str
-        Names of layers whose output is wanted; that of the last one is the prediction.
+        Names of layers whose output is wanted; that of an output layer is the prediction.
+    masks : {input: (batch, T)}, optional
+        1 where a sequence has a step, 0 where it is padded.
+    labels : {output: array}, optional
+        For layers that look at them while training.
+    states : {"layer/name": (batch, ...)}, optional
+        What recurrent layers go on from; zeros unless given.
+    backward_steps : int, optional
+        How many of the last steps of sequences gradients go back through.
 
     Returns
     -------
     Forward
-        `logits` (batch, units), `activations` {layer name: output}, `buffer_updates` {buffer name:
-        next value} for those that change.
 
     Raises
     ------
@@ -50,32 +96,92 @@ def forward(network, params, buffers, x, *, training=False, ids=None, epoch=0, o
     ConfigError
         If `outputs` names a layer that does not exist.
     """
-    check(network, x, outputs)
-    run = Run(training=training, seed=network.seed, ids=ids, epoch=epoch)
-    activations, updates = {}, {}
-    y = x if np.dtype(x.dtype).kind == "f" else ops.cast(x, network.dtype)
+    inputs = x if isinstance(x, dict) else dict.fromkeys(network.input_shapes, x)
+    check(network, inputs, outputs)
+    whole = Run(
+        training=training, seed=network.seed, ids=ids, epoch=epoch, backward_steps=backward_steps
+    )
+    batch = Passing(
+        values={name: floats(value, network.dtype) for name, value in inputs.items()},
+        masks=dict.fromkeys(inputs) | (masks or {}),
+        buffers=dict(buffers),
+    )
+    count = next(iter(inputs.values())).shape[0]
     for place in network.stack:
-        own = run.of_layer(place.index, of_layer(buffers, place.name, place.buffer_shapes))
+        run = seen_by(place, whole, batch, count, states or {}, labels or {})
         with scope(place.name):
-            weights = of_layer(params, place.name, place.param_shapes)
-            y = place.layer.forward(weights, y, own)
-        updates |= {f"{place.name}/{name}": value for name, value in own.updates.items()}
-        if place.name in outputs:
-            activations[place.name] = network.loss.output(y) if place.is_output else y
-    return Forward(y, {name: activations[name] for name in outputs}, updates)
+            step(place, params, batch, run)
+    asked = {name: asked_for(network, batch, name) for name in outputs}
+    scores = {place.name: batch.values[place.name] for place in network.outputs}
+    return Forward(scores, batch.masks, asked, batch.updates, batch.states, batch.losses)
 
 
-def of_layer(arrays, layer, names):
-    """{name: array} of one layer."""
-    return {name: arrays[f"{layer}/{name}"] for name in names}
+def seen_by(place, whole, batch, count, states, labels):
+    """The Run of one layer."""
+    ids = whole.ids
+    if ids is not None:
+        ids = repeated(ids, batch.values[place.sources[0]].shape[0] // max(count, 1))
+    return whole.of_layer(
+        place.index,
+        ids=ids,
+        buffers=place.mine(batch.buffers, "buffer_shapes"),
+        states={n: states[f"{place.name}/{n}"] for n in place.state_shapes if states},
+        masks=tuple(batch.masks[source] for source in place.sources),
+        labels=labels.get(place.name),
+    )
 
 
-def check(network, x, outputs):
-    """x fits the network, and it has the layers of `outputs`."""
-    if tuple(x.shape[1:]) != network.input_shape:
-        wanted = ("batch", *network.input_shape)
-        raise ShapeError(f"the network needs {wanted}, got {tuple(x.shape)}")
-    known = [layer.name for layer in network.layers]
+def step(place, params, batch, run):
+    """The batch through one layer."""
+    layer, inputs = place.layer, tuple(batch.values[source] for source in place.sources)
+    several = layer.several
+    y = layer.forward(place.mine(params, "param_shapes"), inputs if several else inputs[0], run)
+    batch.values[place.name] = y
+    shapes = tuple(tuple(x.shape[1:]) for x in inputs)
+    masks, shapes = (run.masks, shapes) if several else (run.mask, shapes[0])
+    left = run.left
+    batch.masks[place.name] = left.masks[0] if left.masks else layer.out_mask(masks, shapes)
+    new = {f"{place.owner}/{name}": value for name, value in left.updates.items()}
+    batch.updates |= new
+    batch.buffers |= new
+    batch.states |= {f"{place.name}/{name}": value for name, value in left.states.items()}
+    batch.losses += left.losses
+
+
+def asked_for(network, batch, name):
+    """What the layer `name` gives; of an output the prediction."""
+    layers = {place.name: place.layer for place in network.outputs}
+    return layers[name].output(batch.values[name]) if name in layers else batch.values[name]
+
+
+def floats(x, dtype):
+    return x if np.dtype(x.dtype).kind == "f" else ops.cast(x, dtype)
+
+
+def repeated(ids, times):
+    """The ids of a batch that holds every example `times` times, each time as another example.
+
+    The highest bits, which number partitions, tell the copies apart.
+    """
+    if times <= 1:
+        return ids
+    marks = [np.asarray(copy << 58, np.uint64) for copy in range(times)]
+    return ops.concat([ops.add(ids, mark) for mark in marks])
+
+
+def check(network, inputs, outputs):
+    """The inputs fit the network, and it has the layers of `outputs`."""
+    shapes = network.input_shapes
+    if inputs.keys() != shapes.keys():
+        raise ShapeError(f"the network needs the inputs {[*shapes]}, got {[*inputs]}")
+    for name, shape in shapes.items():
+        found = tuple(inputs[name].shape[1:])
+        of_other_length = len(shape) == len(found) == 2 and found[1] == shape[1]
+        if found != shape and not of_other_length:
+            which = f" for {name!r}" if len(shapes) > 1 else ""
+            wanted = ("batch", *shape)
+            raise ShapeError(f"the network needs {wanted}{which}, got {tuple(inputs[name].shape)}")
+    known = [place.name for place in network.stack]
     for name in outputs:
         if name not in known:
             raise ConfigError(f"no layer {name!r}{nearest(name, known)}; the layers are {known}")

@@ -30,9 +30,9 @@ def coefficients(network, kind):
 def spread(network, number):
     """`number(layer)` for each weight in the parameter vector, 0 elsewhere; None if all are 0."""
     parts = [
-        np.full(prod(shape), number(layer) if name in layer.penalized else 0, np.float32)
-        for layer, in_shape in ((placed.layer, placed.in_shape) for placed in network.stack)
-        for name, shape in layer.param_shapes(in_shape).items()
+        np.full(prod(shape), number(p.layer) if name in p.layer.penalized else 0, np.float32)
+        for p in network.stack
+        for name, shape in p.param_shapes.items()
     ]
     vector = np.concatenate([np.zeros(0, np.float32), *parts])
     return vector if vector.any() else None

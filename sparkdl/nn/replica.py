@@ -7,8 +7,18 @@ import numpy as np
 from sparkdl import engine
 from sparkdl.engine import Graph, Spec, Tensor, gradients, ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.columns import (
+    bare,
+    columns_of,
+    label_mask_of,
+    mask_of,
+    nominal_shapes,
+    padded,
+    shapes_of,
+)
 from sparkdl.nn.forward import forward
 from sparkdl.nn.initial import initial_buffers, initial_params, initial_slots
+from sparkdl.nn.scoring import example_losses
 from sparkdl.nn.update import updated
 
 PROGRAMS = 8  # kept per replica: a program for each batch size has an arena of its own
@@ -22,7 +32,7 @@ class Replica:
 
     Parameters
     ----------
-    conf : NetworkConf
+    conf : NetworkConf or GraphConf
     backend : str
         Name of an engine backend; "auto" is the fastest whose library is here.
     strict : bool
@@ -51,7 +61,10 @@ class Replica:
 
         Parameters
         ----------
-        batch : has `features` (n, ...), `labels` and `ids` (n,)
+        batch : Batch
+            With the columns of conf.feature_columns and conf.label_columns, "features" and "labels"
+            where there is one of each; for sequences also "mask" (n, T), "labels_mask" (n, T); and
+            "weights" (n,), factors of the examples' losses. See `columns_of`.
         epoch : int
         after : {parameter's name: function}, optional
             Called, while the rest still runs, as soon as that parameter's gradient is final.
@@ -61,12 +74,11 @@ class Replica:
         loss, examples
             The sum of the examples' losses, and their number.
         """
-        n = len(batch.features)
-        program = self._gradient(n)
+        columns = columns_of(self.conf, batch)
+        program = self._gradient(shapes_of(columns))
         calls = None if after is None else at_steps(program, after)
-        feeds = {"features": batch.features, "labels": batch.labels, "ids": batch.ids}
-        outputs = program.run(feeds | {"epoch": epoch}, calls)
-        return float(outputs["loss"]), n
+        outputs = program.run(columns | {"ids": batch.ids, "epoch": epoch}, calls)
+        return float(outputs["loss"]), len(batch)
 
     def apply(self, rate, t):
         """One update of `params` and `slots` with `grad`.
@@ -93,28 +105,32 @@ class Replica:
 
         Parameters
         ----------
-        features : (n, *input_shape)
-        outputs : names of layers; that of the last one, or none, means the prediction
+        features : array (n, ...), or a Batch where there are several inputs or masks
+        outputs : names of layers; those of output layers, or none, mean predictions
 
         Returns
         -------
         {layer name: array (n, ...)}, new arrays
         """
         outputs = tuple(outputs) or (self.conf.output.name,)
-        n = len(features)
-        results = self._forward(rounded(n), outputs).run({"features": padded(features)})
+        batch = features if hasattr(features, "columns") else bare(features)
+        columns = columns_of(self.conf, batch, labels=False)
+        n = len(next(iter(columns.values())))
+        columns = {name: padded(column) for name, column in columns.items()}
+        results = self._forward(shapes_of(columns), outputs).run(columns)
         return {name: results[name][:n].copy() for name in outputs}
 
     def losses(self, batch):
         """(prediction (n, units), loss of each example (n,)) as a network in use computes them."""
-        n = len(batch.features)
-        feeds = {"features": padded(batch.features), "labels": padded(batch.labels)}
-        results = self._loss(rounded(n)).run(feeds)
+        n = len(batch)
+        columns = columns_of(self.conf, batch)
+        columns = {name: padded(column) for name, column in columns.items()}
+        results = self._loss(shapes_of(columns)).run(columns)
         return results["prediction"][:n].copy(), results["losses"][:n].copy()
 
     def describe(self, batch_size):
         """The calls of a training step, as text; see Program.describe."""
-        return self._gradient(batch_size).describe()
+        return self._gradient(nominal_shapes(self.conf, batch_size)).describe()
 
     def arrays(self):
         """{name: view of params}, {name: view of buffers}"""
@@ -122,54 +138,61 @@ class Replica:
         return layouts[0].views(self.params), layouts[1].views(self.buffers)
 
 
-def inputs_of(replica, n):
-    """The tensors of parameters, buffers and of a batch of n, by name."""
+def inputs_of(replica, shapes):
+    """The tensors of parameters, of buffers, and of a batch with columns of these shapes."""
     conf, (params, buffers) = replica.conf, replica.arrays()
     weights = {name: tensor(name, view.shape) for name, view in params.items()}
     states = {name: tensor(name, view.shape) for name, view in buffers.items()}
-    shape = conf.loss.label_shape(conf.output.units)
-    kind = "int32" if conf.loss.label_kind == "class" else "float32"
-    batch = {
-        "features": tensor("features", (n, *conf.input_shape)),
-        "labels": tensor("labels", (n, *shape), kind),
-        "ids": tensor("ids", (n,), "uint64"),
-        "epoch": tensor("epoch", (), "uint64"),
-    }
+    classes = [c for c, place in conf.label_columns.items() if place.layer.label_kind == "class"]
+    batch = {n: tensor(n, s, "int32" if n in classes else "float32") for n, s in shapes}
     return weights, states, batch
 
 
-def gradient_program(replica, n):
-    """Loss, gradients and the buffers' next values for a batch of n."""
+def passed(conf, weights, states, batch, **options):
+    """What comes out of a batch {column: Tensor}."""
+    x = {name: batch[column] for column, name in conf.feature_columns.items()}
+    masks = {name: batch.get(mask_of(column)) for column, name in conf.feature_columns.items()}
+    labels = {p.name: batch[c] for c, p in conf.label_columns.items() if c in batch}
+    return forward(conf, weights, states, x, masks=masks, labels=labels, **options)
+
+
+def losses_of(conf, result, batch):
+    """The loss of each example, from what came out and the batch {column: Tensor}."""
+    masks = {column: batch.get(label_mask_of(column)) for column in conf.label_columns}
+    return example_losses(conf, result, batch, masks, batch.get("weights"))
+
+
+def gradient_program(replica, shapes):
+    """Loss, gradients and the buffers' next values for a batch of columns with these shapes."""
     conf, (params, buffers) = replica.conf, replica.arrays()
-    weights, states, batch = inputs_of(replica, n)
-    options = {"training": True, "ids": batch["ids"], "epoch": batch["epoch"]}
-    result = forward(conf, weights, states, batch["features"], **options)
-    loss = ops.sum(conf.loss.per_example(result.logits, batch["labels"]))
+    weights, states, batch = inputs_of(replica, shapes)
+    n = shapes[0][1][0]
+    identity = {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
+    result = passed(conf, weights, states, batch, training=True, **identity)
+    loss = ops.sum(losses_of(conf, result, batch))
     grads = gradients(ops.mul(loss, 1 / n), list(weights.values()))
     outputs = {"loss": loss}
-    backwards = reversed(list(zip(weights, grads, strict=True)))  # the last layer's come first
-    outputs |= {f"grad:{name}": grad for name, grad in backwards}
+    outputs |= {f"grad:{name}": grad for name, grad in zip(weights, grads, strict=True)}
     outputs |= {f"next:{name}": value for name, value in result.buffer_updates.items()}
     views = conf.params_layout.views(replica.grad)
     bindings = params | buffers | {f"grad:{name}": view for name, view in views.items()}
     bindings |= {f"next:{name}": buffers[name] for name in result.buffer_updates}
-    return compiled(replica, weights | states | batch, outputs, bindings)
+    return compiled(replica, weights | states | batch | identity, outputs, bindings)
 
 
-def forward_program(replica, n, names):
-    weights, states, batch = inputs_of(replica, n)
-    result = forward(replica.conf, weights, states, batch["features"], outputs=names)
-    inputs = weights | states | {"features": batch["features"]}
-    return compiled(replica, inputs, result.activations, merged(replica))
+def forward_program(replica, shapes, names):
+    weights, states, batch = inputs_of(replica, shapes)
+    result = passed(replica.conf, weights, states, batch, outputs=names)
+    return compiled(replica, weights | states | batch, result.activations, merged(replica))
 
 
-def loss_program(replica, n):
-    weights, states, batch = inputs_of(replica, n)
-    loss = replica.conf.loss
-    z = forward(replica.conf, weights, states, batch["features"]).logits
-    outputs = {"prediction": loss.output(z), "losses": loss.per_example(z, batch["labels"])}
-    inputs = weights | states | {name: batch[name] for name in ("features", "labels")}
-    return compiled(replica, inputs, outputs, merged(replica))
+def loss_program(replica, shapes):
+    conf = replica.conf
+    weights, states, batch = inputs_of(replica, shapes)
+    result = passed(conf, weights, states, batch, outputs=(conf.output.name,))
+    prediction = result.activations[conf.output.name]
+    outputs = {"prediction": prediction, "losses": losses_of(conf, result, batch)}
+    return compiled(replica, weights | states | batch, outputs, merged(replica))
 
 
 def update_program(replica):
@@ -213,15 +236,3 @@ def at_steps(program, after):
 def call_all(functions):
     for function in functions:
         function()
-
-
-def rounded(n):
-    """The next power of two, so that batches of any size share a few programs."""
-    return 1 << max(n - 1, 0).bit_length()
-
-
-def padded(array):
-    """`array` with its first example repeated up to `rounded` many."""
-    array = np.asarray(array)
-    missing = rounded(len(array)) - len(array)
-    return array if not missing else np.concatenate([array, np.repeat(array[:1], missing, 0)])

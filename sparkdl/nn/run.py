@@ -15,13 +15,20 @@ class Run:
     ----------
     training : bool
         Whether dropout drops and batch normalisation uses the batch's own statistics.
-    buffers : dict of float arrays or Tensors
-        State of this layer that is not trained.
+    buffers, states : dict of float arrays or Tensors
+        State of this layer that is not trained; state of a recurrent layer at the first step,
+        (batch, ...) each, empty where it starts from zeros.
     seed, stream : int
         The network's seed, and the index of this layer.
     ids : (batch,) uint64, or None
         Places of the examples in the data set: what random numbers depend on.
     epoch : int scalar
+    masks : tuple of (batch, T) float or None
+        For each input that is a sequence, 1 where there is a step and 0 where there is padding.
+    labels : array, Tensor or None
+        What an output layer is compared with, while training.
+    backward_steps : int or None
+        How many of the last steps of a sequence gradients go back through; all unless given.
     """
 
     training: bool
@@ -30,20 +37,60 @@ class Run:
     epoch: Any = 0
     stream: int = 0
     buffers: dict = field(default_factory=dict)
-    updates: dict = field(default_factory=dict)
+    states: dict = field(default_factory=dict)
+    masks: tuple = ()
+    labels: Any = None
+    backward_steps: int | None = None
+    left: "Left" = field(default_factory=lambda: Left())
 
-    def of_layer(self, stream, buffers):
+    def of_layer(self, stream, **seen):
         """The same pass, for another layer."""
-        return replace(self, stream=stream, buffers=buffers, updates={})
+        return replace(self, stream=stream, left=Left(), **seen)
+
+    @property
+    def mask(self):
+        """The mask of the first input, or None."""
+        return self.masks[0] if self.masks else None
+
+    @property
+    def updates(self):
+        """{buffer: next value} of those that the layer has changed."""
+        return self.left.updates
 
     def update(self, name, value):
         """Give a buffer its next value."""
         if name not in self.buffers:
             raise KeyError(f"no buffer {name!r}; the layer has {sorted(self.buffers)}")
-        self.updates[name] = value
+        self.left.updates[name] = value
+
+    def state(self, name):
+        """The state (batch, ...) that a recurrent layer goes on from; None for zeros."""
+        return self.states.get(name)
+
+    def carry(self, name, value):
+        """Leave the state behind that a next batch may go on from."""
+        self.left.states[name] = value
+
+    def mask_output(self, mask):
+        """Give the output this mask (batch, T), whatever the input had."""
+        self.left.masks[:] = [mask]
+
+    def add_loss(self, values):
+        """Add `values` (batch,) to the examples' losses while training."""
+        self.left.losses.append(values)
 
     def uniform(self, shape):
         """(batch, *shape) float32 in [0, 1), a function of seed, layer, example, epoch, element."""
         if self.ids is None:
             raise ConfigError("a network with random layers needs the ids of the examples to train")
         return ops.uniform(self.ids, self.epoch, shape, self.seed, self.stream)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What one layer leaves behind: next buffers, last states, losses of its own, a mask."""
+
+    updates: dict = field(default_factory=dict)
+    states: dict = field(default_factory=dict)
+    losses: list = field(default_factory=list)
+    masks: list = field(default_factory=list)

@@ -1,36 +1,12 @@
-"""How the layers of a network follow each other: names, the Flatten between, the shapes."""
+"""How the layers of a NetworkConf follow each other: names, the Flatten between, the shapes."""
 
 from dataclasses import replace
-from itertools import pairwise
-from typing import NamedTuple
 
-from sparkdl.errors import ConfigError, ShapeError
-from sparkdl.nn.layers import Flatten, Layer, Output
+from sparkdl.errors import ConfigError
+from sparkdl.nn.layers import Flatten, ScoredLayer
+from sparkdl.nn.place import Placed, check_unique, shape_after
 
-
-class Placed(NamedTuple):
-    """A layer in its place: with the network's choices filled in, and its shapes."""
-
-    index: int
-    layer: Layer
-    in_shape: tuple[int, ...]
-    out_shape: tuple[int, ...]
-
-    @property
-    def name(self):
-        return self.layer.name
-
-    @property
-    def is_output(self):
-        return isinstance(self.layer, Output)
-
-    @property
-    def param_shapes(self):
-        return self.layer.param_shapes(self.in_shape)
-
-    @property
-    def buffer_shapes(self):
-        return self.layer.buffer_shapes(self.in_shape)
+INPUT = "features"
 
 
 def arranged(layers, input_shape):
@@ -39,18 +15,18 @@ def arranged(layers, input_shape):
     Raises
     ------
     ConfigError
-        Unless the last layer, and only it, is an Output, and names are unique.
+        Unless the last layer, and only it, is an output, none joins inputs, and names are unique.
     ShapeError
         If a layer cannot take what the one before it gives; says which, and both shapes.
     """
-    check_output(layers)
+    check_kinds(layers)
     result, shape, before = [], input_shape, "the input"
     for layer in layers:
-        for part in ([Flatten()] if layer.takes_rows and len(shape) > 1 else []) + [layer]:
+        for part in ([Flatten()] if layer.takes_rows and len(shape) > 2 else []) + [layer]:
             part = part if part.name else replace(part, name=automatic_name(part, result))
             shape, before = shape_after(part, shape, before), part.name
             result.append(part)
-    check_names(result)
+    check_unique([layer.name for layer in result], "layer names")
     return tuple(result)
 
 
@@ -67,35 +43,27 @@ def without_automatic_names(layers):
     return [layer.to_dict() for layer in plain]
 
 
-def shape_after(layer, shape, before):
-    """The output shape of `layer`, or an error that names it and the layer before."""
-    try:
-        return layer.out_shape(shape)
-    except ShapeError as error:
-        raise ShapeError(f"{layer.name} cannot follow {before} {shape}: {error}") from error
-
-
-def check_output(layers):
-    """The last layer is an Output, and no other is."""
+def check_kinds(layers):
+    """The last layer is an output, and no other is; none needs several inputs."""
     kinds = [type(layer).__name__ for layer in layers]
-    if not layers or not isinstance(layers[-1], Output):
+    if not layers or not isinstance(layers[-1], ScoredLayer):
         raise ConfigError(f"NetworkConf.layers must end with an Output, got {kinds}")
-    if any(isinstance(layer, Output) for layer in layers[:-1]):
+    if any(isinstance(layer, ScoredLayer) for layer in layers[:-1]):
         raise ConfigError(f"NetworkConf.layers must have one Output, the last layer, got {kinds}")
-
-
-def check_names(layers):
-    """No two layers have the same name."""
-    for one, two in pairwise(sorted(layer.name for layer in layers)):
-        if one == two:
-            raise ConfigError(f"layer names must be unique, got {one!r} twice")
+    joining = [type(layer).__name__ for layer in layers if layer.several]
+    if joining:
+        raise ConfigError(
+            f"NetworkConf.layers must follow one another, got {joining[0]}, which joins several; "
+            "use a GraphConf"
+        )
 
 
 def placed(network):
     """The layers of a NetworkConf in their places."""
-    result, shape = [], network.input_shape
+    result, shape, before = [], network.input_shape, INPUT
     for index, layer in enumerate(network.layers):
+        layer = layer.inherit(network)
         after = layer.out_shape(shape)
-        result.append(Placed(index, layer.inherit(network), shape, after))
-        shape = after
+        result.append(Placed(index, layer, (before,), shape, after, layer.name))
+        shape, before = after, layer.name
     return tuple(result)

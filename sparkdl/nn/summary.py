@@ -6,17 +6,28 @@ HEAD = ("layer", "type", "output shape", "parameters")
 
 
 def summary(network, batch_size):
-    """Layers, output shapes of one example, parameters; the total; the memory of a step."""
-    rows = [
-        (p.name, p.layer.type_name, str(p.out_shape), f"{count(p.param_shapes):,}")
-        for p in network.stack
-    ]
-    total = ("total", "", "", f"{network.parameter_count:,}")
-    first = ("input", "", str(network.input_shape), "")
+    """Layers, output shapes of one example, parameters; the total; the memory of a step.
+
+    Where layers branch and join, a column more says what each one reads.
+    """
+    stack, inputs = network.stack, network.input_shapes
+    rows = [("input" if len(inputs) == 1 else n, "", str(s), "") for n, s in inputs.items()]
+    rows += [(p.name, p.layer.type_name, str(p.out_shape), parameters(p)) for p in stack]
+    rows = [HEAD, *rows, ("total", "", "", f"{network.parameter_count:,}")]
+    if branches(network):
+        reads = ["inputs", *("" for _ in inputs), *(", ".join(p.sources) for p in stack), ""]
+        rows = [(*row[:2], read, *row[2:]) for row, read in zip(rows, reads)]
     parts = memory(network, batch_size)
     text = ", ".join(f"{name} {size(n)}" for name, n in parts.items())
     last = f"memory per step of {batch_size} examples: {size(sum(parts.values()))} ({text})"
-    return "\n".join([*table(HEAD, [first, *rows], total), "", last])
+    return "\n".join([*table(rows), "", last])
+
+
+def branches(network):
+    """Whether any layer reads something else than what stands before it."""
+    names = [*network.input_shapes, *(place.name for place in network.stack)]
+    before = zip(names[len(network.input_shapes) - 1 :], network.stack)
+    return any(place.sources != (name,) for name, place in before)
 
 
 def memory(network, batch_size):
@@ -26,7 +37,8 @@ def memory(network, batch_size):
     that reuses memory may need less, a convolution's workspace comes on top.
     """
     item = 4
-    values = prod(network.input_shape) + sum(prod(place.out_shape) for place in network.stack)
+    shapes = [*network.input_shapes.values(), *(place.out_shape for place in network.stack)]
+    values = sum(map(prod, shapes))
     return {
         "parameters": item * network.parameter_count,
         "gradients": item * network.parameter_count,
@@ -36,8 +48,11 @@ def memory(network, batch_size):
     }
 
 
-def count(shapes):
-    return sum(prod(shape) for shape in shapes.values())
+def parameters(place):
+    """How many a layer has, as text; who else's it uses."""
+    if place.owner != place.name:
+        return f"those of {place.owner}"
+    return f"{sum(prod(shape) for shape in place.param_shapes.values()):,}"
 
 
 def size(n):
@@ -48,12 +63,12 @@ def size(n):
         n /= 1000
 
 
-def table(head, rows, total):
-    """Lines in columns, the last one to the right."""
-    widths = [max(len(row[i]) for row in [head, *rows, total]) for i in range(len(head))]
+def table(rows):
+    """Lines in columns, the last to the right; rules below the head and above the total."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    lines = [line(row, widths) for row in rows]
-    return [line(head, widths), rule, *lines, rule, line(total, widths)]
+    head, *body, total = [line(row, widths) for row in rows]
+    return [head, rule, *body, rule, total]
 
 
 def line(row, widths):

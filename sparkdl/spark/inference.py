@@ -117,7 +117,7 @@ def prediction_fields(conf):
     """The columns that predict adds, named as pyspark.ml names them."""
     if conf.loss.predicts_classes:
         return [number("prediction"), numbers("probability")]
-    return [number("prediction") if conf.output.units == 1 else numbers("prediction")]
+    return [number("prediction") if conf.output_size == 1 else numbers("prediction")]
 
 
 def number(name):
@@ -134,7 +134,7 @@ def prediction_columns(model, batches):
     z = layer_columns((conf.output.name,), model, batches)[conf.output.name]
     if conf.loss.predicts_classes:
         return {"prediction": z.argmax(axis=1).astype(np.float64), "probability": z}
-    return {"prediction": z[:, 0].astype(np.float64) if conf.output.units == 1 else z}
+    return {"prediction": z[:, 0].astype(np.float64) if conf.output_size == 1 else z}
 
 
 def layer_columns(layers, model, batches):

@@ -6,7 +6,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.nn import NetworkConf
+from sparkdl.nn import Conf
 from sparkdl.spark import inference
 from sparkdl.spark.jobs import job
 from sparkdl.spark.records import Records
@@ -27,7 +27,7 @@ class SparkNetwork:
     Parameters
     ----------
     sc : SparkContext or SparkSession
-    conf : NetworkConf or Network
+    conf : NetworkConf, GraphConf or Network
         A Network continues with its weights.
     tm : TrainingMaster, optional
         How it is trained; ParameterAveraging() unless given.
@@ -43,7 +43,7 @@ class SparkNetwork:
     def __init__(self, sc, conf, tm=None):
         self.sc = sc.sparkContext if isinstance(sc, SparkSession) else sc
         require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
-        require_kind("conf", conf, NetworkConf | Network, "a NetworkConf or Network")
+        require_kind("conf", conf, Conf | Network, "a NetworkConf, GraphConf or Network")
         self.network = conf if isinstance(conf, Network) else Network(conf)
         self.master = ParameterAveraging() if tm is None else tm
         if not hasattr(self.master, "epoch"):

@@ -207,7 +207,7 @@ def pieces(batch, transform):
 
 
 def new_evaluation(conf):
-    return evaluation_for(conf.loss, conf.output.units)
+    return evaluation_for(conf.loss, conf.output_size)
 
 
 def evaluate_batches(replica, batches, evaluation):

@@ -7,7 +7,7 @@ import safetensors
 import safetensors.numpy
 
 from sparkdl.errors import CheckpointError, ConfigError
-from sparkdl.nn import NetworkConf
+from sparkdl.nn import conf_from_json
 from sparkdl.training.manifest import as_text, parse_json, read_directory, write_directory
 from sparkdl.training.state import COUNTERS, TrainState
 
@@ -69,7 +69,7 @@ def load_model(path):
 
 def _network(path, content):
     try:
-        return NetworkConf.from_json(content.decode())
+        return conf_from_json(content.decode())
     except ValueError as error:  # also ConfigError, ShapeError, bytes that are no text
         raise CheckpointError(f"{path}: {error}") from error
 

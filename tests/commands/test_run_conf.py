@@ -68,7 +68,10 @@ REFUSED = [
     ("training=fast", "training: type must be one of ParameterAveraging, got 'fast'"),
     ("network.layers.0.unit=3", "network: Output has no field 'unit'; did you mean 'units'?"),
     ("network.sed=3", "network: NetworkConf has no field 'sed'; did you mean 'seed'?"),
-    ("network=null", "network: NetworkConf needs a mapping of its options, got None"),
+    (
+        "network=null",
+        "network: a network needs a mapping of options, got None",
+    ),
     ("data.tests.type=Digits", "data: DataSets has no field 'tests'"),
     ("data.train.part=exam", "data: Digits.part must be one of"),
     ("data={}", "data: DataSets needs the field 'train'"),

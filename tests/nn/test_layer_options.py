@@ -60,8 +60,12 @@ OPTIONS = [
 ]
 
 SHAPES = [
-    (Dense(units=3), (1, 28, 28), "rows of features (n,), got (1, 28, 28); put Flatten before it"),
-    (Output(units=3), (1, 28, 28), "Output takes rows of features (n,), got (1, 28, 28)"),
+    (
+        Dense(units=3),
+        (1, 28, 28),
+        "sequences of them (steps, n), got (1, 28, 28); put Flatten before it",
+    ),
+    (Output(units=3), (1, 28, 28), "Output takes rows of features (n,) or sequences of them"),
     (Conv2D(filters=1, kernel=1), (500,), "Conv2D takes images (channels, height, width), got (5"),
     (MaxPool2D(size=2), (5,), "MaxPool2D takes images (channels, height, width), got (5,)"),
     (GlobalPool(), (5,), "GlobalPool takes images (channels, height, width), got (5,)"),

@@ -17,11 +17,39 @@ from tests.nn.layer_cases.core import dense
 from tests.nn.layer_cases.place import BATCH, EPOCH, IDS, SEED, STREAM
 from tests.nn.support import value_and_gradients
 
-cases = pytest.mark.parametrize("layer, in_shape", LAYERS, ids=str)
+BATCHWISE = {"Stack", "Unstack"}  # they change the batch itself: test_stacking.py
+COMPARED = [row for row in LAYERS if row[0].type_name not in BATCHWISE]
+
+cases = pytest.mark.parametrize("layer, in_shape", COMPARED, ids=str)
 
 
 def drawn(shapes, rng):
     return {name: rng.uniform(0.5, 1.5, shape) for name, shape in shapes.items()}
+
+
+def batch_of(layer, in_shape, draw):
+    """What `draw(shape)` gives for the input, or for each of several: a tuple of arrays."""
+    shapes = in_shape if layer.several else (in_shape,)
+    return tuple(draw((BATCH, *shape)) for shape in shapes)
+
+
+def given(layer, xs):
+    """The inputs as the layer takes them."""
+    return xs if layer.several else xs[0]
+
+
+def normal(rng):
+    return lambda shape: rng.normal(size=shape)
+
+
+def apart(rng):
+    """Numbers that differ by far more than the step, and none near 0: no kink is crossed."""
+
+    def draw(shape):
+        numbers = np.linspace(-3, 3.1, prod(shape)) + rng.uniform(0, 0.3 / prod(shape))
+        return rng.permuted(numbers).reshape(shape)
+
+    return draw
 
 
 def run_of(layer, in_shape, rng, training=True):
@@ -32,16 +60,17 @@ def run_of(layer, in_shape, rng, training=True):
 
 def test_every_layer_is_compared():
     ours = {n for n, c in Layer.members.items() if c.__module__.startswith("sparkdl.")}
-    assert set(THEIRS) == ours
+    assert set(THEIRS) | BATCHWISE == ours
 
 
 @cases
 @pytest.mark.parametrize("training", [True, False], ids=["training", "in use"])
 def test_equals_jax(layer, in_shape, training, rng, x64):
     params = drawn(layer.param_shapes(in_shape), rng)
-    x, run = rng.normal(size=(BATCH, *in_shape)), run_of(layer, in_shape, rng, training)
-    y = layer.forward(params, x, run)
-    theirs = THEIRS[layer.type_name](layer, params, jnp.asarray(x), run.buffers, training)
+    xs, run = batch_of(layer, in_shape, normal(rng)), run_of(layer, in_shape, rng, training)
+    y = layer.forward(params, given(layer, xs), run)
+    x = given(layer, tuple(map(jnp.asarray, xs)))
+    theirs = THEIRS[layer.type_name](layer, params, x, run.buffers, training)
     assert y.shape == (BATCH, *layer.out_shape(in_shape))
     np.testing.assert_allclose(y, theirs, rtol=1e-9, atol=1e-12)
 
@@ -49,35 +78,37 @@ def test_equals_jax(layer, in_shape, training, rng, x64):
 @cases
 def test_gradients_equal_those_of_jax(layer, in_shape, rng, x64):
     params = drawn(layer.param_shapes(in_shape), rng)
-    x, run = rng.normal(size=(BATCH, *in_shape)), run_of(layer, in_shape, rng)
+    xs, run = batch_of(layer, in_shape, normal(rng)), run_of(layer, in_shape, rng)
     weights = rng.normal(size=(BATCH, *layer.out_shape(in_shape)))
+    count = len(xs)
 
-    def ours(x, *values):
-        y = layer.forward(dict(zip(params, values, strict=True)), x, run)
-        return ops.sum(y * weights)
+    def ours(*arrays):
+        values = dict(zip(params, arrays[count:], strict=True))
+        return ops.sum(layer.forward(values, given(layer, arrays[:count]), run) * weights)
 
-    def theirs(x, params):
+    def theirs(xs, params):
+        x = given(layer, xs)
         return (THEIRS[layer.type_name](layer, params, x, run.buffers, True) * weights).sum()
 
-    loss, (gx, *grads) = value_and_gradients(ours, x, *params.values())
-    expected, (theirs_x, theirs_params) = jax.value_and_grad(theirs, (0, 1))(x, params)
+    loss, grads = value_and_gradients(ours, *xs, *params.values())
+    expected, (theirs_xs, theirs_params) = jax.value_and_grad(theirs, (0, 1))(xs, params)
     assert loss == pytest.approx(float(expected), rel=1e-9)
-    np.testing.assert_allclose(gx, theirs_x, rtol=1e-7, atol=1e-10)
-    for name, grad in zip(params, grads, strict=True):
+    for grad, wanted in zip(grads[:count], theirs_xs, strict=True):
+        np.testing.assert_allclose(grad, wanted, rtol=1e-7, atol=1e-10)
+    for name, grad in zip(params, grads[count:], strict=True):
         np.testing.assert_allclose(grad, theirs_params[name], rtol=1e-7, atol=1e-10)
 
 
 @cases
 def test_gradients_equal_central_differences(layer, in_shape, rng):
     params = drawn(layer.param_shapes(in_shape), rng)
-    # all numbers differ by far more than the step, and none is near 0: no kink is crossed
-    x = rng.permuted(np.linspace(-3, 3.1, BATCH * prod(in_shape))).reshape(BATCH, *in_shape)
-    run = run_of(layer, in_shape, rng)
+    xs, run = batch_of(layer, in_shape, apart(rng)), run_of(layer, in_shape, rng)
 
-    def function(x, *values):
-        return layer.forward(dict(zip(params, values, strict=True)), x, run)
+    def function(*arrays):
+        values = dict(zip(params, arrays[len(xs) :], strict=True))
+        return layer.forward(values, given(layer, arrays[: len(xs)]), run)
 
-    check_gradients(function, x, *params.values())
+    check_gradients(function, *xs, *params.values())
 
 
 @cases
@@ -85,8 +116,8 @@ def test_float32_stays_float32(layer, in_shape, rng):
     params = {n: p.astype(np.float32) for n, p in drawn(layer.param_shapes(in_shape), rng).items()}
     run = run_of(layer, in_shape, rng)
     run.buffers.update({n: b.astype(np.float32) for n, b in run.buffers.items()})
-    x = rng.normal(size=(BATCH, *in_shape)).astype(np.float32)
-    assert layer.forward(params, x, run).dtype == np.float32
+    xs = batch_of(layer, in_shape, lambda shape: rng.normal(size=shape).astype(np.float32))
+    assert layer.forward(params, given(layer, xs), run).dtype == np.float32
     assert all(value.dtype == np.float32 for value in run.updates.values())
 
 
@@ -100,10 +131,10 @@ def test_every_parameter_and_buffer_has_a_first_value(layer, in_shape, rng):
 @cases
 def test_does_not_change_its_inputs(layer, in_shape, rng):
     params = drawn(layer.param_shapes(in_shape), rng)
-    x, run = rng.normal(size=(BATCH, *in_shape)), run_of(layer, in_shape, rng)
-    before = [a.copy() for a in (x, *params.values(), *run.buffers.values())]
-    layer.forward(params, x, run)
-    for old, new in zip(before, (x, *params.values(), *run.buffers.values()), strict=True):
+    xs, run = batch_of(layer, in_shape, normal(rng)), run_of(layer, in_shape, rng)
+    before = [a.copy() for a in (*xs, *params.values(), *run.buffers.values())]
+    layer.forward(params, given(layer, xs), run)
+    for old, new in zip(before, (*xs, *params.values(), *run.buffers.values()), strict=True):
         np.testing.assert_array_equal(old, new)
 
 

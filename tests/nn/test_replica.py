@@ -17,7 +17,8 @@ from sparkdl.nn import (
     initial_params,
     initial_slots,
 )
-from sparkdl.nn.replica import PROGRAMS, Replica, padded, rounded
+from sparkdl.nn.columns import padded, rounded
+from sparkdl.nn.replica import PROGRAMS, Replica
 from tests.nn.networks import mixed
 from tests.nn.test_forward import EPOCH, IDS, in_jax
 
@@ -297,7 +298,10 @@ class Labels:
     """A batch whose columns differ in length, which a Batch refuses to be."""
 
     def __init__(self, batch, labels):
-        self.features, self.labels, self.ids = batch.features, labels, batch.ids
+        self.columns, self.ids = batch.columns | {"labels": labels}, batch.ids
+
+    def __len__(self):
+        return len(self.ids)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -55,6 +55,7 @@ from sparkdl.engine.ops.softmax import (
     softmax,
     softmax_cross_entropy,
 )
+from sparkdl.engine.ops.time import reverse_time
 
 Tensor.__add__ = Tensor.__radd__ = lambda x, y: add(x, y)
 Tensor.__mul__ = Tensor.__rmul__ = lambda x, y: mul(x, y)
@@ -103,6 +104,7 @@ __all__ = [
     "relu",
     "relu_grad",
     "reshape",
+    "reverse_time",
     "sigmoid",
     "sigmoid_cross_entropy",
     "sign",

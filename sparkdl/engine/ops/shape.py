@@ -242,7 +242,8 @@ def reshape(x, shape):
 
 def transpose(x, axes):
     """Axis i of the output is axis `axes[i]` of x."""
-    return Transpose(tuple(axes))(x)
+    axes = tuple(axes)
+    return x if axes == tuple(range(len(x.shape))) else Transpose(axes)(x)
 
 
 def broadcast_to(x, shape):

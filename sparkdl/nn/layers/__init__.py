@@ -6,8 +6,16 @@ from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.batch_norm import BatchNorm
 from sparkdl.nn.layers.conv2d import Conv2D
 from sparkdl.nn.layers.dense import Dense
+from sparkdl.nn.layers.distance import L2Distance, L2Normalize
 from sparkdl.nn.layers.dropout import Dropout
 from sparkdl.nn.layers.flatten import Flatten
 from sparkdl.nn.layers.global_pool import GlobalPool
+from sparkdl.nn.layers.joining import ElementWise, Joining, Merge
+from sparkdl.nn.layers.loss_layer import LossLayer
 from sparkdl.nn.layers.max_pool2d import MaxPool2D
-from sparkdl.nn.layers.output import Output
+from sparkdl.nn.layers.output import Output, RnnOutput
+from sparkdl.nn.layers.over_time import DuplicateToTime, ReverseTime
+from sparkdl.nn.layers.rescaling import Rescaling
+from sparkdl.nn.layers.scored import ScoredLayer
+from sparkdl.nn.layers.stacking import Stack, Unstack
+from sparkdl.nn.layers.subset import Subset

@@ -11,8 +11,9 @@ from sparkdl.nn.config import Member
 class Layer(Member):
     """Base of all layers. A layer holds options only: parameters and buffers are handed to it.
 
-    Shapes that layers ask for and tell are those of one example: images (C, H, W), rows (F,).
-    Arrays have the batch in front: (N, C, H, W), (N, F).
+    Shapes that layers ask for and tell are those of one example: rows (F,), sequences (T, F),
+    images (C, H, W), volumes (C, D, H, W). Arrays have the batch in front: (N, F), (N, C, H, W).
+    A layer with `several` inputs is given a tuple wherever others are given one shape or array.
 
     Parameters
     ----------
@@ -23,6 +24,7 @@ class Layer(Member):
     inherited: ClassVar[tuple[str, ...]] = ()  # options that are the network's where None
     penalized: ClassVar[tuple[str, ...]] = ()  # parameters that l1 and l2 pull towards 0
     takes_rows: ClassVar[bool] = False  # whether a network puts Flatten before it where needed
+    several: ClassVar[bool] = False  # whether it joins several inputs
 
     name: str | None = None
 
@@ -48,6 +50,15 @@ class Layer(Member):
         """{name: shape} of what is kept but not trained."""
         return {}
 
+    def state_shapes(self, in_shape):
+        """{name: shape for one example} of what a recurrent layer carries to a next batch."""
+        return {}
+
+    def out_mask(self, mask, in_shape):
+        """The mask (batch, T) of the output: that of the input while there are as many steps."""
+        out = self.out_shape(in_shape)
+        return mask if len(out) == len(in_shape) == 2 and out[0] == in_shape[0] else None
+
     def initial(self, name, shape, rng):
         """The first value of the parameter or buffer `name`."""
         raise NotImplementedError(f"{type(self).__name__} has no {name!r}")
@@ -71,10 +82,18 @@ class Layer(Member):
         return in_shape
 
     def rows(self, in_shape):
-        """`in_shape`, if it is that of rows of features."""
-        if len(in_shape) != 1:
+        """`in_shape`, if it is that of rows of features, or of a sequence of them."""
+        if len(in_shape) > 2 or not in_shape:
             kind = type(self).__name__
             raise ShapeError(
-                f"{kind} takes rows of features (n,), got {in_shape}; put Flatten before it"
+                f"{kind} takes rows of features (n,) or sequences of them (steps, n), "
+                f"got {in_shape}; put Flatten before it"
             )
+        return in_shape
+
+    def sequence(self, in_shape):
+        """`in_shape`, if it is that of sequences."""
+        if len(in_shape) != 2:
+            kind = type(self).__name__
+            raise ShapeError(f"{kind} takes sequences (steps, features), got {in_shape}")
         return in_shape

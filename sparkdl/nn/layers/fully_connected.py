@@ -20,7 +20,8 @@ class FullyConnected(Weighted, abstract=True):
 
     Shapes
     ------
-    x (batch, n_in), y (batch, units), W (n_in, units), b (units,)
+    x (batch, n_in), y (batch, units), W (n_in, units), b (units,); of sequences (batch, T, n_in)
+    each step by itself: (batch, T, units)
     """
 
     takes_rows: ClassVar = True
@@ -32,7 +33,7 @@ class FullyConnected(Weighted, abstract=True):
         require(self, "units", is_integer(self.units, 1), "an integer >= 1")
 
     def weight_shape(self, in_shape):
-        return (*self.rows(in_shape), self.units)
+        return (self.rows(in_shape)[-1], self.units)
 
     def fans(self, shape):
         return shape
@@ -41,10 +42,10 @@ class FullyConnected(Weighted, abstract=True):
         return self.units
 
     def out_shape(self, in_shape):
-        self.rows(in_shape)
-        return (self.units,)
+        return (*self.rows(in_shape)[:-1], self.units)
 
     def affine(self, params, x):
         """x W, and + b where there is one."""
-        y = ops.matmul(x, params["W"])
-        return ops.add_bias(y, params["b"], -1) if "b" in params else y
+        y = ops.matmul(ops.reshape(x, (-1, x.shape[-1])), params["W"])
+        y = ops.add_bias(y, params["b"], -1) if "b" in params else y
+        return ops.reshape(y, (*x.shape[:-1], self.units))

@@ -1,12 +1,14 @@
 """Examples of every layer, and the same layer in an independent library.
 
-A family of layers is a module with two tables: LAYERS holds (layer, shape of one example's input),
-THEIRS holds {type: function (layer, params, x, buffers, training)}, mostly in jax. Both are
-entered here.
+Every module here with two tables is a family of layers: LAYERS holds (layer, shape of one example's
+input, or a tuple of shapes where it joins several), THEIRS {type: function (layer, params, x,
+buffers, training)}, mostly in jax.
 """
 
-from tests.nn.layer_cases import core
+from importlib import import_module
+from pkgutil import iter_modules
 
-FAMILIES = (core,)
+MODULES = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
+FAMILIES = [module for module in MODULES if hasattr(module, "LAYERS")]
 LAYERS = [row for family in FAMILIES for row in family.LAYERS]
 THEIRS = {name: theirs for family in FAMILIES for name, theirs in family.THEIRS.items()}

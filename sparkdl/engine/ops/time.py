@@ -1,0 +1,37 @@
+"""Operations along the steps of sequences (N, T, ...)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.engine.ops.base import Op, register
+from sparkdl.errors import ShapeError
+
+
+@register
+@dataclass(frozen=True)
+class ReverseTime(Op):
+    """The steps in reverse order; with a mask (N, T) only those where it is not 0 change places."""
+
+    def shape(self, x, mask=None):
+        if len(x.shape) < 2 or (mask is not None and mask.shape != x.shape[:2]):
+            found = "" if mask is None else f" with a mask {mask.shape}"
+            raise ShapeError(f"reverse_time takes sequences (N, T, ...), got {x.shape}{found}")
+        return x
+
+    def reference(self, x, mask=None):
+        if mask is None:
+            return x[:, ::-1]
+        places = np.tile(np.arange(x.shape[1]), (len(x), 1))
+        for row, here in zip(places, mask != 0, strict=True):
+            row[here] = row[here][::-1]
+        return np.take_along_axis(x, places.reshape(*places.shape, *[1] * (x.ndim - 2)), axis=1)
+
+    def gradient(self, gy, x, *mask_and_y):
+        mask = mask_and_y[:-1]
+        return (ReverseTime()(gy, *mask), *(None for _ in mask))
+
+
+def reverse_time(x, mask=None):
+    """The steps of sequences x (N, T, ...) in reverse order; padding, where mask is 0, stays."""
+    return ReverseTime()(x) if mask is None else ReverseTime()(x, mask)

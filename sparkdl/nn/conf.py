@@ -1,0 +1,167 @@
+"""What every network's configuration has: how it is trained, and where its numbers lie."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sparkdl.errors import ConfigError, require
+from sparkdl.nn import text
+from sparkdl.nn.activations import ActivationFunction
+from sparkdl.nn.checks import is_integer, is_integers, is_not_negative
+from sparkdl.nn.clipping import Clipping
+from sparkdl.nn.config import Config, of
+from sparkdl.nn.initializers import Initializer
+from sparkdl.nn.layout import Layout
+from sparkdl.nn.summary import summary
+from sparkdl.nn.updaters import Sgd, Updater
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conf(Config):
+    """Base of NetworkConf and GraphConf.
+
+    Parameters
+    ----------
+    updater : Updater
+    l1, l2 : float
+        Of layers that give none: l1 |w| + l2 w^2 / 2 is added to what is minimised; at least 0.
+    clipping : Clipping, optional
+        What is done with large gradients.
+    initializer, activation : str, dict or member
+        Of layers that give none.
+    seed : int
+        Of all random numbers: first values, dropout; in [0, 2^63).
+    dtype : str
+        "float32": what the network computes in.
+    """
+
+    updater: Updater = field(default=Sgd(rate=0.01), metadata=of(Updater))
+    l1: float = 0.0
+    l2: float = 0.0
+    clipping: Clipping | None = field(default=None, metadata=of(Clipping))
+    initializer: Initializer = field(default="xavier", metadata=of(Initializer))
+    activation: ActivationFunction = field(default="identity", metadata=of(ActivationFunction))
+    seed: int = 0
+    dtype: str = "float32"
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("l1", "l2"):
+            require(self, name, is_not_negative(getattr(self, name)), "a number >= 0")
+        seed = is_integer(self.seed, 0) and self.seed < 2**63
+        require(self, "seed", seed, "an integer in [0, 2^63)")
+        require(self, "dtype", self.dtype == "float32", "'float32'")
+
+    @property
+    def stack(self):
+        """The layers in their places, each behind what it reads: a tuple of Placed."""
+        raise NotImplementedError
+
+    @property
+    def input_shapes(self):
+        """{name of an input: shape of one example}"""
+        raise NotImplementedError
+
+    @cached_property
+    def outputs(self):
+        """The places of the layers that are compared with labels."""
+        return tuple(place for place in self.stack if place.is_output)
+
+    @cached_property
+    def feature_columns(self):
+        """{column of a batch: the input that it feeds}: "features" where there is one input."""
+        names = list(self.input_shapes)
+        return {"features": names[0]} if len(names) == 1 else {name: name for name in names}
+
+    @cached_property
+    def label_columns(self):
+        """{column of a batch: place of the output that it is for}: "labels" where there is one."""
+        if len(self.outputs) == 1:
+            return {"labels": self.outputs[0]}
+        return {place.name: place for place in self.outputs}
+
+    @property
+    def output(self):
+        """The layer that predicts: of several outputs the first."""
+        return self._first.layer
+
+    @property
+    def output_size(self):
+        """Classes, or numbers per label, of the layer that predicts."""
+        shape = self._first.out_shape
+        return shape[0] if len(shape) > 2 else shape[-1]
+
+    @property
+    def loss(self):
+        """The loss of the layer that predicts."""
+        return self.output.loss
+
+    @property
+    def _first(self):
+        if not self.outputs:
+            raise ConfigError(f"{type(self).__name__} has no output layer, so nothing to train")
+        return self.outputs[0]
+
+    @cached_property
+    def params_layout(self):
+        """Where each parameter lies in the parameter vector."""
+        return Layout(entries(self.stack, "param_shapes"))
+
+    @cached_property
+    def buffers_layout(self):
+        """Where each buffer lies in the buffer vector."""
+        return Layout(entries(self.stack, "buffer_shapes"))
+
+    @cached_property
+    def slots_layout(self):
+        """Where each slot of the updater lies in the slot vector; a slot is as long as `params`."""
+        length = (self.params_layout.size,)
+        return Layout(tuple((name, length) for name in self.updater.slot_names))
+
+    @cached_property
+    def state_shapes(self):
+        """{"layer/name": shape for one example} of what recurrent layers carry."""
+        return dict(entries(self.stack, "state_shapes"))
+
+    @property
+    def parameter_count(self):
+        """How many numbers are trained."""
+        return self.params_layout.size
+
+    def summary(self, batch_size=64):
+        """A table of layers, shapes and parameters, and the memory of a step, as text."""
+        return summary(self, batch_size)
+
+    def to_json(self):
+        """The options that differ from their defaults, as JSON."""
+        return text.to_json(self.to_dict())
+
+    @classmethod
+    def from_json(cls, document):
+        """The network that `to_json` wrote; ConfigError where it is not one."""
+        return cls.from_dict(text.from_json(document))
+
+    def to_yaml(self):
+        """The options that differ from their defaults, as YAML, a layer a line."""
+        return text.to_yaml(self.to_dict())
+
+    @classmethod
+    def from_yaml(cls, document):
+        """The network that `to_yaml` wrote; ConfigError where it is not one."""
+        return cls.from_dict(text.from_yaml(document))
+
+
+def entries(stack, kind):
+    """("layer/array", shape) of all arrays of one kind."""
+    return tuple(
+        (f"{place.name}/{name}", shape)
+        for place in stack
+        for name, shape in getattr(place, kind).items()
+    )
+
+
+SHAPES = "(features,), (steps, features), (channels, height, width) or with depth, each >= 1"
+
+
+def is_example_shape(value):
+    """Whether `value` is the shape of one example."""
+    return is_integers(value, 1) and 1 <= len(value) <= 4

@@ -1,0 +1,188 @@
+"""The configuration of a network whose layers branch and join."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from sparkdl.errors import ConfigError, require
+from sparkdl.nn.conf import SHAPES, Conf, is_example_shape
+from sparkdl.nn.config import Config, build, nearest, of
+from sparkdl.nn.layers import Flatten, Layer
+from sparkdl.nn.place import Placed, check_unique, shape_after
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vertex(Config):
+    """A layer of a graph, what it is called, and what it reads.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the graph.
+    layer : Layer
+    inputs : str or sequence of str
+        Names of inputs of the graph and of other vertices.
+    shares : str, optional
+        The vertex whose parameters and buffers this one uses; none of its own then.
+    """
+
+    name: str
+    layer: Layer = field(metadata=of(Layer))
+    inputs: tuple[str, ...]
+    shares: str | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "name", is_name(self.name), "a text that is not empty")
+        if isinstance(self.inputs, str):
+            object.__setattr__(self, "inputs", (self.inputs,))
+        named = isinstance(self.inputs, tuple) and all(map(is_name, self.inputs))
+        require(self, "inputs", named and self.inputs, "names of inputs or vertices")
+        fits = len(self.inputs) == 1 or self.layer.several
+        kind = type(self.layer).__name__
+        require(self, "inputs", fits, f"one name, as {kind} reads one input")
+        object.__setattr__(self, "layer", replace(self.layer, name=self.name))
+
+    def to_dict(self):
+        """The options that differ from their defaults; the layer without the vertex's name."""
+        return super().to_dict() | {"layer": replace(self.layer, name=None).to_dict()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphConf(Conf):
+    """Layers as the vertices of a graph without cycles: several inputs, several outputs.
+
+    The vertices may stand in any order. Where images meet a layer that takes rows, a Flatten is
+    put in. Vertices with an output layer are compared with labels: the column "labels" of the data
+    where there is one, else a column of the vertex's name; inputs likewise read "features", or a
+    column of their name.
+
+    Parameters
+    ----------
+    inputs : dict of str to tuple of int
+        Shape of one example of each input.
+    vertices : sequence of Vertex
+    updater, l1, l2, clipping, initializer, activation, seed, dtype
+        See Conf.
+
+    Raises
+    ------
+    ConfigError
+        For an option out of its range, a name that is taken or unknown, a cycle.
+    ShapeError
+        If a layer cannot take what it reads.
+
+    Examples
+    --------
+    >>> from sparkdl.nn import Dense, ElementWise, GraphConf, Output, Vertex
+    >>> conf = GraphConf(inputs={"x": (4,)}, vertices=[
+    ...     Vertex(name="up", layer=Dense(units=4, activation="relu"), inputs="x"),
+    ...     Vertex(name="sum", layer=ElementWise(operation="add"), inputs=("x", "up")),
+    ...     Vertex(name="out", layer=Output(units=3), inputs="sum")])
+    >>> conf.parameter_count
+    35
+    """
+
+    inputs: tuple[tuple[str, tuple[int, ...]], ...]
+    vertices: tuple[Vertex, ...]
+
+    def __post_init__(self):
+        if isinstance(self.inputs, dict):
+            object.__setattr__(self, "inputs", tuple(self.inputs.items()))
+        super().__post_init__()
+        shapes = dict(self.inputs).values() if self.inputs else ()
+        sound = shapes and all(map(is_example_shape, shapes))
+        require(self, "inputs", sound, f"a mapping of names to shapes {SHAPES}")
+        vertices = [build(Vertex, v) if isinstance(v, dict) else v for v in self.vertices]
+        sound = vertices and all(isinstance(v, Vertex) for v in vertices)
+        require(self, "vertices", sound, "at least one Vertex")
+        object.__setattr__(self, "vertices", tuple(vertices))
+        names = [*dict(self.inputs), *(vertex.name for vertex in vertices)]
+        check_unique([*names, *self._doubled_inputs()], "names of inputs and vertices")
+        assert self.stack  # the graph and its shapes are looked at now, not when it is used
+
+    def _doubled_inputs(self):
+        return [name for i, (name, _) in enumerate(self.inputs) if name in dict(self.inputs[:i])]
+
+    @cached_property
+    def stack(self):
+        """The layers in their places, each behind what it reads: a tuple of Placed."""
+        return placed(self)
+
+    @property
+    def input_shapes(self):
+        """{name of an input: shape of one example}"""
+        return dict(self.inputs)
+
+    @property
+    def layers(self):
+        """The layers, each behind what it reads."""
+        return tuple(place.layer for place in self.stack)
+
+    def to_dict(self):
+        return super().to_dict() | {
+            "inputs": {name: list(shape) for name, shape in self.inputs},
+            "vertices": [vertex.to_dict() for vertex in self.vertices],
+        }
+
+
+def is_name(value):
+    return isinstance(value, str) and value.strip() != ""
+
+
+def placed(graph):
+    """The layers of a GraphConf in their places, each behind what it reads."""
+    shapes, result = dict(graph.input_shapes), []
+    numbers = {vertex.name: index for index, vertex in enumerate(graph.vertices)}
+    for vertex in in_order(graph):
+        layer = vertex.layer.inherit(graph)
+        sources = vertex.inputs
+        if layer.takes_rows and len(shapes[sources[0]]) > 2:
+            flat = flattened(vertex, sources[0], shapes)
+            result.append(flat)
+            sources, shapes[flat.name] = (flat.name,), flat.out_shape
+        shape = tuple(shapes[s] for s in sources) if layer.several else shapes[sources[0]]
+        shapes[vertex.name] = after = shape_after(layer, shape, " and ".join(vertex.inputs))
+        owner = vertex.shares or vertex.name
+        result.append(Placed(numbers[vertex.name], layer, sources, shape, after, owner))
+    check_shared({place.name: place for place in result})
+    return tuple(result)
+
+
+def flattened(vertex, source, shapes):
+    """The place of the Flatten between images and a vertex that takes rows."""
+    layer = Flatten(name=f"{vertex.name}/flatten")
+    return Placed(-1, layer, (source,), shapes[source], layer.out_shape(shapes[source]), layer.name)
+
+
+def in_order(graph):
+    """The vertices, each behind what it reads; those that may stand anywhere as they were given."""
+    known, waiting, order = set(graph.input_shapes), list(graph.vertices), []
+    names = known | {vertex.name for vertex in waiting}
+    for vertex in waiting:
+        for name in (*vertex.inputs, *([vertex.shares] if vertex.shares else [])):
+            if name not in names:
+                hint = nearest(name, names)
+                raise ConfigError(f"{vertex.name} reads {name!r}, which is not there{hint}")
+    while waiting:
+        ready = next((v for v in waiting if known.issuperset(v.inputs)), None)
+        if ready is None:
+            circle = ", ".join(vertex.name for vertex in waiting)
+            raise ConfigError(f"GraphConf.vertices must have no cycle, got one among {circle}")
+        waiting.remove(ready)
+        order.append(ready)
+        known.add(ready.name)
+    return order
+
+
+def check_shared(places):
+    """Who shares parameters shares with a layer of the same kind, whose arrays have its shapes."""
+    for place in places.values():
+        owner = places.get(place.owner)
+        if owner is None or owner.owner != owner.name:
+            raise ConfigError(f"{place.name} must share with a vertex that has its own parameters")
+        wanted = place.layer.param_shapes(place.in_shape), place.layer.buffer_shapes(place.in_shape)
+        if wanted != (owner.param_shapes, owner.buffer_shapes):
+            raise ConfigError(
+                f"{place.name} cannot share {owner.param_shapes} of {owner.name}, "
+                f"it needs {wanted[0]}"
+            )

@@ -1,0 +1,73 @@
+"""Lengths and distances of the examples' rows."""
+
+from dataclasses import dataclass
+from math import prod
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.checks import is_positive
+from sparkdl.nn.layers.base import Layer
+from sparkdl.nn.layers.joining import Joining
+
+
+@dataclass(frozen=True, kw_only=True)
+class L2Distance(Joining):
+    """The Euclidean distance of two inputs. DL4J L2Vertex.
+
+    Parameters
+    ----------
+    epsilon : float
+        Added to the sum of squares, so that the gradient at distance 0 is finite; above 0.
+
+    Shapes
+    ------
+    x two of (batch, ...), y (batch, 1)
+    """
+
+    epsilon: float = 1e-8
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
+
+    def out_shape(self, in_shape):
+        if len(in_shape) != 2 or in_shape[0] != in_shape[1]:
+            raise ShapeError(f"L2Distance needs two inputs of one shape, got {in_shape}")
+        return (1,)
+
+    def forward(self, params, x, run):
+        return root_of_squares(ops.sub(*x), self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class L2Normalize(Layer):
+    """x over its Euclidean length, of each example as a whole. DL4J L2NormalizeVertex.
+
+    Parameters
+    ----------
+    epsilon : float
+        Added to the sum of squares, above 0.
+
+    Shapes
+    ------
+    x, y (batch, ...)
+    """
+
+    epsilon: float = 1e-8
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
+
+    def out_shape(self, in_shape):
+        return in_shape
+
+    def forward(self, params, x, run):
+        length = root_of_squares(x, self.epsilon)
+        return ops.div(x, ops.reshape(length, (x.shape[0], *[1] * (len(x.shape) - 1))))
+
+
+def root_of_squares(x, epsilon):
+    """(batch, 1): the length of each example."""
+    flat = ops.reshape(x, (x.shape[0], prod(x.shape[1:])))
+    return ops.sqrt(ops.add(ops.sum(ops.square(flat), 1, keepdims=True), epsilon))

@@ -1,0 +1,101 @@
+"""What layers have in common whose output is compared with labels."""
+
+from dataclasses import dataclass, field
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_not_negative
+from sparkdl.nn.config import of
+from sparkdl.nn.layers.base import Layer
+from sparkdl.nn.losses import Loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredLayer(Layer, abstract=True):
+    """A layer that gives z, which the loss compares with the labels. A prediction is output(z).
+
+    Of sequences every step has a label, of images every place, and an example's loss is their mean
+    or sum; steps that a mask leaves out do not count.
+
+    Parameters
+    ----------
+    loss : str, dict or Loss
+        "softmax_cross_entropy" for classes; for values "sigmoid_cross_entropy", "mse", "mae", or
+        another of nn/losses.
+    loss_weight : float
+        Factor of the loss in that of the network, at least 0.
+    reduction : str
+        What becomes of the losses of an example's steps or places: "mean" or "sum".
+
+    Shapes
+    ------
+    z (batch, units), (batch, T, units) or (batch, units, H, W)
+    """
+
+    loss: Loss = field(default="softmax_cross_entropy", metadata=of(Loss))
+    loss_weight: float = 1.0
+    reduction: str = "mean"
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "loss_weight", is_not_negative(self.loss_weight), "a number >= 0")
+        require(self, "reduction", self.reduction in ("mean", "sum"), "'mean' or 'sum'")
+
+    @property
+    def label_kind(self):
+        """ "class" or "values"; see Loss."""
+        return self.loss.label_kind
+
+    def label_shape(self, out_shape):
+        """The shape of one example's label, for z of this shape."""
+        if self.loss.whole:
+            return self.loss.label_shape(out_shape)
+        one = self.loss.label_shape(out_shape[units_axis(out_shape)])
+        if len(out_shape) == 1:
+            return one
+        return (out_shape[0], *one) if len(out_shape) == 2 else (*one, *out_shape[1:])
+
+    def output(self, z):
+        """The prediction, of the shape of z."""
+        if len(z.shape) == 2 or self.loss.whole:
+            return self.loss.output(z)
+        order = units_last(z)
+        moved = ops.transpose(z, order)
+        y = ops.reshape(self.loss.output(flat(moved)), moved.shape)
+        return ops.transpose(y, tuple(order.index(i) for i in range(len(order))))
+
+    def per_example(self, z, labels, mask=None):
+        """The loss of each example, (batch,); `mask` (batch, T) says which steps count."""
+        if self.loss.whole:
+            return self.loss.per_example(z, labels, mask)
+        if len(z.shape) == 2:
+            return self.loss.per_example(z, labels)
+        if len(labels.shape) == len(z.shape):
+            labels = flat(ops.transpose(labels, units_last(z)))
+        else:
+            labels = ops.reshape(labels, (-1,))
+        each = self.loss.per_example(flat(ops.transpose(z, units_last(z))), labels)
+        return self.reduced(ops.reshape(each, (z.shape[0], -1)), mask)
+
+    def reduced(self, each, mask):
+        """(batch,) from the losses (batch, places)."""
+        total = ops.sum(each if mask is None else ops.mul(each, mask), 1)
+        if self.reduction == "sum":
+            return total
+        return total / each.shape[1] if mask is None else total / ops.maximum(ops.sum(mask, 1), 1.0)
+
+
+def units_axis(out_shape):
+    """Which axis of z of one example holds the units: the first of images, the last of others."""
+    return 0 if len(out_shape) > 2 else -1
+
+
+def units_last(z):
+    """The order of axes that puts the units behind."""
+    rank = len(z.shape)
+    return (0, *range(2, rank), 1) if rank > 3 else tuple(range(rank))
+
+
+def flat(z):
+    """(batch * places, units) of z with the units behind."""
+    return ops.reshape(z, (-1, z.shape[-1]))

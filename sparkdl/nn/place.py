@@ -1,0 +1,70 @@
+"""A layer in its place in a network."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from sparkdl.errors import ConfigError, ShapeError
+from sparkdl.nn.layers import Layer, ScoredLayer
+
+
+class Placed(NamedTuple):
+    """A layer in its place: with the network's choices filled in, its inputs and its shapes.
+
+    `sources` are the names of the inputs and layers that it reads. A layer that shares the
+    parameters of another is `owned` by that one; else by itself.
+    """
+
+    index: int
+    layer: Layer
+    sources: tuple[str, ...]
+    in_shape: tuple
+    out_shape: tuple[int, ...]
+    owner: str
+
+    @property
+    def name(self):
+        return self.layer.name
+
+    @property
+    def is_output(self):
+        return isinstance(self.layer, ScoredLayer)
+
+    @property
+    def label_shape(self):
+        """The shape of one example's label, of an output."""
+        return self.layer.label_shape(self.out_shape)
+
+    @property
+    def param_shapes(self):
+        """{name: shape} of the parameters that it owns."""
+        return self.layer.param_shapes(self.in_shape) if self.owner == self.name else {}
+
+    @property
+    def buffer_shapes(self):
+        """{name: shape} of the buffers that it owns."""
+        return self.layer.buffer_shapes(self.in_shape) if self.owner == self.name else {}
+
+    @property
+    def state_shapes(self):
+        """{name: shape for one example} of what it carries to a next batch."""
+        return self.layer.state_shapes(self.in_shape)
+
+    def mine(self, arrays, kind):
+        """{name: array} of what this layer uses, from {"layer/name": array}."""
+        names = getattr(self.layer, kind)(self.in_shape)
+        return {name: arrays[f"{self.owner}/{name}"] for name in names}
+
+
+def shape_after(layer, shape, before):
+    """The output shape of `layer`, or an error that names it and what it follows."""
+    try:
+        return layer.out_shape(shape)
+    except ShapeError as error:
+        raise ShapeError(f"{layer.name} cannot follow {before} {shape}: {error}") from error
+
+
+def check_unique(names, what):
+    """No name comes twice."""
+    for one, two in pairwise(sorted(names)):
+        if one == two:
+            raise ConfigError(f"{what} must be unique, got {one!r} twice")

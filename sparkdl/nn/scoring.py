@@ -1,0 +1,29 @@
+"""The loss of each example of a batch: that of all outputs, and what layers add."""
+
+from sparkdl.engine import ops
+
+
+def example_losses(network, result, labels, masks=None, weights=None):
+    """(batch,) losses.
+
+    Parameters
+    ----------
+    network : NetworkConf or GraphConf
+    result : Forward
+    labels : {column of network.label_columns: array or Tensor (batch, ...)}
+    masks : {the same column: (batch, T)}, optional
+        Which steps count; unless given, those that the output's mask has.
+    weights : (batch,), optional
+        Factor of each example's loss.
+    """
+    parts = list(result.losses)
+    for column, place in network.label_columns.items():
+        mask = (masks or {}).get(column)
+        mask = result.masks[place.name] if mask is None else mask
+        losses = place.layer.per_example(result.scores[place.name], labels[column], mask)
+        factor = place.layer.loss_weight
+        parts.append(losses if factor == 1 else ops.mul(losses, factor))
+    total = parts[0]
+    for part in parts[1:]:
+        total = ops.add(total, part)
+    return total if weights is None else ops.mul(total, weights)
