@@ -13,6 +13,7 @@ from sparkdl.engine.ops.activation import (
 )
 from sparkdl.engine.ops.base import OPS, Op
 from sparkdl.engine.ops.conv import conv, conv_transpose
+from sparkdl.engine.ops.ctc import ctc_loss
 from sparkdl.engine.ops.elementwise import (
     abs,
     add,
@@ -80,6 +81,7 @@ __all__ = [
     "conv",
     "conv_transpose",
     "copy",
+    "ctc_loss",
     "div",
     "elu",
     "erf",

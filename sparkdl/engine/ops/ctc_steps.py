@@ -1,0 +1,92 @@
+"""The CTC loss written out in operations: what its second derivative is taken of."""
+
+import numpy as np
+
+from sparkdl.engine.ops.elementwise import (
+    add,
+    exp,
+    greater,
+    log,
+    maximum,
+    minimum,
+    mul,
+    neg,
+    sub,
+    where,
+)
+from sparkdl.engine.ops.reduce import max as max_along
+from sparkdl.engine.ops.reduce import sum as sum_along
+from sparkdl.engine.ops.shape import concat, reshape, slice, stop_gradient
+from sparkdl.engine.ops.softmax import log_softmax, one_hot
+
+NOTHING = -1e30  # the logarithm of a probability of 0
+
+
+def loss(logits, labels, mask, blank):
+    """(N,) for logits (N, T, C), labels (N, L) padded with -1, mask (N, T)."""
+    n, steps, _ = logits.shape
+    states = with_blanks(labels, blank)
+    emitted, skips = emissions(logits, states), skippable(states, blank)
+    alpha = np.full(states.shape, NOTHING, logits.dtype)
+    alpha[:, 0] = 0
+    for t in range(steps):
+        skipped = where(skips, shifted(alpha, 2), np.asarray(NOTHING, logits.dtype))
+        ways = sum_of(alpha, shifted(alpha, 1), skipped)
+        after = add(
+            ways, reshape(slice(emitted, (0, t, 0), (n, t + 1, states.shape[1])), ways.shape)
+        )
+        alpha = where(slice(mask, (0, t), (n, t + 1)), after, alpha)
+    return neg(total(alpha, ends(labels, states.shape[1], logits.dtype)))
+
+
+def with_blanks(labels, blank):
+    """(N, S): the labels with blanks between them and around."""
+    n, length = labels.shape
+    blanks = np.full((n, length, 1), blank, labels.dtype)
+    pairs = concat([blanks, reshape(labels, (n, length, 1))], 2)
+    return concat([reshape(pairs, (n, 2 * length)), np.full((n, 1), blank, labels.dtype)], 1)
+
+
+def emissions(logits, states):
+    """log probability of what each state emits at each step, (N, T, S)."""
+    n, steps, classes = logits.shape
+    logp = reshape(log_softmax(logits), (n, steps, 1, classes))
+    emits = one_hot(states, classes, logits.dtype)
+    return sum_along(mul(logp, reshape(emits, (n, 1, *emits.shape[1:]))), 3)
+
+
+def skippable(states, blank):
+    """1 for states that are reached from two before: labels that differ from the one before."""
+    n, s = states.shape
+    before = concat([np.full((n, 2), blank, states.dtype), states], 1)
+    before = slice(before, (0, 0), (n, s))
+    return minimum(differ(states, before), differ(states, np.full((n, s), blank, states.dtype)))
+
+
+def differ(x, y):
+    return add(greater(x, y), greater(y, x))
+
+
+def ends(labels, states, dtype):
+    """1 for the states in which a whole sequence may end, (N, S)."""
+    last = mul(sum_along(greater(labels, np.full((1, 1), -1, labels.dtype)), 1), 2)
+    return add(one_hot(last, states, dtype), one_hot(sub(last, 1), states, dtype))
+
+
+def shifted(x, by):
+    """x (N, S) with what stood `by` columns before."""
+    n, s = x.shape
+    return slice(concat([np.full((n, by), NOTHING, x.dtype), x], 1), (0, 0), (n, s))
+
+
+def sum_of(x, y, z):
+    """log of e^x + e^y + e^z."""
+    top = stop_gradient(maximum(maximum(x, y), z))
+    return add(top, log(add(add(exp(sub(x, top)), exp(sub(y, top))), exp(sub(z, top)))))
+
+
+def total(alpha, at):
+    """log of the sum of e^alpha over the states `at`, (N,)."""
+    kept = where(at, alpha, np.asarray(NOTHING, alpha.dtype))
+    top = stop_gradient(max_along(kept, 1, keepdims=True))
+    return add(reshape(top, (-1,)), log(sum_along(mul(at, exp(sub(kept, top))), 1)))
