@@ -41,6 +41,8 @@ class Reference:
         if isinstance(op, Elementwise) and op.ufunc is not None:
             ufunc = op.ufunc
             return Kernel(lambda: ufunc(*inputs, out=outputs[0]), f"numpy {ufunc.__name__}")
+        if hasattr(op, "into"):
+            return Kernel(partial(op.into, *outputs, *inputs), "numpy, in place")
         return Kernel(copying(op, inputs, outputs), "numpy, then copy")
 
 

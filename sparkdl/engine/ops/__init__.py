@@ -32,6 +32,9 @@ from sparkdl.engine.ops.elementwise import (
     sub,
     where,
 )
+from sparkdl.engine.ops.gather import gather, scatter_add
+from sparkdl.engine.ops.layer_norm import layer_norm
+from sparkdl.engine.ops.lrn import lrn
 from sparkdl.engine.ops.matmul import add_bias, matmul
 from sparkdl.engine.ops.normalization import batch_norm, normalize
 from sparkdl.engine.ops.pool import avg_pool, lp_pool, max_pool
@@ -86,10 +89,13 @@ __all__ = [
     "elu",
     "erf",
     "exp",
+    "gather",
     "greater",
+    "layer_norm",
     "leaky_relu",
     "log",
     "log_softmax",
+    "lrn",
     "lp_pool",
     "matmul",
     "max",
@@ -107,6 +113,7 @@ __all__ = [
     "relu_grad",
     "reshape",
     "reverse_time",
+    "scatter_add",
     "sigmoid",
     "sigmoid_cross_entropy",
     "sign",

@@ -25,7 +25,8 @@ class Op:
     ShapeError. `reference(*arrays)` computes in numpy in any float type. `gradient(gy, *inputs, y)`
     gives for each input its gradient, in operations, or None where there is none; with
     several outputs gy and y are tuples, and an entry of gy is None where nothing depends on it.
-    An operation that is only a faster form of others says so in `decompose(*inputs)`.
+    An operation that is only a faster form of others says so in `decompose(*inputs)`. One that can
+    fill memory it is given has `into(*outputs, *arrays)` beside `reference`.
     `floating` operations refuse inputs that are all integers, where numpy would go to float64.
     """
 

@@ -45,6 +45,8 @@ class Session:
         self.call("stream_create", byref(self.stream), self.engine, 1)
         self.execute = library.dnnl_primitive_execute
         library.dnnl_memory_desc_equal.argtypes = [c_void_p, c_void_p]
+        library.dnnl_memory_desc_get_size.argtypes = [c_void_p]
+        library.dnnl_memory_desc_get_size.restype = c_size_t
         library.dnnl_primitive_desc_query_md.restype = c_void_p
         library.dnnl_primitive_desc_query_md.argtypes = [c_void_p, c_int, c_int]
         self.kinds = {kind: handles(library, kind) for kind in KINDS}
@@ -95,6 +97,10 @@ class Session:
         name = ctypes.c_char_p()
         self.call("primitive_desc_query", pd, QUERY_IMPL, 0, byref(name))
         return (name.value or b"").decode()
+
+    def size(self, md):
+        """How many bytes memory of this descriptor takes."""
+        return self.library.dnnl_memory_desc_get_size(md)
 
     def equal(self, first, second):
         return bool(self.library.dnnl_memory_desc_equal(first, second))

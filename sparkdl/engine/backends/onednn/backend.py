@@ -11,12 +11,23 @@ import numpy as np
 
 from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
-from sparkdl.engine.backends.onednn import convolutions, normalization, pooling, products, rewrites
+from sparkdl.engine.backends.onednn import (
+    convolutions,
+    layer_norms,
+    lrn_workspace,
+    lrns,
+    normalization,
+    pooling,
+    products,
+    rewrites,
+)
 from sparkdl.engine.backends.onednn.api import Session
 from sparkdl.engine.chains import Chain, chain_kernel, into_chains
 from sparkdl.engine.fusion import BiasActivation, fuse
 from sparkdl.engine.ops.activation import Relu
 from sparkdl.engine.ops.conv import Conv, ConvGradInput, ConvGradWeight
+from sparkdl.engine.ops.layer_norm import LayerNorm, LayerNormGrad
+from sparkdl.engine.ops.lrn import Lrn
 from sparkdl.engine.ops.matmul import MatMul
 from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad
 from sparkdl.engine.ops.pool import AvgPool, AvgPoolGrad, MaxPool
@@ -36,6 +47,7 @@ class OneDnn(reference.Reference):
     rewrites = (
         fuse,
         rewrites.maxima_remembered,
+        lrn_workspace.remembered,
         rewrites.biases_with_weights,
         rewrites.relayouts,
         into_chains,
@@ -145,6 +157,11 @@ LOWERINGS = {
     rewrites.MaxPoolToPlaces: max_to_places,
     BatchNorm: plainly(normalization.forward),
     BatchNormGrad: plainly(normalization.backward),
+    LayerNorm: plainly(layer_norms.forward),
+    LayerNormGrad: plainly(layer_norms.backward),
+    Lrn: plainly(lrns.forward),
+    lrn_workspace.LrnWithWorkspace: plainly(lrns.forward),
+    lrn_workspace.LrnFromWorkspace: plainly(lrns.backward),
     rewrites.Relayout: relayout,
 }
 

@@ -1,0 +1,55 @@
+"""Layer normalisation and its gradient. oneDNN takes the last axis, so arrays are turned to it."""
+
+from ctypes import c_float
+
+import numpy as np
+
+from sparkdl.engine.backends.onednn.api import (
+    DIFF_DST,
+    DIFF_SCALE,
+    DIFF_SHIFT,
+    DIFF_SRC,
+    DST,
+    MEAN,
+    SCALE,
+    SHIFT,
+    SRC,
+    TRAINING,
+    VARIANCE,
+)
+from sparkdl.engine.backends.onednn.normalization import BACKWARD, SCALE_AND_SHIFT
+
+
+def forward_pd(session, op, x, y, mean):
+    mds = session.of(x), session.of(y), session.of(mean)
+    rest = c_float(op.epsilon), SCALE_AND_SHIFT, None
+    return session.describe("layer_normalization_forward", TRAINING, *mds, *rest)
+
+
+def forward(session, op, x, gamma, beta, y, mean, variance):
+    x, y = turned(op, x, y)
+    pd = forward_pd(session, op, x, y, mean)
+    arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
+    return bound(session, pd, arrays)
+
+
+def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
+    gy, x, gx = turned(op, gy, x, gx)
+    hint = forward_pd(session, op, x, gy, mean)
+    mds = session.of(gx), session.of(gy), session.of(x), session.of(mean)
+    rest = c_float(op.epsilon), SCALE_AND_SHIFT, hint, None
+    pd = session.describe("layer_normalization_backward", BACKWARD, *mds, *rest)
+    arrays = {DIFF_DST: gy, SRC: x, SCALE: gamma, MEAN: mean, VARIANCE: variance}
+    arrays |= {DIFF_SRC: gx, DIFF_SCALE: ggamma, DIFF_SHIFT: gbeta}
+    arrays[SHIFT] = gamma  # asked for, never read: the gradient does not depend on beta
+    return bound(session, pd, arrays)
+
+
+def turned(op, *arrays):
+    """The same memory with the axis of the statistics last."""
+    return [np.moveaxis(a, op.axis, -1) for a in arrays]
+
+
+def bound(session, pd, arrays):
+    arguments = {key: session.at(array) for key, array in arrays.items()}
+    return [session.bound(pd, arguments)], session.implementation(pd)

@@ -1,0 +1,119 @@
+"""Normalisation of each example along one axis, and its gradient.
+
+References
+----------
+Ba, Kiros and Hinton, Layer normalization (2016), eq. 4.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.base import Op, register
+from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, square, sub
+from sparkdl.engine.ops.reduce import mean, reduced
+from sparkdl.engine.ops.reduce import sum as sum_along
+from sparkdl.engine.ops.shape import axis_of, reshape
+from sparkdl.errors import ShapeError
+
+
+@dataclass(frozen=True)
+class AlongAxis(Op):
+    """Statistics along one axis (not negative), a weight for each index on it."""
+
+    floating = True
+    axis: int
+    epsilon: float = 1e-5
+
+    def others(self, x):
+        return tuple(i for i in range(len(x.shape)) if i != self.axis)
+
+    def wide(self, v, x):
+        """A statistic, shaped so that it broadcasts over x."""
+        return reshape(v, reduced(x.shape, (self.axis,), True))
+
+    def along(self, v, x):
+        """A weight (n,), shaped so that it broadcasts over x."""
+        return reshape(v, reduced(x.shape, self.others(x), True))
+
+    def statistics(self, x):
+        mu = mean(x, self.axis)
+        return mu, mean(square(sub(x, self.wide(mu, x))), self.axis)
+
+    def normalised(self, x, mu, var):
+        return div(sub(x, self.wide(mu, x)), sqrt(add(self.wide(var, x), self.epsilon)))
+
+
+@register
+@dataclass(frozen=True)
+class LayerNorm(AlongAxis):
+    """(y, mean, variance): x with mean 0 and variance 1 along the axis, then gamma y + beta.
+
+    Shapes
+    ------
+    x, y any with n along the axis; gamma, beta (n,); mean, variance as x without the axis. The
+    variance is the biased one.
+    """
+
+    def shape(self, x, gamma, beta):
+        if not gamma.shape == beta.shape == (x.shape[self.axis],):
+            raise ShapeError(
+                f"layer_norm of {x.shape} along {self.axis} does not fit {gamma.shape}, "
+                f"{beta.shape}"
+            )
+        if x.shape[self.axis] == 0:
+            raise ShapeError(f"layer_norm needs numbers to take the mean of, got {x.shape}")
+        rest = Spec(reduced(x.shape, (self.axis,), False), x.dtype)
+        return x, rest, rest
+
+    def reference(self, x, gamma, beta):
+        mu = x.mean(axis=self.axis)
+        centred = x - self.wide(mu, x)
+        var = np.square(centred).mean(axis=self.axis)
+        inverse = 1 / np.sqrt(self.wide(var, x) + np.asarray(self.epsilon, x.dtype))
+        return centred * inverse * self.along(gamma, x) + self.along(beta, x), mu, var
+
+    def gradient(self, gys, x, gamma, beta, ys):
+        from sparkdl.engine.autodiff import pullback
+
+        gy, gmean, gvariance = gys
+        grads = (None, None, None)
+        if gy is not None:
+            grads = LayerNormGrad(self.axis, self.epsilon)(gy, x, gamma, ys[1], ys[2])
+        if gmean is None and gvariance is None:
+            return grads
+        more = pullback(self.statistics, (x,), (gmean, gvariance))[0]
+        return (more if grads[0] is None else add(grads[0], more), *grads[1:])
+
+
+@register
+@dataclass(frozen=True)
+class LayerNormGrad(AlongAxis):
+    """(gx, ggamma, gbeta) from gy, x, gamma, and the mean and variance of x."""
+
+    def shape(self, gy, x, gamma, mu, var):
+        return x, gamma, gamma
+
+    def reference(self, gy, x, gamma, mu, var):
+        inverse = 1 / np.sqrt(self.wide(var, x) + np.asarray(self.epsilon, x.dtype))
+        hat = (x - self.wide(mu, x)) * inverse
+        ghat, axis = gy * self.along(gamma, x), self.axis
+        rest = ghat.mean(axis, keepdims=True) + hat * (ghat * hat).mean(axis, keepdims=True)
+        others = self.others(x)
+        return (ghat - rest) * inverse, (gy * hat).sum(others), gy.sum(others)
+
+    def decompose(self, gy, x, gamma, mu, var):
+        """With mean and variance worked out from x, so that it can be differentiated again."""
+        axis, others = self.axis, self.others(x)
+        mu, var = self.statistics(x)
+        hat = self.normalised(x, mu, var)
+        ghat = mul(gy, self.along(gamma, x))
+        rest = add(mean(ghat, axis, True), mul(hat, mean(mul(ghat, hat), axis, True)))
+        gx = div(sub(ghat, rest), sqrt(add(self.wide(var, x), self.epsilon)))
+        return gx, sum_along(mul(gy, hat), others), sum_along(gy, others)
+
+
+def layer_norm(x, gamma, beta, axis=-1, epsilon=1e-5):
+    """gamma times x with mean 0 and variance 1 along `axis`, plus beta."""
+    return LayerNorm(axis_of(x, axis), float(epsilon))(x, gamma, beta)[0]

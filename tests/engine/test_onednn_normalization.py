@@ -1,0 +1,76 @@
+"""oneDNN's normalisations beside the reference, over drawn shapes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkdl.engine import compile, ops
+from sparkdl.engine.backends import get
+from tests.engine.support import compare, with_gradients
+
+pytestmark = pytest.mark.skipif(
+    get("auto").name != "onednn", reason="libdnnl is not here: the reference backend runs"
+)
+
+
+def numbers(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape, np.float32)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_layer_norm_of_drawn_shapes(data):
+    shape = tuple(data.draw(st.lists(st.integers(1, 9), min_size=2, max_size=4)))
+    axis = data.draw(st.integers(1, len(shape) - 1))
+    shape = (*shape[:axis], data.draw(st.integers(2, 40)), *shape[axis + 1 :])
+    x, gamma, beta = numbers(*shape), numbers(shape[axis], seed=1), numbers(shape[axis], seed=2)
+    graph = with_gradients(lambda *a: ops.layer_norm(*a, axis, 1e-2), x, gamma, beta)
+    compare(graph, [x, gamma, beta], 1e-3, 1e-3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_lrn_of_drawn_shapes(data):
+    draw = data.draw
+    shape = tuple(draw(st.integers(1, most)) for most in (3, 40, 9, 9))
+    options = {
+        "size": draw(st.sampled_from([1, 3, 5, 7])),
+        "alpha": draw(st.sampled_from([1e-4, 1.0])),
+        "beta": draw(st.sampled_from([0.75, 0.75, 0.5])),
+        "k": draw(st.sampled_from([1.0, 2.0])),
+        "within": draw(st.booleans()),
+    }
+    x = numbers(*shape)
+    compare(with_gradients(lambda x: ops.lrn(x, **options), x), [x], 1e-3, 1e-4)
+
+
+def kernels(function, *arrays):
+    steps = compile(with_gradients(function, *arrays), "onednn").steps
+    return [s.kernel for s in steps if "Norm" in s.op or "Lrn" in s.op]
+
+
+@pytest.mark.parametrize("within", [False, True], ids=["across", "within"])
+def test_lrn_and_its_gradient_have_a_kernel_of_their_own(within):
+    found = kernels(lambda x: ops.lrn(x, within=within), numbers(2, 32, 12, 12))
+    assert len(found) == 2 and all("jit" in name for name in found)
+
+
+def test_a_second_lrn_of_the_same_numbers_keeps_its_own():
+    def function(x):
+        return ops.add(ops.lrn(x, 3), ops.lrn(x, 5, alpha=0.5))
+
+    x = numbers(2, 32, 6, 6)
+    assert len(kernels(function, x)) == 4
+    compare(with_gradients(function, x), [x], 1e-3, 1e-4)
+
+
+def test_layer_norm_and_its_gradient_have_a_kernel_of_their_own():
+    for shape, axis in (((4, 32), 1), ((2, 3, 32), 2), ((2, 32, 3, 3), 1)):
+        found = kernels(
+            lambda *a, axis=axis: ops.layer_norm(*a, axis),
+            numbers(*shape),
+            numbers(32),
+            numbers(32),
+        )
+        assert len(found) == 2 and not any("numpy" in name for name in found), shape
