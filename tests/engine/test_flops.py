@@ -23,6 +23,17 @@ CASES = {
         (zeros(4, 3), zeros(5, 4)),
         120,
     ),
+    "products of a batch": (ops.matmul, (zeros(2, 3, 4), zeros(2, 4, 5)), 240),
+    "scores of heads": (
+        lambda q, k: ops.head_scores(q, k, heads=2),
+        (zeros(2, 3, 8), zeros(2, 5, 8)),
+        2 * 2 * 3 * 5 * 8,
+    ),
+    "mix of heads": (
+        lambda maps, v: ops.head_mix(maps, v, heads=2),
+        (zeros(4, 3, 5), zeros(2, 5, 8)),
+        2 * 2 * 3 * 5 * 8,
+    ),
     "convolution": (ops.conv, (zeros(2, 3, 6, 6), zeros(8, 3, 5, 3)), 2 * (2 * 8 * 2 * 4) * 45),
     "in groups": (
         lambda x, w: ops.conv(x, w, groups=2),

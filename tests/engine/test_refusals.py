@@ -33,6 +33,9 @@ REFUSED = {
         lambda: ops.max_pool(of(1, 1, 2, 2, dtype="uint8"), 2)
     ),
     "matmul takes two matrices, got (2,) and (2, 3)": lambda: ops.matmul(of(2), of(2, 3)),
+    "matmul of (2, 2, 3) and (4, 3, 2): the leading axes differ": (
+        lambda: ops.matmul(of(2, 2, 3), of(4, 3, 2))
+    ),
     "matmul of (2, 3) and (2, 3): the inner lengths differ": (
         lambda: ops.matmul(of(2, 3), of(2, 3))
     ),

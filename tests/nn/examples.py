@@ -21,6 +21,7 @@ ACTIVATIONS = [
     activations.Exp(),
     activations.Exp(base=2.0, scale=0.5, shift=1.0),
     activations.Gelu(),
+    activations.Gelu(approximate=True),
     activations.HardSigmoid(),
     activations.HardSigmoid(slope=0.2),
     activations.HardTanh(),

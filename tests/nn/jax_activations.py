@@ -15,7 +15,7 @@ THEIRS = {
     "cube": lambda f, x: x**3,
     "elu": lambda f, x: jax.nn.elu(x, f.alpha),
     "exp": lambda f, x: (f.base or jnp.e) ** (f.shift + f.scale * x),
-    "gelu": lambda f, x: jax.nn.gelu(x, approximate=False),
+    "gelu": lambda f, x: jax.nn.gelu(x, approximate=f.approximate),
     "hard_sigmoid": lambda f, x: jnp.clip(f.slope * x + 0.5, 0, 1),
     "hard_tanh": lambda f, x: jax.nn.hard_tanh(x),
     "identity": lambda f, x: x,

@@ -11,6 +11,7 @@ from sparkdl.engine.ops.activation import (
     softplus,
     tanh,
 )
+from sparkdl.engine.ops.attention import head_mix, head_scores
 from sparkdl.engine.ops.base import OPS, Op
 from sparkdl.engine.ops.conv import conv, conv_transpose
 from sparkdl.engine.ops.ctc import ctc_loss
@@ -33,6 +34,7 @@ from sparkdl.engine.ops.elementwise import (
     where,
 )
 from sparkdl.engine.ops.gather import gather, scatter_add
+from sparkdl.engine.ops.gelu import gelu
 from sparkdl.engine.ops.layer_norm import layer_norm
 from sparkdl.engine.ops.lrn import lrn
 from sparkdl.engine.ops.matmul import add_bias, matmul
@@ -90,13 +92,16 @@ __all__ = [
     "erf",
     "exp",
     "gather",
+    "gelu",
     "greater",
+    "head_mix",
+    "head_scores",
     "layer_norm",
     "leaky_relu",
     "log",
     "log_softmax",
-    "lrn",
     "lp_pool",
+    "lrn",
     "matmul",
     "max",
     "max_pool",

@@ -1,6 +1,7 @@
 """Matrix products and the bias that follows them."""
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -15,25 +16,27 @@ from sparkdl.errors import ShapeError
 @register
 @dataclass(frozen=True)
 class MatMul(Op):
-    """x y, either of them transposed first: (M, K) (K, N) gives (M, N)."""
+    """x y, the last two axes of either swapped first: (..., M, K) (..., K, N) gives (..., M, N)."""
 
     transpose_x: bool = False
     transpose_y: bool = False
 
     def shape(self, x, y):
-        if len(x.shape) != 2 or len(y.shape) != 2:
+        if min(len(x.shape), len(y.shape)) < 2:
             raise ShapeError(f"matmul takes two matrices, got {x.shape} and {y.shape}")
-        m, k = x.shape[::-1] if self.transpose_x else x.shape
-        k2, n = y.shape[::-1] if self.transpose_y else y.shape
+        if x.shape[:-2] != y.shape[:-2]:
+            raise ShapeError(f"matmul of {x.shape} and {y.shape}: the leading axes differ")
+        m, k = x.shape[:-3:-1] if self.transpose_x else x.shape[-2:]
+        k2, n = y.shape[:-3:-1] if self.transpose_y else y.shape[-2:]
         if k != k2:
             raise ShapeError(f"matmul of {(m, k)} and {(k2, n)}: the inner lengths differ")
-        return Spec((m, n), common_type(x, y))
+        return Spec((*x.shape[:-2], m, n), common_type(x, y))
 
     def reference(self, x, y):
         return np.matmul(*self.operands(x, y))
 
     def operands(self, x, y):
-        return (x.T if self.transpose_x else x), (y.T if self.transpose_y else y)
+        return (swapped(x) if self.transpose_x else x), (swapped(y) if self.transpose_y else y)
 
     def flops(self, x, y):
         return 2 * self.shape(x, y).size * x.shape[-2 if self.transpose_x else -1]
@@ -43,6 +46,10 @@ class MatMul(Op):
         gx = matmul(y, gz, ty, True) if tx else matmul(gz, y, False, not ty)
         gy = matmul(gz, x, True, tx) if ty else matmul(x, gz, not tx, False)
         return gx, gy
+
+
+def swapped(x):
+    return np.swapaxes(x, -1, -2)
 
 
 @register
@@ -72,8 +79,20 @@ class AddBias(Op):
 
 
 def matmul(x, y, transpose_x=False, transpose_y=False):
-    """The product of two matrices, either of them transposed first."""
-    return MatMul(transpose_x, transpose_y)(x, y)
+    """The product of two matrices, or of two stacks of them, each transposed first where asked.
+
+    Shapes
+    ------
+    x (..., M, K), y (..., K, N) with equal leading axes, or y (K, N) for all of x; z (..., M, N)
+    """
+    lead, product = x.shape[:-2], MatMul(transpose_x, transpose_y)
+    if len(y.shape) == 2 < len(x.shape) and not transpose_x:
+        rows = product(reshape(x, (-1, x.shape[-1])), y)
+        return reshape(rows, (*x.shape[:-1], rows.shape[-1]))
+    if len(lead) > 1 and lead == y.shape[:-2]:  # in one row: no backend need know more axes
+        z = product(*(reshape(a, (prod(lead), *a.shape[-2:])) for a in (x, y)))
+        return reshape(z, (*lead, *z.shape[1:]))
+    return product(x, y)
 
 
 def add_bias(x, b, axis=-1):

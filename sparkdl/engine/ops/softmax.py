@@ -34,8 +34,7 @@ class Softmax(AlongRows):
         return e / e.sum(axis=-1, keepdims=True)
 
     def gradient(self, gy, x, y):
-        along = mul(gy, y)
-        return (sub(along, mul(y, sum_along(along, -1, keepdims=True))),)
+        return (SoftmaxGrad()(gy, y),)
 
 
 @register
@@ -47,7 +46,34 @@ class LogSoftmax(AlongRows):
         return x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
 
     def gradient(self, gy, x, y):
-        return (sub(gy, mul(exp(y), sum_along(gy, -1, keepdims=True))),)
+        return (LogSoftmaxGrad()(gy, y),)
+
+
+@dataclass(frozen=True)
+class AlongRowsGrad(Op):
+    """The gradient of what is worked out along the last axis, from gy and y."""
+
+    floating = True
+
+    def shape(self, gy, y):
+        return self.same(gy, y)
+
+
+@register
+class SoftmaxGrad(AlongRowsGrad):
+    """y (gy - the sum of gy y along the last axis)"""
+
+    def decompose(self, gy, y):
+        along = mul(gy, y)
+        return sub(along, mul(y, sum_along(along, -1, keepdims=True)))
+
+
+@register
+class LogSoftmaxGrad(AlongRowsGrad):
+    """gy - e to y times the sum of gy along the last axis"""
+
+    def decompose(self, gy, y):
+        return sub(gy, mul(exp(y), sum_along(gy, -1, keepdims=True)))
 
 
 @register

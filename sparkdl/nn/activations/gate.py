@@ -3,15 +3,28 @@
 from dataclasses import dataclass
 
 from sparkdl.engine import ops
+from sparkdl.errors import require
 from sparkdl.nn.activations.base import ActivationFunction
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gelu(ActivationFunction, name="gelu"):
-    """x times the normal distribution function of x, by erf; Hendrycks and Gimpel (2016)."""
+    """x times the normal distribution function of x; Hendrycks and Gimpel (2016).
+
+    Parameters
+    ----------
+    approximate : bool
+        The distribution function by tanh, as BERT and GPT-2 have it, rather than by erf.
+    """
+
+    approximate: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "approximate", isinstance(self.approximate, bool), "True or False")
 
     def apply(self, x):
-        return ops.mul(ops.mul(x, 0.5), ops.add(ops.erf(ops.mul(x, 0.5**0.5)), 1.0))
+        return ops.gelu(x, self.approximate)
 
 
 @dataclass(frozen=True, kw_only=True)

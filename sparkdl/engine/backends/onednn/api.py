@@ -1,7 +1,7 @@
 """oneDNN's C interface by ctypes: descriptors of memory, primitives, calls bound to arguments."""
 
 import ctypes
-from ctypes import byref, c_float, c_int, c_int64, c_size_t, c_void_p
+from ctypes import byref, c_int, c_int64, c_size_t, c_void_p
 
 from sparkdl.engine.backends.onednn.library import load
 from sparkdl.errors import UnsupportedError
@@ -9,11 +9,11 @@ from sparkdl.errors import UnsupportedError
 TYPES = {"float32": 3, "uint8": 6}
 ANY = 1  # dnnl_format_tag_any
 TRAINING, INFERENCE = 64, 96
-SRC, DST, WEIGHTS, BIAS, WORKSPACE = 1, 17, 33, 41, 64
+SRC, SRC_1, DST, WEIGHTS, BIAS, WORKSPACE = 1, 2, 17, 33, 41, 64
+AFTER = 1 << 15  # times the place, from 1 on, of a step that follows: its second operand
 MEAN, VARIANCE, SCALE, SHIFT, DIFF_SCALE, DIFF_SHIFT = 49, 50, 51, 52, 255, 256
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
 QUERY_IMPL = 8
-RELU = 0x20  # dnnl_eltwise_relu
 KINDS = ("memory_desc", "memory", "primitive_desc", "primitive", "primitive_attr", "post_ops")
 QUERIES = {"weights": 131, "diff_weights": 132, "workspace": 135}
 NO_MEMORY = -1  # DNNL_MEMORY_ALLOCATE: the library allocates
@@ -123,10 +123,11 @@ class Session:
         pd = self.made("primitive_desc", "reorder_primitive_desc_create", *arguments)
         return self.bound(pd, {SRC: source, DST: target})
 
-    def relu_after(self):
-        """An attribute: the result goes through ReLU."""
+    def then(self, *steps):
+        """An attribute: the result goes through `steps`, each a name and its arguments."""
         ops = self.made("post_ops", "post_ops_create")
-        self.call("post_ops_append_eltwise", ops, RELU, c_float(0), c_float(0))
+        for name, *arguments in steps:
+            self.call(f"post_ops_append_{name}", ops, *arguments)
         attribute = self.made("primitive_attr", "primitive_attr_create")
         self.call("primitive_attr_set_post_ops", attribute, ops)
         return attribute

@@ -13,6 +13,7 @@ from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
 from sparkdl.engine.backends.onednn import (
     convolutions,
+    elementwise,
     layer_norms,
     lrn_workspace,
     lrns,
@@ -20,17 +21,20 @@ from sparkdl.engine.backends.onednn import (
     pooling,
     products,
     rewrites,
+    softmax,
 )
 from sparkdl.engine.backends.onednn.api import Session
 from sparkdl.engine.chains import Chain, chain_kernel, into_chains
 from sparkdl.engine.fusion import BiasActivation, fuse
-from sparkdl.engine.ops.activation import Relu
+from sparkdl.engine.ops.attention import HeadMix, HeadScores
 from sparkdl.engine.ops.conv import Conv, ConvGradInput, ConvGradWeight
+from sparkdl.engine.ops.gelu import Gelu, GeluGrad
 from sparkdl.engine.ops.layer_norm import LayerNorm, LayerNormGrad
 from sparkdl.engine.ops.lrn import Lrn
 from sparkdl.engine.ops.matmul import MatMul
 from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad
 from sparkdl.engine.ops.pool import AvgPool, AvgPoolGrad, MaxPool
+from sparkdl.engine.ops.softmax import LogSoftmax, LogSoftmaxGrad, Softmax, SoftmaxGrad
 from sparkdl.errors import UnsupportedError
 
 
@@ -108,16 +112,9 @@ def run_all(calls):
 
 def bias_activation(session, op, inputs, outputs):
     x, w, b = inputs
-    relu = isinstance(op.activation, Relu)
     make = products.forward if isinstance(op.product, MatMul) else convolutions.forward
-    calls, name = make(session, op.product, x, w, outputs[0], b, relu)
-    if op.activation is None or relu:
-        return calls, name
-    return [*calls, partial(activate, op.activation, outputs[0])], name
-
-
-def activate(activation, y):
-    np.copyto(y, activation.reference(y))
+    after = [] if op.activation is None else elementwise.after_product(op.activation)
+    return make(session, op.product, x, w, outputs[0], b, after)
 
 
 def plainly(make):
@@ -146,6 +143,8 @@ def relayout(session, op, inputs, outputs):
 LOWERINGS = {
     MatMul: plainly(products.forward),
     BiasActivation: bias_activation,
+    HeadScores: plainly(products.head_scores),
+    HeadMix: plainly(products.head_mix),
     Conv: plainly(convolutions.forward),
     ConvGradInput: plainly(convolutions.backward_input),
     ConvGradWeight: plainly(convolutions.backward_weights),
@@ -162,6 +161,12 @@ LOWERINGS = {
     Lrn: plainly(lrns.forward),
     lrn_workspace.LrnWithWorkspace: plainly(lrns.forward),
     lrn_workspace.LrnFromWorkspace: plainly(lrns.backward),
+    Softmax: plainly(softmax.forward),
+    SoftmaxGrad: plainly(softmax.backward),
+    LogSoftmax: plainly(softmax.forward),
+    LogSoftmaxGrad: plainly(softmax.backward),
+    Gelu: plainly(elementwise.forward),
+    GeluGrad: plainly(elementwise.backward),
     rewrites.Relayout: relayout,
 }
 

@@ -30,17 +30,17 @@ def grouped(op, w):
     return w if op.groups == 1 else w.reshape(op.groups, w.shape[0] // op.groups, *w.shape[1:])
 
 
-def forward_pd(session, op, x, w, y, bias=None, relu=False):
+def forward_pd(session, op, x, w, y, bias=None, after=()):
     bias_md = None if bias is None else session.of(bias)
-    attribute = session.relu_after() if relu else None
+    attribute = session.then(*after) if after else None
     mds = session.of(x), session.any(grouped(op, w).shape), bias_md, session.of(y)
     name = "convolution_forward"
     return session.describe(name, TRAINING, DIRECT, *mds, *geometry(op), attribute)
 
 
-def forward(session, op, x, w, y, bias=None, relu=False):
-    """Calls of y = conv(x, w) (+ bias, ReLU)."""
-    pd = forward_pd(session, op, x, w, y, bias, relu)
+def forward(session, op, x, w, y, bias=None, after=()):
+    """Calls of y = conv(x, w) (+ bias, then what comes `after`)."""
+    pd = forward_pd(session, op, x, w, y, bias, after)
     calls, weights = as_wanted(session, grouped(op, w), session.query(pd, "weights"))
     arguments = {SRC: session.at(x), WEIGHTS: weights, DST: session.at(y)}
     if bias is not None:

@@ -1,16 +1,46 @@
-"""Matrix products, with bias and ReLU in the same primitive."""
+"""Matrix products, with the bias and what follows in the same primitive."""
 
-from sparkdl.engine.backends.onednn.api import BIAS, DST, SRC, WEIGHTS
+from ctypes import c_float
+
+from sparkdl.engine.backends.onednn.api import AFTER, BIAS, DST, SRC, SRC_1, WEIGHTS
+from sparkdl.engine.backends.onednn.elementwise import LINEAR
+
+ADD = 0x1FFF0  # dnnl_binary_add
 
 
-def forward(session, op, x, w, y, bias=None, relu=False):
-    """(call, kernel's name) of y = x w (+ bias), either of them transposed as `op` says."""
-    x, w = op.operands(x, w)
-    wide = None if bias is None else bias.reshape(1, -1)
-    bias_md = None if wide is None else session.of(wide)
-    attribute = session.relu_after() if relu else None
-    pd = session.describe("matmul", session.of(x), session.of(w), bias_md, session.of(y), attribute)
-    arguments = {SRC: session.at(x), WEIGHTS: session.at(w), DST: session.at(y)}
-    if wide is not None:
-        arguments[BIAS] = session.at(wide)
+def product(session, x, w, y, bias=None, after=(), more=None):
+    """(calls, kernel's name) of y = x w (+ bias, then what comes `after`, which reads `more`)."""
+    attribute = session.then(*after) if after else None
+    mds = (None if a is None else session.of(a) for a in (x, w, bias, y))
+    pd = session.describe("matmul", *mds, attribute)
+    arrays = {SRC: x, WEIGHTS: w, DST: y, **(more or {})}
+    if bias is not None:
+        arrays[BIAS] = bias
+    arguments = {key: session.at(array) for key, array in arrays.items()}
     return [session.bound(pd, arguments)], session.implementation(pd)
+
+
+def forward(session, op, x, w, y, bias=None, after=()):
+    """y = x w (+ bias), either of them transposed as `op` says."""
+    wide = None if bias is None else bias.reshape(1, -1)
+    return product(session, *op.operands(x, w), y, wide, after)
+
+
+def head_scores(session, op, q, k, *bias_and_y):
+    """scale q k^T (+ bias) of each head, all read where they lie."""
+    *bias, y = bias_and_y
+    after, more = scaled(op), {}
+    for wide in (b[:, None] for b in bias):
+        more[AFTER * (len(after) + 1) | SRC_1] = wide
+        after.append(("binary", ADD, session.of(wide)))
+    keys = op.by_heads(k).swapaxes(2, 3)
+    return product(session, op.by_heads(q), keys, op.by_examples(y), after=after, more=more)
+
+
+def head_mix(session, op, maps, v, y):
+    """scale maps v, or scale maps^T v, of each head."""
+    return product(session, op.maps(maps), op.by_heads(v), op.by_heads(y), after=scaled(op))
+
+
+def scaled(op):
+    return [] if op.scale == 1 else [("eltwise", LINEAR, c_float(op.scale), c_float(0))]

@@ -1,0 +1,70 @@
+"""The Gaussian error linear unit, heavy enough for a kernel of its own either way."""
+
+from dataclasses import dataclass
+from math import pi
+
+from sparkdl.engine.ops.activation import erf, tanh
+from sparkdl.engine.ops.base import Op, register
+from sparkdl.engine.ops.elementwise import add, exp, mul, square, sub
+
+CUBIC, STEEPNESS = 0.044715, (2 / pi) ** 0.5
+
+
+@register
+@dataclass(frozen=True)
+class Gelu(Op):
+    """x times the normal distribution function of x; by tanh where it is `approximate`.
+
+    References
+    ----------
+    Hendrycks and Gimpel, Gaussian error linear units (2016), section 2.
+    """
+
+    floating = True
+    approximate: bool = False
+
+    def shape(self, x):
+        return x
+
+    def decompose(self, x):
+        return mul(x, share(x, self.approximate))
+
+    def gradient(self, gy, x, y):
+        return (GeluGrad(self.approximate)(gy, x),)
+
+
+@register
+@dataclass(frozen=True)
+class GeluGrad(Op):
+    """gy times the slope of gelu at x."""
+
+    floating = True
+    approximate: bool = False
+
+    def shape(self, gy, x):
+        return self.same(gy, x)
+
+    def decompose(self, gy, x):
+        return mul(gy, add(share(x, self.approximate), mul(x, slope(x, self.approximate))))
+
+
+def share(x, approximate):
+    """The part of x that gelu lets through, in (0, 1)."""
+    return mul(add(tanh(inner(x)) if approximate else erf(mul(x, 0.5**0.5)), 1.0), 0.5)
+
+
+def slope(x, approximate):
+    """The derivative of `share`."""
+    if not approximate:
+        return mul(exp(mul(square(x), -0.5)), (2 * pi) ** -0.5)
+    steepness = mul(add(mul(square(x), 3 * CUBIC), 1.0), STEEPNESS)
+    return mul(mul(sub(1.0, square(tanh(inner(x)))), steepness), 0.5)
+
+
+def inner(x):
+    return mul(mul(x, add(mul(square(x), CUBIC), 1.0)), STEEPNESS)
+
+
+def gelu(x, approximate=False):
+    """x times the normal distribution function of x; by tanh where it is `approximate`."""
+    return Gelu(bool(approximate))(x)
