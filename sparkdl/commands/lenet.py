@@ -2,31 +2,17 @@
 
 from sparkdl.commands.data_conf import Digits
 from sparkdl.commands.run_conf import DataSets, RunConf, SparkOptions
-from sparkdl.nn import Conv2D, Dense, Exponential, MaxPool2D, Nesterov, NetworkConf, Output
+from sparkdl.nn import Exponential, Nesterov
+from sparkdl.nn.zoo import lenet
 from sparkdl.training.averaging import ParameterAveraging
 
 EPOCHS = 6
 
 
 def network():
-    """Caffe's LeNet for digits.
-
-    References
-    ----------
-    LeCun, Bottou, Bengio and Haffner, Gradient-based learning applied to document recognition
-    (1998), with the sizes of Caffe's examples/mnist/lenet.prototxt.
-    """
+    """Caffe's LeNet, with a schedule that suits a few epochs."""
     rate = Exponential(initial=0.03, gamma=0.7, per="epoch")
-    layers = [
-        Conv2D(filters=20, kernel=5),
-        MaxPool2D(size=2),
-        Conv2D(filters=50, kernel=5),
-        MaxPool2D(size=2),
-        Dense(units=500, activation="relu"),
-        Output(units=10, loss="softmax_cross_entropy"),
-    ]
-    options = {"updater": Nesterov(rate=rate), "l2": 5e-4, "seed": 1}
-    return NetworkConf(input_shape=(1, 28, 28), layers=layers, **options)
+    return lenet(updater=Nesterov(rate=rate), l2=5e-4, seed=1)
 
 
 def run(output, master=None, workers=2, epochs=EPOCHS):

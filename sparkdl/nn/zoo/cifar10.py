@@ -1,0 +1,33 @@
+"""The two networks of Caffe's CIFAR-10 example, for images (3, 32, 32)."""
+
+from sparkdl.nn.initializers import Normal
+from sparkdl.nn.layers import Activation, AvgPool2D, Conv2D, Dense, MaxPool2D, Output
+from sparkdl.nn.network import NetworkConf
+
+WINDOW = {"size": 3, "stride": 2, "rounding": "ceil"}
+
+
+def cifar10_quick(classes=10, **options):
+    """145,578 parameters.
+
+    References
+    ----------
+    Caffe's examples/cifar10/cifar10_quick_train_test.prototxt, after Krizhevsky's cuda-convnet.
+    """
+    layers = [
+        conv(32, 1e-4),
+        MaxPool2D(**WINDOW),
+        Activation(function="relu"),
+        conv(32, 0.01, "relu"),
+        AvgPool2D(**WINDOW),
+        conv(64, 0.01, "relu"),
+        AvgPool2D(**WINDOW),
+        Dense(units=64, initializer=Normal(std=0.1)),
+        Output(units=classes, initializer=Normal(std=0.1)),
+    ]
+    return NetworkConf(input_shape=(3, 32, 32), layers=layers, **options)
+
+
+def conv(filters, std, activation="identity"):
+    first = Normal(std=std)
+    return Conv2D(filters=filters, kernel=5, padding=2, initializer=first, activation=activation)

@@ -1,0 +1,78 @@
+"""Residual networks, for images (3, 224, 224)."""
+
+from sparkdl.nn.graph_builder import GraphBuilder
+from sparkdl.nn.layers import (
+    Activation,
+    BatchNorm,
+    Conv2D,
+    ElementWise,
+    GlobalPool,
+    MaxPool2D,
+    Output,
+)
+
+WIDTHS = (64, 128, 256, 512)
+
+
+def resnet18(classes=1000, **options):
+    """11,689,512 parameters.
+
+    References
+    ----------
+    He, Zhang, Ren and Sun, Deep residual learning for image recognition (2015), table 1.
+    """
+    return resnet(basic, 1, (2, 2, 2, 2), classes, options)
+
+
+def resnet50(classes=1000, **options):
+    """25,557,032 parameters. The stride of a block lies in its 3x3 convolution, as in torchvision.
+
+    References
+    ----------
+    He, Zhang, Ren and Sun, Deep residual learning for image recognition (2015), table 1; Goyal et
+    al., Accurate, large minibatch SGD (2017), section 5.1, for where the stride lies.
+    """
+    return resnet(bottleneck, 4, (3, 4, 6, 3), classes, options)
+
+
+def resnet(block, expansion, counts, classes, options):
+    build = GraphBuilder(features=(3, 224, 224))
+    convolved(build, "features", 64, 7, 2, "stem")
+    build.add(MaxPool2D(size=3, stride=2, padding=1), name="stem/pool")
+    channels = 64
+    for stage, (width, count) in enumerate(zip(WIDTHS, counts, strict=True)):
+        for number in range(count):
+            name, stride = f"stage{stage + 1}/{number + 1}", 2 if stage and not number else 1
+            shortcut = build.last
+            last = block(build, shortcut, width, stride, name)
+            if stride > 1 or channels != width * expansion:
+                channels = width * expansion
+                path = f"{name}/shortcut"
+                shortcut = convolved(build, shortcut, channels, 1, stride, path, relu=False)
+            build.add(ElementWise(operation="add"), last, shortcut, name=f"{name}/add")
+            build.add(Activation(function="relu"), name=f"{name}/relu")
+    build.add(GlobalPool(kind="avg"), name="pool")
+    build.add(Output(units=classes), name="output")
+    return build.conf(**({"initializer": "he"} | options))
+
+
+def basic(build, source, width, stride, name):
+    """Two 3x3 convolutions; the name of the second."""
+    first = convolved(build, source, width, 3, stride, f"{name}/1")
+    return convolved(build, first, width, 3, 1, f"{name}/2", relu=False)
+
+
+def bottleneck(build, source, width, stride, name):
+    """1x1 down, 3x3, 1x1 up to four times the width; the name of the last."""
+    first = convolved(build, source, width, 1, 1, f"{name}/1")
+    second = convolved(build, first, width, 3, stride, f"{name}/2")
+    return convolved(build, second, 4 * width, 1, 1, f"{name}/3", relu=False)
+
+
+def convolved(build, source, filters, kernel, stride, name, relu=True):
+    """Convolution, batch normalisation and, unless told otherwise, ReLU; the name of the last."""
+    padding = kernel // 2
+    layer = Conv2D(filters=filters, kernel=kernel, stride=stride, padding=padding, bias=False)
+    build.add(layer, source, name=f"{name}/conv")
+    last = build.add(BatchNorm(), name=f"{name}/norm")
+    return build.add(Activation(function="relu"), name=f"{name}/relu") if relu else last

@@ -1,0 +1,27 @@
+"""VGG-16, for images (3, 224, 224)."""
+
+from sparkdl.nn.layers import Conv2D, Dense, Dropout, MaxPool2D, Output
+from sparkdl.nn.network import NetworkConf
+
+BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
+
+
+def vgg16(classes=1000, **options):
+    """138,357,544 parameters.
+
+    References
+    ----------
+    Simonyan and Zisserman, Very deep convolutional networks for large-scale image recognition
+    (2014), configuration D.
+    """
+    layers = []
+    for filters, count in BLOCKS:
+        layers += [
+            Conv2D(filters=filters, kernel=3, padding=1, activation="relu") for _ in range(count)
+        ]
+        layers.append(MaxPool2D(size=2))
+    for _ in range(2):
+        layers += [Dense(units=4096, activation="relu"), Dropout(rate=0.5)]
+    options = {"initializer": "he"} | options
+    layers.append(Output(units=classes))
+    return NetworkConf(input_shape=(3, 224, 224), layers=layers, **options)

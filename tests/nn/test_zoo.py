@@ -1,0 +1,57 @@
+"""The networks of the zoo: as many parameters as published, and shapes that people know."""
+
+import numpy as np
+import pytest
+
+from sparkdl.nn import Conv2D, zoo
+from sparkdl.nn.any_conf import conf_from_dict
+from sparkdl.nn.replica import Replica
+from tests.nn.test_graph import batch_of
+
+PUBLISHED = {
+    "lenet": 431_080,
+    "cifar10_quick": 145_578,
+    "vgg16": 138_357_544,
+    "resnet18": 11_689_512,
+    "resnet50": 25_557_032,
+    "inception_v3": 23_834_568,
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_has_as_many_parameters_as_published(name):
+    conf = getattr(zoo, name)()
+    assert conf.parameter_count == PUBLISHED[name]
+    assert conf_from_dict(conf.to_dict()) == conf
+
+
+def test_every_network_is_counted():
+    assert set(zoo.NAMES) == set(PUBLISHED)
+
+
+# the shape before global pooling or the first dense layer, as the papers give it
+LAST = {
+    "vgg16": ("maxpool2d_5", (512, 7, 7)),
+    "resnet50": ("stage4/3/relu", (2048, 7, 7)),
+    "inception_v3": ("e2", (2048, 8, 8)),
+    "cifar10_quick": ("avgpool2d_2", (64, 4, 4)),
+}
+
+
+@pytest.mark.parametrize("name", LAST)
+def test_the_last_images_have_the_size_of_the_paper(name):
+    layer, shape = LAST[name]
+    conf = getattr(zoo, name)()
+    assert {place.name: place.out_shape for place in conf.stack}[layer] == shape
+
+
+def test_resnet50_has_53_convolutions():
+    assert sum(isinstance(layer, Conv2D) for layer in zoo.resnet50().layers) == 53
+
+
+@pytest.mark.parametrize("name", ["lenet", "cifar10_quick"])
+def test_a_small_network_learns_a_batch_by_heart(name, rng):
+    conf = getattr(zoo, name)(initializer="he", seed=1)
+    replica, batch = Replica(conf), batch_of(conf, rng, 8)
+    losses = [replica.step(batch, 0.01, t) for t in range(1, 6)]
+    assert np.isfinite(losses).all() and losses[-1] < losses[0]
