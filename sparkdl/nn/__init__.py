@@ -18,6 +18,7 @@ from sparkdl.nn.graph_builder import GraphBuilder
 from sparkdl.nn.initial import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layers import (
+    LRN,
     Activation,
     AvgPool2D,
     BatchNorm,
@@ -26,11 +27,14 @@ from sparkdl.nn.layers import (
     Dropout,
     DuplicateToTime,
     ElementWise,
+    Embedding,
+    EmbeddingSequence,
     Flatten,
     GlobalPool,
     L2Distance,
     L2Normalize,
     Layer,
+    LayerNorm,
     LossLayer,
     MaxPool2D,
     Merge,

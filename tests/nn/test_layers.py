@@ -18,6 +18,7 @@ from tests.nn.layer_cases.place import BATCH, EPOCH, IDS, SEED, STREAM
 from tests.nn.support import value_and_gradients
 
 BATCHWISE = {"Stack", "Unstack"}  # they change the batch itself: test_stacking.py
+INDEXED = {"Embedding", "EmbeddingSequence"}  # they take whole numbers
 COMPARED = [row for row in LAYERS if row[0].type_name not in BATCHWISE]
 
 cases = pytest.mark.parametrize("layer, in_shape", COMPARED, ids=str)
@@ -30,7 +31,13 @@ def drawn(shapes, rng):
 def batch_of(layer, in_shape, draw):
     """What `draw(shape)` gives for the input, or for each of several: a tuple of arrays."""
     shapes = in_shape if layer.several else (in_shape,)
-    return tuple(draw((BATCH, *shape)) for shape in shapes)
+    arrays = tuple(draw((BATCH, *shape)) for shape in shapes)
+    return arrays if layer.type_name not in INDEXED else tuple(indices(layer, a) for a in arrays)
+
+
+def indices(layer, array):
+    """What `array` says, as numbers whose whole part is an index."""
+    return (np.floor(abs(3 * array)) % layer.inputs + 0.5).astype(array.dtype)
 
 
 def given(layer, xs):

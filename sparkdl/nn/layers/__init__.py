@@ -8,10 +8,13 @@ from sparkdl.nn.layers.conv2d import Conv2D
 from sparkdl.nn.layers.dense import Dense
 from sparkdl.nn.layers.distance import L2Distance, L2Normalize
 from sparkdl.nn.layers.dropout import Dropout
+from sparkdl.nn.layers.embedding import Embedding, EmbeddingSequence
 from sparkdl.nn.layers.flatten import Flatten
 from sparkdl.nn.layers.global_pool import GlobalPool
 from sparkdl.nn.layers.joining import ElementWise, Joining, Merge
+from sparkdl.nn.layers.layer_norm import LayerNorm
 from sparkdl.nn.layers.loss_layer import LossLayer
+from sparkdl.nn.layers.lrn import LRN
 from sparkdl.nn.layers.max_pool2d import MaxPool2D
 from sparkdl.nn.layers.output import Output, RnnOutput
 from sparkdl.nn.layers.over_time import DuplicateToTime, ReverseTime
