@@ -66,6 +66,7 @@ from sparkdl.nn.schedules import (
     Step,
     WarmUp,
 )
+from sparkdl.nn.solvers import ConjugateGradient, Lbfgs, LineDescent, Solver
 from sparkdl.nn.update import updated
 from sparkdl.nn.updaters import (
     AdaBelief,

@@ -11,9 +11,11 @@ from sparkdl.data.source import checked_batches
 from sparkdl.errors import CheckpointError, ConfigError, DataError
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.replica import Replica
+from sparkdl.nn.solvers import Lbfgs
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import load_checkpoint
 from sparkdl.training.evaluation import evaluation_for
+from sparkdl.training.full_batch import solve
 from sparkdl.training.local import LocalWorkers
 from sparkdl.training.schema import schema_of
 from sparkdl.training.state import TrainState
@@ -51,6 +53,27 @@ class Network:
         finally:
             if own is not None:
                 own.close()
+
+    def fit_full_batch(self, data, solver=None):
+        """Train on all examples at once, which stay in memory, in this process.
+
+        For small data and networks, where exact gradients pay: no updater, rate or clipping is
+        used, and the network ends at a least value of its loss.
+
+        Parameters
+        ----------
+        data : Batch, pair (features, labels) or source
+        solver : Solver
+            Lbfgs() unless given.
+
+        Returns
+        -------
+        Solution
+        """
+        batches = self._batches(as_source(data), labels=True)
+        solver = Lbfgs() if solver is None else solver
+        self.state, solution = solve(self.replica, batches, solver, self.state)
+        return solution
 
     def predict(self, features):
         """The output (n, units) for features (n, ...): probabilities for classes."""

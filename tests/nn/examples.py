@@ -1,6 +1,6 @@
 """One or more examples of each member of each family. A new member is one more row here."""
 
-from sparkdl.nn import activations, initializers, layers, losses, schedules, updaters
+from sparkdl.nn import activations, initializers, layers, losses, schedules, solvers, updaters
 from sparkdl.nn.clipping import (
     ClipArrayNorm,
     ClipLayerNorm,
@@ -156,6 +156,13 @@ CLIPPINGS = [
     UnitArrayNorm(),
 ]
 
+SOLVERS = [
+    solvers.Lbfgs(),
+    solvers.Lbfgs(history=3, iterations=50, tolerance=1e-4),
+    solvers.ConjugateGradient(line_steps=5),
+    solvers.LineDescent(iterations=7),
+]
+
 FAMILIES = {
     activations.ActivationFunction: ACTIVATIONS,
     losses.Loss: LOSSES,
@@ -163,5 +170,6 @@ FAMILIES = {
     schedules.Schedule: SCHEDULES,
     updaters.Updater: UPDATERS,
     Clipping: CLIPPINGS,
+    solvers.Solver: SOLVERS,
     layers.Layer: [layer for layer, _ in LAYERS],
 }

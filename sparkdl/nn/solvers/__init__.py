@@ -1,0 +1,6 @@
+"""Solvers: how the least value of a function of a vector is found where gradients are exact."""
+
+from sparkdl.nn.solvers.base import Solution, Solver
+from sparkdl.nn.solvers.conjugate_gradient import ConjugateGradient
+from sparkdl.nn.solvers.lbfgs import Lbfgs
+from sparkdl.nn.solvers.line_descent import LineDescent

@@ -1,0 +1,108 @@
+"""What a solver is: a rule for the next direction, and a line search along it."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_integer, is_not_negative
+from sparkdl.nn.config import Member
+from sparkdl.nn.solvers.line_search import Point, line_search
+
+
+class Solution(NamedTuple):
+    """Where a solver ended, and what it took.
+
+    `converged` says whether the gradient is as small as was asked for, rather than that iterations
+    ran out or no step along the last direction made the value smaller.
+    """
+
+    params: np.ndarray
+    value: float
+    gradient: np.ndarray
+    iterations: int
+    evaluations: int
+    converged: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solver(Member):
+    """Base of all solvers. They see one float64 vector and need its exact value and gradient.
+
+    So they are for full batches: on minibatches, whose gradients differ from step to step, they go
+    astray, and updaters are the choice.
+
+    Parameters
+    ----------
+    iterations : int
+        At most so many line searches, at least 1.
+    tolerance : float
+        The solver is done where no entry of the gradient is larger; at least 0.
+    line_steps : int
+        Evaluations that one line search may take, at least 1.
+    """
+
+    curvature: ClassVar[float] = 0.9  # share of the slope that a line search may leave
+
+    iterations: int = 100
+    tolerance: float = 1e-5
+    line_steps: int = 20
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "iterations", is_integer(self.iterations, 1), "an integer >= 1")
+        require(self, "tolerance", is_not_negative(self.tolerance), "a number >= 0")
+        require(self, "line_steps", is_integer(self.line_steps, 1), "an integer >= 1")
+
+    def memory(self):
+        """A fresh object with `direction(grad)`, and `add(step, change)` after each step."""
+        raise NotImplementedError
+
+    def minimize(self, function, start):
+        """The Solution that `function` is led to from `start`.
+
+        Parameters
+        ----------
+        function : vector -> (value, gradient like the vector)
+        start : float (n,)
+        """
+        count = Counted(function)
+        x = np.array(start, np.float64)
+        here, memory, length = count.at(x), self.memory(), None
+        for done in range(self.iterations):
+            if here.is_flat(self.tolerance):
+                return count.solution(x, here, done, True)
+            direction = memory.direction(here.gradient)
+            if not here.gradient @ direction < 0:
+                memory, direction = self.memory(), -here.gradient
+            first = self.first_step(here, direction, length)
+            found = line_search(count.at, x, direction, here, first, self)
+            if found is None:
+                return count.solution(x, here, done, False)
+            step, there = found
+            length = step * -(here.gradient @ direction)
+            memory.add(step * direction, there.gradient - here.gradient)
+            x, here = x + step * direction, there
+        return count.solution(x, here, self.iterations, here.is_flat(self.tolerance))
+
+    def first_step(self, here, direction, length):
+        """The first step to try: one that promises what the last one did (`length`)."""
+        slope = -(here.gradient @ direction)
+        return 1 / np.sqrt(direction @ direction) if length is None else length / slope
+
+
+class Counted:
+    """A function that counts how often it is asked."""
+
+    def __init__(self, function):
+        self.function, self.evaluations = function, 0
+
+    def at(self, x):
+        """The Point at x."""
+        self.evaluations += 1
+        value, gradient = self.function(x)
+        return Point(float(value), np.asarray(gradient, np.float64))
+
+    def solution(self, x, point, iterations, converged):
+        return Solution(x, point.value, point.gradient, iterations, self.evaluations, converged)

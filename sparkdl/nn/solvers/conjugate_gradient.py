@@ -1,0 +1,41 @@
+"""Nonlinear conjugate gradients."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.nn.solvers.base import Solver
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConjugateGradient(Solver):
+    """Each direction is the gradient's, plus beta times the direction before.
+
+    References
+    ----------
+    Polak and Ribière, Note sur la convergence de méthodes de directions conjuguées (1969), with
+    beta kept from below 0: Nocedal and Wright, Numerical optimization (2006), eq. 5.44 and 5.45.
+    DL4J's CONJUGATE_GRADIENT.
+    """
+
+    curvature: ClassVar = 0.1
+
+    def memory(self):
+        return Before()
+
+
+class Before:
+    """The gradient and the direction of the step before."""
+
+    def __init__(self):
+        self.grad = self.along = None
+
+    def add(self, step, change):
+        """Nothing to remember but what `direction` has seen."""
+
+    def direction(self, grad):
+        along = -grad
+        if self.grad is not None:
+            beta = max(0.0, grad @ (grad - self.grad) / (self.grad @ self.grad))
+            along = along + beta * self.along
+        self.grad, self.along = grad, along
+        return along

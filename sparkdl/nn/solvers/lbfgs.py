@@ -1,0 +1,62 @@
+"""Quasi-Newton descent from the last few steps."""
+
+from collections import deque
+from dataclasses import dataclass
+
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_integer
+from sparkdl.nn.solvers.base import Solver
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lbfgs(Solver):
+    """Limited-memory BFGS: the direction that the curvature of the last steps makes of a gradient.
+
+    Parameters
+    ----------
+    history : int
+        Steps that are remembered, at least 1.
+
+    References
+    ----------
+    Liu and Nocedal, On the limited memory BFGS method for large scale optimization (1989). Nocedal
+    and Wright, Numerical optimization (2006), algorithms 7.4 and 7.5. DL4J's LBFGS.
+    """
+
+    history: int = 10
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "history", is_integer(self.history, 1), "an integer >= 1")
+
+    def memory(self):
+        return Pairs(self.history)
+
+    def first_step(self, here, direction, length):
+        return super().first_step(here, direction, None) if length is None else 1.0
+
+
+class Pairs:
+    """The last steps s and changes y of the gradient."""
+
+    def __init__(self, history):
+        self.pairs = deque(maxlen=history)
+
+    def add(self, step, change):
+        """Remember a step; one along which the gradient did not grow says nothing of curvature."""
+        product = step @ change
+        if product > 1e-10 * (change @ change):
+            self.pairs.append((step, change, 1 / product))
+
+    def direction(self, grad):
+        """-H grad, where H is what the pairs make of the scaled identity: the two loops."""
+        q, factors = -grad, []
+        for s, y, inverse in reversed(self.pairs):
+            factors.append(inverse * (s @ q))
+            q = q - factors[-1] * y
+        if self.pairs:
+            _, y, inverse = self.pairs[-1]
+            q = q / (inverse * (y @ y))
+        for (s, y, inverse), factor in zip(self.pairs, reversed(factors)):
+            q = q + (factor - inverse * (y @ q)) * s
+        return q

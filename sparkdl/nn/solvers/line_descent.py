@@ -1,0 +1,32 @@
+"""Steepest descent with a line search."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.nn.solvers.base import Solver
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineDescent(Solver):
+    """Each direction is the gradient's; the step is what the line search finds.
+
+    References
+    ----------
+    Cauchy, Méthode générale pour la résolution des systèmes d'équations simultanées (1847). DL4J's
+    LINE_GRADIENT_DESCENT.
+    """
+
+    curvature: ClassVar = 0.1
+
+    def memory(self):
+        return Nothing()
+
+
+class Nothing:
+    """Remembers nothing."""
+
+    def add(self, step, change):
+        """Steepest descent does not look back."""
+
+    def direction(self, grad):
+        return -grad

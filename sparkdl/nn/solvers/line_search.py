@@ -1,0 +1,80 @@
+"""A step along a direction that makes a function smaller, and its slope flat enough.
+
+References
+----------
+Nocedal and Wright, Numerical optimization (2006), algorithms 3.5 and 3.6 (the strong Wolfe
+conditions, eq. 3.7) and eq. 3.59 (the least value of a cubic).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+SUFFICIENT = 1e-4  # share of the decrease that the first slope promises
+
+
+class Point(NamedTuple):
+    """What a function is somewhere."""
+
+    value: float
+    gradient: np.ndarray
+
+    def is_flat(self, tolerance):
+        return bool(np.abs(self.gradient).max(initial=0.0) <= tolerance)
+
+
+class End(NamedTuple):
+    """One end of the steps among which the one that is searched lies."""
+
+    step: float
+    value: float
+    slope: float
+    point: Point
+
+
+def line_search(at, x, direction, here, first, solver):
+    """(step, Point) that hold the strong Wolfe conditions, or as good as was found.
+
+    None where nothing smaller was found in `solver.line_steps` evaluations.
+    """
+    slope = here.gradient @ direction
+    low, high, step = End(0.0, here.value, slope, here), None, first
+    for _ in range(solver.line_steps):
+        point = at(x + step * direction)
+        end = End(step, point.value, point.gradient @ direction, point)
+        promised = here.value + SUFFICIENT * step * slope
+        if not (end.value <= promised and (end.value < low.value or low.step == 0)):
+            high = end
+        elif abs(end.slope) <= -solver.curvature * slope:
+            return step, point
+        else:
+            ahead = 1.0 if high is None else high.step - low.step
+            high = low if end.slope * ahead >= 0 else high
+            low = end
+        step = 2 * step if high is None else between(low, high)
+    return (low.step, low.point) if low.step > 0 else None
+
+
+def between(low, high):
+    """The least point of the cubic through two ends, kept away from both; the middle without.
+
+    Much nearer to the first where the second is no number: it may be too far by powers of ten.
+    """
+    width = high.step - low.step
+    if not np.isfinite([high.value, high.slope]).all():
+        return low.step + 0.1 * width
+    step = cubic(low, high)
+    inside = 0.1 <= (step - low.step) / width <= 0.9
+    return step if inside else low.step + 0.5 * width
+
+
+def cubic(low, high):
+    """The step at which the cubic with the values and slopes of two ends is least, or NaN."""
+    width = high.step - low.step
+    a = low.slope + high.slope - 3 * (high.value - low.value) / width
+    square = a * a - low.slope * high.slope
+    if square < 0:
+        return np.nan
+    b = np.copysign(np.sqrt(square), width)
+    bottom = high.slope - low.slope + 2 * b
+    return np.nan if bottom == 0 else high.step - width * (high.slope + b - a) / bottom

@@ -1,0 +1,48 @@
+"""Training on all examples at once, with a solver in place of an updater."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sparkdl.errors import DataError
+from sparkdl.nn.penalty import add_penalty, penalty
+
+
+class FullBatch:
+    """The mean loss over all examples plus l1 and l2, and its gradient, of a parameter vector.
+
+    Random layers draw the same numbers at each call, so it is one function throughout.
+
+    Parameters
+    ----------
+    replica : Replica
+    batches : sequence of Batch
+    epoch : int
+        What random numbers depend on.
+    """
+
+    def __init__(self, replica, batches, epoch=0):
+        self.replica, self.batches, self.epoch = replica, batches, epoch
+        self.examples = sum(len(batch) for batch in batches)
+
+    def __call__(self, params):
+        np.copyto(self.replica.params, params, casting="same_kind")
+        loss, grad = 0.0, np.zeros(len(params))
+        for batch in self.batches:
+            part, examples = self.replica.gradient(batch, self.epoch)
+            loss += part
+            grad += self.replica.grad * (examples / self.examples)
+        conf = self.replica.conf
+        value = loss / self.examples + float(penalty(conf, params))
+        return value, np.asarray(add_penalty(conf, grad, params), np.float64)
+
+
+def solve(replica, batches, solver, state):
+    """(TrainState, Solution) after `solver` has led the network from `state` as far as it goes."""
+    batches = list(batches)
+    if not batches:
+        raise DataError("there are no records to train on")
+    replica.load(state.params, state.buffers, state.slots)
+    solution = solver.minimize(FullBatch(replica, batches, state.epoch), state.params)
+    params = solution.params.astype(state.params.dtype)
+    return replace(state, params=params, buffers=replica.buffers.copy()), solution
