@@ -41,6 +41,7 @@ from sparkdl.engine.ops.matmul import add_bias, matmul
 from sparkdl.engine.ops.normalization import batch_norm, normalize
 from sparkdl.engine.ops.pool import avg_pool, lp_pool, max_pool
 from sparkdl.engine.ops.random import uniform
+from sparkdl.engine.ops.recurrent import gru, lstm, simple_rnn
 from sparkdl.engine.ops.reduce import max, mean, sum
 from sparkdl.engine.ops.shape import (
     broadcast_to,
@@ -97,11 +98,13 @@ __all__ = [
     "head_mix",
     "head_scores",
     "layer_norm",
+    "gru",
     "leaky_relu",
     "log",
     "log_softmax",
     "lp_pool",
     "lrn",
+    "lstm",
     "matmul",
     "max",
     "max_pool",
@@ -122,6 +125,7 @@ __all__ = [
     "sigmoid",
     "sigmoid_cross_entropy",
     "sign",
+    "simple_rnn",
     "slice",
     "softmax",
     "softmax_cross_entropy",

@@ -1,0 +1,78 @@
+"""The same few functions on arrays and on tensors, so that a cell's equations stand once."""
+
+import numpy as np
+
+from sparkdl.engine.ops import activation, shape
+from sparkdl.engine.ops.elementwise import maximum, minimum, where
+from sparkdl.engine.ops.matmul import matmul
+
+
+class Arrays:
+    """In numpy; `product` computes a matrix product."""
+
+    where, tanh, reshape = staticmethod(np.where), staticmethod(np.tanh), staticmethod(np.reshape)
+
+    def __init__(self, product=np.matmul):
+        self.product = product
+
+    def gate(self, x, slope):
+        """The sigmoid, or where there is a slope: slope x + 0.5, kept within 0 and 1."""
+        return activation.sigmoid.reference(x) if slope is None else np.clip(x * slope + 0.5, 0, 1)
+
+    def relu(self, x):
+        return np.maximum(x, 0)
+
+    def at(self, x, t):
+        """Step t of sequences (N, T, ...)."""
+        return x[:, t]
+
+    def part(self, x, start, stop):
+        """A stretch of the last axis."""
+        return x[..., start:stop]
+
+    def joined(self, steps):
+        """Sequences (N, T, ...) from their steps."""
+        return np.stack(steps, axis=1)
+
+    def kept(self, saved):
+        """(T, N, ...) of the arrays (N, H) that each step leaves."""
+        n, units = saved[0][0].shape
+        together = np.empty((len(saved), n, len(saved[0]), units), saved[0][0].dtype)
+        for step, arrays in zip(together, saved, strict=True):
+            for i, array in enumerate(arrays):
+                step[:, i] = array
+        return together.reshape(len(saved), n, -1)
+
+
+class Tensors:
+    """As nodes of a graph."""
+
+    where, tanh, relu, reshape = (
+        where,
+        activation.tanh,
+        activation.relu,
+        staticmethod(shape.reshape),
+    )
+    product = staticmethod(matmul)
+
+    def gate(self, x, slope):
+        if slope is None:
+            return activation.sigmoid(x)
+        return minimum(maximum(x * slope + 0.5, 0.0), 1.0)
+
+    def at(self, x, t):
+        n, _, *rest = x.shape
+        starts, stops = (0, t, *(0 for _ in rest)), (n, t + 1, *rest)
+        return shape.reshape(shape.slice(x, starts, stops), (n, *rest))
+
+    def part(self, x, start, stop):
+        lead = x.shape[:-1]
+        return shape.slice(x, (*(0 for _ in lead), start), (*lead, stop))
+
+    def joined(self, steps):
+        n, *rest = steps[0].shape
+        return shape.concat([shape.reshape(step, (n, 1, *rest)) for step in steps], 1)
+
+    def kept(self, saved):
+        rows = [shape.concat(list(arrays), 1) for arrays in saved]
+        return shape.concat([shape.reshape(row, (1, *row.shape)) for row in rows], 0)

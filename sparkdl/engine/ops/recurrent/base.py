@@ -1,0 +1,155 @@
+"""What recurrent operations share: the walk over the steps, forwards or backwards.
+
+Axes: N sequences, T steps, F features, H units. Weights have a block of H columns for each gate.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.base import Op, common_type
+from sparkdl.engine.ops.recurrent.arithmetic import Arrays, Tensors
+from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
+from sparkdl.engine.ops.shape import cast
+from sparkdl.errors import ShapeError
+
+
+class Given(NamedTuple):
+    """The inputs of a recurrent operation by name; None for those that it does not have."""
+
+    x: Any
+    wx: Any
+    wh: Any
+    b: Any
+    states: tuple
+    peepholes: Any
+    keep: Any
+    mask: Any
+
+
+@dataclass(frozen=True)
+class Recurrent(Op):
+    """(y, last states ..., saved) of sequences x; `saved` is what the gradient needs of each step.
+
+    Parameters
+    ----------
+    keep : bool
+        An input keep (N, T): the states that enter step t are multiplied by keep[:, t], so that 0
+        starts a new sequence. Caffe's continuation indicators.
+    mask : bool
+        An input mask (N, T): where it is 0 the states pass the step unchanged, and y is 0. The last
+        states are then those of each sequence's last real step. Keras' masks.
+    backwards : bool
+        Start at the last step and go to the first.
+
+    Shapes
+    ------
+    x (N, T, F), wx (F, gates H), wh (H, gates H), b (biases H,), first states (N, H) each,
+    peepholes (3 H,), keep (N, T), mask (N, T); y (N, T, H), last states (N, H) each, saved (T, N,
+    arrays H). keep and mask have no gradient.
+    """
+
+    floating = True
+    gates: ClassVar[int]
+    biases: ClassVar[int]
+    states: ClassVar[int] = 1
+    left: ClassVar[int]  # arrays (N, H) that a step leaves for its gradient
+    peepholes: ClassVar[bool] = False
+
+    keep: bool = False
+    mask: bool = False
+    backwards: bool = False
+
+    def step(self, m, z, states, given):
+        """(states after a step, arrays its gradient needs); z (N, gates H) is x wx + b."""
+        raise NotImplementedError
+
+    def back(self, product, gstates, left, before, given):
+        """Of a step, in numpy: the gradients of z, of the product with wh, of the states before."""
+        raise NotImplementedError
+
+    def weight_gradient(self, product, gr, left, before):
+        """That of wh; the gradients of all steps' products, `left`, the states before, as rows."""
+        return product(before[0].T, gr)
+
+    def bias_gradient(self, gz, gr):
+        return gz.sum(axis=0)
+
+    def given(self, *inputs):
+        rest = iter(inputs[4 + self.states :])
+        has = (self.peepholes, self.keep, self.mask)
+        states = tuple(inputs[4 : 4 + self.states])
+        return Given(*inputs[:4], states, *(next(rest) if each else None for each in has))
+
+    @property
+    def trained(self):
+        """How many of the inputs have a gradient."""
+        return 4 + self.states + self.peepholes
+
+    def shape(self, *inputs):
+        x, wh, found = inputs[0].shape, inputs[2].shape, [i.shape for i in inputs]
+        if len(x) != 3 or len(wh) != 2 or x[1] < 1 or found != self.wanted(x, wh[0]):
+            raise ShapeError(
+                f"{type(self).__name__} needs x (N, T, F), wx (F, {self.gates} H), wh (H, "
+                f"{self.gates} H), b ({self.biases} H,), {self.states} states (N, H), peepholes "
+                f"(3 H,), keep and mask (N, T) where it has them, and a step; got {found}"
+            )
+        (n, steps, _), units, kind = x, wh[0], common_type(*inputs[: self.trained])
+        last = [(n, units)] * self.states
+        saved = (steps, n, (self.left + self.states) * units)
+        return tuple(Spec(shape, kind) for shape in ((n, steps, units), *last, saved))
+
+    def wanted(self, x, units):
+        """The shapes of all inputs."""
+        (n, steps, features), wide = x, self.gates * units
+        extra = [(3 * units,)] * self.peepholes + [(n, steps)] * (self.keep + self.mask)
+        first = [(n, units)] * self.states
+        return [x, (features, wide), (units, wide), (self.biases * units,), *first, *extra]
+
+    def order(self, steps):
+        return range(steps)[:: -1 if self.backwards else 1]
+
+    def reference(self, *inputs):
+        return self.run(Arrays(), *inputs)
+
+    def decompose(self, *inputs):
+        return self.run(Tensors(), *inputs)
+
+    def run(self, m, *inputs):
+        """The products with x for all steps at once, then step after step."""
+        given = self.given(*inputs)
+        (n, steps, features), wide = given.x.shape, given.wx.shape[1]
+        z = m.product(m.reshape(given.x, (n * steps, features)), given.wx)
+        z = m.reshape(z + m.part(given.b, 0, wide), (n, steps, wide))
+        states, ys, saved = given.states, [None] * steps, [None] * steps
+        for t in self.order(steps):
+            before = self.entering(m, states, given, t)
+            states, left = self.step(m, m.at(z, t), before, given)
+            ys[t], saved[t] = states[0], (*left, *before)
+            if self.mask:
+                here = m.reshape(m.at(given.mask, t), (n, 1))
+                ys[t] = m.where(here, ys[t], 0.0)
+                states = tuple(m.where(here, new, old) for new, old in zip(states, before))
+        return m.joined(ys), *states, m.kept(saved)
+
+    def entering(self, m, states, given, t):
+        """The states that step t goes on from."""
+        if not self.keep:
+            return states
+        keep = m.reshape(m.at(given.keep, t), (-1, 1))
+        return tuple(state * keep for state in states)
+
+    def gradient(self, gys, *inputs_and_ys):
+        *inputs, ys = inputs_and_ys
+        gys = [np.zeros(y.shape, y.dtype) if g is None else g for g, y in zip(gys[:-1], ys)]
+        grads = RecurrentGrad(self)(*gys, *inputs, ys[-1])
+        return (*grads, *(None for _ in inputs[self.trained :]))
+
+
+def applied(op, x, *inputs, keep, mask):
+    """`op` with those indicators (N, T) that there are; without `saved`."""
+    extra = [cast(given, x.dtype) for given in (keep, mask) if given is not None]
+    op = replace(op, keep=keep is not None, mask=mask is not None)
+    return op(x, *inputs, *extra)[:-1]

@@ -1,0 +1,90 @@
+"""The gradient of recurrent operations: back through the steps, then all products with x at once.
+
+References
+----------
+Werbos, Backpropagation through time: what it does and how to do it (1990).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.base import Op, register
+
+
+@register
+@dataclass(frozen=True)
+class RecurrentGrad(Op):
+    """The gradients of all inputs of `forward` but keep and mask, from those of y and last states.
+
+    Shapes
+    ------
+    gy (N, T, H), gradients of the last states (N, H) each, the inputs of `forward`, saved
+    """
+
+    forward: Op
+
+    @property
+    def label(self):
+        return f"{type(self.forward).__name__}Grad"
+
+    def shape(self, *args):
+        inputs = args[1 + self.forward.states : -1]
+        kind = self.forward.shape(*inputs)[0].dtype
+        return tuple(Spec(i.shape, kind) for i in inputs[: self.forward.trained])
+
+    def decompose(self, *args):
+        """All worked out from the inputs, not `saved`, so that it can be differentiated again."""
+        from sparkdl.engine.autodiff import pullback, zeros_like
+
+        count = 1 + self.forward.states
+        inputs = args[count:-1]
+        grads = pullback(self.forward.decompose, inputs, (*args[:count], None))
+        grads = grads[: self.forward.trained]
+        return tuple(zeros_like(t) if g is None else g for g, t in zip(grads, inputs))
+
+    def reference(self, *args):
+        return self.run(np.matmul, *args)
+
+    def run(self, product, *args):
+        """In numpy, with a matrix product of the caller's."""
+        forward, count = self.forward, 1 + self.forward.states
+        given, saved = forward.given(*args[count:-1]), args[-1]
+        units, (n, steps, features) = given.wh.shape[0], given.x.shape
+        gz, gr, gstates = self.walk(product, args[0], args[1:count], given, saved)
+        gz, gr = gz.reshape(steps * n, -1), gr.reshape(steps * n, -1)
+        arrays = blocks(saved.reshape(steps * n, -1), units)
+        left, before = arrays[: forward.left], arrays[forward.left :]
+        gx = product(gz, given.wx.T).reshape(steps, n, features).swapaxes(0, 1)
+        gwx = product(given.x.swapaxes(0, 1).reshape(steps * n, features).T, gz)
+        gwh = forward.weight_gradient(product, gr, left, before)
+        grads = gx, gwx, gwh, forward.bias_gradient(gz, gr), *gstates
+        if not forward.peepholes:
+            return grads
+        return *grads, forward.peephole_gradient(gz, left, before)
+
+    def walk(self, product, gy, gstates, given, saved):
+        """The gradients of z and of the products with wh, (T, N, gates H); of the first states."""
+        forward, units = self.forward, given.wh.shape[0]
+        gz = np.empty((*saved.shape[:2], given.wh.shape[1]), saved.dtype)
+        gr = np.empty_like(gz)
+        for t in reversed(forward.order(gy.shape[1])):
+            arrays = blocks(saved[t], units)
+            left, before = arrays[: forward.left], arrays[forward.left :]
+            gh, *rest = gstates
+            after, passed = (gh + gy[:, t], *rest), [0.0] * forward.states
+            if forward.mask:
+                here = given.mask[:, t, None] != 0
+                passed = [np.where(here, 0.0, g) for g in gstates]
+                after = [np.where(here, g, 0.0) for g in after]
+            gz[t], gr[t], gbefore = forward.back(product, after, left, before, given)
+            gstates = [g + p for g, p in zip(gbefore, passed)]
+            if forward.keep:
+                gstates = [g * given.keep[:, t, None] for g in gstates]
+        return gz, gr, gstates
+
+
+def blocks(x, units):
+    """Views of the arrays (N, H) that lie side by side."""
+    return [x[:, start : start + units] for start in range(0, x.shape[1], units)]

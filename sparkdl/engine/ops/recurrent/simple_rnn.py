@@ -1,0 +1,52 @@
+"""The plain recurrent layer."""
+
+from dataclasses import dataclass
+
+from sparkdl.engine.ops.base import register
+from sparkdl.engine.ops.recurrent.base import Recurrent, applied
+from sparkdl.engine.ops.recurrent.slopes import relu_slope, tanh_slope
+from sparkdl.errors import ShapeError
+
+SLOPES = {"tanh": tanh_slope, "relu": relu_slope}
+
+
+@register
+@dataclass(frozen=True)
+class SimpleRnn(Recurrent):
+    """h' = activation(x wx + b + h wh).
+
+    Parameters
+    ----------
+    activation : str
+        "tanh" or "relu".
+
+    Shapes
+    ------
+    See Recurrent; the state is h.
+
+    References
+    ----------
+    Elman, Finding structure in time (1990).
+    """
+
+    gates, biases, left = 1, 1, 1
+
+    activation: str = "tanh"
+
+    def __post_init__(self):
+        if self.activation not in SLOPES:
+            raise ShapeError(f"simple_rnn has {[*SLOPES]}, got {self.activation!r}")
+
+    def step(self, m, z, states, given):
+        h = getattr(m, self.activation)(z + m.product(states[0], given.wh))
+        return (h,), (h,)
+
+    def back(self, product, gstates, left, before, given):
+        gz = gstates[0] * SLOPES[self.activation](left[0])
+        return gz, gz, (product(gz, given.wh.T),)
+
+
+def simple_rnn(x, wx, wh, b, h, *, keep=None, mask=None, backwards=False, activation="tanh"):
+    """(y (N, T, H), last h) of sequences x (N, T, F); see SimpleRnn and Recurrent."""
+    op = SimpleRnn(backwards=backwards, activation=activation)
+    return applied(op, x, wx, wh, b, h, keep=keep, mask=mask)
