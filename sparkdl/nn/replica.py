@@ -6,6 +6,7 @@ import numpy as np
 
 from sparkdl import engine
 from sparkdl.engine import Graph, Spec, Tensor, gradients, ops
+from sparkdl.engine.simplify import simplify
 from sparkdl.errors import ShapeError
 from sparkdl.nn.columns import (
     bare,
@@ -169,15 +170,16 @@ def gradient_program(replica, shapes):
     n = shapes[0][1][0]
     identity = {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
     result = passed(conf, weights, states, batch, training=True, **identity)
-    loss = ops.sum(losses_of(conf, result, batch))
-    grads = gradients(ops.mul(loss, 1 / n), list(weights.values()))
-    outputs = {"loss": loss}
-    outputs |= {f"grad:{name}": grad for name, grad in zip(weights, grads, strict=True)}
+    outputs = {"loss": ops.sum(losses_of(conf, result, batch))}
     outputs |= {f"next:{name}": value for name, value in result.buffer_updates.items()}
+    inputs = weights | states | batch | identity
+    outputs = simplify(Graph(inputs, outputs)).outputs
+    grads = gradients(ops.mul(outputs["loss"], 1 / n), list(weights.values()))
+    outputs |= {f"grad:{name}": grad for name, grad in zip(weights, grads, strict=True)}
     views = conf.params_layout.views(replica.grad)
     bindings = params | buffers | {f"grad:{name}": view for name, view in views.items()}
     bindings |= {f"next:{name}": buffers[name] for name in result.buffer_updates}
-    return compiled(replica, weights | states | batch | identity, outputs, bindings)
+    return compiled(replica, inputs, outputs, bindings)
 
 
 def forward_program(replica, shapes, names):

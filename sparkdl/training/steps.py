@@ -96,6 +96,10 @@ def replica_for(conf, backend):
 
 @lru_cache(maxsize=1)
 def limit_threads():
-    """As many threads for products as the task owns cores: executors share their hosts' cores."""
-    threads = os.environ.get("OMP_NUM_THREADS", "1")
+    """As many threads for products as the task owns cores, which its executor's environment says.
+
+    Spark sets OMP_NUM_THREADS to spark.task.cpus, as executors share their hosts' cores. Without it
+    there are as many as this process may use.
+    """
+    threads = os.environ.get("OMP_NUM_THREADS") or str(len(os.sched_getaffinity(0)))
     return threadpool_limits(int(threads.split(",")[0]))
