@@ -11,6 +11,10 @@ from tests.nn.test_graph import batch_of
 PUBLISHED = {
     "lenet": 431_080,
     "cifar10_quick": 145_578,
+    "cifar10_full": 89_578,
+    "alexnet": 60_965_224,
+    "caffenet": 60_965_224,
+    "googlenet": 13_378_280,
     "vgg16": 138_357_544,
     "resnet18": 11_689_512,
     "resnet50": 25_557_032,
@@ -29,9 +33,15 @@ def test_every_network_is_counted():
     assert set(zoo.NAMES) == set(PUBLISHED)
 
 
+def test_googlenet_without_its_auxiliary_outputs():
+    assert zoo.googlenet(auxiliary=False).parameter_count == 6_998_552
+
+
 # the shape before global pooling or the first dense layer, as the papers give it
 LAST = {
+    "alexnet": ("maxpool2d_3", (256, 6, 6)),
     "vgg16": ("maxpool2d_5", (512, 7, 7)),
+    "googlenet": ("5b", (1024, 7, 7)),
     "resnet50": ("stage4/3/relu", (2048, 7, 7)),
     "inception_v3": ("e2", (2048, 8, 8)),
     "cifar10_quick": ("avgpool2d_2", (64, 4, 4)),
@@ -49,7 +59,7 @@ def test_resnet50_has_53_convolutions():
     assert sum(isinstance(layer, Conv2D) for layer in zoo.resnet50().layers) == 53
 
 
-@pytest.mark.parametrize("name", ["lenet", "cifar10_quick"])
+@pytest.mark.parametrize("name", ["lenet", "cifar10_quick", "cifar10_full"])
 def test_a_small_network_learns_a_batch_by_heart(name, rng):
     conf = getattr(zoo, name)(initializer="he", seed=1)
     replica, batch = Replica(conf), batch_of(conf, rng, 8)

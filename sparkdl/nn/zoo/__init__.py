@@ -1,13 +1,19 @@
 """Networks that people know, as configurations to train: functions with the options of a Conf."""
 
-from sparkdl.nn.zoo.cifar10 import cifar10_quick
+from sparkdl.nn.zoo.alexnet import alexnet, caffenet
+from sparkdl.nn.zoo.cifar10 import cifar10_full, cifar10_quick
+from sparkdl.nn.zoo.googlenet import googlenet
 from sparkdl.nn.zoo.inception_v3 import inception_v3
 from sparkdl.nn.zoo.lenet import lenet
 from sparkdl.nn.zoo.resnet import resnet18, resnet50
 from sparkdl.nn.zoo.vgg16 import vgg16
 
 NAMES = (
+    "alexnet",
+    "caffenet",
+    "cifar10_full",
     "cifar10_quick",
+    "googlenet",
     "inception_v3",
     "lenet",
     "resnet18",

@@ -1,7 +1,7 @@
 """The two networks of Caffe's CIFAR-10 example, for images (3, 32, 32)."""
 
 from sparkdl.nn.initializers import Normal
-from sparkdl.nn.layers import Activation, AvgPool2D, Conv2D, Dense, MaxPool2D, Output
+from sparkdl.nn.layers import LRN, Activation, AvgPool2D, Conv2D, Dense, MaxPool2D, Output
 from sparkdl.nn.network import NetworkConf
 
 WINDOW = {"size": 3, "stride": 2, "rounding": "ceil"}
@@ -28,6 +28,32 @@ def cifar10_quick(classes=10, **options):
     return NetworkConf(input_shape=(3, 32, 32), layers=layers, **options)
 
 
+def cifar10_full(classes=10, **options):
+    """89,578 parameters; 81 % on the test images after Caffe's 70,000 iterations.
+
+    References
+    ----------
+    Caffe's examples/cifar10/cifar10_full_train_test.prototxt, after Krizhevsky's cuda-convnet.
+    """
+    layers = [
+        conv(32, 1e-4),
+        MaxPool2D(**WINDOW),
+        Activation(function="relu"),
+        normalized(),
+        conv(32, 0.01, "relu"),
+        AvgPool2D(**WINDOW),
+        normalized(),
+        conv(64, 0.01, "relu"),
+        AvgPool2D(**WINDOW),
+        Output(units=classes, initializer=Normal(std=0.01)),
+    ]
+    return NetworkConf(input_shape=(3, 32, 32), layers=layers, **options)
+
+
 def conv(filters, std, activation="identity"):
     first = Normal(std=std)
     return Conv2D(filters=filters, kernel=5, padding=2, initializer=first, activation=activation)
+
+
+def normalized():
+    return LRN(size=3, alpha=5e-5, beta=0.75, region="within_channel")

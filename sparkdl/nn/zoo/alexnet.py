@@ -1,0 +1,69 @@
+"""AlexNet and its relative CaffeNet, for images (3, 227, 227)."""
+
+from sparkdl.nn.initializers import Constant, Normal
+from sparkdl.nn.layers import LRN, Conv2D, Dense, Dropout, MaxPool2D, Output
+from sparkdl.nn.network import NetworkConf
+
+
+def alexnet(classes=1000, **options):
+    """60,965,224 parameters; the convolutions of one half of the filters do not see the other's.
+
+    References
+    ----------
+    Krizhevsky, Sutskever and Hinton, ImageNet classification with deep convolutional neural
+    networks (2012); Caffe's models/bvlc_alexnet. Normalisation comes before pooling.
+    """
+    return conf(classes, lambda: [norm(), pool()], options)
+
+
+def caffenet(classes=1000, **options):
+    """60,965,224 parameters: AlexNet with pooling before normalisation, which saves memory.
+
+    References
+    ----------
+    Caffe's models/bvlc_reference_caffenet.
+    """
+    return conf(classes, lambda: [pool(), norm()], options)
+
+
+def conf(classes, between, options):
+    layers = [
+        conv(96, 11, 0, 1, stride=4),
+        *between(),
+        conv(256, 5, 2, 2, bias=0.1),
+        *between(),
+        conv(384, 3, 1, 1),
+        conv(384, 3, 1, 2, bias=0.1),
+        conv(256, 3, 1, 2, bias=0.1),
+        pool(),
+        *dense(4096),
+        *dense(4096),
+        Output(units=classes, initializer=Normal(std=0.01)),
+    ]
+    return NetworkConf(input_shape=(3, 227, 227), layers=layers, **options)
+
+
+def conv(filters, kernel, padding, groups, stride=1, bias=0.0):
+    return Conv2D(
+        filters=filters,
+        kernel=kernel,
+        stride=stride,
+        padding=padding,
+        groups=groups,
+        activation="relu",
+        initializer=Normal(std=0.01),
+        bias_initializer=Constant(value=bias),
+    )
+
+
+def norm():
+    return LRN(size=5, alpha=1e-4, beta=0.75)
+
+
+def pool():
+    return MaxPool2D(size=3, stride=2, rounding="ceil")
+
+
+def dense(units):
+    first = {"initializer": Normal(std=0.005), "bias_initializer": Constant(value=0.1)}
+    return [Dense(units=units, activation="relu", **first), Dropout(rate=0.5)]
