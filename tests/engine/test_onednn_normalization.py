@@ -74,3 +74,21 @@ def test_layer_norm_and_its_gradient_have_a_kernel_of_their_own():
             numbers(32),
         )
         assert len(found) == 2 and not any("numpy" in name for name in found), shape
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_batch_norm_of_drawn_shapes(data):
+    space = data.draw(st.lists(st.integers(1, 6), min_size=0, max_size=3))
+    shape = data.draw(st.integers(2, 5)), data.draw(st.integers(1, 40)), *space
+    x, gamma, beta = numbers(*shape), numbers(shape[1], seed=1), numbers(shape[1], seed=2)
+    graph = with_gradients(lambda *a: ops.batch_norm(*a, 1e-1)[0], x, gamma, beta)
+    compare(graph, [x, gamma, beta], 1e-3, 1e-3)
+
+
+def test_batch_norm_and_its_gradient_have_a_kernel_of_their_own():
+    for space in ((), (3, 4), (2, 3, 4)):
+        found = kernels(
+            lambda *a: ops.batch_norm(*a)[0], numbers(4, 32, *space), numbers(32), numbers(32)
+        )
+        assert len(found) == 2 and not any("numpy" in name for name in found), space

@@ -20,6 +20,34 @@ def test_running_statistics_follow_the_batch(shape, axes, rng):
     )
 
 
+def test_the_unbiased_variance_is_followed_where_that_is_chosen(rng):
+    layer, x = BatchNorm(momentum=0.0, variance="unbiased"), rng.normal(size=(4, 3, 2))
+    run = Run(training=True, seed=0, buffers={"mean": np.zeros(2), "variance": np.ones(2)})
+    layer.forward({"gamma": np.ones(2), "beta": np.zeros(2)}, x, run)
+    np.testing.assert_allclose(run.updates["variance"], x.reshape(12, 2).var(0, ddof=1))
+
+
+def test_a_batch_of_one_number_has_no_unbiased_variance_and_none_is_made_up():
+    run = Run(training=True, seed=0, buffers={"mean": np.zeros(2), "variance": np.ones(2)})
+    params = {"gamma": np.ones(2), "beta": np.zeros(2)}
+    BatchNorm(variance="unbiased").forward(params, np.ones((1, 2)), run)
+    np.testing.assert_allclose(run.updates["variance"], 0.9)
+
+
+@pytest.mark.parametrize("variance", ["biased", "unbiased"])
+def test_padded_steps_do_not_count(variance, rng):
+    layer, x = BatchNorm(momentum=0.0, variance=variance), rng.normal(2, 3, size=(2, 4, 3))
+    mask = np.array([[1, 1, 1, 0], [1, 0, 0, 0]], float)
+    params = {"gamma": rng.normal(size=3), "beta": rng.normal(size=3)}
+    buffers = {"mean": np.zeros(3), "variance": np.ones(3)}
+    run = Run(training=True, seed=0, buffers=buffers, masks=(mask,))
+    y, there = layer.forward(params, x, run), x[mask == 1]
+    alone = Run(training=True, seed=0, buffers=buffers)
+    np.testing.assert_allclose(y[mask == 1], layer.forward(params, there, alone))
+    for name, value in alone.updates.items():
+        np.testing.assert_allclose(run.updates[name], value)
+
+
 def test_running_statistics_stay_as_they_are_in_use(rng):
     run = Run(training=False, seed=0, buffers={"mean": np.zeros(3), "variance": np.ones(3)})
     BatchNorm().forward({"gamma": np.ones(3), "beta": np.zeros(3)}, rng.normal(size=(2, 3)), run)

@@ -1,6 +1,7 @@
 """Normalisation with the statistics of the batch."""
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -9,6 +10,8 @@ from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_positive, is_share
 from sparkdl.nn.layers.base import Layer
 
+VARIANCES = ("biased", "unbiased")
+
 
 @dataclass(frozen=True, kw_only=True)
 class BatchNorm(Layer):
@@ -16,6 +19,7 @@ class BatchNorm(Layer):
 
     While training, mean and variance are those of the batch (the biased variance), and the buffers
     follow them: running <- momentum running + (1 - momentum) batch. In use, they are the buffers.
+    Steps that a mask leaves out do not count.
 
     Parameters
     ----------
@@ -23,46 +27,91 @@ class BatchNorm(Layer):
         Share of the old running value kept at each batch, in [0, 1); PyTorch's is 1 minus this.
     epsilon : float
         Above 0.
+    scale, shift : bool
+        Whether there is a gamma, a beta. Caffe's BatchNorm has neither.
+    variance : str
+        Which one the buffer follows: "biased" (Keras, DL4J) or "unbiased" (PyTorch, Caffe), which
+        is n / (n - 1) times as large.
 
     Shapes
     ------
-    x, y (batch, C, H, W) or (batch, C); gamma, beta, mean, variance (C,)
+    x, y (batch, C), (batch, C, H, W), (batch, C, D, H, W) or sequences (batch, T, C); gamma, beta,
+    mean, variance (C,)
 
     References
     ----------
-    Ioffe and Szegedy, Batch normalization (2015), algorithm 1. The running variance is Keras';
-    PyTorch's and Caffe's is the unbiased one, n / (n - 1) times as large.
+    Ioffe and Szegedy, Batch normalization (2015), algorithm 1.
     """
 
     momentum: float = 0.9
     epsilon: float = 1e-5
+    scale: bool = True
+    shift: bool = True
+    variance: str = "biased"
 
     def __post_init__(self):
         super().__post_init__()
         require(self, "momentum", is_share(self.momentum), "in [0, 1)")
         require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
+        for name in ("scale", "shift"):
+            require(self, name, isinstance(getattr(self, name), bool), "True or False")
+        known = self.variance in VARIANCES
+        require(self, "variance", known, f"'{VARIANCES[0]}' or '{VARIANCES[1]}'")
+
+    def channels(self, in_shape):
+        """(C,)"""
+        if len(in_shape) not in (1, 2, 3, 4):
+            raise ShapeError(
+                "BatchNorm takes rows (n,), sequences (steps, n), images (channels, height, width) "
+                f"or volumes (channels, depth, height, width), got {in_shape}"
+            )
+        return in_shape[-1:] if len(in_shape) == 2 else in_shape[:1]
 
     def out_shape(self, in_shape):
-        if len(in_shape) not in (1, 3):
-            raise ShapeError(
-                f"BatchNorm takes rows (n,) or images (channels, height, width), got {in_shape}"
-            )
+        self.channels(in_shape)
         return in_shape
 
     def param_shapes(self, in_shape):
-        return {"gamma": in_shape[:1], "beta": in_shape[:1]}
+        there = {"gamma": self.scale, "beta": self.shift}
+        return {name: self.channels(in_shape) for name, wanted in there.items() if wanted}
 
     def buffer_shapes(self, in_shape):
-        return {"mean": in_shape[:1], "variance": in_shape[:1]}
+        return dict.fromkeys(("mean", "variance"), self.channels(in_shape))
 
     def initial(self, name, shape, rng):
         return np.ones(shape) if name in ("gamma", "variance") else np.zeros(shape)
 
     def forward(self, params, x, run):
-        gamma, beta, old = params["gamma"], params["beta"], run.buffers
+        rows = ops.reshape(x, (-1, x.shape[-1])) if len(x.shape) == 3 else x
+        count, dtype = rows.shape[1], np.dtype(x.dtype)
+        gamma = params["gamma"] if self.scale else np.ones(count, dtype)
+        beta = params["beta"] if self.shift else np.zeros(count, dtype)
         if not run.training:
-            return ops.normalize(x, gamma, beta, old["mean"], old["variance"], self.epsilon)
-        y, mean, variance = ops.batch_norm(x, gamma, beta, self.epsilon)
+            statistics = run.buffers["mean"], run.buffers["variance"]
+            y = ops.normalize(rows, gamma, beta, *statistics, self.epsilon)
+        elif run.mask is None:
+            y, mean, variance = ops.batch_norm(rows, gamma, beta, self.epsilon)
+            number = prod(rows.shape) // count
+            self.follow(run, mean, variance, number / max(number - 1, 1))
+        else:
+            mask = ops.reshape(run.mask, (-1, 1))
+            mean, variance, number = masked_statistics(rows, mask)
+            y = ops.normalize(rows, gamma, beta, mean, variance, self.epsilon)
+            self.follow(run, mean, variance, number / ops.maximum(number - 1, 1.0))
+        return ops.reshape(y, x.shape)
+
+    def follow(self, run, mean, variance, widening):
+        """Move the buffers towards statistics; `widening` makes the variance unbiased."""
+        if self.variance == "unbiased":
+            variance = variance * widening
         for name, new in {"mean": mean, "variance": variance}.items():
-            run.update(name, self.momentum * old[name] + (1 - self.momentum) * new)
-        return y
+            old = run.buffers[name]
+            run.update(name, self.momentum * old + (1 - self.momentum) * new)
+
+
+def masked_statistics(rows, mask):
+    """(mean, variance, how many) of the rows (n, C) for which mask (n, 1) is 1."""
+    count = ops.maximum(ops.sum(mask), 1.0)
+    mean = ops.div(ops.sum(ops.mul(rows, mask), 0), count)
+    away = ops.mul(ops.square(ops.sub(rows, mean)), mask)
+    return mean, ops.div(ops.sum(away, 0), count), count

@@ -33,6 +33,8 @@ LAYERS = [
     (layers.GlobalPool(kind="sum"), (3, 4, 5)),
     (layers.BatchNorm(), (4,)),
     (layers.BatchNorm(momentum=0.5, epsilon=1e-3), (3, 2, 4)),
+    (layers.BatchNorm(scale=False), (2, 4)),
+    (layers.BatchNorm(shift=False, variance="unbiased"), (2, 2, 3, 2)),
     (layers.Dropout(rate=0.3), (20,)),
     (layers.Dropout(), (2, 3, 4)),
     (layers.Activation(function="relu"), (4,)),
@@ -106,13 +108,15 @@ def global_pool(layer, params, x, buffers, training):
 
 
 def batch_norm(layer, params, x, buffers, training):
-    axes = (0, *range(2, x.ndim))
-    shape = (1, -1, *[1] * (x.ndim - 2))
+    channel = 2 if x.ndim == 3 else 1
+    axes = tuple(i for i in range(x.ndim) if i != channel)
+    shape = [x.shape[i] if i == channel else 1 for i in range(x.ndim)]
     mean, variance = (
         (x.mean(axes), x.var(axes)) if training else (buffers["mean"], buffers["variance"])
     )
-    scale = params["gamma"] / jnp.sqrt(variance + layer.epsilon)
-    return (x - mean.reshape(shape)) * scale.reshape(shape) + params["beta"].reshape(shape)
+    hat = (x - mean.reshape(shape)) / jnp.sqrt(variance + layer.epsilon).reshape(shape)
+    gamma = params["gamma"].reshape(shape) if layer.scale else 1
+    return hat * gamma + (params["beta"].reshape(shape) if layer.shift else 0)
 
 
 def dropout(layer, params, x, buffers, training):
