@@ -9,11 +9,10 @@ import numpy as np
 
 from sparkdl.engine.graph import Graph
 from sparkdl.engine.ops.elementwise import Elementwise
-from sparkdl.engine.ops.shape import Reshape, StopGradient, copy
+from sparkdl.engine.ops.shape import copy
 from sparkdl.errors import ShapeError
 
 ALIGNMENT = 64  # a cache line, and the widest vector register
-VIEWS = (Reshape, StopGradient)
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def view_roots(graph):
     """{tensor: the tensor whose memory it shows}"""
     roots = {}
     for node in graph.nodes:
-        if isinstance(node.op, VIEWS):
+        if node.op.view:
             source = node.inputs[0]
             roots[node.outputs[0]] = roots.get(source, source)
     return roots

@@ -152,8 +152,7 @@ class Program:
                 self.arrays[tensor] = tensor.value
         for node in self.graph.nodes:
             if node.outputs[0] in self.plan.roots:
-                source = self.arrays[node.inputs[0]]
-                self.arrays[node.outputs[0]] = source.reshape(node.outputs[0].shape)
+                self.arrays[node.outputs[0]] = node.op.reference(self.arrays[node.inputs[0]])
 
     def _works(self, node):
         return node.outputs[0] not in self.plan.roots

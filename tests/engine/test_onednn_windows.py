@@ -130,3 +130,32 @@ def test_pooling_has_kernels_of_its_own(axes, pool):
     steps = heavy(lambda x: pool(x, 3, 2, 1), normal(2, 16, *SPACES[axes]))
     assert len(steps) == 2
     assert not [(s.op, s.kernel) for s in steps if "numpy" in s.kernel]
+
+
+def test_a_convolution_over_a_sequence_moves_nothing():
+    """Between (N, T, F) and an image of one row no step copies."""
+
+    def function(x, w, b):
+        y = ops.conv(ops.sequence_to_image(ops.tanh(x)), w, padding=((0, 0), (1, 1)))
+        return ops.image_to_sequence(ops.relu(ops.add_bias(y, b, 1)))
+
+    arrays = normal(2, 20, 16), normal(32, 16, 1, 3), normal(32)
+    graph = with_gradients(function, *arrays)
+    close_on_onednn(graph, arrays)
+    steps = [step.op for step in compile(graph, "onednn").steps]
+    assert not [op for op in steps if "Sequence" in op or op in ("Transpose", "Relayout", "copy")]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: ops.reshape(ops.image_to_sequence(x), (2, 15)),
+        lambda x: ops.reshape(ops.image_to_sequence(ops.square(x)), (2, 15)),
+        lambda x: ops.image_to_sequence(ops.reshape(x, (3, 2, 1, 5))),
+        lambda x: (ops.exp(x), ops.reshape(ops.image_to_sequence(ops.exp(x)), (2, 15))),
+        lambda x: ops.sequence_to_image(ops.image_to_sequence(x)),
+    ],
+)
+def test_sequences_of_images_wherever_they_lie(function):
+    x = normal(2, 3, 1, 5)
+    compare(trace(function, x), [x])

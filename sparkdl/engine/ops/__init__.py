@@ -43,6 +43,7 @@ from sparkdl.engine.ops.pool import avg_pool, lp_pool, max_pool
 from sparkdl.engine.ops.random import uniform
 from sparkdl.engine.ops.recurrent import gru, lstm, simple_rnn
 from sparkdl.engine.ops.reduce import max, mean, sum
+from sparkdl.engine.ops.sequence import image_to_sequence, sequence_to_image
 from sparkdl.engine.ops.shape import (
     broadcast_to,
     cast,
@@ -99,6 +100,7 @@ __all__ = [
     "head_scores",
     "layer_norm",
     "gru",
+    "image_to_sequence",
     "leaky_relu",
     "log",
     "log_softmax",
@@ -122,6 +124,7 @@ __all__ = [
     "reshape",
     "reverse_time",
     "scatter_add",
+    "sequence_to_image",
     "sigmoid",
     "sigmoid_cross_entropy",
     "sign",

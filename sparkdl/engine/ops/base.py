@@ -28,9 +28,11 @@ class Op:
     An operation that is only a faster form of others says so in `decompose(*inputs)`. One that can
     fill memory it is given has `into(*outputs, *arrays)` beside `reference`.
     `floating` operations refuse inputs that are all integers, where numpy would go to float64.
+    Of a `view` the reference gives the input's own memory: a program has nothing to compute there.
     """
 
     floating: ClassVar = False
+    view: ClassVar = False
 
     def shape(self, *specs):
         raise NotImplementedError

@@ -13,8 +13,9 @@ from sparkdl.errors import ShapeError
 @register
 @dataclass(frozen=True)
 class Reshape(Op):
-    """The elements in the same order under another shape; a view."""
+    """The elements in the same order under another shape."""
 
+    view = True
     to: tuple[int, ...]
 
     def shape(self, x):
@@ -203,6 +204,8 @@ class Copy(Op):
 @dataclass(frozen=True)
 class StopGradient(Op):
     """x, treated as a constant by gradients."""
+
+    view = True
 
     def shape(self, x):
         return x

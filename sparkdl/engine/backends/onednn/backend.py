@@ -54,6 +54,7 @@ class OneDnn(reference.Reference):
         lrn_workspace.remembered,
         rewrites.biases_with_weights,
         rewrites.relayouts,
+        rewrites.sequences_in_place,
         into_chains,
     )
 

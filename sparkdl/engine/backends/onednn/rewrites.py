@@ -12,6 +12,7 @@ from sparkdl.engine.ops.conv import ConvGradWeight
 from sparkdl.engine.ops.pool import MaxPool, MaxPoolGrad, Pool
 from sparkdl.engine.ops.reduce import Sum
 from sparkdl.engine.ops.reduce import sum as sum_along
+from sparkdl.engine.ops.sequence import ImageToSequence, SequenceToImage
 from sparkdl.engine.ops.shape import Reshape, reshape
 
 
@@ -71,6 +72,34 @@ class ConvGradWeightBias(Op):
 
     def decompose(self, gy, x):
         return self.product(gy, x), sum_along(gy, all_but_channels(gy))
+
+
+@dataclass(frozen=True)
+class ImageView(SequenceToImage):
+    """The same without work: images lie channels last, which is how a sequence lies."""
+
+    view = True
+
+
+@dataclass(frozen=True)
+class SequenceView(ImageToSequence):
+    """The way back without work."""
+
+    view = True
+
+
+def sequences_in_place(graph):
+    """Sequences and images of one row are the same memory, where a program places both."""
+    kept = set(graph.outputs.values())  # these may lie in memory of the caller's, in plain order
+
+    def rule(node, inputs, uses):
+        source = node.inputs[0] if node.inputs else None
+        if isinstance(node.op, SequenceToImage) and source.value is None:
+            return ImageView()(*inputs)
+        if isinstance(node.op, ImageToSequence) and source.node and source not in kept:
+            return None if source.node.op.view else SequenceView()(*inputs)
+
+    return fuse(graph, (rule,))
 
 
 def relayouts(graph):
