@@ -34,13 +34,3 @@ def is_integers(value, least=None, length=None):
     if not isinstance(value, tuple) or (length is not None and len(value) != length):
         return False
     return all(is_integer(item, least) for item in value)
-
-
-def is_size(value, least):
-    """Whether `value` is an int or a pair of ints, each at least `least`."""
-    return is_integer(value, least) or is_integers(value, least, 2)
-
-
-def pair(value):
-    """(value, value) for one int; a pair stays as it is."""
-    return value if isinstance(value, tuple) else (value, value)

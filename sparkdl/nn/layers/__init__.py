@@ -1,10 +1,15 @@
 """Layers: the parts of a network."""
 
 from sparkdl.nn.layers.activation import Activation
-from sparkdl.nn.layers.avg_pool2d import AvgPool2D
+from sparkdl.nn.layers.avg_pool import AvgPool1D, AvgPool2D, AvgPool3D
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.batch_norm import BatchNorm
-from sparkdl.nn.layers.conv2d import Conv2D
+from sparkdl.nn.layers.conv import Conv1D, Conv2D, Conv3D
+from sparkdl.nn.layers.conv_transpose import (
+    Conv1DTranspose,
+    Conv2DTranspose,
+    Conv3DTranspose,
+)
 from sparkdl.nn.layers.dense import Dense
 from sparkdl.nn.layers.distance import L2Distance, L2Normalize
 from sparkdl.nn.layers.dropout import Dropout
@@ -22,3 +27,11 @@ from sparkdl.nn.layers.rescaling import Rescaling
 from sparkdl.nn.layers.scored import ScoredLayer
 from sparkdl.nn.layers.stacking import Stack, Unstack
 from sparkdl.nn.layers.subset import Subset
+from sparkdl.nn.layers.depthwise_conv import (
+    DepthwiseConv1D,
+    DepthwiseConv2D,
+    SeparableConv1D,
+    SeparableConv2D,
+)
+from sparkdl.nn.layers.lp_pool import LpPool1D, LpPool2D, LpPool3D
+from sparkdl.nn.layers.max_pool import MaxPool1D, MaxPool2D, MaxPool3D

@@ -1,64 +1,112 @@
-"""What the two kinds of pooling have in common."""
+"""What the kinds of pooling have in common."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from sparkdl.engine import ops
 from sparkdl.errors import require
-from sparkdl.nn.checks import is_size, pair
-from sparkdl.nn.layers.base import Layer
-from sparkdl.nn.layers.window import PADDING, is_padding, window_padding, windows
+from sparkdl.nn.layers.masked import steps_there, windows_there
+from sparkdl.nn.layers.spatial import Spatial
+from sparkdl.nn.layers.window import (
+    PADDINGS,
+    SIZES,
+    each,
+    is_padding,
+    is_size,
+    sides,
+    spans_of,
+    window_padding,
+    windows,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pool2D(Layer, abstract=True):
+class Pool(Spatial, abstract=True):
     """One number for each window of each channel.
 
     Parameters
     ----------
-    size : int or (rows, columns)
+    size : int or one for each axis
         Of a window, at least 1.
-    stride : int or (rows, columns), optional
+    stride : int or one for each axis, optional
         Distance between two windows, at least 1; the size unless given.
-    padding : int, (rows, columns), ((top, bottom), (left, right)) or "same"
-        Around the image, on each side smaller than the window.
+    padding : int, one for each axis, (before, after) for each axis, or "same"
+        Around each example, on each side smaller than the window.
+    dilation : int or one for each axis
+        Distance between two points of a window, at least 1.
     rounding : str
-        What happens to rows and columns left over: "floor" leaves them out, "ceil" (as Caffe has
-        it) gives them a partial window.
+        What happens to what is left over: "floor" leaves it out, "ceil" (as Caffe has it) gives it
+        a partial window.
 
     Shapes
     ------
-    x (batch, C, H, W), y (batch, C, H', W')
+    x (batch, C, H, W), y (batch, C, H', W'); sequences (batch, T, F), volumes (batch, C, D, H, W).
+    A step of a masked sequence is there where one of its window is.
     """
 
-    size: int | tuple[int, int]
-    stride: int | tuple[int, int] | None = None
+    fill: ClassVar[float] = 0.0  # what stands for steps that are padding
+
+    size: int | tuple[int, ...]
+    stride: int | tuple[int, ...] | None = None
     padding: int | tuple | str = 0
+    dilation: int | tuple[int, ...] = 1
     rounding: str = "floor"
 
     def __post_init__(self):
         super().__post_init__()
-        pairs = "an integer >= 1 or a pair of them"
-        require(self, "size", is_size(self.size, 1), pairs)
-        require(self, "stride", self.stride is None or is_size(self.stride, 1), pairs)
-        require(self, "padding", is_padding(self.padding), PADDING)
+        self.require_sizes("size", "dilation")
+        holds = self.stride is None or is_size(self.stride, self.axes)
+        require(self, "stride", holds, SIZES[self.axes])
+        require(self, "padding", is_padding(self.padding, self.axes), PADDINGS[self.axes])
         require(self, "padding", self.padding_is_small(), f"smaller than the size ({self.size})")
         require(self, "rounding", self.rounding in ("floor", "ceil"), "'floor' or 'ceil'")
 
     def padding_is_small(self):
-        """Whether each window sees at least one number of the image."""
+        """Whether each window sees at least one number of the example."""
         if self.padding == "same":
             return True
-        sides = [pair(side) for side in pair(self.padding)]
-        return all(max(side) < k for side, k in zip(sides, pair(self.size)))
+        spans = spans_of(self.size, self.dilation, self.axes)
+        return all(max(p) < k for p, k in zip(sides(self.padding, self.axes), spans, strict=True))
+
+    def sizes(self, name):
+        """The option `name` with an entry for each axis."""
+        return each(getattr(self, name), self.axes)
 
     @property
     def step(self):
-        """The stride, as a pair."""
-        return pair(self.size if self.stride is None else self.stride)
+        """The stride, with an entry for each axis."""
+        return each(self.size if self.stride is None else self.stride, self.axes)
 
-    def padding_of(self, in_shape, rounding=None):
-        image, rounding = self.images(in_shape)[1:], rounding or self.rounding
-        return window_padding(image, self.size, self.step, self.padding, rounding=rounding)
+    def padding_of(self, space, rounding=None):
+        options = self.size, self.step, self.padding, self.dilation
+        return window_padding(space, *options, rounding or self.rounding)
+
+    def places(self, space):
+        """How many windows there are along each axis."""
+        return windows(space, self.size, self.step, self.padding_of(space), self.dilation)
 
     def out_shape(self, in_shape):
-        padding = self.padding_of(in_shape)
-        return (in_shape[0], *windows(in_shape[1:], self.size, self.step, padding))
+        channels, space = self.parts(in_shape)
+        return self.joined(channels, self.places(space))
+
+    def out_mask(self, mask, in_shape):
+        if self.axes != 1 or mask is None:
+            return None
+        (padding,) = self.padding_of((mask.shape[1],))
+        return windows_there(mask, self.size, self.step[0], padding, self.dilation)
+
+    def forward(self, params, x, run):
+        if self.axes > 1:
+            return self.pooled(x, tuple(x.shape[2:]))
+        y = ops.sequence_to_image(steps_there(x, run.mask, self.fill))
+        y = ops.image_to_sequence(self.pooled(y, (x.shape[1],)))
+        return steps_there(y, self.out_mask(run.mask, tuple(x.shape[1:])))
+
+    def options(self, space):
+        """Size, stride and padding of the operation's windows."""
+        padding = self.wide(self.padding_of(space), (0, 0))
+        return self.wide(self.sizes("size")), self.wide(self.step), padding
+
+    def pooled(self, x, space):
+        """x (N, C, ...) with its axes of space `space`, pooled."""
+        raise NotImplementedError

@@ -62,7 +62,11 @@ class Weighted(Layer, abstract=True):
     def initial(self, name, shape, rng):
         if name == "b":
             return self.bias_initializer.draw(shape, (shape[0], shape[0]), rng)
-        return (self.initializer or XavierNormal()).draw(shape, self.fans(shape), rng)
+        return self.weights(shape, self.fans(shape), rng)
+
+    def weights(self, shape, fans, rng):
+        """First values of weights that join so many inputs and outputs."""
+        return (self.initializer or XavierNormal()).draw(shape, fans, rng)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,33 +1,81 @@
-"""Windows that slide over images: how many there are, and how much padding they need."""
+"""Windows that slide over axes of space: how many there are, and how much padding they need.
+
+An option of a layer over several axes is one number for all of them or a tuple with one for each.
+"""
 
 from math import ceil
 
 from sparkdl.errors import ShapeError
-from sparkdl.nn.checks import is_integer, is_integers, pair
+from sparkdl.nn.checks import is_integer, is_integers
 
-PADDING = "an integer >= 0, a pair of them, ((top, bottom), (left, right)), or 'same'"
+SIZES = {
+    1: "an integer >= 1",
+    2: "an integer >= 1 or a pair of them",
+    3: "an integer >= 1 or three of them",
+}
+AMOUNTS = {
+    1: "an integer >= 0 or (before, after)",
+    2: "an integer >= 0, a pair of them or ((top, bottom), (left, right))",
+    3: "an integer >= 0, three of them or three (before, after)",
+}
+PADDINGS = {
+    1: "an integer >= 0, (before, after), or 'same'",
+    2: "an integer >= 0, a pair of them, ((top, bottom), (left, right)), or 'same'",
+    3: "an integer >= 0, three of them, three (before, after), or 'same'",
+}
 
 
-def is_padding(value):
-    """Whether `value` says how much padding an image gets."""
-    if value == "same" or is_integer(value, 0) or is_integers(value, 0, 2):
+def is_size(value, axes):
+    """Whether `value` is a number >= 1 for each axis."""
+    return is_integer(value, 1) or (axes > 1 and is_integers(value, 1, axes))
+
+
+def is_amount(value, axes):
+    """Whether `value` says how much is added or taken on both sides of each axis."""
+    if is_integer(value, 0) or (axes > 1 and is_integers(value, 0, axes)):
         return True
-    two = isinstance(value, tuple) and len(value) == 2
-    return two and all(is_integers(side, 0, 2) for side in value)
+    if axes == 1:
+        return is_integers(value, 0, 2)
+    whole = isinstance(value, tuple) and len(value) == axes
+    return whole and all(is_integers(side, 0, 2) for side in value)
 
 
-def window_padding(image, size, stride, padding, dilation=1, rounding="floor"):
-    """((top, bottom), (left, right)) for images of `image` (height, width).
+def is_padding(value, axes):
+    """Whether `value` says how much padding each axis gets."""
+    return value == "same" or is_amount(value, axes)
 
-    With rounding "ceil", enough is added at the bottom and right that a last, partial window fits,
-    unless it would begin outside the image and its padding.
+
+def each(value, axes):
+    """A number for each axis."""
+    return value if isinstance(value, tuple) else (value,) * axes
+
+
+def sides(value, axes):
+    """(before, after) for each axis."""
+    if axes == 1 and isinstance(value, tuple):
+        return (value,)
+    return tuple(each(side, 2) for side in each(value, axes))
+
+
+def spans_of(size, dilation, axes):
+    """How far a window reaches along each axis."""
+    sizes = zip(each(size, axes), each(dilation, axes), strict=True)
+    return tuple(gap * (k - 1) + 1 for k, gap in sizes)
+
+
+def window_padding(space, size, stride, padding, dilation=1, rounding="floor"):
+    """(before, after) for each axis of `space`, the lengths of an example's axes.
+
+    With rounding "ceil", enough is added behind that a last, partial window fits, unless it would
+    begin outside the space and its padding. With padding "causal", all of it lies in front, so that
+    a window ends where "same" has its middle.
     """
-    sizes, strides, gaps = pair(size), pair(stride), pair(dilation)
-    sides = ("same", "same") if padding == "same" else [pair(side) for side in pair(padding)]
-    spans = [gap * (k - 1) + 1 for k, gap in zip(sizes, gaps)]
-    fit = ceil_padding if rounding == "ceil" else floor_padding
-    axes = zip(image, spans, strides, sides)
-    return tuple(fit(n, k, s, same_padding(n, k, s) if p == "same" else p) for n, k, s, p in axes)
+    axes, fit = len(space), ceil_padding if rounding == "ceil" else floor_padding
+    spans, strides = spans_of(size, dilation, axes), each(stride, axes)
+    if padding == "same":
+        return tuple(map(same_padding, space, spans, strides))
+    given = [(k - 1, 0) for k in spans] if padding == "causal" else sides(padding, axes)
+    return tuple(map(fit, space, spans, strides, given))
 
 
 def same_padding(n, span, stride):
@@ -36,29 +84,30 @@ def same_padding(n, span, stride):
     return total // 2, total - total // 2
 
 
-def floor_padding(n, span, stride, sides):
-    return sides
+def floor_padding(n, span, stride, given):
+    return given
 
 
-def ceil_padding(n, span, stride, sides):
-    before, after = sides
+def ceil_padding(n, span, stride, given):
+    before, after = given
     windows = ceil((n + before + after - span) / stride) + 1
     if (windows - 1) * stride >= n + before:
         windows -= 1
     return before, max(after, (windows - 1) * stride + span - n - before)
 
 
-def windows(image, size, stride, padding, dilation=1):
-    """(rows, columns) of windows; `padding` as `window_padding` gives it.
+def windows(space, size, stride, padding, dilation=1):
+    """How many windows there are along each axis; `padding` as `window_padding` gives it.
 
     Raises
     ------
     ShapeError
         If not even one window fits.
     """
-    axes = zip(image, pair(size), pair(stride), padding, pair(dilation))
-    counts = tuple((n + sum(p) - gap * (k - 1) - 1) // s + 1 for n, k, s, p, gap in axes)
+    axes, kind = len(space), {1: "sequences", 2: "images", 3: "volumes"}[len(space)]
+    spans = spans_of(size, dilation, axes)
+    lengths = zip(space, spans, each(stride, axes), padding, strict=True)
+    counts = tuple((n + sum(p) - k) // s + 1 for n, k, s, p in lengths)
     if min(counts) < 1:
-        spans = tuple(gap * (k - 1) + 1 for k, gap in zip(pair(size), pair(dilation)))
-        raise ShapeError(f"a window of {spans} does not fit into images of {tuple(image)}")
+        raise ShapeError(f"a window of {spans} does not fit into {kind} of {tuple(space)}")
     return counts

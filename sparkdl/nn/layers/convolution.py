@@ -1,0 +1,87 @@
+"""What layers that put filters on windows have in common."""
+
+from dataclasses import dataclass
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_integer
+from sparkdl.nn.layers.masked import steps_there, windows_there
+from sparkdl.nn.layers.spatial import Spatial
+from sparkdl.nn.layers.weighted import Activated
+from sparkdl.nn.layers.window import PADDINGS, each, is_padding, window_padding, windows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convolution(Activated, Spatial, abstract=True):
+    """Filters on the windows of each example, and an activation.
+
+    Parameters
+    ----------
+    kernel, stride, dilation : int or one for each axis
+        Size of a filter, distance between two places where it is put, distance between its points;
+        at least 1.
+    padding : int, one for each axis, (before, after) for each axis, or "same"
+        Zeros around each example. "same" gives ceil(n / stride) windows along an axis of n, the odd
+        zero behind. For sequences one pair (before, after), and "causal": all zeros in front, so
+        that no output sees a later step.
+
+    A masked sequence is 0 wherever it is padding before the filters see it, and a step of the
+    output is there where one of its window is; with stride 1 and "same" or "causal" the mask stays.
+    """
+
+    kernel: int | tuple[int, ...]
+    stride: int | tuple[int, ...] = 1
+    padding: int | tuple | str = 0
+    dilation: int | tuple[int, ...] = 1
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.require_sizes("kernel", "stride", "dilation")
+        holds = is_padding(self.padding, self.axes) or (self.axes == 1 and self.padding == "causal")
+        words = PADDINGS[self.axes] + (" or 'causal'" if self.axes == 1 else "")
+        require(self, "padding", holds, words)
+
+    def sizes(self, name):
+        """The option `name` with an entry for each axis."""
+        return each(getattr(self, name), self.axes)
+
+    def padding_of(self, space):
+        """(before, after) for each axis."""
+        return window_padding(space, self.kernel, self.stride, self.padding, self.dilation)
+
+    def places(self, space):
+        """How many windows there are along each axis."""
+        options = self.kernel, self.stride, self.padding_of(space), self.dilation
+        return windows(space, *options)
+
+    def convolved(self, x, w, groups):
+        """x with its channels along axis 1, and filters w (O, C / groups, *kernel), as `inward`."""
+        space = x.shape[-self.axes :]
+        stride, dilation = (self.wide(self.sizes(name)) for name in ("stride", "dilation"))
+        padding = self.wide(self.padding_of(tuple(space)), (0, 0))
+        w = ops.reshape(w, (*w.shape[:2], *self.wide(w.shape[2:])))
+        return ops.conv(x, w, stride, padding, dilation, groups)
+
+    def finished(self, y, params):
+        """y + b and through the activation, as an output of the layer."""
+        y = ops.add_bias(y, params["b"], 1) if self.bias else y
+        return self.outward(self.activate(y))
+
+    def seen(self, x, run):
+        """The input as the filters see it."""
+        return self.inward(steps_there(x, run.mask) if self.axes == 1 else x)
+
+    def out_mask(self, mask, in_shape):
+        if self.axes != 1 or mask is None:
+            return None
+        if self.stride == 1 and self.padding in ("same", "causal"):
+            return mask
+        padding = self.padding_of((mask.shape[1],))[0]
+        return windows_there(mask, self.kernel, self.stride, padding, self.dilation)
+
+
+def require_groups(layer):
+    """`groups` divides the filters."""
+    whole = is_integer(layer.groups, 1) and layer.filters % layer.groups == 0
+    words = f"an integer >= 1 that divides filters ({layer.filters})"
+    require(layer, "groups", whole, words)

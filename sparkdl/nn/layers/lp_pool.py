@@ -1,0 +1,56 @@
+"""The p-norm of each window."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_number
+from sparkdl.nn.layers.pool import Pool
+
+
+@dataclass(frozen=True, kw_only=True)
+class LpPool(Pool, abstract=True):
+    """y = (sum of |x|^p)^(1/p) over each window. Where a window is all 0, so is its gradient.
+
+    Parameters
+    ----------
+    p : float
+        At least 1.
+
+    References
+    ----------
+    Gulcehre et al., Learned-norm pooling (2014). DL4J's Subsampling with PoolingType PNORM adds
+    1e-8 to the sum.
+    """
+
+    p: float = 2.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "p", is_number(self.p) and self.p >= 1, "a number >= 1")
+
+    def pooled(self, x, space):
+        dilation = self.wide(self.sizes("dilation"))
+        return ops.lp_pool(x, *self.options(space), float(self.p), dilation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LpPool1D(LpPool):
+    """y = the p-norm of each window of a sequence, per feature."""
+
+    axes: ClassVar = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class LpPool2D(LpPool):
+    """y = the p-norm of each window of an image."""
+
+    axes: ClassVar = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class LpPool3D(LpPool):
+    """y = the p-norm of each window of a volume."""
+
+    axes: ClassVar = 3

@@ -1,0 +1,35 @@
+"""What layers over windows of a sequence do with its mask (batch, T): 1 a step, 0 padding."""
+
+from sparkdl.engine import ops
+
+
+def steps_there(x, mask, fill=0.0):
+    """x (N, T, F) with `fill` at the steps that are padding; x itself without a mask."""
+    return x if mask is None else ops.where(over_features(mask), x, fill)
+
+
+def over_features(mask):
+    """(N, T, 1)"""
+    return ops.reshape(mask, (*mask.shape, 1))
+
+
+def windows_there(mask, *options):
+    """The mask of windows over a sequence: 1 where at least one step of the window is there.
+
+    `options` are size, stride, padding and dilation for the one axis.
+    """
+    if mask is None:
+        return None
+    size, stride, padding, dilation = options
+    y = ops.max_pool(as_image(mask), (1, size), (1, stride), ((0, 0), padding), (1, dilation))
+    return as_mask(y)
+
+
+def as_image(mask):
+    """A mask as images (N, 1, 1, T)."""
+    return ops.reshape(mask, (mask.shape[0], 1, 1, mask.shape[1]))
+
+
+def as_mask(image):
+    """The way back."""
+    return ops.reshape(image, (image.shape[0], image.shape[3]))
