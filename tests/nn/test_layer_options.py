@@ -6,18 +6,30 @@ from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.layers import (
     Activation,
     AvgPool2D,
+    AvgPool3D,
     BatchNorm,
+    Conv1D,
+    Conv1DTranspose,
     Conv2D,
+    Conv2DTranspose,
+    Conv3D,
+    Conv3DTranspose,
     Dense,
+    DepthwiseConv2D,
     Dropout,
     GlobalPool,
+    LpPool2D,
+    MaxPool1D,
     MaxPool2D,
     Output,
+    SeparableConv2D,
 )
 from tests.nn.support import label
 
 PADDING = "an integer >= 0, a pair of them, ((top, bottom), (left, right)), or 'same'"
 SIZES = "an integer >= 1 or a pair of them"
+PADDING1 = "an integer >= 0, (before, after), or 'same'"
+PADDING3 = "an integer >= 0, three of them, three (before, after), or 'same'"
 
 OPTIONS = [
     (lambda: Dense(units=0), "Dense.units must be an integer >= 1, got 0"),
@@ -43,6 +55,28 @@ OPTIONS = [
         lambda: Conv2D(filters=3, kernel=1, groups=2),
         "Conv2D.groups must be an integer >= 1 that divides filters (3), got 2",
     ),
+    (lambda: Conv1D(filters=1, kernel=(2,)), "Conv1D.kernel must be an integer >= 1, got (2,)"),
+    (lambda: Conv1D(filters=1, kernel=1, padding=(1, 2, 3)), f"must be {PADDING1} or 'causal'"),
+    (lambda: Conv1D(filters=1, kernel=1, padding="full"), f"must be {PADDING1} or 'causal'"),
+    (lambda: Conv3D(filters=1, kernel=(1, 2)), "must be an integer >= 1 or three of them, got (1"),
+    (lambda: Conv3D(filters=1, kernel=1, padding=((1, 2),) * 2), f"must be {PADDING3}, got"),
+    (lambda: Conv2D(filters=1, kernel=1, padding="causal"), f"must be {PADDING}, got 'causal'"),
+    (lambda: MaxPool1D(size=2, padding="causal"), f"must be {PADDING1}, got 'causal'"),
+    (
+        lambda: Conv2DTranspose(filters=1, kernel=3, stride=(2, 3), rest=(1, 3)),
+        "Conv2DTranspose.rest must be at least 0, below the stride ((2, 3)), got (1, 3)",
+    ),
+    (lambda: Conv2DTranspose(filters=1, kernel=3, rest=1), "below the stride (1), got 1"),
+    (
+        lambda: Conv1DTranspose(filters=1, kernel=3, stride=2, padding="same", rest=1),
+        "Conv1DTranspose.rest must be 0 with 'same', got 1",
+    ),
+    (lambda: Conv1DTranspose(filters=1, kernel=3, padding="causal"), "not 'causal', got 'causal'"),
+    (lambda: Conv3DTranspose(filters=3, kernel=1, groups=2), "that divides filters (3), got 2"),
+    (lambda: DepthwiseConv2D(kernel=3, multiplier=0), "multiplier must be an integer >= 1, got 0"),
+    (lambda: SeparableConv2D(filters=0, kernel=3), "SeparableConv2D.filters must be an integer >="),
+    (lambda: LpPool2D(size=2, p=0.5), "LpPool2D.p must be a number >= 1, got 0.5"),
+    (lambda: MaxPool2D(size=2, dilation=0), f"MaxPool2D.dilation must be {SIZES}, got 0"),
     (lambda: MaxPool2D(size=0), f"MaxPool2D.size must be {SIZES}, got 0"),
     (lambda: AvgPool2D(size=2, stride=0), f"AvgPool2D.stride must be {SIZES}, got 0"),
     (lambda: MaxPool2D(size=2, padding=2), "MaxPool2D.padding must be smaller than the size (2)"),
@@ -75,6 +109,17 @@ SHAPES = [
     (Conv2D(filters=1, kernel=5), (1, 4, 9), "a window of (5, 5) does not fit into images of (4"),
     (Conv2D(filters=1, kernel=3, dilation=2), (1, 4, 4), "a window of (5, 5) does not fit"),
     (AvgPool2D(size=(2, 7)), (1, 6, 6), "a window of (2, 7) does not fit into images of (6, 6)"),
+    (Conv1D(filters=1, kernel=1), (5,), "Conv1D takes sequences (steps, features), got (5,)"),
+    (Conv1D(filters=1, kernel=4), (3, 8), "a window of (4,) does not fit into sequences of (3,)"),
+    (Conv3D(filters=1, kernel=1), (1, 4, 4), "Conv3D takes volumes (channels, depth, height, widt"),
+    (AvgPool3D(size=3), (1, 2, 4, 4), "a window of (3, 3, 3) does not fit into volumes of (2, 4, "),
+    (Conv2DTranspose(filters=2, kernel=2, groups=2), (3, 4, 4), "Conv2DTranspose in 2 groups need"),
+    (
+        Conv2DTranspose(filters=2, kernel=1, padding=2),
+        (3, 4, 4),
+        "Conv2DTranspose of (3, 4, 4) with padding 2 leaves nothing",
+    ),
+    (DepthwiseConv2D(kernel=3), (5, 4), "DepthwiseConv2D takes images (channels, height, width)"),
     (
         Conv2D(filters=4, kernel=1, groups=2),
         (3, 4, 4),

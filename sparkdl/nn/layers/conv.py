@@ -4,46 +4,25 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer
-from sparkdl.nn.layers.convolution import Convolution, require_groups
+from sparkdl.nn.layers.convolution import Convolution, Grouped
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conv(Convolution, abstract=True):
+class Conv(Convolution, Grouped, abstract=True):
     """y = activation(x * W + b), where * is cross-correlation, as in every deep learning library.
 
     Parameters
     ----------
-    filters : int
-        Channels of the output, at least 1.
-    groups : int
-        The channels and the filters fall into so many groups that do not see each other.
+    filters, kernel, stride, padding, dilation, groups
+        See Filters, Convolution and Grouped.
     """
 
-    filters: int
-    groups: int = 1
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "filters", is_integer(self.filters, 1), "an integer >= 1")
-        require_groups(self)
-
     def weight_shape(self, in_shape):
-        channels, _ = self.parts(in_shape)
-        if channels % self.groups:
-            kind = type(self).__name__
-            raise ShapeError(
-                f"{kind} in {self.groups} groups needs channels that fall into them, got {in_shape}"
-            )
-        return (self.filters, channels // self.groups, *self.sizes("kernel"))
+        return (self.filters, self.grouped(in_shape) // self.groups, *self.sizes("kernel"))
 
     def fans(self, shape):
         points = prod(shape[2:])
         return shape[1] * points, shape[0] // self.groups * points
-
-    def outputs(self):
-        return self.filters
 
     def out_shape(self, in_shape):
         self.weight_shape(in_shape)

@@ -9,13 +9,13 @@ import numpy as np
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_integer
-from sparkdl.nn.layers.convolution import Convolution, require_groups
+from sparkdl.nn.layers.convolution import Convolution, Grouped
 from sparkdl.nn.layers.masked import as_image, as_mask
 from sparkdl.nn.layers.window import same_padding, sides, spans_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvTranspose(Convolution, abstract=True):
+class ConvTranspose(Convolution, Grouped, abstract=True):
     """What a convolution with these options would have been given to see x.
 
     Parameters
@@ -34,14 +34,10 @@ class ConvTranspose(Convolution, abstract=True):
     With padding 0 and a kernel smaller than the stride, Keras' is (stride - kernel) longer: `rest`.
     """
 
-    filters: int
-    groups: int = 1
     rest: int | tuple[int, ...] = 0
 
     def __post_init__(self):
         super().__post_init__()
-        require(self, "filters", is_integer(self.filters, 1), "an integer >= 1")
-        require_groups(self)
         require(self, "padding", self.padding != "causal", "a number or 'same', not 'causal'")
         require(self, "rest", self.rest_is_small(), f"at least 0, below the stride ({self.stride})")
         require(
@@ -55,20 +51,11 @@ class ConvTranspose(Convolution, abstract=True):
         return whole and all(r < s for r, s in zip(rest, self.sizes("stride"), strict=True))
 
     def weight_shape(self, in_shape):
-        channels, _ = self.parts(in_shape)
-        if channels % self.groups:
-            kind = type(self).__name__
-            raise ShapeError(
-                f"{kind} in {self.groups} groups needs channels that fall into them, got {in_shape}"
-            )
-        return (channels, self.filters // self.groups, *self.sizes("kernel"))
+        return (self.grouped(in_shape), self.filters // self.groups, *self.sizes("kernel"))
 
     def fans(self, shape):
         points = prod(shape[2:])
         return shape[0] // self.groups * points, shape[1] * points
-
-    def outputs(self):
-        return self.filters
 
     def target(self, space):
         """(lengths of the output, padding) for an input of `space`."""

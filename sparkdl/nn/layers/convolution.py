@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from sparkdl.engine import ops
-from sparkdl.errors import require
+from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_integer
 from sparkdl.nn.layers.masked import steps_there, windows_there
 from sparkdl.nn.layers.spatial import Spatial
-from sparkdl.nn.layers.weighted import Activated
+from sparkdl.nn.layers.weighted import Activated, Weighted
 from sparkdl.nn.layers.window import PADDINGS, each, is_padding, window_padding, windows
 
 
@@ -80,8 +80,50 @@ class Convolution(Activated, Spatial, abstract=True):
         return windows_there(mask, self.kernel, self.stride, padding, self.dilation)
 
 
-def require_groups(layer):
-    """`groups` divides the filters."""
-    whole = is_integer(layer.groups, 1) and layer.filters % layer.groups == 0
-    words = f"an integer >= 1 that divides filters ({layer.filters})"
-    require(layer, "groups", whole, words)
+@dataclass(frozen=True, kw_only=True)
+class Filters(Weighted, abstract=True):
+    """A layer whose output has as many channels as it has filters.
+
+    Parameters
+    ----------
+    filters : int
+        At least 1.
+    """
+
+    filters: int
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "filters", is_integer(self.filters, 1), "an integer >= 1")
+
+    def outputs(self):
+        return self.filters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouped(Filters, abstract=True):
+    """Filters that may see a part of the channels.
+
+    Parameters
+    ----------
+    groups : int
+        The channels and the filters fall into so many groups that do not see each other.
+    """
+
+    groups: int = 1
+
+    def __post_init__(self):
+        super().__post_init__()
+        whole = is_integer(self.groups, 1) and self.filters % self.groups == 0
+        words = f"an integer >= 1 that divides filters ({self.filters})"
+        require(self, "groups", whole, words)
+
+    def grouped(self, in_shape):
+        """The channels of an input that falls into the groups."""
+        channels, _ = self.parts(in_shape)
+        if channels % self.groups:
+            kind = type(self).__name__
+            raise ShapeError(
+                f"{kind} in {self.groups} groups needs channels that fall into them, got {in_shape}"
+            )
+        return channels

@@ -7,7 +7,7 @@ from typing import ClassVar
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_integer
-from sparkdl.nn.layers.convolution import Convolution
+from sparkdl.nn.layers.convolution import Convolution, Filters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class DepthwiseConv2D(DepthwiseConv):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeparableConv(Depthwise, abstract=True):
+class SeparableConv(Depthwise, Filters, abstract=True):
     """Each channel by its filters D, then all of them mixed by filters W of size 1.
 
     Parameters
@@ -99,20 +99,11 @@ class SeparableConv(Depthwise, abstract=True):
 
     penalized: ClassVar = ("D", "W")
 
-    filters: int
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "filters", is_integer(self.filters, 1), "an integer >= 1")
-
     def weight_shape(self, in_shape):
         return (self.filters, self.depthwise_shape(in_shape)[0], *[1] * self.axes)
 
     def param_shapes(self, in_shape):
         return {"D": self.depthwise_shape(in_shape)} | super().param_shapes(in_shape)
-
-    def outputs(self):
-        return self.filters
 
     def fans(self, shape):
         return shape[1], shape[0]

@@ -1,0 +1,71 @@
+"""Windows over masked sequences: what is padding has no say, and the mask that comes out."""
+
+import numpy as np
+import pytest
+
+from sparkdl.nn import layers
+from sparkdl.nn.run import Run
+
+# (layer, mask of the input, mask of the output), counted by hand
+MASKS = [
+    (layers.Conv1D(filters=2, kernel=2), [1, 1, 1, 0, 0], [1, 1, 1, 0]),
+    (layers.Conv1D(filters=2, kernel=3, padding="same"), [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]),
+    (layers.Conv1D(filters=2, kernel=3, padding="causal"), [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]),
+    (layers.Conv1D(filters=2, kernel=2, stride=2), [1, 1, 1, 0, 0, 0], [1, 1, 0]),
+    (layers.Conv1D(filters=2, kernel=2, dilation=3), [0, 0, 1, 0, 0, 0], [0, 0, 1]),
+    (layers.Conv1D(filters=2, kernel=3, stride=3, padding=1), [1, 1, 0, 0, 0, 0], [1, 0]),
+    (layers.SeparableConv1D(filters=2, kernel=2), [1, 1, 1, 0, 0], [1, 1, 1, 0]),
+    (layers.DepthwiseConv1D(kernel=2, stride=2), [0, 1, 0, 0], [1, 0]),
+    (layers.MaxPool1D(size=2), [1, 1, 1, 0, 0, 0], [1, 1, 0]),
+    (layers.MaxPool1D(size=2, rounding="ceil"), [1, 1, 1, 0, 0], [1, 1, 0]),
+    (layers.AvgPool1D(size=2, stride=1), [1, 1, 0, 0], [1, 1, 0]),
+    (layers.LpPool1D(size=3, stride=1, padding="same"), [1, 0, 0, 0], [1, 1, 0, 0]),
+    (layers.Conv1DTranspose(filters=2, kernel=2), [1, 1, 0, 0], [1, 1, 1, 0, 0]),
+    (layers.Conv1DTranspose(filters=2, kernel=2, stride=2), [1, 0, 1], [1, 1, 0, 0, 1, 1]),
+]
+cases = pytest.mark.parametrize("layer, mask, after", MASKS, ids=str)
+
+
+def masked(layer, mask, rng):
+    """(params, x, Run) for two examples with that mask."""
+    in_shape = (len(mask), 3)
+    shapes = layer.param_shapes(in_shape)
+    params = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    run = Run(training=True, seed=0, masks=(np.array([mask, mask], float),))
+    return params, rng.normal(size=(2, *in_shape)), run
+
+
+@cases
+def test_mask_of_the_output(layer, mask, after, rng):
+    _, x, run = masked(layer, mask, rng)
+    found = layer.out_mask(run.mask, x.shape[1:])
+    np.testing.assert_array_equal(found, [after, after])
+    assert len(after) == layer.out_shape(x.shape[1:])[0]
+    assert layer.out_mask(None, x.shape[1:]) is None
+
+
+@cases
+def test_steps_that_are_padding_change_nothing(layer, mask, after, rng):
+    params, x, run = masked(layer, mask, rng)
+    other = np.where(np.array(mask)[:, None] > 0, x, 100 * rng.normal(size=x.shape))
+    y, z = layer.forward(params, x, run), layer.forward(params, other, run)
+    np.testing.assert_array_equal(y, z)
+    assert np.isfinite(y).all() and np.abs(y).max() < 1e6
+
+
+@cases
+def test_a_mask_of_ones_is_as_good_as_none(layer, mask, after, rng):
+    params, x, _ = masked(layer, mask, rng)
+    run = Run(training=True, seed=0, masks=(np.ones(x.shape[:2]),))
+    bare = Run(training=True, seed=0)
+    np.testing.assert_array_equal(layer.forward(params, x, run), layer.forward(params, x, bare))
+    assert np.all(layer.out_mask(run.mask, x.shape[1:]))
+
+
+@pytest.mark.parametrize("layer", [layers.MaxPool1D(size=3), layers.MaxPool1D(size=2, stride=1)])
+def test_padding_never_wins_a_maximum(layer, rng):
+    x = -1 - rng.random((1, 6, 2))
+    run = Run(training=True, seed=0, masks=(np.array([[1.0, 1, 0, 0, 0, 0]]),))
+    y = layer.forward({}, x, run)
+    np.testing.assert_array_equal(y[0, 0], x[0, :2].max(axis=0))
+    np.testing.assert_array_equal(y[0, -1], 0)
