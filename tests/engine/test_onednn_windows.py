@@ -46,7 +46,8 @@ def convolution(draw, axes):
     inner, outer = (1, 1) if depthwise else (draw(st.integers(1, 17)), draw(st.integers(1, 9)))
     space = [draw(st.integers(n, n + 6)) for n in least_space(size, options)]
     x = normal(draw(st.integers(1, 3)), groups * inner, *space)
-    return x, normal(groups * outer, inner, *size), options | {"groups": groups}
+    w = normal(groups * outer, inner, *size) / np.sqrt(inner * np.prod(size))  # y is about 1
+    return x, w.astype(np.float32), options | {"groups": groups}
 
 
 @ranks
