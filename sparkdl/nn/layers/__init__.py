@@ -11,22 +11,6 @@ from sparkdl.nn.layers.conv_transpose import (
     Conv3DTranspose,
 )
 from sparkdl.nn.layers.dense import Dense
-from sparkdl.nn.layers.distance import L2Distance, L2Normalize
-from sparkdl.nn.layers.dropout import Dropout
-from sparkdl.nn.layers.embedding import Embedding, EmbeddingSequence
-from sparkdl.nn.layers.flatten import Flatten
-from sparkdl.nn.layers.global_pool import GlobalPool
-from sparkdl.nn.layers.joining import ElementWise, Joining, Merge
-from sparkdl.nn.layers.layer_norm import LayerNorm
-from sparkdl.nn.layers.loss_layer import LossLayer
-from sparkdl.nn.layers.lrn import LRN
-from sparkdl.nn.layers.max_pool2d import MaxPool2D
-from sparkdl.nn.layers.output import Output, RnnOutput
-from sparkdl.nn.layers.over_time import DuplicateToTime, ReverseTime
-from sparkdl.nn.layers.rescaling import Rescaling
-from sparkdl.nn.layers.scored import ScoredLayer
-from sparkdl.nn.layers.stacking import Stack, Unstack
-from sparkdl.nn.layers.subset import Subset
 from sparkdl.nn.layers.depthwise_conv import (
     DepthwiseConv1D,
     DepthwiseConv2D,
@@ -35,11 +19,14 @@ from sparkdl.nn.layers.depthwise_conv import (
 )
 from sparkdl.nn.layers.distance import L2Distance, L2Normalize
 from sparkdl.nn.layers.dropout import Dropout
+from sparkdl.nn.layers.embedding import Embedding, EmbeddingSequence
 from sparkdl.nn.layers.flatten import Flatten
 from sparkdl.nn.layers.global_pool import GlobalPool
 from sparkdl.nn.layers.joining import ElementWise, Joining, Merge
+from sparkdl.nn.layers.layer_norm import LayerNorm
 from sparkdl.nn.layers.loss_layer import LossLayer
 from sparkdl.nn.layers.lp_pool import LpPool1D, LpPool2D, LpPool3D
+from sparkdl.nn.layers.lrn import LRN
 from sparkdl.nn.layers.max_pool import MaxPool1D, MaxPool2D, MaxPool3D
 from sparkdl.nn.layers.output import Output, RnnOutput
 from sparkdl.nn.layers.over_time import DuplicateToTime, ReverseTime
