@@ -2,11 +2,13 @@
 
 Parts, each importing only those to its left:
 
-    errors <- engine <- nn <- training <- spark <- commands <- cli
-    errors <- data, exchange <- training
+    errors, philox <- engine <- nn <- training <- spark <- commands <- cli
+    errors, philox <- data <- training
+    errors <- exchange <- training
     errors, nn, data <- interop
     training, spark <- tune, report
 
+philox      random numbers as a function of what they are for
 engine      arrays in, arrays out: graphs, gradients, programs, kernels
 nn          what a user configures: layers, losses, updaters, networks
 data        storage to batches

@@ -18,9 +18,10 @@ ANYTHING = None
 MAY_IMPORT = {
     "errors": set(),
     "conflict": set(),
-    "engine": {"errors"},
+    "philox": set(),
+    "engine": {"philox", "errors"},
     "nn": {"engine", "errors"},
-    "data": {"errors"},
+    "data": {"philox", "errors"},
     "exchange": {"errors"},
     "training": {"nn", "data", "exchange", "errors"},
     "spark": {"training", "exchange", "nn", "data", "errors"},

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import sparkdl.data as readers
 from sparkdl.data import Arrays, Scale, digits, files
 from sparkdl.data.digits import PARTS
-from sparkdl.errors import DataError, require
+from sparkdl.data.transforms import TRANSFORMS, in_order
+from sparkdl.errors import ConfigError, DataError, require
 from sparkdl.nn import text
 from sparkdl.nn.checks import is_number
-from sparkdl.nn.config import Member
+from sparkdl.nn.config import Member, build, nearest, plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,11 +18,14 @@ class DataConf(Member):
 
     Parameters
     ----------
+    transforms : sequence of mappings
+        What is done to each minibatch, in this order: {type: Crop, size: 224}, {type: Mirror};
+        those of sparkdl.data.
     scale, mean : float, float or tuple of float
-        Features become (x - mean) * scale when a minibatch is formed; mean has one number for
-        all, or one a channel.
+        Then features become (x - mean) * scale; mean has one number for all, or one a channel.
     """
 
+    transforms: tuple = ()
     scale: float = 1.0
     mean: float | tuple[float, ...] = ()
 
@@ -31,12 +35,17 @@ class DataConf(Member):
         mean = self.mean if isinstance(self.mean, tuple) else (self.mean,)
         require(self, "mean", all(map(is_number, mean)), "a number, or one for each channel")
         object.__setattr__(self, "mean", mean)
+        listed = isinstance(self.transforms, tuple)
+        require(self, "transforms", listed, "a list of mappings, each with a type")
+        self._transforms()  # refuses what it cannot be
 
     @property
     def transform(self):
-        """The Scale that `scale` and `mean` ask for, or None."""
-        scale = Scale(factor=self.scale, mean=self.mean)
-        return None if scale == Scale() else scale
+        """All that is asked for as one transform, or None."""
+        return in_order(self._transforms(), Scale(factor=self.scale, mean=self.mean))
+
+    def _transforms(self):
+        return [transform_of(written) for written in self.transforms]
 
     def check(self):
         """Raise DataError if the data is not there; reads none of it."""
@@ -99,7 +108,8 @@ class LMDB(Stored):
     """A database of Caffe's Datums; see sparkdl.data.LMDB."""
 
     def source(self):
-        return readers.LMDB(self.path, scale=self.scale, mean=self.mean)
+        options = {"scale": self.scale, "mean": self.mean}
+        return readers.LMDB(self.path, transforms=self._transforms(), **options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +122,17 @@ class Parquet(Stored):
     def source(self):
         options = {"features": self.features, "label": self.label}
         return readers.Parquet(self.path, transform=self.transform, **options)
+
+
+def transform_of(written):
+    """The transform that {type: its class, option: value ...} says."""
+    kind = written.get("type") if isinstance(written, dict) else None
+    if kind not in TRANSFORMS:
+        hint = nearest(kind, TRANSFORMS)
+        known = ", ".join(sorted(TRANSFORMS))
+        raise ConfigError(f"a transform's type must be one of {known}, got {kind!r}{hint}")
+    options = {name: plain(value) for name, value in written.items() if name != "type"}
+    return build(TRANSFORMS[kind], options)
 
 
 def parse_data(written):

@@ -11,4 +11,20 @@ from sparkdl.data.readers.lmdb_writer import write_lmdb
 from sparkdl.data.readers.parquet import Parquet
 from sparkdl.data.schema import Schema
 from sparkdl.data.source import Source, Split, checked_batches
-from sparkdl.data.transforms import Scale
+from sparkdl.data.transforms import (
+    ChannelSwap,
+    ColourJitter,
+    Compose,
+    Crop,
+    Grayscale,
+    MeanImage,
+    Mirror,
+    Normalize,
+    OneHot,
+    Pad,
+    RandomResizedCrop,
+    Reshape,
+    Resize,
+    Rotate,
+    Scale,
+)

@@ -20,6 +20,8 @@ def feature_column(x, shape):
     ----------
     x : ndarray (n, ...)
         Records of as many numbers as `shape` has, flat or in that shape.
+    shape : tuple of int or None
+        Where sizes are free, None, records must come in such a shape.
 
     Raises
     ------
@@ -57,6 +59,8 @@ def class_column(y, classes):
 def _numbers(x, shape, what, keep_bytes):
     _require_numeric(x, what)
     _require_shape(x.shape[1:], shape, what)
+    if None in shape:
+        shape = x.shape[1:]
     if x.dtype == np.uint8 and keep_bytes:
         return x.reshape(len(x), *shape)
     with np.errstate(over="ignore"):
@@ -82,12 +86,22 @@ def _first_strange(x):
 
 
 def _require_shape(got, shape, what):
+    if None in shape:
+        return _require_free_shape(got, shape, what)
     if math.prod(got) != math.prod(shape):
         raise Offence(0, f"{what} must have {math.prod(shape)} numbers, got {math.prod(got)}")
     axes, wanted = _long_axes(got), _long_axes(shape)
     if axes != wanted and len(axes) == len(wanted):
         cure = "; transpose them" if sorted(axes) == sorted(wanted) else ""
         raise Offence(0, f"{what} must have the shape {shape}, or be flat, got {got}{cure}")
+
+
+def _require_free_shape(got, shape, what):
+    sizes = zip(got, shape, strict=False)
+    if len(got) != len(shape) or any(n not in (None, size) for size, n in sizes):
+        text = str(tuple("any" if n is None else n for n in shape)).replace("'", "")
+        cure = "; Reshape before other transforms says what rows are" if len(got) == 1 else ""
+        raise Offence(0, f"{what} must have the shape {text}, got {got}{cure}")
 
 
 def _long_axes(shape):

@@ -1,6 +1,5 @@
 """What a network takes of a record."""
 
-import math
 from dataclasses import dataclass
 
 from sparkdl.data.batch import Batch, position
@@ -18,7 +17,8 @@ class Schema:
     Parameters
     ----------
     features : tuple of int
-        Shape of the features, (C, H, W) for images, (F,) for rows.
+        Shape of the features as they are stored, (C, H, W) for images, (F,) for rows; None stands
+        for a size that is free, since a transform brings it to the network's.
     labels : str or None
         "class": one of `label_size` classes, stored as int32. "values": `label_size` numbers,
         stored as float32 (label_size,). None: no labels are wanted, and any there are dropped.
@@ -32,16 +32,12 @@ class Schema:
 
     def __post_init__(self):
         object.__setattr__(self, "features", tuple(self.features))
-        sound = self.features and all(isinstance(n, int) and n >= 1 for n in self.features)
+        sizes = [n for n in self.features if n is not None]
+        sound = self.features and all(isinstance(n, int) and n >= 1 for n in sizes)
         require(self, "features", sound, "a shape of integers >= 1")
         require(self, "labels", self.labels in LABEL_KINDS, f"one of {LABEL_KINDS}")
         sound = isinstance(self.label_size, int) and self.label_size >= 1
         require(self, "label_size", sound, "an integer >= 1")
-
-    @property
-    def feature_size(self):
-        """Numbers in the features of one example."""
-        return math.prod(self.features)
 
     def records(self, iterator, partition, size=1024, *, features="features", label="label"):
         """Batches of `size` checked records from an iterator over records of any kind.

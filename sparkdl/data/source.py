@@ -37,7 +37,9 @@ class Source(Protocol):
     ----------
     transform : callable or None
         Batch to Batch, applied by the worker to each minibatch. Blocks of records are kept as
-        they were stored (uint8 stays uint8), so this is where they are scaled.
+        they were stored (uint8 stays uint8), so this is where they are scaled. One of
+        sparkdl.data.transforms also knows training from use, and what shape records must have; of
+        a plain function neither is known.
     """
 
     transform: Callable[[Batch], Batch] | None

@@ -23,16 +23,17 @@ def as_frame(spark, source, conf):
         source.splits()  # names what is wrong with the files better than Spark does
         frame, column = spark.read.parquet(uri(source.path)), source.features
         return transformed(frame, column, source.transform, conf), column
-    splits, schema = source.splits(), schema_of(conf, labels=has_labels(source))
+    splits, schema = source.splits(), record_schema(source, conf)
     kind = {None: "", "class": ", label int", "values": ", label array<float>"}[schema.labels]
     read = partial(read_tables, source.read, source.transform, schema, splits)
     numbers = spark.range(0, len(splits), 1, len(splits))  # one in each partition
     return numbers.mapInArrow(read, f"id long{kind}, features array<float>"), "features"
 
 
-def has_labels(source):
-    """Whether a source has labels; only arrays may come without."""
-    return getattr(source, "labels", True) is not None
+def record_schema(source, conf):
+    """The Schema of a source's records; only arrays may come without labels."""
+    labelled = getattr(source, "labels", True) is not None
+    return schema_of(conf, labelled, source.transform)
 
 
 def uri(path):
@@ -47,7 +48,8 @@ def transformed(frame, column, transform, conf):
         return frame
     new = StructField(column, ArrayType(FloatType()))
     fields = [new if field.name == column else field for field in frame.schema.fields]
-    change = partial(change_tables, column, transform, schema_of(conf, labels=False))
+    schema = schema_of(conf, labels=False, transform=transform)
+    change = partial(change_tables, column, transform, schema)
     return frame.mapInArrow(change, StructType(fields))
 
 

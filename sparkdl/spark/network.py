@@ -144,7 +144,8 @@ class SparkNetwork:
 
     def _batches(self, records, labels=True):
         """An RDD of the records' Batches, and what to do to each."""
-        return records.batches(self.sc, schema_of(self.conf, labels)), records.transform
+        schema = schema_of(self.conf, labels, records.transform)
+        return records.batches(self.sc, schema), records.transform
 
     def _evaluate(self, state, data):
         batches, transform = data

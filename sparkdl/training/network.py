@@ -129,7 +129,7 @@ class Network:
         return self.replica
 
     def _batches(self, source, labels=False):
-        schema = schema_of(self.conf, labels)
+        schema = schema_of(self.conf, labels, source.transform)
         for split in source.splits():
             for batch in checked_batches(source.read, split, schema):
                 yield from pieces(batch, source.transform)
@@ -174,11 +174,12 @@ def fit_network(
     after = None if validation is None else (lambda state: evaluate(state, validation))
     options = {"listeners": listeners, "checkpoints": checkpoints, "evaluate": after}
     trainer = Trainer(conf, master, workers, **options)
-    blocks = workers.load(data, schema_of(conf), master.records_per_block, with_seed(master, state))
+    transform = getattr(data, "transform", None)
+    schema, options = schema_of(conf, transform=transform), with_seed(master, state)
+    blocks = workers.load(data, schema, master.records_per_block, options)
     try:
         if resume is not None:
             trainer.check_resumed(blocks, extra, resume)
-        transform = getattr(data, "transform", None)
         first = extra.get("first_epoch")
         network.state, history = trainer.fit(blocks, state, epochs, transform, first)
     finally:

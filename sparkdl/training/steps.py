@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from sparkdl.data.blocks import permutation
 from sparkdl.data.prefetch import prefetch
+from sparkdl.data.transforms import in_training
 from sparkdl.nn import initial_slots
 from sparkdl.nn.replica import Replica
 from sparkdl.training.aggregate import Contribution
@@ -30,7 +31,7 @@ class Round:
     batch_size, prefetch : int
         Examples of a minibatch, and how many minibatches are made ready ahead.
     transform : callable or None
-        Batch to Batch, for each minibatch.
+        Batch to Batch, for each minibatch; `in_training` where it has that.
     keep_slots : bool
         Whether the updater's state is averaged too; else it starts anew in each round.
     backend : str
@@ -72,9 +73,10 @@ def train_block(shared, number, block):
 
 def minibatches(block, order, shared):
     """The block's minibatches in this order, the last one smaller, ready for the replica."""
+    transform = in_training(shared.transform, shared.state.seed, shared.state.epoch)
     for start in range(0, len(block), shared.batch_size):
         batch = block.take(order[start : start + shared.batch_size])
-        yield batch if shared.transform is None else shared.transform(batch)
+        yield batch if transform is None else transform(batch)
 
 
 def timed(iterator):

@@ -5,7 +5,7 @@ import pytest
 
 import sparkdl.data as readers
 from sparkdl.commands.data_conf import LMDB, DataConf, Digits, Parquet, parse_data
-from sparkdl.data import Scale
+from sparkdl.data import Compose, Crop, Mirror, Pad, Scale
 from sparkdl.errors import ConfigError, DataError
 
 EXAMPLES = {
@@ -13,6 +13,7 @@ EXAMPLES = {
     "LMDB": LMDB(path="a", scale=0.5, mean=[1, 2, 3]),
     "Parquet": Parquet(path="b", features="x", label=None, mean=4),
 }
+CROPPED = [{"type": "Crop", "size": 24}, {"type": "Mirror"}]
 
 
 def test_every_type_has_an_example():
@@ -41,6 +42,31 @@ def test_lmdb_and_parquet_get_their_options():
 
 def test_nothing_to_scale_is_no_transform():
     assert LMDB(path="a").transform is None
+
+
+def test_transforms_come_before_the_scale():
+    wanted = Compose(Crop(size=24), Mirror(), Scale(mean=(1, 2, 3)))
+    for kind in (LMDB, Parquet):
+        data = DataConf.from_dict(kind(path="a", mean=(1, 2, 3), transforms=CROPPED).to_dict())
+        assert data.source().transform == wanted
+    only = Digits(transforms=[{"type": "Pad", "size": [1, 2]}], scale=1)
+    assert only.source().transform == Pad(size=(1, 2))
+
+
+WRONG = [
+    ("Mirror", "Digits.transforms must be a list of mappings, each with a type"),
+    ([{"type": "Miror"}], "a transform's type must be one of .*, got 'Miror'; did you mean 'Mir"),
+    (["Mirror"], "a transform's type must be one of .*, got None"),
+    ([{"type": "Crop", "sise": 3}], "Crop has no field 'sise'; did you mean 'size'"),
+    ([{"type": "Crop"}], "Crop needs the field 'size'"),
+    ([{"type": "Crop", "size": 0}], "Crop.size must be"),
+]
+
+
+@pytest.mark.parametrize("transforms, message", WRONG, ids=[m for _, m in WRONG])
+def test_wrong_transforms_are_named(transforms, message):
+    with pytest.raises(ConfigError, match=message):
+        Digits(transforms=transforms)
 
 
 @pytest.mark.parametrize("name", ["LMDB", "Parquet"])

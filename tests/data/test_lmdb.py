@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool
 
-from sparkdl.data import LMDB, Batch, Scale, Schema, checked_batches, digits, write_lmdb
+from sparkdl.data import (
+    LMDB,
+    Batch,
+    Compose,
+    Mirror,
+    Scale,
+    Schema,
+    checked_batches,
+    digits,
+    write_lmdb,
+)
 from sparkdl.data.readers import environment
 from sparkdl.errors import ConfigError, DataError
 from tests.data.lmdbs import (
@@ -102,6 +112,9 @@ def test_splits_are_small_and_say_where(tmp_path, monkeypatch):
 def test_scale_and_mean_are_the_transform(tmp_path):
     assert LMDB("a").transform is None
     assert LMDB("a", scale=0.5, mean=(1, 2)).transform == Scale(factor=0.5, mean=(1, 2))
+    assert LMDB("a", transforms=[Mirror()]).transform == Mirror()
+    both = LMDB("a", transforms=(Mirror(),), scale=0.5).transform
+    assert both == Compose(Mirror(), Scale(factor=0.5))
     assert LMDB("a", mean=3).mean == (3,)
 
 

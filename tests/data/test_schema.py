@@ -1,5 +1,6 @@
 """Every kind of record becomes the same batch, and what does not fit is named."""
 
+import re
 from collections import namedtuple
 
 import numpy as np
@@ -298,6 +299,25 @@ BATCHES = [
 def test_check_names_the_record(batch, message):
     with pytest.raises(DataError, match=f"^{message}"):
         SCHEMA.check(batch, "here")
+
+
+FREE = Schema(features=(2, None, None))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
+def test_free_sizes_are_as_they_come(dtype):
+    x = np.arange(24).reshape(1, 2, 3, 4).astype(dtype)
+    found = FREE.check(raw(x), "here").features
+    assert found.dtype == (np.uint8 if dtype == np.uint8 else np.float32)
+    np.testing.assert_array_equal(found, x)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 4), (2, 4), (24,)], ids=str)
+def test_free_sizes_are_not_a_free_shape(shape):
+    hint = "; Reshape before other" if len(shape) == 1 else "$"
+    got = rf"features must have the shape \(2, any, any\), got {re.escape(str(shape))}{hint}"
+    with pytest.raises(DataError, match=f"^here, record 10: {got}"):
+        FREE.check(raw(np.zeros((1, *shape))), "here")
 
 
 REFUSED = [

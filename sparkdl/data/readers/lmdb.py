@@ -9,7 +9,7 @@ from sparkdl.data.files import local_path
 from sparkdl.data.readers.datum import decode
 from sparkdl.data.readers.environment import reading
 from sparkdl.data.source import Split, split_bounds
-from sparkdl.data.transforms import Scale
+from sparkdl.data.transforms import Compose, Scale, Transform, in_order
 from sparkdl.errors import DataError, require
 
 BYTES_PER_BATCH = 2**22
@@ -36,14 +36,17 @@ class LMDB:
     ----------
     path : str
         The folder of data.mdb, or a file like it; the same on every machine.
+    transforms : sequence of Transform
+        What is done to a minibatch, such as (Crop(size=224), Mirror()).
     scale, mean : float, tuple of float
-        Features become (x - mean) * scale when a minibatch is formed; see `Scale`.
+        Then features become (x - mean) * scale; see `Scale`.
     records_per_split : int or None
         None: 256, or more where that made over 4,096 splits.
     """
 
     path: str
     _: KW_ONLY
+    transforms: tuple[Transform, ...] = ()
     scale: float = 1.0
     mean: tuple[float, ...] = ()
     records_per_split: int | None = None
@@ -52,12 +55,12 @@ class LMDB:
         require(self, "records_per_split", (self.records_per_split or 1) >= 1, "at least 1 or None")
         checked = Scale(factor=self.scale, mean=self.mean)
         object.__setattr__(self, "mean", checked.mean)
+        object.__setattr__(self, "transforms", Compose(self.transforms).transforms)
 
     @property
     def transform(self):
-        """The Scale that `scale` and `mean` ask for, or None."""
-        scale = Scale(factor=self.scale, mean=self.mean)
-        return None if scale == Scale() else scale
+        """All that is asked for as one transform, or None."""
+        return in_order(self.transforms, Scale(factor=self.scale, mean=self.mean))
 
     def splits(self):
         """Key ranges. Values are not read; keys are, unless they are consecutive numbers."""

@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.engine import random
+from sparkdl import philox
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.errors import ShapeError
@@ -35,7 +35,7 @@ class Uniform(Op):
         return Spec((*ids.shape, *self.to))
 
     def reference(self, ids, epoch):
-        numbers = random.uniform(ids, int(epoch), prod(self.to), self.seed, self.stream)
+        numbers = philox.uniform(ids, int(epoch), prod(self.to), self.seed, self.stream)
         return numbers.reshape(len(ids), *self.to)
 
     def gradient(self, gy, ids, epoch, y):

@@ -1,0 +1,134 @@
+"""What every transform is: what it does in use and in training, and to the shape of a record."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl import philox
+from sparkdl.errors import ShapeError
+
+STREAM = 1 << 31  # of random numbers; the layers of a network have those below
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chance:
+    """Random numbers of a minibatch's records.
+
+    They are a function of seed, record, epoch and place alone, so that a record is treated the same
+    whichever worker, partition or minibatch it lands in.
+
+    Parameters
+    ----------
+    ids : (n,) uint64
+    seed, epoch : int
+    place : int
+        Of the transform among those of the data.
+    """
+
+    ids: np.ndarray
+    seed: int
+    epoch: int
+    place: int = 0
+
+    def uniform(self, count):
+        """(n, count) float32 in [0, 1), the same ones each time."""
+        return philox.uniform(self.ids, self.epoch, count, self.seed, STREAM + self.place)
+
+    def at(self, place):
+        """The numbers of the transform that stands at another place."""
+        return Chance(ids=self.ids, seed=self.seed, epoch=self.epoch, place=place)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transform:
+    """Batch to Batch of the same records: one column of it is changed.
+
+    `transform(batch)` is what happens in use, with no chance in it. A worker in training calls
+    `transform.in_training(seed, epoch)(batch)`, where random ones draw.
+
+    A subclass says `change`, and `out_shape` and `in_shape` where records get another shape.
+
+    Parameters
+    ----------
+    column : str
+        Which one.
+    """
+
+    column: str = "features"
+
+    def __call__(self, batch):
+        """The batch as a network in use takes it."""
+        return self.apply(batch, None)
+
+    def in_training(self, seed, epoch):
+        """Function Batch to Batch for the minibatches of an epoch of training."""
+        return lambda batch: self.apply(batch, Chance(ids=batch.ids, seed=seed, epoch=epoch))
+
+    def apply(self, batch, chance):
+        """The batch, with what chance decides drawn from `chance` (None: in use)."""
+        changed = self.change(batch.columns[self.column], chance)
+        return batch.replace(**{self.column: changed})
+
+    def change(self, x, chance):
+        """The column (n, ...), `x` itself or a new array; `x` is not written to."""
+        raise NotImplementedError
+
+    def out_shape(self, shape):
+        """What a record of `shape` becomes. Raises ShapeError where it does not fit."""
+        return shape
+
+    def in_shape(self, shape):
+        """What records must be to become examples of `shape`; None stands for sizes that are free.
+
+        Raises ShapeError where no record does.
+        """
+        return shape
+
+    def in_shapes(self, shapes):
+        """`in_shape` for columns {name: shape}."""
+        if self.column not in shapes:
+            return shapes
+        return shapes | {self.column: self.in_shape(shapes[self.column])}
+
+
+def in_training(transform, seed, epoch):
+    """What a worker does to minibatches; a plain function knows nothing of epochs."""
+    at = getattr(transform, "in_training", None)
+    return transform if at is None else at(seed, epoch)
+
+
+def record_shapes(transform, shapes):
+    """{column: shape of records} from which a source's transform makes examples of `shapes`.
+
+    What a plain function does is not known: its records must have the network's shapes.
+    """
+    known = getattr(transform, "in_shapes", None)
+    return shapes if known is None else known(shapes)
+
+
+def image_shape(owner, shape):
+    """(C, H, W), if `shape` is that of an image. Raises ShapeError."""
+    if len(shape) != 3:
+        raise ShapeError(f"{type(owner).__name__} needs images (C, H, W), got {tuple(shape)}")
+    return tuple(shape)
+
+
+def require_result(owner, gives, wanted):
+    """Raise ShapeError unless what a transform gives is wanted, where None takes any size."""
+    sizes = zip(gives, wanted, strict=False)
+    if len(gives) != len(wanted) or any(n not in (None, size) for size, n in sizes):
+        name = type(owner).__name__
+        raise ShapeError(f"{name} gives examples of {gives}, what follows takes {tuple(wanted)}")
+
+
+def as_pair(owner, field):
+    """Make a field that was given as one whole number a pair, as a list a tuple."""
+    value = getattr(owner, field)
+    value = (value, value) if isinstance(value, int | float) else tuple(value)
+    object.__setattr__(owner, field, value)
+    return value
+
+
+def whole(value, least):
+    """Whether all numbers of a tuple are ints of at least `least`."""
+    return all(isinstance(v, int) and not isinstance(v, bool) and v >= least for v in value)

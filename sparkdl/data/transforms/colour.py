@@ -1,0 +1,147 @@
+"""Other colours of the same things."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.data.transforms.base import Transform, image_shape
+from sparkdl.data.transforms.hue import turned
+from sparkdl.data.transforms.interpolate import stored_as
+from sparkdl.errors import ShapeError, require
+
+LUMA = np.array([0.299, 0.587, 0.114], np.float32).reshape(3, 1, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColourJitter(Transform):
+    """Brightness, contrast, saturation and hue, drawn anew for each image in training.
+
+    Images are RGB (3, H, W). Bytes stay bytes, rounded once at the end.
+
+    Parameters
+    ----------
+    brightness, contrast, saturation : float
+        A factor is drawn from [max(0, 1 - it), 1 + it]; applied in this order.
+    hue : float
+        A part of the colour circle is drawn from [-hue, hue]; up to 0.5.
+    white : float
+        The largest value of a pixel; results are cut to [0, white].
+
+    References
+    ----------
+    torchvision ColorJitter, which draws the order too. Grey is 0.299 R + 0.587 G + 0.114 B (ITU-R
+    BT.601).
+    """
+
+    brightness: float = 0.0
+    contrast: float = 0.0
+    saturation: float = 0.0
+    hue: float = 0.0
+    white: float = 255.0
+
+    def __post_init__(self):
+        for name in ("brightness", "contrast", "saturation"):
+            value = getattr(self, name)
+            require(self, name, np.isfinite(value) and value >= 0, "a number >= 0")
+        require(self, "hue", 0 <= self.hue <= 0.5, "in [0, 0.5]")
+        require(self, "white", self.white > 0, "above 0")
+
+    def change(self, x, chance):
+        self.out_shape(x.shape[1:])
+        if chance is None:
+            return x
+        y = np.empty_like(x)
+        draws = 2 * chance.uniform(4) - 1
+        for i, (brightness, contrast, saturation, hue) in enumerate(draws):
+            z = x[i].astype(np.float32)
+            if self.brightness:
+                z = self.cut(z * factor(self.brightness, brightness))
+            if self.contrast:
+                z = self.cut(blend(z, grey(z).mean(), factor(self.contrast, contrast)))
+            if self.saturation:
+                z = self.cut(blend(z, grey(z), factor(self.saturation, saturation)))
+            if self.hue:
+                z = turned(z, self.hue * hue)
+            y[i] = stored_as(z, x.dtype)
+        return y
+
+    def cut(self, z):
+        return np.clip(z, 0, np.float32(self.white), out=z)
+
+    def out_shape(self, shape):
+        if shape[0] != 3 or len(shape) != 3:
+            raise ShapeError(f"ColourJitter needs images (3, H, W), got {tuple(shape)}")
+        return tuple(shape)
+
+    in_shape = out_shape
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grayscale(Transform):
+    """RGB images (3, H, W) as grey ones (1, H, W); bytes stay bytes, rounded.
+
+    References
+    ----------
+    ITU-R BT.601, as in ColourJitter.
+    """
+
+    def change(self, x, chance):
+        self.out_shape(x.shape[1:])
+        return stored_as(grey(x.astype(np.float32)), x.dtype)
+
+    def out_shape(self, shape):
+        channels, *sizes = image_shape(self, shape)
+        if channels != 3:
+            raise ShapeError(f"Grayscale needs images (3, H, W), got {tuple(shape)}")
+        return (1, *sizes)
+
+    def in_shape(self, shape):
+        channels, *sizes = image_shape(self, shape)
+        if channels != 1:
+            raise ShapeError(f"Grayscale gives images (1, H, W), what follows takes {tuple(shape)}")
+        return (3, *sizes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelSwap(Transform):
+    """Channels in another order: RGB to BGR, which Caffe's networks take, unless given.
+
+    Parameters
+    ----------
+    order : tuple of int
+        For each channel of the result, which one it was.
+    """
+
+    order: tuple[int, ...] = (2, 1, 0)
+
+    def __post_init__(self):
+        object.__setattr__(self, "order", tuple(self.order))
+        sound = sorted(self.order) == list(range(len(self.order))) and self.order
+        require(self, "order", sound, "an order of 0 and up")
+
+    def change(self, x, chance):
+        self.out_shape(x.shape[1:])
+        return x[:, list(self.order)]
+
+    def out_shape(self, shape):
+        if shape[0] != len(self.order):
+            raise ShapeError(f"ChannelSwap needs {len(self.order)} channels, got {tuple(shape)}")
+        return tuple(shape)
+
+    in_shape = out_shape
+
+
+def grey(x):
+    """(..., 1, H, W) of images (..., 3, H, W) float32."""
+    return (x * LUMA).sum(axis=-3, keepdims=True)
+
+
+def blend(x, y, share):
+    """share x + (1 - share) y"""
+    return (x - y) * share + y
+
+
+def factor(range_, drawn):
+    """For a number drawn from [-1, 1): one from [max(0, 1 - range), 1 + range)."""
+    low, high = max(0.0, 1 - range_), 1 + range_
+    return np.float32(low + (high - low) * (drawn + 1) / 2)

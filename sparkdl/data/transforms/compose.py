@@ -1,0 +1,57 @@
+"""Transforms one after the other."""
+
+from dataclasses import dataclass
+
+from sparkdl.data.transforms.base import Transform
+from sparkdl.data.transforms.scale import Scale
+from sparkdl.errors import require
+
+
+@dataclass(frozen=True, init=False)
+class Compose(Transform):
+    """Several transforms as one: each takes what the one before it gives.
+
+    Each draws random numbers of its own, by its place: two Mirrors do not agree.
+    """
+
+    transforms: tuple[Transform, ...] = ()
+
+    def __init__(self, *transforms):
+        if len(transforms) == 1 and isinstance(transforms[0], list | tuple):
+            transforms = transforms[0]
+        object.__setattr__(self, "transforms", tuple(transforms))
+        known = all(isinstance(one, Transform) for one in transforms)
+        require(self, "transforms", known, "transforms of sparkdl.data")
+        object.__setattr__(self, "transforms", tuple(flattened(transforms)))
+
+    def apply(self, batch, chance):
+        for place, transform in enumerate(self.transforms):
+            batch = transform.apply(batch, None if chance is None else chance.at(place))
+        return batch
+
+    def out_shape(self, shape):
+        for transform in self.transforms:
+            shape = transform.out_shape(shape)
+        return shape
+
+    def in_shape(self, shape):
+        for transform in reversed(self.transforms):
+            shape = transform.in_shape(shape)
+        return shape
+
+    def in_shapes(self, shapes):
+        for transform in reversed(self.transforms):
+            shapes = transform.in_shapes(shapes)
+        return shapes
+
+
+def in_order(transforms, scale):
+    """Transforms and then a Scale as one; None where nothing is left to do."""
+    left = [*transforms, *([] if scale == Scale() else [scale])]
+    return Compose(left) if len(left) > 1 else (left or [None])[0]
+
+
+def flattened(transforms):
+    """Those within a Compose stand beside the others."""
+    for one in transforms:
+        yield from one.transforms if isinstance(one, Compose) else (one,)

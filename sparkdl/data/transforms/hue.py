@@ -1,0 +1,32 @@
+"""Hue, the place of a colour on the circle red - yellow - green - cyan - blue - magenta."""
+
+import numpy as np
+
+
+def turned(x, part):
+    """RGB image (3, H, W) float32 with hues turned by a part of the circle.
+
+    Value and saturation (HSV) stay. A turn moves no channel out of [least, most] of its pixel, so
+    only the hue is converted there and back.
+
+    References
+    ----------
+    Smith, Color gamut transform pairs (1978).
+    """
+    most, least = x.max(axis=0), x.min(axis=0)
+    span = most - least
+    hue = sixths(x, most, np.where(span == 0, 1, span)) + np.float32(6 * part)
+    return np.stack([most - span * strength((hue + n) % 6) for n in (5, 3, 1)])
+
+
+def sixths(x, most, span):
+    """Hue in [-1, 5) sixths of the circle; 0 for greys."""
+    red, green, blue = x
+    hue = (red - green) / span + 4
+    hue = np.where(most == green, (blue - red) / span + 2, hue)
+    return np.where(most == red, (green - blue) / span, hue)
+
+
+def strength(k):
+    """How far below `most` a channel is, in spans, at distance k in [0, 6)."""
+    return np.clip(np.minimum(k, 4 - k), 0, 1)

@@ -1,0 +1,52 @@
+"""Values of images between their pixels."""
+
+import numpy as np
+
+
+def bilinear(x, box, size):
+    """The part `box` of images at another size, between pixels a mixture of the four around.
+
+    Parameters
+    ----------
+    x : ndarray (..., H, W), uint8 or float32
+    box : (top, left, height, width), numbers, not only whole ones
+    size : (height, width) of the result
+
+    Returns
+    -------
+    float32 (..., *size)
+
+    References
+    ----------
+    Pixels are areas whose middle counts: torch's interpolate with align_corners=False,
+    jax.image.resize without antialias.
+    """
+    top, left, height, width = box
+    y = mixed(x, -2, *neighbours(top, height, size[0], x.shape[-2]))
+    return mixed(y, -1, *neighbours(left, width, size[1], x.shape[-1]))
+
+
+def neighbours(start, length, count, most):
+    """For `count` places over [start, start + length): pixel before, pixel after, its share."""
+    places = start + (np.arange(count) + 0.5) * (length / count) - 0.5
+    places = np.clip(places, 0, most - 1)
+    before = places.astype(int)
+    after = np.minimum(before + 1, most - 1)
+    return before, after, (places - before).astype(np.float32)
+
+
+def mixed(x, axis, before, after, share):
+    share = share.reshape(-1, *(1 for _ in range(-1 - axis)))
+    first = np.take(x, before, axis).astype(np.float32)
+    second = np.take(x, after, axis).astype(np.float32)
+    second -= first
+    second *= share
+    second += first
+    return second
+
+
+def stored_as(y, dtype, white=255):
+    """Float32 `y` as `dtype`: bytes are rounded and cut to [0, white]."""
+    if dtype != np.uint8:
+        return y
+    return np.rint(np.clip(y, 0, white, out=y), out=y).astype(np.uint8)

@@ -1,0 +1,64 @@
+"""The mean of a data set, subtracted number by number."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from sparkdl.data import files
+from sparkdl.data.transforms.affine import affine
+from sparkdl.data.transforms.base import Transform, require_result
+from sparkdl.errors import DataError, ShapeError, require
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MeanImage(Transform):
+    """Features as float32, x - mean. Stand it before Crop to subtract what lies below the crop.
+
+    Parameters
+    ----------
+    mean : ndarray (C, H, W), optional
+        Also with a leading axis of 1, as Caffe keeps it.
+    path : str, optional
+        A .npy file of it, on any file system; give one of the two.
+
+    References
+    ----------
+    Caffe's transform_param with mean_file.
+    """
+
+    mean: np.ndarray | None = field(default=None, repr=False)
+    path: str | None = None
+
+    def __post_init__(self):
+        one = (self.mean is None) != (self.path is None)
+        require(self, "path", one, "given where mean is not, and only there")
+
+    @cached_property
+    def image(self):
+        """float32 (C, H, W)"""
+        found = np.asarray(self.mean) if self.path is None else read(self.path)
+        image = found.astype(np.float32)
+        return image[0] if image.ndim == 4 and len(image) == 1 else image
+
+    def change(self, x, chance):
+        self.out_shape(x.shape[1:])
+        return affine(x, self.image)
+
+    def out_shape(self, shape):
+        if tuple(shape) != self.image.shape:
+            raise ShapeError(f"MeanImage is of {self.image.shape}, got images {tuple(shape)}")
+        return tuple(shape)
+
+    def in_shape(self, shape):
+        require_result(self, self.image.shape, shape)
+        return self.image.shape
+
+
+def read(path):
+    """The array of a .npy file on any file system. Raises DataError."""
+    with files.open(path) as content:
+        try:
+            return np.load(content, allow_pickle=False)
+        except (ValueError, EOFError, OSError) as error:
+            raise DataError(f"{path}: cannot be read as .npy: {error}") from error

@@ -1,0 +1,43 @@
+"""Numbers of classes as vectors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.data.transforms.base import Transform, require_result
+from sparkdl.errors import DataError, require
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneHot(Transform):
+    """Whole numbers (...) in [0, classes) as float32 (..., classes), 1 there and else 0.
+
+    What is stored stays small: a byte a character, not a vector.
+
+    Parameters
+    ----------
+    classes : int
+    """
+
+    classes: int
+
+    def __post_init__(self):
+        sound = isinstance(self.classes, int) and self.classes >= 1
+        require(self, "classes", sound, "an integer >= 1")
+
+    def change(self, x, chance):
+        codes = x.astype(np.int64, copy=False)
+        if codes.size and not (codes.min() >= 0 and codes.max() < self.classes):
+            raise DataError(
+                f"OneHot needs numbers in [0, {self.classes}), got {codes.min()} to {codes.max()}"
+            )
+        y = np.zeros((codes.size, self.classes), np.float32)
+        y[np.arange(codes.size), codes.reshape(-1)] = 1
+        return y.reshape(*codes.shape, self.classes)
+
+    def out_shape(self, shape):
+        return (*shape, self.classes)
+
+    def in_shape(self, shape):
+        require_result(self, (*shape[:-1], self.classes), shape)
+        return tuple(shape[:-1])

@@ -1,0 +1,46 @@
+"""Images at another size."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.data.transforms.base import Transform, as_pair, image_shape, require_result, whole
+from sparkdl.data.transforms.interpolate import bilinear, stored_as
+from sparkdl.errors import require
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resize(Transform):
+    """Images of another height and width, bilinear; bytes stay bytes, rounded.
+
+    Parameters
+    ----------
+    size : int or pair of int
+        Height and width.
+
+    References
+    ----------
+    torch.nn.functional.interpolate, bilinear with align_corners=False and without antialias.
+    """
+
+    size: int | tuple[int, int]
+
+    def __post_init__(self):
+        size = as_pair(self, "size")
+        require(self, "size", len(size) == 2 and whole(size, 1), "one or two integers >= 1")
+
+    def change(self, x, chance):
+        image_shape(self, x.shape[1:])
+        if x.shape[2:] == self.size:
+            return x
+        y = np.empty((*x.shape[:2], *self.size), x.dtype)
+        for i, image in enumerate(x):  # one by one, for what is between stays in the cache
+            y[i] = stored_as(bilinear(image, (0, 0, *x.shape[2:]), self.size), x.dtype)
+        return y
+
+    def out_shape(self, shape):
+        return (image_shape(self, shape)[0], *self.size)
+
+    def in_shape(self, shape):
+        require_result(self, self.out_shape(shape), shape)
+        return (shape[0], None, None)

@@ -1,0 +1,91 @@
+"""A part of each image, of any size, brought to one size."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.data.transforms.base import Transform, as_pair, image_shape, require_result, whole
+from sparkdl.data.transforms.interpolate import bilinear, stored_as
+from sparkdl.errors import require
+
+TRIES = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomResizedCrop(Transform):
+    """A window of random area and shape at a random place, resized; bytes stay bytes.
+
+    In use, and where no window of ten drawn fits, it is the largest one in the centre whose shape
+    is within `ratio`; in use its shape is that of the result.
+
+    Parameters
+    ----------
+    size : int or pair of int
+        Height and width of the result.
+    area : pair of float
+        Least and most share of the image, above 0 and up to 1.
+    ratio : pair of float
+        Least and most width over height; its logarithm is drawn evenly.
+
+    References
+    ----------
+    Szegedy et al., Going deeper with convolutions (2014), section 6; torchvision RandomResizedCrop.
+    """
+
+    size: int | tuple[int, int]
+    area: tuple[float, float] = (0.08, 1.0)
+    ratio: tuple[float, float] = (3 / 4, 4 / 3)
+
+    def __post_init__(self):
+        size, area, ratio = (as_pair(self, name) for name in ("size", "area", "ratio"))
+        require(self, "size", len(size) == 2 and whole(size, 1), "one or two integers >= 1")
+        sound = len(area) == 2 and 0 < area[0] <= area[1] <= 1
+        require(self, "area", sound, "two shares, the least one first")
+        sound = len(ratio) == 2 and 0 < ratio[0] <= ratio[1]
+        require(self, "ratio", sound, "two numbers above 0, the least one first")
+
+    def change(self, x, chance):
+        channels, height, width = image_shape(self, x.shape[1:])
+        if chance is None:
+            shape = self.size[1] / self.size[0]
+            box = centred(height, width, shape, shape)
+            return stored_as(bilinear(x, box, self.size), x.dtype)
+        y = np.empty((len(x), channels, *self.size), x.dtype)
+        for i, box in enumerate(self.boxes(chance, height, width)):
+            y[i] = stored_as(bilinear(x[i], box, self.size), x.dtype)
+        return y
+
+    def boxes(self, chance, height, width):
+        """(top, left, height, width) of each record's window, whole numbers."""
+        u = chance.uniform(2 * TRIES + 2)
+        areas = height * width * between(u[:, :TRIES], *self.area)
+        ratios = np.exp(between(u[:, TRIES : 2 * TRIES], *np.log(self.ratio)))
+        high = np.rint(np.sqrt(areas / ratios)).astype(int)
+        wide = np.rint(np.sqrt(areas * ratios)).astype(int)
+        fits = (high >= 1) & (wide >= 1) & (high <= height) & (wide <= width)
+        for i, first in enumerate(fits.argmax(axis=1)):
+            if not fits[i, first]:
+                yield centred(height, width, *self.ratio)
+                continue
+            h, w = int(high[i, first]), int(wide[i, first])
+            top, left = (int(u[i, k] * (n + 1)) for k, n in ((-2, height - h), (-1, width - w)))
+            yield top, left, h, w
+
+    def out_shape(self, shape):
+        return (image_shape(self, shape)[0], *self.size)
+
+    def in_shape(self, shape):
+        require_result(self, self.out_shape(shape), shape)
+        return (shape[0], None, None)
+
+
+def between(u, least, most):
+    return least + u * (most - least)
+
+
+def centred(height, width, least, most):
+    """The largest window in the centre with width / height in [least, most], whole numbers."""
+    ratio = min(max(width / height, least), most)
+    h = min(height, max(1, round(width / ratio)))
+    w = min(width, max(1, round(height * ratio)))
+    return (height - h) // 2, (width - w) // 2, h, w

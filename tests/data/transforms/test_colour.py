@@ -1,0 +1,124 @@
+"""Colours against Python's colorsys and by hand."""
+
+import colorsys
+
+import numpy as np
+import pytest
+
+from sparkdl.data import ChannelSwap, ColourJitter, Grayscale, Normalize, OneHot
+from sparkdl.data.transforms.hue import turned
+from sparkdl.errors import ConfigError, DataError, ShapeError
+from tests.data.transforms.examples import images, trained
+
+
+def luma(x):
+    return 0.299 * x[..., 0:1, :, :] + 0.587 * x[..., 1:2, :, :] + 0.114 * x[..., 2:3, :, :]
+
+
+@pytest.mark.parametrize("part", [0.0, 0.1, -0.3, 0.5, 1.2])
+def test_hues_turn_as_in_colorsys(part):
+    x = images(1, (3, 6, 7), np.float32).features[0]
+    x[:, 0, :3] = [[5, 0, 255], [5, 0, 255], [5, 0, 255]]  # greys have no hue
+    x[:, 1, :2] = [[9, 9], [9, 1], [1, 9]]  # and some have two largest channels
+    found = turned(x, part)
+    for i, j in np.ndindex(6, 7):
+        h, s, v = colorsys.rgb_to_hsv(*map(float, x[:, i, j]))
+        wanted = colorsys.hsv_to_rgb((h + part) % 1, s, v)
+        np.testing.assert_allclose(found[:, i, j], wanted, atol=2e-3)
+
+
+def test_brightness_is_a_factor_within_its_range():
+    batch = images(300, (3, 4, 4), np.float32)
+    y = trained(ColourJitter(brightness=0.3, white=1e9), batch)
+    share = y.sum(axis=(1, 2, 3)) / batch.features.sum(axis=(1, 2, 3))
+    np.testing.assert_allclose(y, batch.features * share[:, None, None, None], rtol=1e-4)
+    assert 0.7 <= share.min() < 0.72 and 1.28 < share.max() <= 1.3
+
+
+def solved(x, y, centre):
+    """The share of y = share x + (1 - share) centre for each image."""
+    d = x - centre
+    return (d * (y - centre)).sum(axis=(1, 2, 3)) / (d * d).sum(axis=(1, 2, 3))
+
+
+@pytest.mark.parametrize("name", ["contrast", "saturation"])
+def test_contrast_and_saturation_mix_with_grey(name):
+    batch = images(300, (3, 4, 4), np.float32)
+    x = batch.features + 1000  # far from 0, where results would be cut
+    y = trained(ColourJitter(**{name: 0.3}, white=1e9), batch.replace(features=x))
+    centre = luma(x).mean(axis=(1, 2, 3), keepdims=True) if name == "contrast" else luma(x)
+    share = solved(x, y, centre)
+    mixed = share[:, None, None, None] * (x - centre) + centre
+    np.testing.assert_allclose(y, mixed, rtol=1e-4)
+    assert 0.7 <= share.min() + 1e-4 < 0.72 and 1.28 < share.max() - 1e-4 <= 1.3
+
+
+def test_a_range_above_one_starts_at_nothing():
+    y = trained(ColourJitter(saturation=5), images(400, (3, 4, 4)))
+    spread = (y.max(axis=1).astype(int) - y.min(axis=1)).mean(axis=(1, 2))
+    assert spread.min() < 5 and spread.max() > 200
+
+
+@pytest.mark.parametrize("white", [255.0, 1.0])
+def test_results_stay_below_white(white):
+    batch = images(20, dtype=np.float32)
+    batch = batch.replace(features=batch.features * np.float32(white / 255))
+    y = trained(ColourJitter(brightness=2, contrast=2, saturation=2, hue=0.5, white=white), batch)
+    assert y.min() >= 0 and y.max() <= white * (1 + 1e-5)
+
+
+def test_grey_is_the_luma():
+    batch = images(4)
+    wanted = luma(batch.features.astype(float))
+    found = Grayscale()(batch).features
+    assert found.dtype == np.uint8 and np.abs(found - wanted).max() <= 0.501
+
+
+def test_channels_change_places():
+    batch = images(4)
+    np.testing.assert_array_equal(ChannelSwap()(batch).features, batch.features[:, ::-1])
+    found = ChannelSwap(order=(1, 2, 0))(batch).features
+    np.testing.assert_array_equal(found[:, 0], batch.features[:, 1])
+
+
+def test_normalize_is_that_of_torchvision():
+    batch, mean, std = images(4), np.array([0.4, 0.5, 0.6]), np.array([0.2, 0.3, 0.1])
+    wanted = (batch.features / 255 - mean[:, None, None]) / std[:, None, None]
+    found = Normalize(mean=mean, std=std, scale=1 / 255)(batch).features
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.int64])
+def test_one_hot(dtype):
+    codes = np.array([[2, 0, 1], [1, 1, 2]], dtype)
+    found = OneHot(classes=3)(images(2).replace(features=codes)).features
+    np.testing.assert_array_equal(found, np.eye(3)[codes.astype(int)])
+
+
+@pytest.mark.parametrize("bad", [3, -1])
+def test_a_number_of_no_class_is_refused(bad):
+    with pytest.raises(DataError, match=r"OneHot needs numbers in \[0, 3\), got"):
+        OneHot(classes=3)(images(1).replace(features=np.array([[0, bad]])))
+
+
+@pytest.mark.parametrize("transform", [ColourJitter(hue=0.1), Grayscale(), ChannelSwap()], ids=str)
+def test_other_than_three_channels_are_refused(transform):
+    with pytest.raises(ShapeError, match="3"):
+        transform(images(2, (1, 4, 4)))
+
+
+OPTIONS = [
+    (lambda: ColourJitter(hue=0.6), r"ColourJitter.hue must be in \[0, 0.5\]"),
+    (lambda: ColourJitter(contrast=-1), "ColourJitter.contrast must be a number >= 0"),
+    (lambda: ColourJitter(white=0), "ColourJitter.white must be above 0"),
+    (lambda: ChannelSwap(order=(0, 2)), "ChannelSwap.order must be an order of 0 and up"),
+    (lambda: Normalize(std=(0.0,)), "Normalize.std must be numbers, not 0"),
+    (lambda: Normalize(mean=()), "Normalize.mean must be finite numbers"),
+    (lambda: OneHot(classes=0), "OneHot.classes must be an integer >= 1"),
+]
+
+
+@pytest.mark.parametrize("make, message", OPTIONS, ids=[m for _, m in OPTIONS])
+def test_options_are_refused(make, message):
+    with pytest.raises(ConfigError, match=message):
+        make()

@@ -1,0 +1,151 @@
+"""Crop, Mirror, Pad and MeanImage: where pixels go, by hand."""
+
+import io
+
+import numpy as np
+import pytest
+
+from sparkdl.data import Compose, Crop, MeanImage, Mirror, Pad, Reshape, Resize, Scale, files
+from sparkdl.errors import ConfigError, DataError, ShapeError
+from tests.data.transforms.examples import images, trained
+
+
+def windows(x, height, width):
+    """Every window of an image, by its corner."""
+    corners = np.ndindex(x.shape[1] - height + 1, x.shape[2] - width + 1)
+    return {(i, j): x[:, i : i + height, j : j + width] for i, j in corners}
+
+
+def test_crops_are_windows_and_all_places_come_up():
+    batch, found = images(300, (2, 5, 6)), []
+    for x, y in zip(batch.features, trained(Crop(size=(3, 4)), batch), strict=True):
+        found += [at for at, part in windows(x, 3, 4).items() if np.array_equal(part, y)]
+    places, counts = np.unique(found, axis=0, return_counts=True)
+    assert len(found) == 300 and len(places) == 9
+    assert counts.min() > 15  # 33 are expected, with a deviation of 5
+
+
+@pytest.mark.parametrize("options", [{}, {"random": False}], ids=str)
+def test_the_centre_is_cropped_in_use(options):
+    batch = images(4, (3, 7, 10))
+    crop = Crop(size=4, **options)
+    used = crop(batch).features
+    np.testing.assert_array_equal(used, batch.features[:, :, 1:5, 3:7])
+    assert (trained(crop, batch) == used).all() == (options != {})
+
+
+def test_a_crop_of_everything_changes_nothing():
+    batch = images(4, (3, 7, 10))
+    np.testing.assert_array_equal(trained(Crop(size=(7, 10)), batch), batch.features)
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 16), (1, 5, 7), (3, 6, 8)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.parametrize("axis, place", [("horizontal", 3), ("vertical", 2)])
+def test_a_share_of_images_is_mirrored(shape, dtype, axis, place):
+    batch = images(400, shape, dtype)
+    mirrored = trained(Mirror(share=0.3, axis=axis), batch)
+    flipped = np.flip(batch.features, place)
+    changed = (mirrored == flipped).all(axis=(1, 2, 3))
+    kept = (mirrored == batch.features).all(axis=(1, 2, 3))
+    assert (changed | kept).all() and 90 < changed.sum() < 150
+
+
+def test_views_are_mirrored_too():
+    batch = images(8, (3, 10, 16))
+    view = batch.replace(features=batch.features[:, :, ::2, 4:12])
+    np.testing.assert_array_equal(trained(Mirror(share=1), view), view.features[..., ::-1])
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
+def test_pad(mode):
+    x = images(2, (1, 3, 4)).features
+    y = Pad(size=(1, 2), mode=mode, value=7)(images(2, (1, 3, 4))).features
+    np.testing.assert_array_equal(y[:, :, 1:-1, 2:-2], x)
+    corner = {"constant": 7, "edge": x[0, 0, 0, 0], "reflect": x[0, 0, 1, 2]}[mode]
+    assert y[0, 0, 0, 0] == corner
+
+
+def test_the_mean_below_a_crop_is_subtracted():
+    batch, mean = images(6, (3, 8, 8)), np.random.default_rng(2).random((3, 8, 8)) * 255
+    whole = batch.replace(features=batch.features - mean.astype(np.float32))
+    for transform in (MeanImage(mean=mean), MeanImage(mean=mean[None])):
+        found = trained(Compose(transform, Crop(size=5)), batch)
+        np.testing.assert_array_equal(found, trained(Compose(Scale(), Crop(size=5)), whole))
+
+
+def test_a_mean_image_is_read_from_any_file_system():
+    content = io.BytesIO()
+    np.save(content, np.full((3, 12, 16), 3.0))
+    with files.open("memory://means/a.npy", "wb") as file:
+        file.write(content.getvalue())
+    batch = images()
+    found = MeanImage(path="memory://means/a.npy")(batch).features
+    np.testing.assert_array_equal(found, batch.features - np.float32(3))
+
+
+def test_a_damaged_mean_image_is_named():
+    with files.open("memory://means/bad.npy", "wb") as file:
+        file.write(b"no array")
+    with pytest.raises(DataError, match=r"memory://means/bad.npy: cannot be read as .npy"):
+        MeanImage(path="memory://means/bad.npy")(images())
+
+
+def test_a_chain_says_what_records_must_be():
+    mean = MeanImage(mean=np.zeros((3, 40, 50)))
+    assert Compose(Resize(size=256), Crop(size=224)).in_shape((3, 224, 224)) == (3, None, None)
+    assert Compose(mean, Crop(size=24)).in_shape((3, 24, 24)) == (3, 40, 50)
+    assert Compose(Pad(size=4), Crop(size=32)).in_shape((3, 32, 32)) == (3, None, None)
+    rows = Compose(Reshape(shape=(3, 40, 50)), Crop(size=24), Mirror())
+    assert rows.in_shape((3, 24, 24)) == (3, 40, 50)
+    assert rows.out_shape((6000,)) == (3, 24, 24)
+
+
+MISFITS = [
+    (Crop(size=24), (3, 22, 24), r"Crop gives examples of \(3, 24, 24\), what follows takes"),
+    (Compose(Crop(size=24), Resize(size=30)), (3, 24, 24), "Resize gives examples of"),
+    (MeanImage(mean=np.zeros((3, 4, 4))), (3, 5, 5), "MeanImage gives examples of"),
+    (Scale(mean=(1, 2)), (3, 5, 5), "Scale.mean needs 1 number or 3"),
+    (Reshape(shape=(3, 4)), (12,), "Reshape gives examples of"),
+]
+
+
+@pytest.mark.parametrize("transform, shape, message", MISFITS, ids=[m for *_, m in MISFITS])
+def test_what_never_fits_is_refused_before_any_record(transform, shape, message):
+    with pytest.raises(ShapeError, match=message):
+        transform.in_shape(shape)
+
+
+WRONG_RECORDS = [
+    (Crop(size=24), r"Crop of \(24, 24\) needs images of at least that, got \(3, 12, 16\)"),
+    (MeanImage(mean=np.zeros((3, 4, 4))), r"MeanImage is of \(3, 4, 4\), got images \(3, 12, 16\)"),
+    (Reshape(shape=(3, 4)), r"Reshape to \(3, 4\) needs as many numbers, got \(3, 12, 16\)"),
+]
+
+
+@pytest.mark.parametrize("transform, message", WRONG_RECORDS, ids=[m for _, m in WRONG_RECORDS])
+def test_wrong_records_are_refused(transform, message):
+    with pytest.raises(ShapeError, match=message):
+        transform(images())
+
+
+OPTIONS = [
+    (lambda: Crop(size=0), "Crop.size must be one or two integers >= 1, got"),
+    (lambda: Crop(size=(1, 2, 3)), "Crop.size must be"),
+    (lambda: Crop(size=2.5), "Crop.size must be"),
+    (lambda: Mirror(share=0), r"Mirror.share must be in \(0, 1\], got 0"),
+    (lambda: Mirror(axis="x"), "Mirror.axis must be one of"),
+    (lambda: Pad(size=-1), "Pad.size must be"),
+    (lambda: Pad(size=1, mode="wrap"), "Pad.mode must be one of"),
+    (lambda: Pad(size=2).in_shape((3, 4, 9)), "Pad.size must be less than half of the 4 pixels"),
+    (lambda: MeanImage(), "MeanImage.path must be given where mean is not"),
+    (lambda: MeanImage(mean=np.zeros((1, 2, 2)), path="a"), "MeanImage.path must be"),
+    (lambda: Compose(Mirror(), 3), "Compose.transforms must be transforms of sparkdl.data"),
+    (lambda: Reshape(shape=(3, 0)), "Reshape.shape must be integers >= 1"),
+]
+
+
+@pytest.mark.parametrize("make, message", OPTIONS, ids=[m for _, m in OPTIONS])
+def test_options_are_refused(make, message):
+    with pytest.raises(ConfigError, match=message):
+        make()
