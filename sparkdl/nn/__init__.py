@@ -12,6 +12,7 @@ from sparkdl.nn.clipping import (
     UnitLayerNorm,
 )
 from sparkdl.nn.conf import Conf
+from sparkdl.nn.constraints import Constraint, MaxNorm, MinMaxNorm, NonNegative, UnitNorm
 from sparkdl.nn.forward import Forward, forward
 from sparkdl.nn.graph import GraphConf, Vertex
 from sparkdl.nn.graph_builder import GraphBuilder

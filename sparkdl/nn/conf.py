@@ -9,6 +9,8 @@ from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.checks import is_integer, is_integers, is_not_negative
 from sparkdl.nn.clipping import Clipping
 from sparkdl.nn.config import Config, of
+from sparkdl.nn.constraints import Constraint
+from sparkdl.nn.groups import grouped, rate_at, slots_layout
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.summary import summary
@@ -26,6 +28,8 @@ class Conf(Config):
         Of layers that give none: l1 |w| + l2 w^2 / 2 is added to what is minimised; at least 0.
     clipping : Clipping, optional
         What is done with large gradients.
+    constraints : sequence of Constraint
+        Where the weights of layers that give none must stay.
     initializer, activation : str, dict or member
         Of layers that give none.
     seed : int
@@ -38,6 +42,7 @@ class Conf(Config):
     l1: float = 0.0
     l2: float = 0.0
     clipping: Clipping | None = field(default=None, metadata=of(Clipping))
+    constraints: tuple[Constraint, ...] = field(default=(), metadata=of(Constraint, many=True))
     initializer: Initializer = field(default="xavier", metadata=of(Initializer))
     activation: ActivationFunction = field(default="identity", metadata=of(ActivationFunction))
     seed: int = 0
@@ -113,9 +118,17 @@ class Conf(Config):
 
     @cached_property
     def slots_layout(self):
-        """Where each slot of the updater lies in the slot vector; a slot is as long as `params`."""
-        length = (self.params_layout.size,)
-        return Layout(tuple((name, length) for name in self.updater.slot_names))
+        """Where each slot of the updaters lies in the slot vector."""
+        return slots_layout(self.groups)
+
+    @cached_property
+    def groups(self):
+        """Stretches of the parameter vector with an updater each, most often one."""
+        return grouped(self)
+
+    def rate_at(self, iteration, epoch):
+        """The learning rate of update number `iteration`, from 0; of several groups, of each."""
+        return rate_at(self.groups, iteration, epoch)
 
     @cached_property
     def state_shapes(self):

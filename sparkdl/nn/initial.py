@@ -4,6 +4,7 @@ from zlib import crc32
 
 import numpy as np
 
+from sparkdl.nn.groups import slot_starts
 from sparkdl.nn.layout import Layout
 
 
@@ -22,11 +23,11 @@ def initial_buffers(network):
 
 
 def initial_slots(network):
-    """The first slot vector, float32: the updater's slots one behind the other."""
-    updater = network.updater
+    """The first slot vector, float32: the updaters' slots one behind the other."""
+    starts = slot_starts(network.groups)
     slots = np.zeros(network.slots_layout.size, np.float32)
     for name, view in network.slots_layout.views(slots).items():
-        view[...] = updater.slot_start.get(name, 0)
+        view[...] = starts.get(name, 0)
     return slots
 
 

@@ -1,14 +1,11 @@
-"""l1 and l2: what pulls weights towards 0. Biases and batch normalisation are left alone.
+"""l1 and l2: what pulls weights towards 0. Batch normalisation is left alone.
 
 To the loss, l1 |w| + l2 w^2 / 2 is added for each weight, as in DL4J; the gradient l2 w is what
 Caffe calls weight decay. The loss that is reported is without it.
 """
 
-from math import prod
-
-import numpy as np
-
 from sparkdl.engine import ops
+from sparkdl.nn.choices import chosen, is_bias, spread
 
 
 def coefficients(network, kind):
@@ -24,18 +21,18 @@ def coefficients(network, kind):
     -------
     float32 (n,) or None
     """
-    return spread(network, lambda layer: getattr(layer, kind))
+
+    def factor(layer, name):
+        if is_bias(layer, name):
+            return getattr(layer, f"bias_{kind}", 0.0)
+        return getattr(layer, kind) * decay_factor(layer, name) if name in layer.penalized else 0.0
+
+    return spread(network, factor)
 
 
-def spread(network, number):
-    """`number(layer)` for each weight in the parameter vector, 0 elsewhere; None if all are 0."""
-    parts = [
-        np.full(prod(shape), number(p.layer) if name in p.layer.penalized else 0, np.float32)
-        for p in network.stack
-        for name, shape in p.param_shapes.items()
-    ]
-    vector = np.concatenate([np.zeros(0, np.float32), *parts])
-    return vector if vector.any() else None
+def decay_factor(layer, name):
+    """What decoupled decay of the parameter `name` is multiplied by: 0 for all but weights."""
+    return chosen(layer, "decay_factor") if name in layer.penalized else 0.0
 
 
 def penalty(network, params):

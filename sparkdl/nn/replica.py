@@ -86,8 +86,8 @@ class Replica:
 
         Parameters
         ----------
-        rate : float
-            Learning rate.
+        rate : float, or array of float
+            Learning rate: conf.rate_at of the update.
         t : int
             Number of the update, from 1.
         """
@@ -204,7 +204,7 @@ def update_program(replica):
     slots = conf.slots_layout.views(replica.slots)
     bindings = vectors | {f"slot:{name}": view for name, view in slots.items()}
     inputs = {name: tensor(name, array.shape) for name, array in bindings.items()}
-    inputs |= {name: tensor(name, ()) for name in ("rate", "t")}
+    inputs |= {"rate": tensor("rate", np.shape(conf.rate_at(0, 0))), "t": tensor("t", ())}
     old = {name: inputs[f"slot:{name}"] for name in slots}
     arguments = inputs["params"], inputs["grad"], old, inputs["rate"], inputs["t"]
     params, new = updated(conf, *arguments)

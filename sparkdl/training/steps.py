@@ -60,7 +60,7 @@ def train_block(shared, number, block):
     loss, updates, reading = 0.0, 0, time.perf_counter() - began
     for batch, waited in timed(batches):
         iteration = state.iteration + updates
-        rate = shared.conf.updater.rate_at(iteration, state.epoch)
+        rate = shared.conf.rate_at(iteration, state.epoch)
         updates += 1
         age = iteration + 1 if shared.keep_slots else updates
         loss += replica.step(batch, rate, age, state.epoch)

@@ -10,6 +10,7 @@ from sparkdl.nn.clipping import (
     UnitArrayNorm,
     UnitLayerNorm,
 )
+from sparkdl.nn.constraints import Constraint, MaxNorm, MinMaxNorm, NonNegative, UnitNorm
 from tests.nn.layer_cases import LAYERS
 
 ACTIVATIONS = [
@@ -156,6 +157,14 @@ CLIPPINGS = [
     UnitArrayNorm(),
 ]
 
+CONSTRAINTS = [
+    MaxNorm(limit=0.5),
+    MinMaxNorm(low=0.5, high=2.0),
+    MinMaxNorm(low=0.5, high=2.0, share=0.25),
+    UnitNorm(),
+    NonNegative(),
+]
+
 SOLVERS = [
     solvers.Lbfgs(),
     solvers.Lbfgs(history=3, iterations=50, tolerance=1e-4),
@@ -170,6 +179,7 @@ FAMILIES = {
     schedules.Schedule: SCHEDULES,
     updaters.Updater: UPDATERS,
     Clipping: CLIPPINGS,
+    Constraint: CONSTRAINTS,
     solvers.Solver: SOLVERS,
     layers.Layer: [layer for layer, _ in LAYERS],
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from sparkdl.errors import DataError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import BatchNorm, Dense, Dropout, Output
 from sparkdl.nn.solvers import ConjugateGradient, Lbfgs
 from sparkdl.training.full_batch import FullBatch
@@ -51,6 +51,22 @@ def test_buffers_move_too(data):
     network.fit_full_batch(data, Lbfgs(iterations=5))
     assert network.state.buffers[:5].any()
     assert network.score(data) < before
+
+
+def test_frozen_layers_stay(data):
+    layers = [Dense(units=5, rate_factor=0), Output(units=3)]
+    network = Network(perceptron(layers=layers, l2=0.1))
+    before = network.state.params
+    network.fit_full_batch(data, Lbfgs(iterations=5))
+    part = network.conf.params_layout.split_by_layer["dense_1"]
+    np.testing.assert_array_equal(network.state.params[part], before[part])
+    assert (network.state.params[part.stop :] != before[part.stop :]).all()
+
+
+def test_constraints_are_refused(data):
+    network = Network(softmax_net(constraints=["unit_norm"]))
+    with pytest.raises(ConfigError, match="a solver knows no constraints"):
+        network.fit_full_batch(data)
 
 
 def test_no_examples_are_refused():

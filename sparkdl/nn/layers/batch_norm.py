@@ -2,19 +2,20 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_positive, is_share
-from sparkdl.nn.layers.base import Layer
+from sparkdl.nn.layers.trained import Trained
 
 VARIANCES = ("biased", "unbiased")
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchNorm(Layer):
+class BatchNorm(Trained):
     """y = gamma (x - mean) / sqrt(variance + epsilon) + beta, per channel or feature.
 
     While training, mean and variance are those of the batch (the biased variance), and the buffers
@@ -42,6 +43,8 @@ class BatchNorm(Layer):
     ----------
     Ioffe and Szegedy, Batch normalization (2015), algorithm 1.
     """
+
+    biases: ClassVar = ("beta",)
 
     momentum: float = 0.9
     epsilon: float = 1e-5

@@ -2,17 +2,18 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_integer, is_integers, is_positive
-from sparkdl.nn.layers.base import Layer
+from sparkdl.nn.layers.trained import Trained
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayerNorm(Layer):
+class LayerNorm(Trained):
     """y = gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics along `axes`.
 
     Parameters
@@ -35,6 +36,8 @@ class LayerNorm(Layer):
     Ba, Kiros and Hinton, Layer normalization (2016), eq. 4. The numbers are those of PyTorch, with
     `axes` as its normalized_shape, and Keras (whose epsilon is 1e-3).
     """
+
+    biases: ClassVar = ("beta",)
 
     axes: int | tuple[int, ...] | None = None
     epsilon: float = 1e-5

@@ -8,11 +8,11 @@ from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.checks import is_not_negative
 from sparkdl.nn.config import of
 from sparkdl.nn.initializers import Initializer, XavierNormal
-from sparkdl.nn.layers.base import Layer
+from sparkdl.nn.layers.trained import Trained
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weighted(Layer, abstract=True):
+class Weighted(Trained, abstract=True):
     """A layer with weights W and, unless `bias` is False, a bias b.
 
     Parameters
@@ -26,6 +26,8 @@ class Weighted(Layer, abstract=True):
     l1, l2 : float, optional
         l1 |W| + l2 W^2 / 2, summed over W, is added to what is minimised; at least 0; the network's
         unless given.
+    bias_l1, bias_l2 : float
+        The same for b, which the network's do not touch.
     """
 
     inherited: ClassVar = ("initializer", "l1", "l2")
@@ -36,6 +38,8 @@ class Weighted(Layer, abstract=True):
     bias_initializer: Initializer = field(default="zeros", metadata=of(Initializer))
     l1: float | None = None
     l2: float | None = None
+    bias_l1: float = 0.0
+    bias_l2: float = 0.0
 
     def __post_init__(self):
         super().__post_init__()
@@ -43,6 +47,8 @@ class Weighted(Layer, abstract=True):
         for name in ("l1", "l2"):
             value = getattr(self, name)
             require(self, name, value is None or is_not_negative(value), "a number >= 0")
+        for name in ("bias_l1", "bias_l2"):
+            require(self, name, is_not_negative(getattr(self, name)), "a number >= 0")
 
     def weight_shape(self, in_shape):
         raise NotImplementedError

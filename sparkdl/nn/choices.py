@@ -1,0 +1,61 @@
+"""What holds for each parameter array: the choice of its layer, or else the network's."""
+
+from math import prod
+
+import numpy as np
+
+from sparkdl.nn.layers.trained import Trained
+
+
+def chosen(layer, option):
+    """An option of Trained; its default for layers that do not have it."""
+    return getattr(layer, option, getattr(Trained, option))
+
+
+def is_bias(layer, name):
+    """Whether the bias_ options hold for the parameter `name`."""
+    return name in getattr(layer, "biases", ())
+
+
+def updater_of(network, layer, name):
+    """The updater of the parameter `name` of `layer`."""
+    own = chosen(layer, "bias_updater") if is_bias(layer, name) else None
+    return own or chosen(layer, "updater") or network.updater
+
+
+def rate_factor(layer, name):
+    """What the learning rate of the parameter `name` of `layer` is multiplied by."""
+    own = chosen(layer, "bias_rate_factor") if is_bias(layer, name) else None
+    return chosen(layer, "rate_factor") if own is None else own
+
+
+def constraints_of(network, layer, name):
+    """The constraints of the parameter `name` of `layer`."""
+    if is_bias(layer, name):
+        return chosen(layer, "bias_constraints")
+    own = chosen(layer, "constraints")
+    return () if name not in layer.penalized else network.constraints if own is None else own
+
+
+def arrays(network):
+    """(layer, name, shape) of each parameter array, in the order of the parameter vector."""
+    return [
+        (place.layer, name, shape)
+        for place in network.stack
+        for name, shape in place.param_shapes.items()
+    ]
+
+
+def spread(network, number, other=0):
+    """`number(layer, name)` for each entry of the parameter vector; None if all are `other`.
+
+    Returns
+    -------
+    float32 (n,) or None
+    """
+    parts = [
+        np.full(prod(shape), number(layer, name), np.float32)
+        for layer, name, shape in arrays(network)
+    ]
+    vector = np.concatenate([np.zeros(0, np.float32), *parts])
+    return vector if (vector != other).any() else None
