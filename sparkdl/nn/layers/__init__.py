@@ -1,6 +1,7 @@
 """Layers: the parts of a network."""
 
 from sparkdl.nn.layers.activation import Activation
+from sparkdl.nn.layers.attention import Attention
 from sparkdl.nn.layers.avg_pool import AvgPool1D, AvgPool2D, AvgPool3D
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.batch_norm import BatchNorm
@@ -28,9 +29,12 @@ from sparkdl.nn.layers.loss_layer import LossLayer
 from sparkdl.nn.layers.lp_pool import LpPool1D, LpPool2D, LpPool3D
 from sparkdl.nn.layers.lrn import LRN
 from sparkdl.nn.layers.max_pool import MaxPool1D, MaxPool2D, MaxPool3D
+from sparkdl.nn.layers.multi_head_attention import MultiHeadAttention
 from sparkdl.nn.layers.output import Output, RnnOutput
 from sparkdl.nn.layers.over_time import DuplicateToTime, ReverseTime
+from sparkdl.nn.layers.position import PositionalEncoding, PositionEmbedding
 from sparkdl.nn.layers.rescaling import Rescaling
 from sparkdl.nn.layers.scored import ScoredLayer
+from sparkdl.nn.layers.self_attention import LearnedSelfAttention, SelfAttention
 from sparkdl.nn.layers.stacking import Stack, Unstack
 from sparkdl.nn.layers.subset import Subset

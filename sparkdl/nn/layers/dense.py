@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from sparkdl.engine import ops
 from sparkdl.nn.layers.fully_connected import FullyConnected
 from sparkdl.nn.layers.weighted import Activated
 
@@ -21,4 +22,6 @@ class Dense(Activated, FullyConnected):
     """
 
     def forward(self, params, x, run):
-        return self.activate(self.affine(params, x))
+        # rows first: the activation stands right behind the product, and is worked out with it
+        rows = self.activate(self.affine(params, ops.reshape(x, (-1, x.shape[-1]))))
+        return ops.reshape(rows, (*x.shape[:-1], self.units))
