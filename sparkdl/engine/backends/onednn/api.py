@@ -86,9 +86,9 @@ class Session:
         create = f"{name}_primitive_desc_create"
         return self.made("primitive_desc", create, self.engine, *arguments)
 
-    def query(self, pd, what):
+    def query(self, pd, what, index=0):
         """A descriptor that a primitive has chosen."""
-        md = c_void_p(self.library.dnnl_primitive_desc_query_md(pd, QUERIES[what], 0))
+        md = c_void_p(self.library.dnnl_primitive_desc_query_md(pd, QUERIES[what], index))
         md.owner = pd  # it goes with the primitive's
         return md
 

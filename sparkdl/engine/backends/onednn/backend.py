@@ -20,8 +20,10 @@ from sparkdl.engine.backends.onednn import (
     normalization,
     pooling,
     products,
+    recurrent_workspace,
     rewrites,
     softmax,
+    steps,
 )
 from sparkdl.engine.backends.onednn.api import Session
 from sparkdl.engine.chains import Chain, chain_kernel, into_chains
@@ -34,6 +36,10 @@ from sparkdl.engine.ops.lrn import Lrn
 from sparkdl.engine.ops.matmul import MatMul
 from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad
 from sparkdl.engine.ops.pool import AvgPool, AvgPoolGrad, MaxPool
+from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
+from sparkdl.engine.ops.recurrent.gru import Gru
+from sparkdl.engine.ops.recurrent.lstm import Lstm
+from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnn
 from sparkdl.engine.ops.softmax import LogSoftmax, LogSoftmaxGrad, Softmax, SoftmaxGrad
 from sparkdl.errors import UnsupportedError
 
@@ -48,19 +54,20 @@ class OneDnn(reference.Reference):
     """
 
     name = "onednn"
-    rewrites = (
-        fuse,
-        rewrites.maxima_remembered,
-        lrn_workspace.remembered,
-        rewrites.biases_with_weights,
-        rewrites.relayouts,
-        rewrites.sequences_in_place,
-        into_chains,
-    )
 
     def __init__(self):
         super().__init__()
         self.session = Session()
+        self.rewrites = (
+            fuse,
+            rewrites.maxima_remembered,
+            lrn_workspace.remembered,
+            partial(recurrent_workspace.with_workspaces, self.session),
+            rewrites.biases_with_weights,
+            rewrites.relayouts,
+            rewrites.sequences_in_place,
+            into_chains,
+        )
 
     def array(self, part, shape):
         """An array of the arena: images and volumes channels last."""
@@ -168,6 +175,12 @@ LOWERINGS = {
     LogSoftmaxGrad: plainly(softmax.backward),
     Gelu: plainly(elementwise.forward),
     GeluGrad: plainly(elementwise.backward),
+    Lstm: steps.forward,
+    Gru: steps.forward,
+    SimpleRnn: steps.forward,
+    RecurrentGrad: steps.backward,
+    recurrent_workspace.WithWorkspace: recurrent_workspace.forward,
+    recurrent_workspace.FromWorkspace: recurrent_workspace.backward,
     rewrites.Relayout: relayout,
 }
 

@@ -41,7 +41,7 @@ class Arrays:
         for step, arrays in zip(together, saved, strict=True):
             for i, array in enumerate(arrays):
                 step[:, i] = array
-        return together.reshape(len(saved), n, -1)
+        return together.reshape(len(saved), n, len(saved[0]) * units)
 
 
 class Tensors:

@@ -108,6 +108,10 @@ class Recurrent(Op):
         first = [(n, units)] * self.states
         return [x, (features, wide), (units, wide), (self.biases * units,), *first, *extra]
 
+    def flops(self, *inputs):
+        (n, steps, features), (units, wide) = inputs[0].shape, inputs[2].shape
+        return 2 * n * steps * (features + units) * wide
+
     def order(self, steps):
         return range(steps)[:: -1 if self.backwards else 1]
 

@@ -34,6 +34,9 @@ class RecurrentGrad(Op):
         kind = self.forward.shape(*inputs)[0].dtype
         return tuple(Spec(i.shape, kind) for i in inputs[: self.forward.trained])
 
+    def flops(self, *args):
+        return 2 * self.forward.flops(*args[1 + self.forward.states : -1])
+
     def decompose(self, *args):
         """All worked out from the inputs, not `saved`, so that it can be differentiated again."""
         from sparkdl.engine.autodiff import pullback, zeros_like
@@ -53,8 +56,8 @@ class RecurrentGrad(Op):
         given, saved = forward.given(*args[count:-1]), args[-1]
         units, (n, steps, features) = given.wh.shape[0], given.x.shape
         gz, gr, gstates = self.walk(product, args[0], args[1:count], given, saved)
-        gz, gr = gz.reshape(steps * n, -1), gr.reshape(steps * n, -1)
-        arrays = blocks(saved.reshape(steps * n, -1), units)
+        gz, gr, saved = (a.reshape(steps * n, a.shape[2]) for a in (gz, gr, saved))
+        arrays = blocks(saved, units)
         left, before = arrays[: forward.left], arrays[forward.left :]
         gx = product(gz, given.wx.T).reshape(steps, n, features).swapaxes(0, 1)
         gwx = product(given.x.swapaxes(0, 1).reshape(steps * n, features).T, gz)

@@ -1,0 +1,96 @@
+"""oneDNN beside the reference: recurrent operations of drawn shapes, and which kernel they take."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkdl.engine import Graph, compile, gradients, ops
+from sparkdl.engine.backends import get
+from tests.engine.support import close_on_onednn, compare, feeds, tensors, trace, with_gradients
+
+pytestmark = pytest.mark.skipif(
+    get("auto").name != "onednn", reason="libdnnl is not here: the reference backend runs"
+)
+KINDS = {
+    "lstm": (ops.lstm, 4, 4, 2, {}),
+    "peepholes": (ops.lstm, 4, 4, 2, {}),
+    "gru": (ops.gru, 3, 3, 1, {}),
+    "gru reset after": (ops.gru, 3, 4, 1, {"reset_after": True}),
+    "simple": (ops.simple_rnn, 1, 1, 1, {}),
+    "simple relu": (ops.simple_rnn, 1, 1, 1, {"activation": "relu"}),
+}
+PRIMITIVES = {"packed gemm and cells", "brgemm:avx512_core", "brgemm:avx2"}
+STEPS = "steps with oneDNN's products"
+
+
+def normal(*shape):
+    return np.random.default_rng(sum(shape)).standard_normal(shape, np.float32) * np.float32(0.5)
+
+
+def case(kind, n, steps, features, units, **options):
+    """(a function of tensors that joins all outputs, arrays for it)"""
+    function, gates, biases, states, own = KINDS[kind]
+    weights = [(features, gates * units), (units, gates * units), (biases * units,)]
+    arrays = [normal(*s) for s in [(n, steps, features), *weights, *[(n, units)] * states]]
+    names = ["peepholes"] if kind == "peepholes" else []
+    arrays += [normal(3 * units) for _ in names]
+
+    def call(*given):
+        count = len(given) - len(names)
+        named = dict(zip(names, given[count:]))
+        outputs = function(*given[:count], **named, **own, **options)
+        return ops.concat([ops.reshape(y, (-1,)) for y in outputs])
+
+    return call, arrays
+
+
+def kernels(graph):
+    return [s.kernel for s in compile(graph, "onednn").steps if s.flops and "MatMul" not in s.op]
+
+
+sizes = [st.integers(1, 9), st.integers(1, 7), st.integers(1, 20), st.integers(1, 40)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=12, deadline=None)
+@given(*sizes, st.booleans())
+def test_primitives_of_drawn_shapes(kind, n, steps, features, units, backwards):
+    function, arrays = case(kind, n, steps, features, units, backwards=backwards)
+    for graph in (trace(function, *arrays), with_gradients(function, *arrays)):
+        close_on_onednn(graph, arrays)
+        assert set(kernels(graph)) <= PRIMITIVES
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=8, deadline=None)
+@given(*sizes, st.booleans())
+def test_steps_of_drawn_shapes(kind, n, steps, features, units, backwards):
+    indicators = {name: (normal(n, steps) > -0.3).astype(np.float32) for name in ("keep", "mask")}
+    function, arrays = case(kind, n, steps, features, units, backwards=backwards, **indicators)
+    for graph in (trace(function, *arrays), with_gradients(function, *arrays)):
+        close_on_onednn(graph, arrays)
+        assert set(kernels(graph)) == {STEPS}
+
+
+def test_only_a_gradient_of_the_last_state():
+    """The others are zeros then, not memory of somebody else."""
+    _, (x, *rest) = case("lstm", 3, 4, 5, 6)
+    inputs = tensors(**feeds([x, *rest]))
+    _, _, c = ops.lstm(*inputs.values())
+    graph = Graph(inputs, {"g": gradients(ops.sum(ops.square(c)), list(inputs.values()))[0]})
+    close_on_onednn(graph, [x, *rest])
+
+
+def test_an_empty_batch_goes_through():
+    function, arrays = case("lstm", 0, 4, 5, 6)
+    assert compile(trace(function, *arrays), "onednn").run(feeds(arrays))["y0"].shape == (0,)
+    compare(with_gradients(function, *arrays), arrays)
+
+
+def test_two_runs_give_the_same_bits():
+    function, arrays = case("lstm", 5, 7, 20, 30)
+    program = compile(with_gradients(function, *arrays), "onednn")
+    first = {name: value.copy() for name, value in program.run(feeds(arrays)).items()}
+    again = program.run(feeds(arrays))
+    assert all(np.array_equal(first[name], again[name]) for name in first)
