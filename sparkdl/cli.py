@@ -1,4 +1,4 @@
-"""sparkdl on the command line: demo, train, evaluate, predict, features, summary."""
+"""sparkdl on the command line: demo, train, evaluate, predict, features, summary, time."""
 
 import argparse
 import importlib
@@ -35,7 +35,8 @@ def parser():
     top = argparse.ArgumentParser(prog="sparkdl", description="Deep learning on Spark.")
     top.add_argument("--version", action="version", version=f"sparkdl {sparkdl.__version__}")
     commands = top.add_subparsers(title="commands", dest="command", required=True)
-    for add in (add_demo, add_train, add_evaluate, add_predict, add_features, add_summary):
+    adds = add_demo, add_train, add_evaluate, add_predict, add_features, add_summary, add_time
+    for add in adds:
         add(commands)
     return top
 
@@ -75,6 +76,14 @@ def add_features(commands):
 def add_summary(commands):
     one = command(commands, "summary", "summary", "print the network of a YAML file as a table")
     configuration(one)
+
+
+def add_time(commands):
+    one = command(commands, "time", "time", "say how long each layer takes to train a minibatch")
+    configuration(one)
+    one.add_argument("--batch-size", type=int, metavar="N", help="examples; as the file says")
+    one.add_argument("--iterations", type=int, default=10, metavar="K", help="medians over K (10)")
+    one.add_argument("--threads", type=int, metavar="T", help="the cores that there are")
 
 
 def command(commands, name, module, text):

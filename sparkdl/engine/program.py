@@ -62,6 +62,7 @@ class Program:
         self.steps += [self._copy(tensor, to) for tensor, to in self.plan.copies]
         self._calls = [step.call for step in self.steps]
         self._feeds = {n: self.arrays[t] for n, t in graph.inputs.items() if n not in bindings}
+        self.inputs = {n: t.spec for n, t in graph.inputs.items() if n not in bindings}
         self.outputs = {n: bindings.get(n, self.arrays[t]) for n, t in graph.outputs.items()}
 
     def run(self, feeds=None, after=None):

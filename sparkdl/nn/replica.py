@@ -47,7 +47,7 @@ class Replica:
         self._gradient = lru_cache(PROGRAMS)(partial(gradient_program, self))
         self._forward = lru_cache(PROGRAMS)(partial(forward_program, self))
         self._loss = lru_cache(PROGRAMS)(partial(loss_program, self))
-        self._update = None
+        self._update = lru_cache(1)(partial(update_program, self))
 
     def load(self, params, buffers, slots):
         """Take over the values of three vectors; ShapeError where a length differs."""
@@ -91,9 +91,7 @@ class Replica:
         t : int
             Number of the update, from 1.
         """
-        if self._update is None:
-            self._update = update_program(self)
-        self._update.run({"rate": rate, "t": t})
+        self._update().run({"rate": rate, "t": t})
 
     def step(self, batch, rate, t, epoch=0):
         """`gradient`, then `apply`: the sum of the examples' losses."""
@@ -131,7 +129,11 @@ class Replica:
 
     def describe(self, batch_size):
         """The calls of a training step, as text; see Program.describe."""
-        return self._gradient(nominal_shapes(self.conf, batch_size)).describe()
+        return self.programs(batch_size)[0].describe()
+
+    def programs(self, batch_size):
+        """The two programs of a training step of so many examples: gradient and update."""
+        return self._gradient(nominal_shapes(self.conf, batch_size)), self._update()
 
     def arrays(self):
         """{name: view of params}, {name: view of buffers}"""

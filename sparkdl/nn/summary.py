@@ -63,15 +63,16 @@ def size(n):
         n /= 1000
 
 
-def table(rows):
-    """Lines in columns, the last to the right; rules below the head and above the total."""
+def table(rows, numbers=1):
+    """Lines in columns, the last `numbers` to the right; rules below head and above total."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    head, *body, total = [line(row, widths) for row in rows]
+    head, *body, total = [line(row, widths, numbers) for row in rows]
     return [head, rule, *body, rule, total]
 
 
-def line(row, widths):
-    *left, right = zip(row, widths)
-    cells = [*(cell.ljust(width) for cell, width in left), right[0].rjust(right[1])]
+def line(row, widths, numbers):
+    columns = list(zip(row, widths))
+    cells = [cell.ljust(width) for cell, width in columns[:-numbers]]
+    cells += [cell.rjust(width) for cell, width in columns[-numbers:]]
     return "  ".join(cells).rstrip()

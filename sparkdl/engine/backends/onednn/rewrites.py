@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from sparkdl.engine.fusion import fuse
-from sparkdl.engine.graph import Spec
+from sparkdl.engine.graph import Spec, scope
 from sparkdl.engine.ops.base import Op
 from sparkdl.engine.ops.conv import ConvGradWeight
 from sparkdl.engine.ops.pool import MaxPool, MaxPoolGrad, Pool
@@ -142,7 +142,8 @@ def biases_with_weights(graph):
     both = {}
     for node in graph.nodes:
         if isinstance(node.op, ConvGradWeight) and node.inputs[0] in sums:
-            gw, gb = ConvGradWeightBias(node.op)(*node.inputs)
+            with scope(node.scope):
+                gw, gb = ConvGradWeightBias(node.op)(*node.inputs)
             both |= {node: gw, sums.pop(node.inputs[0]): gb}
     return fuse(graph, (lambda node, inputs, uses: both.get(node),)) if both else graph
 
