@@ -1,4 +1,4 @@
-"""What `python build.py bench NAME` runs: the file of that name here; without one, a list."""
+"""What `python build.py bench NAME` runs: the file or package of that name; without one, a list."""
 
 import sys
 from ast import get_docstring, parse
@@ -6,13 +6,19 @@ from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).parent
-HELPERS = {"__init__", "__main__", "session", "spark_fit"}
+HELPERS = {"__init__", "__main__", "session", "spark_fit", "peers"}
 
 
 def names():
     """{name of a benchmark: first line of its docstring}"""
-    files = sorted(path for path in HERE.glob("*.py") if path.stem not in HELPERS)
-    return {path.stem: get_docstring(parse(path.read_text())).splitlines()[0] for path in files}
+    files = {path.stem: path for path in HERE.glob("*.py")}
+    files |= {path.parent.name: path for path in HERE.glob("*/__init__.py")}
+    named = {name: path for name, path in sorted(files.items()) if name not in HELPERS}
+    return {name: first_line(path) for name, path in named.items()}
+
+
+def first_line(path):
+    return get_docstring(parse(path.read_text())).splitlines()[0]
 
 
 def main(arguments):

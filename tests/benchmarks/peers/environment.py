@@ -4,8 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.benchmarks.peers import cuda_stubs
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
+COMPLETE = {"torch"}  # its text names all it needs, so CUDA, 4 GB that no CPU can use, stays away
 
 
 def python_of(name):
@@ -17,6 +20,9 @@ def python_of(name):
         print(f"making the environment of {name} (once, some minutes) ...", flush=True)
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip = [python, "-m", "pip", "install", "--quiet", "-r", HERE / f"{name}.txt"]
-        subprocess.run(pip, check=True)
+        subprocess.run([*pip, *["--no-deps"] * (name in COMPLETE)], check=True)
+        if name == "torch":
+            [library] = folder.glob("lib/python*/site-packages/torch/lib")
+            cuda_stubs.make(library)
         done.write_text(wanted)
     return python

@@ -1,0 +1,101 @@
+"""How each line of the table is measured."""
+
+from contextlib import contextmanager
+from functools import partial
+
+from tests.benchmarks.cpu.pairs import compared, in_turns, opened
+from tests.benchmarks.cpu.processes import OURS, Failed, Start, Steps, Together
+from tests.benchmarks.cpu.row import Row
+from tests.benchmarks.cpu.workloads import WORKLOADS
+
+PRODUCT = "product"  # the matrix product that says what the machine can do
+SLOW_TO_START = "torch.compile"
+
+
+def steps(name, threads, options):
+    """The time of a training step, and its share of the peak, measured in the same rounds."""
+    workload = WORKLOADS[name]
+    make = partial(opening, name, threads)
+    with sides(make, [OURS, PRODUCT, *options.modes]) as (running, failed):
+        found = in_turns(running, options.rounds, options.burst)
+        facts = {side: running[side].facts for side in running}
+    peak = facts[PRODUCT]["flops"] / min(found.pop(PRODUCT))
+    result = compared(found) | {"peak": peak}
+    flops = facts.get(OURS, {}).get("flops")
+    bars = {"best": workload.best, "as_run": workload.as_run, "share": workload.share}
+    reached = flops / result["ours"] / peak if flops else None
+    figures = {"found": found, "result": result, "failed": failed, "reached": reached}
+    return [Row(title=workload.title, threads=threads, **figures, **bars)]
+
+
+def opening(name, threads, side):
+    return Steps(side, PRODUCT if side == PRODUCT else name, threads)
+
+
+@contextmanager
+def sides(make, names):
+    """({name: side}, {name: why it failed}), closed at the end.
+
+    Raises
+    ------
+    Failed, where they train different numbers of parameters.
+    """
+    running, failed = opened(make, names)
+    try:
+        counts = {n: side.facts["parameters"] for n, side in running.items() if n != PRODUCT}
+        if len(set(counts.values())) > 1:
+            raise Failed(f"the sides must have as many parameters each, got {counts}")
+        yield running, failed
+    finally:
+        for side in running.values():
+            side.close()
+
+
+def two_processes(options):
+    """Two processes of two threads each on the same cores, each peer with its own spinning."""
+    make = partial(Together, workload="lenet", threads=2)
+    with sides(make, [OURS, *options.modes]) as (running, failed):
+        found = in_turns(running, options.rounds, options.burst)
+    bars = {"best": 2.0, "as_run": 4.0}
+    figures = {"found": found, "result": compared(found), "failed": failed}
+    return [Row(title="LeNet b64, two processes", threads=2, **figures, **bars)]
+
+
+def cold_start(name, limit, options):
+    """A fresh process: from the configuration to the first step, and from its very start."""
+    modes = [mode for mode in options.modes if mode != SLOW_TO_START]
+    starts, failed = opened(partial(Start, workload=name, threads=2), [OURS, *modes])
+    found = in_turns(starts, min(options.rounds, 5), options.burst)
+    title, seconds = WORKLOADS[name].title, {"unit": "s", "scale": 1.0, "threads": 2}
+    whole = {side: start.whole for side, start in starts.items()}
+    rows = {"conf to first step": (found, limit), "with imports": (whole, None)}
+    return [
+        Row(
+            title=f"{title}, {what}",
+            found=figures,
+            result=compared(figures),
+            failed=failed,
+            limit=most,
+            **seconds,
+        )
+        for what, (figures, most) in rows.items()
+    ]
+
+
+def memory(options):
+    """The highest resident memory of a process that trains ResNet-50."""
+    make = partial(Steps, workload="resnet50", threads=2)
+    with sides(make, [OURS, *options.modes]) as (running, failed):
+        for side in running.values():
+            side.measure(options.burst)
+        found = {name: [side.resident] for name, side in running.items()}
+    figures = {"found": found, "result": compared(found), "failed": failed, "best": 1.0}
+    return [Row(title="ResNet-50 b8, memory", threads=2, unit="MB", scale=1e-6, **figures)]
+
+
+MEASURES = {
+    "two_processes": two_processes,
+    "cold_lenet": partial(cold_start, "lenet", 0.3),
+    "cold_resnet50": partial(cold_start, "resnet50", 2.0),
+    "memory": memory,
+}

@@ -1,0 +1,40 @@
+"""The networks as sparkdl has them, most of them in its zoo."""
+
+from dataclasses import replace
+from functools import partial
+
+from sparkdl.nn import Adam, Conv2D, Dense, MaxPool2D, Momentum, NetworkConf, Output, zoo
+from tests.benchmarks.cpu.workloads import MOMENTUM, RATE, WORKLOADS
+
+UPDATERS = {"momentum": Momentum(rate=RATE, momentum=MOMENTUM), "adam": Adam(rate=RATE)}
+
+
+def cifar_net():
+    layers = []
+    for filters in (64, 128, 256):
+        layers += [Conv2D(filters=filters, kernel=3, padding=1, activation="relu")]
+        layers += [MaxPool2D(size=2)]
+    return NetworkConf(input_shape=(3, 32, 32), layers=[*layers, Output(units=10)])
+
+
+def mlp():
+    layers = [Dense(units=1024, activation="relu"), Dense(units=1024, activation="relu")]
+    return NetworkConf(input_shape=(784,), layers=[*layers, Output(units=10)])
+
+
+def adam():
+    """One layer of as many parameters as are updated."""
+    workload = WORKLOADS["adam"]
+    return NetworkConf(input_shape=workload.shape, layers=[Output(units=workload.classes)])
+
+
+OWN = {"cifar_net": cifar_net, "mlp": mlp, "adam": adam}
+OWN["googlenet"] = partial(zoo.googlenet, auxiliary=False)
+
+
+def configuration(workload):
+    """The network of a workload with its updater; SystemExit where the zoo does not have it yet."""
+    make = OWN.get(workload.network) or getattr(zoo, workload.network, None)
+    if make is None:
+        raise SystemExit("not built yet")
+    return replace(make(), updater=UPDATERS[workload.updater], seed=1)

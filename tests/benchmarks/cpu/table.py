@@ -1,0 +1,60 @@
+"""The table of `bench cpu`: a line for each workload and number of threads, as it is measured."""
+
+import argparse
+import json
+import platform
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.benchmarks.cpu import measures
+from tests.benchmarks.cpu.processes import MODES
+from tests.benchmarks.cpu.row import HEAD, line
+from tests.benchmarks.cpu.workloads import WORKLOADS
+
+ROUNDS, BURST = 9, 0.5
+
+
+def main(arguments=None):
+    options = parser().parse_args(arguments)
+    print(f"{processor()}, Python {platform.python_version()}", line(HEAD), sep="\n", flush=True)
+    rows = []
+    for name in options.only or [*WORKLOADS, *measures.MEASURES]:
+        for row in measured(name, options):
+            rows.append(row)
+            print(row, flush=True)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+
+
+def measured(name, options):
+    """The rows of one name, each as soon as it is there."""
+    if name in measures.MEASURES:
+        yield from measures.MEASURES[name](options)
+        return
+    for threads in options.threads:
+        yield from measures.steps(name, threads, options)
+
+
+def processor():
+    """What the machine calls its processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    return next((x.partition(":")[2].strip() for x in lines if x.startswith("model name")), "")
+
+
+def parser():
+    options = argparse.ArgumentParser(prog="bench cpu", description=__doc__)
+    names, modes = [*WORKLOADS, *measures.MEASURES], [*MODES]
+    some = {"nargs": "+", "metavar": "NAME"}
+    options.add_argument("--only", choices=names, **some, help=f"some of {', '.join(names)}")
+    options.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    options.add_argument(
+        "--rounds", type=int, default=ROUNDS, help=f"turns of each side ({ROUNDS})"
+    )
+    options.add_argument("--burst", type=float, default=BURST, help=f"seconds of a turn ({BURST})")
+    which = f"peers: some of {', '.join(modes)}"
+    options.add_argument("--modes", choices=modes, default=modes, **some, help=which)
+    options.add_argument("--json", type=Path, metavar="PATH", help="write all figures there")
+    return options

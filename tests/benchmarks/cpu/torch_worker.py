@@ -1,0 +1,73 @@
+"""torch's side: one workload in one mode, in the process of the torch environment."""
+
+import os
+import sys
+from functools import partial
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from tests.benchmarks.cpu.torch_networks import NETWORKS
+from tests.benchmarks.cpu.worker import serve
+from tests.benchmarks.cpu.workloads import ADAM_PARAMETERS, MOMENTUM, RATE, WORKLOADS
+
+# eager: as most people run it. The two others take what torch has for more speed.
+MODES = ("eager", "channels_last", "compile")
+
+
+def updater(params, kind, fused):
+    options = {"fused": True} if fused else {}
+    if kind == "adam":
+        return torch.optim.Adam(params, lr=RATE, **options)
+    return torch.optim.SGD(params, lr=RATE, momentum=MOMENTUM, **options)
+
+
+def training(workload, mode):
+    """(step, facts) of a network."""
+    x, y = (torch.tensor(array) for array in workload.arrays())
+    net = NETWORKS[workload.network]()
+    count = parameters(net)
+    if mode == "channels_last":
+        net = net.to(memory_format=torch.channels_last)
+        x = x.to(memory_format=torch.channels_last) if x.ndim == 4 else x
+    optimizer = updater(net.parameters(), workload.updater, fused=mode != "eager")
+    run = torch.compile(net) if mode == "compile" else net
+
+    def step():
+        optimizer.zero_grad()
+        z = run(x)
+        F.cross_entropy(z.reshape(-1, z.shape[-1]), y.reshape(-1)).backward()
+        optimizer.step()
+
+    return step, facts(count)
+
+
+def parameters(net):
+    """Each counted once: torch's LSTM has a second bias, which is always added to the first."""
+    doubles = [p for name, p in net.named_parameters() if "bias_hh" in name]
+    return sum(p.numel() for p in net.parameters()) - sum(p.numel() for p in doubles)
+
+
+def update(workload, mode):
+    """(step, facts) of the updater alone."""
+    vector = nn.Parameter(torch.randn(ADAM_PARAMETERS) * 0.01)
+    vector.grad = torch.randn(ADAM_PARAMETERS) * 0.01
+    optimizer = updater([vector], workload.updater, fused=mode == "channels_last")
+    step = torch.compile(optimizer.step) if mode == "compile" else optimizer.step
+    return step, facts(ADAM_PARAMETERS)
+
+
+def facts(parameters):
+    return {"parameters": parameters, "version": f"torch {torch.__version__}"}
+
+
+def main(name, mode):
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    torch.manual_seed(0)
+    make = update if WORKLOADS[name].network == "adam" else training
+    serve(partial(make, WORKLOADS[name], mode))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
