@@ -39,6 +39,7 @@ HOME = {
     "lmdb": {"data"},
     "pyarrow": {"data", "spark"},
     "google.protobuf": {"data", "interop"},
+    "ml_dtypes": {"engine"},
     "socket": {"exchange"},
     "tqdm": {"training"},
     "safetensors": {"training"},

@@ -6,6 +6,7 @@ from sparkdl.engine.graph import Spec, Tensor, constant, scope, topological
 from sparkdl.engine.ops.elementwise import add, mul
 from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.shape import cast
+from sparkdl.engine.types import is_float
 from sparkdl.errors import ShapeError
 
 
@@ -58,7 +59,7 @@ def backward(grads, wrt, stop=()):
             continue
         with scope(f"{node.scope}:grad" if node.scope else "grad"):
             for tensor, grad in zip(node.inputs, local(node, gys), strict=True):
-                acts = tensor.dtype.kind == "f" and (tensor in wrt or tensor.node in wanted)
+                acts = is_float(tensor.dtype) and (tensor in wrt or tensor.node in wanted)
                 if grad is not None and acts:
                     grad = cast(grad, tensor.dtype)
                     grads[tensor] = add(grads[tensor], grad) if tensor in grads else grad

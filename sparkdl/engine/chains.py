@@ -12,6 +12,7 @@ import numpy as np
 from sparkdl.engine.graph import Graph, Spec, scope
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.elementwise import Elementwise
+from sparkdl.engine.types import BFLOAT16
 
 BLOCK = 16_384  # numbers: the half dozen float32 blocks in use at once stay in a level-2 cache
 
@@ -148,7 +149,8 @@ def chainable(node):
     out = node.outputs[0].shape
     whole = all(t.shape in (out, ()) for t in node.inputs)
     plain = isinstance(node.op, Elementwise) and not isinstance(node.op, Chain)
-    return plain and whole and out != ()
+    narrow = any(t.dtype == BFLOAT16 for t in (*node.inputs, *node.outputs))
+    return plain and whole and out != () and not narrow
 
 
 def chain_kernel(chain, inputs, outputs):

@@ -16,6 +16,8 @@ from sparkdl.nn.layout import Layout
 from sparkdl.nn.summary import summary
 from sparkdl.nn.updaters import Sgd, Updater
 
+DTYPES = ("float32", "bfloat16")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Conf(Config):
@@ -35,7 +37,8 @@ class Conf(Config):
     seed : int
         Of all random numbers: first values, dropout; in [0, 2^63).
     dtype : str
-        "float32": what the network computes in.
+        What activations are stored and products computed in: "float32", or "bfloat16" for layers
+        that can (`Layer.narrow`). Parameters, gradients and the updater stay float32.
     """
 
     updater: Updater = field(default=Sgd(rate=0.01), metadata=of(Updater))
@@ -54,7 +57,7 @@ class Conf(Config):
             require(self, name, is_not_negative(getattr(self, name)), "a number >= 0")
         seed = is_integer(self.seed, 0) and self.seed < 2**63
         require(self, "seed", seed, "an integer in [0, 2^63)")
-        require(self, "dtype", self.dtype == "float32", "'float32'")
+        require(self, "dtype", self.dtype in DTYPES, "'float32' or 'bfloat16'")
 
     @property
     def stack(self):

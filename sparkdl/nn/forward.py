@@ -7,6 +7,7 @@ import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.engine.graph import scope
+from sparkdl.engine.types import BFLOAT16, is_float
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.config import nearest
 from sparkdl.nn.run import Run
@@ -68,7 +69,7 @@ def forward(
     params, buffers : dict of float arrays or Tensors
         By the names of network.params_layout and network.buffers_layout ("dense_1/W").
     x : array or Tensor (batch, *shape), or a dict of one for each input
-        Whole numbers (uint8) become the network's dtype.
+        Whole numbers (uint8) become floats.
     training : bool
         Whether dropout drops and batch normalisation uses the batch's own statistics.
     ids : uint64 (batch,), optional
@@ -102,7 +103,7 @@ def forward(
         training=training, seed=network.seed, ids=ids, epoch=epoch, backward_steps=backward_steps
     )
     batch = Passing(
-        values={name: floats(value, network.dtype) for name, value in inputs.items()},
+        values=dict(inputs),
         masks=dict.fromkeys(inputs) | (masks or {}),
         buffers=dict(buffers),
     )
@@ -110,7 +111,7 @@ def forward(
     for place in network.stack:
         run = seen_by(place, whole, batch, count, states or {}, labels or {})
         with scope(place.name):
-            step(place, params, batch, run)
+            step(place, params, batch, run, network.dtype)
     asked = {name: asked_for(network, batch, name) for name in outputs}
     scores = {place.name: batch.values[place.name] for place in network.outputs}
     return Forward(scores, batch.masks, asked, batch.updates, batch.states, batch.losses)
@@ -131,11 +132,18 @@ def seen_by(place, whole, batch, count, states, labels):
     )
 
 
-def step(place, params, batch, run):
-    """The batch through one layer."""
-    layer, inputs = place.layer, tuple(batch.values[source] for source in place.sources)
+def step(place, params, batch, run, dtype):
+    """The batch through one layer, which computes in `dtype` if it can."""
+    layer = place.layer
+    inside = None if dtype != BFLOAT16 else dtype if layer.narrow else np.float32
+    inputs = tuple(as_float(batch.values[source], inside) for source in place.sources)
+    weights = place.mine(params, "param_shapes")
+    if dtype == BFLOAT16:
+        weights |= {name: ops.cast(weights[name], inside) for name in layer.penalized}
     several = layer.several
-    y = layer.forward(place.mine(params, "param_shapes"), inputs if several else inputs[0], run)
+    y = layer.forward(weights, inputs if several else inputs[0], run)
+    if dtype == BFLOAT16:
+        y = ops.cast(y, np.float32 if place.is_output else dtype)
     batch.values[place.name] = y
     shapes = tuple(tuple(x.shape[1:]) for x in inputs)
     masks, shapes = (run.masks, shapes) if several else (run.mask, shapes[0])
@@ -151,11 +159,16 @@ def step(place, params, batch, run):
 def asked_for(network, batch, name):
     """What the layer `name` gives; of an output the prediction."""
     layers = {place.name: place.layer for place in network.outputs}
-    return layers[name].output(batch.values[name]) if name in layers else batch.values[name]
+    value = batch.values[name]
+    value = layers[name].output(value) if name in layers else value
+    return ops.cast(value, np.float32) if np.dtype(value.dtype).name == BFLOAT16 else value
 
 
-def floats(x, dtype):
-    return x if np.dtype(x.dtype).kind == "f" else ops.cast(x, dtype)
+def as_float(x, dtype):
+    """x in `dtype`; unless that is given, x as it is, whole numbers as float32."""
+    if dtype is not None:
+        return ops.cast(x, dtype)
+    return x if is_float(x.dtype) else ops.cast(x, np.float32)
 
 
 def repeated(ids, times):

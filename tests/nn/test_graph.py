@@ -116,7 +116,7 @@ def test_comes_back_from_json_and_yaml():
     )
 
 
-@pytest.mark.parametrize("layer, in_shape", LAYERS, ids=str)
+@pytest.mark.parametrize("layer, in_shape", [row for row in LAYERS if row[1]], ids=str)
 def test_every_layer_comes_back_inside_a_graph(layer, in_shape):
     shapes = in_shape if layer.several else (in_shape,)
     inputs = {f"x{i}": shape for i, shape in enumerate(shapes)}

@@ -10,6 +10,7 @@ from sparkdl.engine.fusion import RULES, BiasActivation, fuse
 from sparkdl.engine.ops.elementwise import Elementwise
 from sparkdl.engine.ops.matmul import MatMul
 from sparkdl.engine.planner import ALIGNMENT
+from sparkdl.engine.types import BFLOAT16, widened
 
 
 class Reference:
@@ -31,6 +32,8 @@ class Reference:
 
     def lower(self, node, inputs, outputs):
         op = node.op
+        if any(array.dtype == BFLOAT16 for array in (*inputs, *outputs)):
+            return Kernel(copying(op, inputs, outputs), "numpy in float32, then copy")
         if isinstance(op, Chain):
             return Kernel(chain_kernel(op, inputs, outputs), "numpy, blocked")
         if isinstance(op, MatMul):
@@ -50,10 +53,10 @@ def copying(op, inputs, outputs):
     """Whatever `reference` gives, copied to where it belongs."""
 
     def call():
-        results = op.reference(*inputs)
+        results = op.reference(*map(widened, inputs))
         results = results if isinstance(results, tuple) else (results,)
         for out, result in zip(outputs, results, strict=True):
-            np.copyto(out, result)
+            np.copyto(out, result, casting="unsafe")
 
     return call
 

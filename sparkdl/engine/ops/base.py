@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.engine.graph import Node, Spec, Tensor, constant, topological
+from sparkdl.engine.types import BFLOAT16, is_float, widened
 from sparkdl.errors import ShapeError
 
 OPS = {}
@@ -74,7 +75,7 @@ class Op:
     def compute(self, *arrays):
         """The result now, in the type that a program would give it."""
         specs = self.infer(*(Spec(a.shape, a.dtype.name) for a in arrays))
-        results = self.reference(*arrays)
+        results = self.reference(*map(widened, arrays))
         if not isinstance(specs, tuple):
             return results.astype(specs.dtype, copy=False)
         pairs = zip(results, specs, strict=True)
@@ -82,7 +83,7 @@ class Op:
 
     def infer(self, *specs):
         """`shape`, once the types have been looked at."""
-        if self.floating and np.dtype(common_type(*specs)).kind != "f":
+        if self.floating and not is_float(common_type(*specs)):
             found = " and ".join(s.dtype for s in specs)
             raise ShapeError(f"{type(self).__name__} needs floats, got {found}; cast them first")
         return self.shape(*specs)
@@ -98,7 +99,7 @@ class Op:
 def common_type(*specs):
     """The type of what is made of `specs`: integers beside floats do not widen them."""
     types = [np.dtype(s.dtype) for s in specs]
-    return np.result_type(*([t for t in types if t.kind == "f"] or types)).name
+    return np.result_type(*([t for t in types if is_float(t)] or types)).name
 
 
 def coerce(args):
@@ -114,4 +115,4 @@ def coerce(args):
 def typed(number, kind):
     """A number as an array of type `kind`, or of float64 where it would lose its fraction."""
     number = float(number) if isinstance(number, float) else number
-    return np.asarray(number, np.result_type(kind, number))
+    return np.asarray(number, kind if kind == BFLOAT16 else np.result_type(kind, number))

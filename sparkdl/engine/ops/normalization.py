@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.base import Op, register
+from sparkdl.engine.ops.base import Op, common_type, register
 from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, square, sub
 from sparkdl.engine.ops.reduce import mean
 from sparkdl.engine.ops.reduce import sum as sum_along
@@ -56,7 +56,8 @@ class BatchNorm(PerChannel):
             raise ShapeError(f"batch_norm of {x.shape} does not fit {gamma.shape}, {beta.shape}")
         if x.size == 0:
             raise ShapeError(f"batch_norm needs numbers to take the mean of, got {x.shape}")
-        return x, Spec(gamma.shape, x.dtype), Spec(gamma.shape, x.dtype)
+        statistic = Spec(gamma.shape, common_type(x, gamma))
+        return x, statistic, statistic
 
     def reference(self, x, gamma, beta):
         mu = x.mean(axis=self.axes(x))

@@ -9,6 +9,7 @@ from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.engine.ops.elementwise import div, mul
 from sparkdl.engine.ops.shape import axis_of, broadcast_to, reshape
+from sparkdl.engine.types import summed
 from sparkdl.errors import ShapeError
 
 
@@ -30,11 +31,10 @@ class Reduction(Op):
 @register
 @dataclass(frozen=True)
 class Sum(Reduction):
-    """The sum along axes; integers are summed in 64 bits, as in numpy."""
+    """The sum along axes; integers are summed in 64 bits, as in numpy, bfloat16 in 32."""
 
     def shape(self, x):
-        wide = np.sum(np.empty(0, x.dtype)).dtype
-        return Spec(super().shape(x).shape, wide.name)
+        return Spec(super().shape(x).shape, summed(x.dtype))
 
     def reference(self, x):
         return np.sum(x, axis=self.axes, keepdims=self.keepdims)

@@ -7,6 +7,7 @@ import numpy as np
 
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type, register
+from sparkdl.engine.types import is_float
 from sparkdl.errors import ShapeError
 
 
@@ -182,7 +183,7 @@ class Cast(Op):
         return x.astype(self.dtype)
 
     def gradient(self, gy, x, y):
-        return (cast(gy, x.dtype) if np.dtype(x.dtype).kind == "f" else None,)
+        return (cast(gy, x.dtype) if is_float(x.dtype) else None,)
 
 
 @register

@@ -1,6 +1,7 @@
 """An activation function as a layer of its own."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.config import of
@@ -16,6 +17,8 @@ class Activation(Layer):
     function : str, dict or ActivationFunction
         "relu", or {"type": "leaky_relu", "alpha": 0.1}.
     """
+
+    narrow: ClassVar = True
 
     function: ActivationFunction = field(metadata=of(ActivationFunction))
 

@@ -25,6 +25,7 @@ class Layer(Member):
     penalized: ClassVar[tuple[str, ...]] = ()  # parameters that l1 and l2 pull towards 0
     takes_rows: ClassVar[bool] = False  # whether a network puts Flatten before it where needed
     several: ClassVar[bool] = False  # whether it joins several inputs
+    narrow: ClassVar[bool] = False  # whether it computes well in bfloat16; else in float32
 
     name: str | None = None
 

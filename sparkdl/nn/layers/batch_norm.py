@@ -45,6 +45,7 @@ class BatchNorm(Trained):
     """
 
     biases: ClassVar = ("beta",)
+    narrow: ClassVar = True
 
     momentum: float = 0.9
     epsilon: float = 1e-5

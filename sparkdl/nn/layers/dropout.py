@@ -1,6 +1,7 @@
 """Random zeros while training."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import require
@@ -24,6 +25,8 @@ class Dropout(Layer):
     ----------
     Srivastava et al., Dropout (2014), section 10: the inverted scaling, so nothing changes in use.
     """
+
+    narrow: ClassVar = True
 
     rate: float = 0.5
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.nn.layers.base import Layer
@@ -15,6 +16,8 @@ class Flatten(Layer):
     ------
     x (batch, C, H, W), y (batch, C H W)
     """
+
+    narrow: ClassVar = True
 
     def out_shape(self, in_shape):
         return (prod(in_shape),)

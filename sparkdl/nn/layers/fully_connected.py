@@ -24,6 +24,8 @@ class FullyConnected(Weighted, abstract=True):
     each step by itself: (batch, T, units)
     """
 
+    narrow: ClassVar = True
+
     takes_rows: ClassVar = True
 
     units: int

@@ -1,6 +1,7 @@
 """One number for each channel."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import require
@@ -22,6 +23,8 @@ class GlobalPool(Layer):
     ------
     x (batch, C, H, W), y (batch, C)
     """
+
+    narrow: ClassVar = True
 
     kind: str = "avg"
 

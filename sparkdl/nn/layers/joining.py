@@ -39,6 +39,8 @@ class Merge(Joining):
     x (batch, C1, H, W), (batch, C2, H, W) ... gives y (batch, C1 + C2 ..., H, W)
     """
 
+    narrow: ClassVar = True
+
     axis: int | None = None
 
     def axis_of(self, shape):
@@ -74,6 +76,8 @@ class ElementWise(Joining):
     ------
     x (batch, ...) several times, y (batch, ...)
     """
+
+    narrow: ClassVar = True
 
     operation: str = "add"
     coefficients: tuple[float, ...] | None = None

@@ -1,6 +1,7 @@
 """The last layer: a fully connected one, and the loss."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sparkdl.nn.layers.fully_connected import FullyConnected
 from sparkdl.nn.layers.scored import ScoredLayer
@@ -19,6 +20,8 @@ class Output(FullyConnected, ScoredLayer):
     ------
     x (batch, n_in), z (batch, units), W (n_in, units), b (units,); of sequences each step by itself
     """
+
+    narrow: ClassVar = False  # a loss of z in bfloat16 would see three digits
 
     def forward(self, params, x, run):
         return self.affine(params, x)

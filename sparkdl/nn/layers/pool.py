@@ -44,6 +44,7 @@ class Pool(Spatial, abstract=True):
     A step of a masked sequence is there where one of its window is.
     """
 
+    narrow: ClassVar = True
     fill: ClassVar[float] = 0.0  # what stands for steps that are padding
 
     size: int | tuple[int, ...]

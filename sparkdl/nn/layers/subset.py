@@ -1,6 +1,7 @@
 """A part of the channels or features."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
@@ -21,6 +22,8 @@ class Subset(Layer):
     ------
     x (batch, C, H, W), y (batch, stop - start, H, W); of rows and sequences the last axis
     """
+
+    narrow: ClassVar = True
 
     start: int
     stop: int

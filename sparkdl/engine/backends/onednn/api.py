@@ -6,7 +6,7 @@ from ctypes import byref, c_int, c_int64, c_size_t, c_void_p
 from sparkdl.engine.backends.onednn.library import load
 from sparkdl.errors import UnsupportedError
 
-TYPES = {"float32": 3, "uint8": 6}
+TYPES = {"float32": 3, "uint8": 6, "bfloat16": 2}
 ANY = 1  # dnnl_format_tag_any
 TRAINING, INFERENCE = 64, 96
 SRC, SRC_1, DST, WEIGHTS, BIAS, WORKSPACE = 1, 2, 17, 33, 41, 64
@@ -62,9 +62,9 @@ class Session:
         self.call(name, byref(handle), *arguments)
         return handle
 
-    def any(self, shape):
-        """A float32 descriptor whose layout the primitive chooses."""
-        arguments = len(shape), dims(shape), TYPES["float32"], ANY
+    def any(self, array):
+        """A descriptor like an array's, whose layout the primitive chooses."""
+        arguments = array.ndim, dims(array.shape), TYPES[array.dtype.name], ANY
         return self.made("memory_desc", "memory_desc_create_with_tag", *arguments)
 
     def of(self, array):

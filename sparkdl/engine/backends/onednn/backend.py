@@ -25,11 +25,13 @@ from sparkdl.engine.backends.onednn import (
     softmax,
     steps,
 )
-from sparkdl.engine.backends.onednn.api import Session
+from sparkdl.engine.backends.onednn.api import TYPES, Session
 from sparkdl.engine.chains import Chain, chain_kernel, into_chains
 from sparkdl.engine.fusion import BiasActivation, fuse
+from sparkdl.engine.ops.activation import Relu, ReluGrad
 from sparkdl.engine.ops.attention import HeadMix, HeadScores
 from sparkdl.engine.ops.conv import Conv, ConvGradInput, ConvGradWeight
+from sparkdl.engine.ops.elementwise import Add
 from sparkdl.engine.ops.gelu import Gelu, GeluGrad
 from sparkdl.engine.ops.layer_norm import LayerNorm, LayerNormGrad
 from sparkdl.engine.ops.lrn import Lrn
@@ -40,7 +42,9 @@ from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
 from sparkdl.engine.ops.recurrent.gru import Gru
 from sparkdl.engine.ops.recurrent.lstm import Lstm
 from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnn
+from sparkdl.engine.ops.shape import Cast
 from sparkdl.engine.ops.softmax import LogSoftmax, LogSoftmaxGrad, Softmax, SoftmaxGrad
+from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import UnsupportedError
 
 
@@ -81,6 +85,8 @@ class OneDnn(reference.Reference):
         if isinstance(op, Chain):
             return chain(op, inputs, outputs)
         make = LOWERINGS.get(type(op))
+        if make is None and any(a.dtype == BFLOAT16 for a in (*inputs, *outputs)):
+            make = NARROW.get(type(op))
         if make is None:
             return super().lower(node, inputs, outputs)
         why = unfit(*inputs, *outputs)
@@ -98,8 +104,10 @@ class OneDnn(reference.Reference):
 
 def unfit(*arrays):
     """Why oneDNN cannot take these arrays, or an empty text."""
-    if any(a.dtype not in (np.float32, np.uint8) for a in arrays):
-        return f"float32 only, got {sorted({a.dtype.name for a in arrays})}"
+    if any(a.dtype.name not in TYPES for a in arrays):
+        return f"{' and '.join(TYPES)} only, got {sorted({a.dtype.name for a in arrays})}"
+    if any(a.ndim == 0 for a in arrays):
+        return "a single number"
     return "" if all(a.size for a in arrays) else "an empty batch"
 
 
@@ -182,6 +190,13 @@ LOWERINGS = {
     recurrent_workspace.WithWorkspace: recurrent_workspace.forward,
     recurrent_workspace.FromWorkspace: recurrent_workspace.backward,
     rewrites.Relayout: relayout,
+}
+
+NARROW = {  # what numpy does well enough but in bfloat16
+    Relu: plainly(elementwise.relu),
+    ReluGrad: plainly(elementwise.relu_gradient),
+    Add: plainly(elementwise.add),
+    Cast: plainly(elementwise.cast),
 }
 
 BACKEND = OneDnn()

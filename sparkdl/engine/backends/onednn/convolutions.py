@@ -33,7 +33,7 @@ def grouped(op, w):
 def forward_pd(session, op, x, w, y, bias=None, after=()):
     bias_md = None if bias is None else session.of(bias)
     attribute = session.then(*after) if after else None
-    mds = session.of(x), session.any(grouped(op, w).shape), bias_md, session.of(y)
+    mds = session.of(x), session.any(grouped(op, w)), bias_md, session.of(y)
     name = "convolution_forward"
     return session.describe(name, TRAINING, DIRECT, *mds, *geometry(op), attribute)
 
@@ -50,7 +50,7 @@ def forward(session, op, x, w, y, bias=None, after=()):
 
 def backward_input(session, op, gy, w, gx):
     hint = forward_pd(session, op, gx, w, gy)
-    mds = session.of(gx), session.any(grouped(op, w).shape), session.of(gy)
+    mds = session.of(gx), session.any(grouped(op, w)), session.of(gy)
     name = "convolution_backward_data"
     pd = session.describe(name, DIRECT, *mds, *geometry(op), hint, None)
     calls, weights = as_wanted(session, grouped(op, w), session.query(pd, "weights"))
@@ -62,7 +62,7 @@ def backward_weights(session, op, gy, x, gw, gb=None):
     """gw, and gb where it is wanted, of gy and x."""
     hint = forward_pd(session, op, x, gw, gy, gb)
     target = grouped(op, gw)
-    mds = session.of(x), session.any(target.shape), None if gb is None else session.of(gb)
+    mds = session.of(x), session.any(target), None if gb is None else session.of(gb)
     name = "convolution_backward_weights"
     pd = session.describe(name, DIRECT, *mds, session.of(gy), *geometry(op), hint, None)
     chosen, own = session.query(pd, "diff_weights"), session.of(target)

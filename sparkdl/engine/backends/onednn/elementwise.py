@@ -2,17 +2,21 @@
 
 from ctypes import c_float
 
-from sparkdl.engine.backends.onednn.api import DIFF_DST, DIFF_SRC, DST, SRC, TRAINING
+from sparkdl.engine.backends.onednn.api import DIFF_DST, DIFF_SRC, DST, SRC, SRC_1, TRAINING
 from sparkdl.engine.ops.activation import Elu, Relu, Sigmoid, Tanh
 from sparkdl.engine.ops.gelu import Gelu
 
 RELU, TANH, ELU, LINEAR, LOGISTIC, GELU_TANH, GELU_ERF = 0x20, 0x21, 0x22, 0x26, 0x29, 0x2B, 0x31
 
 
+KINDS = {Relu: RELU, Tanh: TANH, Sigmoid: LOGISTIC, Elu: ELU}
+RELU_BY_RESULT = 0x100  # dnnl_eltwise_relu_use_dst_for_bwd
+ADD = 0x1FFF0  # dnnl_binary_add
+
+
 def after_product(op):
     """The steps that apply a function to what a product has given; see Session.then."""
-    kinds = {Relu: RELU, Tanh: TANH, Sigmoid: LOGISTIC, Elu: ELU}
-    kind = gelu(op) if isinstance(op, Gelu) else kinds[type(op)]
+    kind = gelu(op) if isinstance(op, Gelu) else KINDS[type(op)]
     return [("eltwise", kind, c_float(getattr(op, "alpha", 0)), c_float(0))]
 
 
@@ -39,3 +43,31 @@ def backward(session, op, gy, x, gx):
     pd = session.describe("eltwise_backward", gelu(op), *mds, *rest)
     arguments = {SRC: session.at(x), DIFF_DST: session.at(gy), DIFF_SRC: session.at(gx)}
     return [session.bound(pd, arguments)], session.implementation(pd)
+
+
+def relu(session, op, x, y):
+    """y = max(x, 0)"""
+    pd = forward_pd(session, RELU, x, y)
+    return [session.bound(pd, {SRC: session.at(x), DST: session.at(y)})], session.implementation(pd)
+
+
+def relu_gradient(session, op, gy, y, gx):
+    """gx of gy where y is above 0"""
+    hint = forward_pd(session, RELU_BY_RESULT, y, y)
+    mds = session.of(gx), session.of(gy), session.of(y)
+    rest = c_float(0), c_float(0), hint, None
+    pd = session.describe("eltwise_backward", RELU_BY_RESULT, *mds, *rest)
+    arguments = {DST: session.at(y), DIFF_DST: session.at(gy), DIFF_SRC: session.at(gx)}
+    return [session.bound(pd, arguments)], session.implementation(pd)
+
+
+def add(session, op, x, y, z):
+    """z = x + y"""
+    pd = session.describe("binary", ADD, session.of(x), session.of(y), session.of(z), None)
+    arguments = {SRC: session.at(x), SRC_1: session.at(y), DST: session.at(z)}
+    return [session.bound(pd, arguments)], session.implementation(pd)
+
+
+def cast(session, op, x, y):
+    """The values of x in the type of y."""
+    return [session.reorder(session.at(x), session.of(x), session.at(y), session.of(y))], "reorder"

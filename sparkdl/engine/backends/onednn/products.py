@@ -3,9 +3,7 @@
 from ctypes import c_float
 
 from sparkdl.engine.backends.onednn.api import AFTER, BIAS, DST, SRC, SRC_1, WEIGHTS
-from sparkdl.engine.backends.onednn.elementwise import LINEAR
-
-ADD = 0x1FFF0  # dnnl_binary_add
+from sparkdl.engine.backends.onednn.elementwise import ADD, LINEAR
 
 
 def product(session, x, w, y, bias=None, after=(), more=None):

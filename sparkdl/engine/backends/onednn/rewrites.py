@@ -14,6 +14,7 @@ from sparkdl.engine.ops.reduce import Sum
 from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.sequence import ImageToSequence, SequenceToImage
 from sparkdl.engine.ops.shape import Reshape, reshape
+from sparkdl.engine.types import summed
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class ConvGradWeightBias(Op):
     product: ConvGradWeight
 
     def shape(self, gy, x):
-        return self.product.shape(gy, x), Spec(gy.shape[1:2], gy.dtype)
+        return self.product.shape(gy, x), Spec(gy.shape[1:2], summed(gy.dtype))
 
     def decompose(self, gy, x):
         return self.product(gy, x), sum_along(gy, all_but_channels(gy))

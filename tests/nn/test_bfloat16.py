@@ -1,0 +1,59 @@
+"""Networks that compute in bfloat16 learn as those in float32 do; their vectors stay float32."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sparkdl.nn import BatchNorm, Conv2D, Dense, LayerNorm, MaxPool2D, NetworkConf, Output, zoo
+from sparkdl.nn.replica import Replica
+from tests.nn.test_graph import batch_of
+
+BACKENDS = ["reference", "auto"]
+
+
+def mixed():
+    """Layers that compute in bfloat16, and one that does not."""
+    layers = [
+        Conv2D(filters=4, kernel=3, activation="relu"),
+        BatchNorm(),
+        MaxPool2D(size=2),
+        Dense(units=6, activation="tanh"),
+        LayerNorm(),
+        Output(units=3),
+    ]
+    return NetworkConf(input_shape=(2, 6, 6), layers=layers, seed=2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("conf", [mixed(), zoo.lenet()], ids=["mixed", "lenet"])
+def test_the_gradient_points_where_that_of_float32_does(conf, backend, rng):
+    batch = batch_of(conf, rng, 16)
+    wide, narrow = Replica(conf, backend), Replica(replace(conf, dtype="bfloat16"), backend)
+    losses = [replica.gradient(batch)[0] for replica in (wide, narrow)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+    cosine = wide.grad @ narrow.grad / np.linalg.norm(wide.grad) / np.linalg.norm(narrow.grad)
+    assert cosine > 0.99
+    assert narrow.grad.dtype == narrow.params.dtype == np.float32
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_comes_out_is_float32(backend, rng):
+    conf = replace(mixed(), dtype="bfloat16")
+    found = Replica(conf, backend).forward(
+        batch_of(conf, rng).features, ["conv2d_1", "layernorm_1", "output_1"]
+    )
+    assert {array.dtype.name for array in found.values()} == {"float32"}
+    np.testing.assert_allclose(found["output_1"].sum(1), 1, rtol=1e-5)
+
+
+def test_it_learns_a_batch(rng):
+    conf = replace(zoo.lenet(), dtype="bfloat16")
+    replica, batch = Replica(conf), batch_of(conf, rng, 16)
+    losses = [replica.step(batch, 0.02, t) for t in range(1, 31)]
+    assert losses[-1] < losses[0] / 4
+
+
+def test_describe_tells_the_types():
+    text = Replica(replace(zoo.lenet(), dtype="bfloat16")).describe(4)
+    assert "Cast" in text
