@@ -58,7 +58,7 @@ def blocks(w, units):
 
 def descriptors(session, op, arrays, free=FREE):
     """Descriptors of `arrays`, in the order that the primitive's function wants."""
-    mds = [session.any(a.shape) if k in free else session.of(a) for k, a in arrays.items()]
+    mds = [session.any(a) if k in free else session.of(a) for k, a in arrays.items()]
     if isinstance(op, Lstm):  # peepholes and projection, if any, stand behind the weights
         place = 2 + op.states + 1
         mds[place : place + op.peepholes] = [mds[place] if op.peepholes else None, None]
