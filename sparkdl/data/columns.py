@@ -37,8 +37,8 @@ def value_column(y, size):
     return _numbers(y, (size,), "label", keep_bytes=False)
 
 
-def class_column(y, classes):
-    """Labels (n,) int32 from whole numbers in [0, classes) or exact one-hot vectors.
+def class_column(y, classes, ignored=None):
+    """Labels (n,) int32 from whole numbers in [0, classes), or `ignored`, or exact one-hot vectors.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def class_column(y, classes):
     _require_numeric(y, "label")
     y = y.reshape(len(y), math.prod(y.shape[1:]))
     if y.shape[1] == 1:
-        return _whole_numbers(y[:, 0], classes)
+        return _whole_numbers(y[:, 0], classes, ignored)
     if y.shape[1] != classes:
         raise Offence(
             0, f"label must be a number or one-hot of {classes}, got {y.shape[1]} numbers"
@@ -121,10 +121,12 @@ def _require_finite(x, what):
         raise Offence(row, f"{what} must be finite, got {found} at {place}")
 
 
-def _whole_numbers(y, classes):
+def _whole_numbers(y, classes, ignored):
     if y.dtype.kind == "f":
         _refuse(y, y != np.floor(y), "label must be a whole number")
-    _refuse(y, (y < 0) | (y >= classes), f"label must be in [0, {classes})")
+    other = "" if ignored is None else f" or {ignored}"
+    outside = ((y < 0) | (y >= classes)) & (True if ignored is None else y != ignored)
+    _refuse(y, outside, f"label must be in [0, {classes}){other}")
     return y.astype(np.int32)
 
 

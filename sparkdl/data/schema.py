@@ -24,11 +24,14 @@ class Schema:
         stored as float32 (label_size,). None: no labels are wanted, and any there are dropped.
     label_size : int
         Number of classes or of values.
+    ignored : int or None
+        A class label that may stand for none of the classes.
     """
 
     features: tuple[int, ...]
     labels: str | None = None
     label_size: int = 1
+    ignored: int | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "features", tuple(self.features))
@@ -73,9 +76,13 @@ class Schema:
         """Columns from raw arrays (n, ...) of features and labels. Raises Offence."""
         columns = {"features": feature_column(features, self.features)}
         if self.labels is not None:
-            column = class_column if self.labels == "class" else value_column
-            columns["labels"] = column(labels, self.label_size)
+            columns["labels"] = self._labels(labels)
         return columns
+
+    def _labels(self, labels):
+        if self.labels == "class":
+            return class_column(labels, self.label_size, self.ignored)
+        return value_column(labels, self.label_size)
 
     @property
     def _names(self):

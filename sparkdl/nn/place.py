@@ -58,7 +58,10 @@ class Placed(NamedTuple):
 def shape_after(layer, shape, before):
     """The output shape of `layer`, or an error that names it and what it follows."""
     try:
-        return layer.out_shape(shape)
+        out_shape = layer.out_shape(shape)
+        if isinstance(layer, ScoredLayer):
+            layer.check(out_shape)
+        return out_shape
     except ShapeError as error:
         raise ShapeError(f"{layer.name} cannot follow {before} {shape}: {error}") from error
 

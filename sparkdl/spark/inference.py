@@ -115,7 +115,7 @@ def arrow_column(array):
 
 def prediction_fields(conf):
     """The columns that predict adds, named as pyspark.ml names them."""
-    if conf.loss.predicts_classes:
+    if conf.loss.predicts == "class":
         return [number("prediction"), numbers("probability")]
     return [number("prediction") if conf.output_size == 1 else numbers("prediction")]
 
@@ -132,7 +132,7 @@ def prediction_columns(model, batches):
     """{column: array} for the columns of `prediction_fields`."""
     conf = model.value[0]
     z = layer_columns((conf.output.name,), model, batches)[conf.output.name]
-    if conf.loss.predicts_classes:
+    if conf.loss.predicts == "class":
         return {"prediction": z.argmax(axis=1).astype(np.float64), "probability": z}
     return {"prediction": z[:, 0].astype(np.float64) if conf.output_size == 1 else z}
 

@@ -235,7 +235,16 @@ def new_evaluation(conf):
 
 
 def evaluate_batches(replica, batches, evaluation):
-    """Add the replica's predictions for each batch to an evaluation."""
+    """Add the replica's predictions for each batch to an evaluation.
+
+    Examples with a label that the loss ignores are left out.
+    """
+    loss = replica.conf.loss
     for batch in batches:
         prediction, losses = replica.losses(batch)
-        evaluation.add(prediction, batch.labels, losses)
+        counts = loss.counts(batch.labels)
+        if counts is None or counts.ndim > 1:
+            evaluation.add(prediction, batch.labels, losses)
+        else:
+            kept = counts != 0
+            evaluation.add(prediction[kept], batch.labels[kept], losses[kept])

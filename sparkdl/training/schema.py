@@ -21,4 +21,6 @@ def schema_of(conf, labels=True, transform=None):
     """
     kind = conf.loss.label_kind if labels else None
     shapes = record_shapes(transform, {"features": next(iter(conf.input_shapes.values()))})
-    return Schema(features=shapes["features"], labels=kind, label_size=conf.output_size)
+    ignored = getattr(conf.loss, "ignore_label", None) if kind == "class" else None
+    size = conf.output_size
+    return Schema(features=shapes["features"], labels=kind, label_size=size, ignored=ignored)

@@ -64,6 +64,8 @@ LOSSES = [
     losses.MultiLabel(),
     losses.Contrastive(),
     losses.Contrastive(margin=2.0, legacy=True),
+    losses.Ctc(label_length=2),
+    losses.Ctc(label_length=2, blank=3),
     losses.MixtureDensity(components=1, width=2),
     losses.KlDivergence(),
     losses.Poisson(),

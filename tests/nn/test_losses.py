@@ -10,12 +10,19 @@ from sklearn import metrics
 
 from sparkdl.engine import ops
 from sparkdl.errors import ConfigError, ShapeError
-from sparkdl.nn import losses
-from sparkdl.nn.losses import Loss, Mae, Mse, SigmoidCrossEntropy, SoftmaxCrossEntropy
+from sparkdl.nn import LossLayer, NetworkConf, Output, losses
+from sparkdl.nn.losses import (
+    Loss,
+    Mae,
+    Mse,
+    SigmoidCrossEntropy,
+    SoftmaxCrossEntropy,
+    best_path,
+)
 from tests.nn.examples import LOSSES
 from tests.nn.support import label, value_and_gradients
 
-N, UNITS = 6, 4
+N, UNITS, STEPS = 6, 4, 5
 
 
 def weights(values):
@@ -51,6 +58,12 @@ def contrastive(loss, z, y):
     return (y * z**2 + (1 - y) * (far if loss.legacy else far**2)).sum(axis=1) / 2
 
 
+def ctc(loss, z, y):
+    nothing = jnp.zeros(z.shape[:2])
+    options = {"blank_id": loss.blank, "log_epsilon": -1e6}
+    return optax.ctc_loss(z, nothing, jnp.where(y < 0, loss.blank, y), 1.0 * (y < 0), **options)
+
+
 def one_normal(loss, z, y):
     return -jax.scipy.stats.norm.logpdf(y, z[:, 2:], jnp.exp(z[:, 1:2])).sum(axis=1)
 
@@ -62,6 +75,7 @@ THEIRS = {
     "sigmoid_cross_entropy": sigmoid_cross_entropy,
     "multi_label": multi_label,
     "contrastive": contrastive,
+    "ctc": ctc,
     "mixture_density": one_normal,
     "kl_divergence": lambda loss, z, y: optax.kl_divergence(jax.nn.log_softmax(z), y),
     "poisson": lambda loss, z, y: (jnp.exp(z) - y * z).sum(axis=1),
@@ -94,11 +108,16 @@ def z(rng):
 
 
 def input_for(loss, z):
-    """z itself, or probabilities where the loss is of those."""
+    """z itself, or probabilities where the loss is of those, or a sequence."""
+    if loss.whole:
+        return z[:, None] * np.linspace(-0.5, 0.5, STEPS)[:, None]
     return np.asarray(jax.nn.softmax(z)) if loss.type_name == "multinomial_logistic" else z
 
 
 def labels_for(loss, rng):
+    if loss.type_name == "ctc":
+        labels = rng.integers(0, UNITS - 1, (N, loss.label_length))
+        return np.sort(np.where(labels == loss.blank, -1, labels))[:, ::-1].astype(np.int32)
     if loss.label_kind == "class":
         labels = rng.integers(0, UNITS, N).astype(np.int32)
         return np.where(labels == 2, getattr(loss, "ignore_label", None) or 2, labels)
@@ -137,15 +156,19 @@ def test_gradient_equals_that_of_jax(loss, z, rng, x64):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_label_shape_follows_from_its_kind(loss, z, rng):
-    assert labels_for(loss, rng).shape[1:] == loss.label_shape(UNITS)
+    units = (STEPS, UNITS) if loss.whole else UNITS
+    assert labels_for(loss, rng).shape[1:] == loss.label_shape(units)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_extreme_outputs_stay_finite(loss):
     z = np.array([[1, -1, 0, 0]], np.float32) * np.float32(LARGEST.get(loss.type_name, 1e4))
-    labels = np.array([0.0, 1.0, 1.0, 1.0], np.float32)
-    labels = np.resize(labels, (1, *loss.label_shape(UNITS)))
-    labels = np.array([1], np.int32) if loss.label_kind == "class" else labels
+    if loss.whole:
+        z, labels = np.stack([z, -z, z], axis=1), np.array([[1, 2]], np.int32)
+    elif loss.label_kind == "class":
+        labels = np.array([1], np.int32)
+    else:
+        labels = np.resize(np.float32([0, 1, 1, 1]), (1, *loss.label_shape(UNITS)))
     value, (gz,) = value_and_gradients(lambda z: ops.sum(loss.per_example(z, labels)), z)
     assert np.isfinite(value) and np.isfinite(gz).all()
     assert np.isfinite(loss.output(z)).all()
@@ -204,7 +227,7 @@ def test_a_mixture_is_that_of_scipy():
     loss = losses.MixtureDensity(components=2, width=2)
     np.testing.assert_allclose(loss.per_example(z, np.array([[2.0, 1.0]])), [-np.log(density)])
     with pytest.raises(ShapeError, match="2 components of width 2 needs 8 units, got 7"):
-        loss.label_shape(7)
+        loss.check(7)
 
 
 def test_an_ignored_label_may_be_no_class(rng):
@@ -217,7 +240,43 @@ def test_an_ignored_label_may_be_no_class(rng):
     assert not gz[0].any() and gz[1].all()
 
 
+def test_the_best_path_is_read_without_blanks_and_repetitions():
+    steps = [[0, 1, 1, 0, 1, 2, 2], [2, 2, 1, 1, 0, 0, 1], [0] * 7]
+    p = np.eye(3)[np.array(steps)]
+    assert [word.tolist() for word in best_path(p)] == [[1, 1, 2], [2, 1, 1], []]
+    mask = np.array([[1, 1, 1, 0, 1, 0, 0]] * 3)
+    assert [word.tolist() for word in best_path(p, mask)] == [[1], [2, 1], []]
+    assert [word.tolist() for word in best_path(p, blank=2)][1] == [1, 0, 1]
+
+
+# what a network cannot be built with
+UNFIT = [
+    (SoftmaxCrossEntropy(class_weights=(1, 2)), r"class_weights must have one for each of 3 units"),
+    (Mse(unit_weights=(1, 2)), r"Mse.unit_weights must have one for each of 3 units, got \(1, 2\)"),
+    (losses.Infogain(gain=((1, 0), (0, 1))), "Infogain.gain must have one for each of 3 units"),
+    (losses.MixtureDensity(components=1, width=2), "needs 4 units, got 3"),
+    (losses.Ctc(label_length=2), r"ctc needs \(steps, units\) with units above 0: \(3,\)"),
+]
+
+
+@pytest.mark.parametrize("loss, message", UNFIT, ids=label)
+def test_a_network_whose_loss_does_not_fit_its_output_is_not_built(loss, message):
+    with pytest.raises(ShapeError, match=message):
+        NetworkConf(input_shape=(2,), layers=[Output(units=3, loss=loss)])
+
+
+def test_places_with_an_ignored_label_are_left_out_of_the_mean(rng):
+    layer = LossLayer(loss=SoftmaxCrossEntropy(ignore_label=255))
+    z, labels = rng.normal(size=(2, 3, 2, 2)), rng.integers(0, 3, (2, 2, 2))
+    labels[0, 0], labels[1] = 255, 255
+    each = optax.softmax_cross_entropy_with_integer_labels(z[0, :, 1].T, labels[0, 1])
+    found = layer.per_example(z, labels)
+    np.testing.assert_allclose(found, [np.mean(each), 0], rtol=1e-5)
+
+
 REFUSED = [
+    (lambda: losses.Ctc(label_length=0), "Ctc.label_length must be an integer >= 1, got 0"),
+    (lambda: losses.Ctc(label_length=1, blank=-1), "Ctc.blank must be an integer >= 0, got -1"),
     (lambda: SoftmaxCrossEntropy(labels="hot"), "labels must be 'class' or 'one_hot', got 'hot'"),
     (lambda: SoftmaxCrossEntropy(class_weights=(1, -1)), "class_weights must be numbers >= 0"),
     (lambda: SoftmaxCrossEntropy(class_weights=(0, 0)), "not all of them 0, got (0, 0)"),

@@ -261,3 +261,15 @@ def test_layers_are_given_names_to_ask_for(x):
 def test_a_source_stays_as_it_is():
     data = Partitions([3])
     assert as_source(data) is data
+
+
+def test_an_ignored_label_is_no_class_to_train_or_evaluate_on(x, labels, crews):
+    loss = {"type": "softmax_cross_entropy", "ignore_label": -1}
+    network = Network(softmax_net(layers=[Output(units=3, loss=loss)]))
+    known = network.evaluate((x, labels))
+    more = np.concatenate([x, x[:5]]), np.concatenate([labels, np.full(5, -1)])
+    found = network.evaluate(more)
+    assert found.examples == 20 and found.loss == pytest.approx(known.loss)
+    network.fit(more, 1, MASTER, crews(2))
+    with pytest.raises(DataError, match=r"label must be in \[0, 3\) or -1, got -2"):
+        network.evaluate((x[:1], np.array([-2])))

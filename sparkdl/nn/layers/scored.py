@@ -46,6 +46,13 @@ class ScoredLayer(Layer, abstract=True):
         """ "class" or "values"; see Loss."""
         return self.loss.label_kind
 
+    def check(self, out_shape):
+        """Raise ShapeError where the loss cannot be of z of this shape."""
+        if self.loss.whole:
+            self.loss.label_shape(out_shape)
+        else:
+            self.loss.check(out_shape[units_axis(out_shape)])
+
     def label_shape(self, out_shape):
         """The shape of one example's label, for z of this shape."""
         if self.loss.whole:
@@ -75,7 +82,16 @@ class ScoredLayer(Layer, abstract=True):
         else:
             labels = ops.reshape(labels, (-1,))
         each = self.loss.per_example(flat(ops.transpose(z, units_last(z))), labels)
-        return self.reduced(ops.reshape(each, (z.shape[0], -1)), mask)
+        each = ops.reshape(each, (z.shape[0], each.shape[0] // z.shape[0]))
+        return self.reduced(each, self.counting(each, labels, mask))
+
+    def counting(self, each, labels, mask):
+        """Which of `each` (batch, places) count: those of the mask whose label is not ignored."""
+        counts = self.loss.counts(labels)
+        if counts is None:
+            return mask
+        counts = ops.reshape(ops.cast(counts, each.dtype), each.shape)
+        return counts if mask is None else ops.mul(counts, mask)
 
     def reduced(self, each, mask):
         """(batch,) from the losses (batch, places)."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.engine import ops
-from sparkdl.errors import require
+from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_not_negative
 from sparkdl.nn.config import Member
 
@@ -33,9 +33,18 @@ class Loss(Member):
         return () if self.label_kind == "class" else (units,)
 
     @property
-    def predicts_classes(self):
-        """Whether a prediction is a probability for each of `units` classes."""
-        return self.label_kind == "class"
+    def predicts(self):
+        """What a prediction is: "class", a probability for each of `units` classes; "values", what
+        labels are; "other", neither.
+        """
+        return self.label_kind
+
+    def check(self, units):
+        """Raise ShapeError where the loss cannot be of so many units."""
+
+    def counts(self, labels):
+        """1 for each of `labels` (n,) that counts, 0 for others; None where all do."""
+        return None
 
     def output(self, z):
         return z
@@ -64,6 +73,9 @@ class PerUnit(Loss, abstract=True):
         holds = self.unit_weights is None or are_weights(self.unit_weights)
         require(self, "unit_weights", holds, WEIGHTS)
 
+    def check(self, units):
+        check_length(self, "unit_weights", units)
+
     def terms(self, z, labels):
         """The term of each unit, (batch, units)."""
         raise NotImplementedError
@@ -76,6 +88,14 @@ class PerUnit(Loss, abstract=True):
 def weighted(terms, weights):
     """`terms` (batch, units), each unit's times its weight."""
     return terms if weights is None else ops.mul(terms, np.asarray(weights, terms.dtype))
+
+
+def check_length(loss, name, units):
+    """Raise ShapeError unless the option `name` is None or has one number for each unit."""
+    value = getattr(loss, name)
+    if value is not None and len(value) != units:
+        kind = type(loss).__name__
+        raise ShapeError(f"{kind}.{name} must have one for each of {units} units, got {value}")
 
 
 def are_weights(value):

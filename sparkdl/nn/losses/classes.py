@@ -8,7 +8,15 @@ import numpy as np
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_integer, is_number
-from sparkdl.nn.losses.base import WEIGHTS, Loss, are_weights, counted, differs, weighted
+from sparkdl.nn.losses.base import (
+    WEIGHTS,
+    Loss,
+    are_weights,
+    check_length,
+    counted,
+    differs,
+    weighted,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +31,9 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
     class_weights : sequence of float, optional
         Factor of the loss of each class, at least 0.
     ignore_label : int, optional
-        An example of this class has loss 0. It is counted where means are taken over examples, as
-        with Caffe's normalization FULL.
+        What has this label has loss 0. Of the steps or places of an example, the mean is over the
+        others (Caffe's normalization VALID, which is over those of the whole batch); an example
+        that has one label counts as an example of loss 0 (Caffe's FULL).
 
     References
     ----------
@@ -51,8 +60,14 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
         return "class" if self.labels == "class" else "values"
 
     @property
-    def predicts_classes(self):
-        return True
+    def predicts(self):
+        return "class"
+
+    def check(self, units):
+        check_length(self, "class_weights", units)
+
+    def counts(self, labels):
+        return None if self.ignore_label is None else differs(labels, self.ignore_label)
 
     def output(self, z):
         return ops.softmax(z)
@@ -96,6 +111,9 @@ class Infogain(Loss, name="infogain"):
     def __post_init__(self):
         super().__post_init__()
         require(self, "gain", is_square(self.gain), "as many rows of numbers as a row has")
+
+    def check(self, units):
+        check_length(self, "gain", units)
 
     def output(self, z):
         return ops.softmax(z)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import log, pi
+from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
@@ -29,6 +30,8 @@ class MixtureDensity(Loss, name="mixture_density"):
     Bishop, Mixture density networks (1994), eq. 22 to 29. DL4J's LossMixtureDensity.
     """
 
+    predicts: ClassVar = "other"
+
     components: int
     width: int
 
@@ -37,11 +40,13 @@ class MixtureDensity(Loss, name="mixture_density"):
         for name in ("components", "width"):
             require(self, name, is_integer(getattr(self, name), 1), "an integer >= 1")
 
-    def label_shape(self, units):
+    def check(self, units):
         wanted = self.components * (2 + self.width)
         if units != wanted:
             kind = f"{self.components} components of width {self.width}"
             raise ShapeError(f"a mixture of {kind} needs {wanted} units, got {units}")
+
+    def label_shape(self, units):
         return (self.width,)
 
     def per_example(self, z, labels):

@@ -2,6 +2,7 @@
 
 from sparkdl.nn.losses import SigmoidCrossEntropy
 from sparkdl.training.evaluation.classification import Classification
+from sparkdl.training.evaluation.mean_loss import MeanLoss
 from sparkdl.training.evaluation.multilabel import MultiLabel
 from sparkdl.training.evaluation.regression import Regression
 
@@ -10,8 +11,10 @@ def evaluation_for(loss, units, labels=None):
     """A fresh evaluation for `loss` (a nn.losses.Loss) over `units` outputs with names `labels`.
 
     Probabilities of classes are classified; sigmoid outputs are yes-or-no answers; all else are
-    numbers.
+    numbers. Where a prediction is not of the kind of a label, there is the loss alone.
     """
     if isinstance(loss, SigmoidCrossEntropy):
         return MultiLabel(units, labels)
-    return (Classification if loss.predicts_classes else Regression)(units, labels)
+    if loss.predicts == "other":
+        return MeanLoss(labels)
+    return (Classification if loss.predicts == "class" else Regression)(units, labels)

@@ -1,9 +1,17 @@
 """The evaluation that goes with each loss. A new loss is one more row."""
 
+import numpy as np
 import pytest
 
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import losses
-from sparkdl.training.evaluation import Classification, MultiLabel, Regression, evaluation_for
+from sparkdl.training.evaluation import (
+    Classification,
+    MeanLoss,
+    MultiLabel,
+    Regression,
+    evaluation_for,
+)
 
 IDENTITY = ((1, 0), (0, 1))
 CHOICES = {
@@ -16,7 +24,8 @@ CHOICES = {
     losses.SigmoidCrossEntropy(): MultiLabel,
     losses.Contrastive(): Regression,
     losses.MultiLabel(): Regression,
-    losses.MixtureDensity(components=1, width=1): Regression,
+    losses.MixtureDensity(components=1, width=1): MeanLoss,
+    losses.Ctc(label_length=2): MeanLoss,
     losses.KlDivergence(): Regression,
     losses.Poisson(): Regression,
     losses.Mse(): Regression,
@@ -42,3 +51,14 @@ def test_a_loss_has_its_evaluation(loss):
     evaluation = evaluation_for(loss, 3, ["a", "b", "c"])
     assert type(evaluation) is CHOICES[loss]
     assert evaluation.labels == ("a", "b", "c")
+
+
+def test_the_mean_of_losses_adds_up():
+    one = MeanLoss().add(np.zeros((2, 3)), np.zeros(2), [1.0, 3.0])
+    both = one.merge(MeanLoss().add(np.zeros((1, 3)), np.zeros(1), [5.0]))
+    assert (both.examples, both.loss, both.score, both.figures()) == (3, 3.0, -3.0, {"loss": 3.0})
+    assert str(both) == "3 examples: loss 3.0000"
+    with pytest.raises(ConfigError, match="MeanLoss needs the losses that the network computes"):
+        one.add(np.zeros((2, 3)), np.zeros(2))
+    with pytest.raises(DataError, match="2 examples need 2 losses"):
+        one.add(np.zeros((2, 3)), np.zeros(2), [1.0])

@@ -1,0 +1,86 @@
+"""The loss of sequences whose labels are not aligned with their steps."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.checks import is_integer
+from sparkdl.nn.losses.base import Loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ctc(Loss, name="ctc"):
+    """-log of the probability of all ways in which the steps may spell the labels, in nats.
+
+    A step says a class or, as class `blank`, nothing; classes said at neighbouring steps are one.
+    Labels are (label_length,) integers in [0, units) without the blank, padded with -1 behind; a
+    batch may have shorter or longer ones. `best_path` reads labels from a prediction.
+
+    Parameters
+    ----------
+    label_length : int
+        Labels of an example, at least 1.
+    blank : int
+        The class that stands for nothing, at least 0.
+
+    Shapes
+    ------
+    z (batch, T, units)
+
+    References
+    ----------
+    Graves, Fernández, Gomez and Schmidhuber, Connectionist temporal classification (2006), eq. 8
+    and 14. optax.ctc_loss, PyTorch's CTCLoss without reduction.
+    """
+
+    label_kind: ClassVar = "class"
+    predicts: ClassVar = "other"
+    whole: ClassVar = True
+
+    label_length: int
+    blank: int = 0
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "label_length", is_integer(self.label_length, 1), "an integer >= 1")
+        require(self, "blank", is_integer(self.blank, 0), "an integer >= 0")
+
+    def label_shape(self, z_shape):
+        if len(z_shape) != 2 or self.blank >= z_shape[1]:
+            raise ShapeError(f"ctc needs (steps, units) with units above {self.blank}: {z_shape}")
+        return (self.label_length,)
+
+    def output(self, z):
+        return ops.softmax(z)
+
+    def per_example(self, z, labels, mask=None):
+        return ops.ctc_loss(z, labels, mask, self.blank)
+
+
+def best_path(probabilities, mask=None, blank=0):
+    """The labels that the likeliest class of each step spells: a list of int arrays.
+
+    Parameters
+    ----------
+    probabilities : (batch, T, units)
+    mask : (batch, T), optional
+        1 for steps that count.
+    blank : int
+
+    References
+    ----------
+    Graves et al. (2006), section 3.2, best path decoding.
+    """
+    path = np.asarray(probabilities).argmax(axis=2)
+    counts = np.ones(path.shape, bool) if mask is None else np.asarray(mask) != 0
+    return [spelled(steps[kept], blank) for steps, kept in zip(path, counts)]
+
+
+def spelled(steps, blank):
+    """Neighbours that are equal as one, without blanks."""
+    first = np.ones(len(steps), bool)
+    first[1:] = steps[1:] != steps[:-1]
+    return steps[first & (steps != blank)]

@@ -1,0 +1,40 @@
+"""Evaluation of networks whose predictions are not of the same kind as their labels."""
+
+from dataclasses import dataclass
+
+from sparkdl.errors import ConfigError
+from sparkdl.training.evaluation.base import Evaluation
+
+
+@dataclass(eq=False)
+class MeanLoss(Evaluation):
+    """The loss alone, as the network computes it.
+
+    Parameters
+    ----------
+    labels : sequence of str or None
+        Names of the outputs.
+    """
+
+    labels: tuple[str, ...] | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.labels = None if self.labels is None else tuple(self.labels)
+
+    def add(self, predictions, labels, losses=None):
+        """Count the (n,) losses of a batch in; see Evaluation.add."""
+        if losses is None:
+            raise ConfigError("MeanLoss needs the losses that the network computes, got None")
+        self._count_losses(losses, len(predictions))
+        return self
+
+    @property
+    def score(self):
+        return -self.loss
+
+    def figures(self):
+        return {"loss": self.loss}
+
+    def __str__(self):
+        return f"{self.examples} examples: loss {self.loss:.4f}"
