@@ -50,12 +50,13 @@ def matrices():
     return program.run, {"flops": program.graph.flops}
 
 
+def maker(workload):
+    """What makes the step of a workload."""
+    return partial(update if workload.network == "adam" else training, workload)
+
+
 def main(name):
-    if name == PRODUCT:
-        serve(matrices)
-        return
-    make = update if WORKLOADS[name].network == "adam" else training
-    serve(partial(make, WORKLOADS[name]))
+    serve(matrices if name == PRODUCT else maker(WORKLOADS[name]))
 
 
 if __name__ == "__main__":

@@ -3,19 +3,25 @@
 import argparse
 import json
 import platform
+import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from tests.benchmarks.cpu import measures
-from tests.benchmarks.cpu.processes import MODES
+from tests.benchmarks.cpu.processes import MODES, variables
 from tests.benchmarks.cpu.row import HEAD, line
 from tests.benchmarks.cpu.workloads import WORKLOADS
+from tests.benchmarks.peers.environment import ROOT
 
 ROUNDS, BURST = 9, 0.5
 
 
 def main(arguments=None):
     options = parser().parse_args(arguments)
+    if options.profile:
+        profile(options.profile, options.threads)
+        return
     print(f"{processor()}, Python {platform.python_version()}", line(HEAD), sep="\n", flush=True)
     rows = []
     for name in options.only or [*WORKLOADS, *measures.MEASURES]:
@@ -33,6 +39,14 @@ def measured(name, options):
         return
     for threads in options.threads:
         yield from measures.steps(name, threads, options)
+
+
+def profile(name, threads):
+    """Our kernels instead of the table."""
+    for count in threads:
+        print(f"\n{WORKLOADS[name].title}, threads: {count}", flush=True)
+        command = [sys.executable, "-m", "tests.benchmarks.cpu.profile", name]
+        subprocess.run(command, env=variables(count), cwd=ROOT, check=True)
 
 
 def processor():
@@ -56,5 +70,7 @@ def parser():
     options.add_argument("--burst", type=float, default=BURST, help=f"seconds of a turn ({BURST})")
     which = f"peers: some of {', '.join(modes)}"
     options.add_argument("--modes", choices=modes, default=modes, **some, help=which)
+    ours = "instead of the table, our kernels by time"
+    options.add_argument("--profile", choices=[*WORKLOADS], metavar="NAME", help=ours)
     options.add_argument("--json", type=Path, metavar="PATH", help="write all figures there")
     return options
