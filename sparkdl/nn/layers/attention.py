@@ -48,6 +48,7 @@ class Attention(Weighted, abstract=True):
     """
 
     penalized: ClassVar = WEIGHTS
+    biases: ClassVar = ("bq", "bk", "bv", "bo")
 
     heads: int = 1
     head_size: int | None = None

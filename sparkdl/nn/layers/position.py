@@ -1,6 +1,7 @@
 """Tells the steps of a sequence apart: attention alone does not see their order."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from sparkdl.nn.config import of
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.initializers.plain import Normal
 from sparkdl.nn.layers.base import Layer
+from sparkdl.nn.layers.trained import Trained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +54,7 @@ class PositionalEncoding(Layer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PositionEmbedding(Layer):
+class PositionEmbedding(Trained):
     """x + a learned row for each step.
 
     Parameters
@@ -69,6 +71,8 @@ class PositionEmbedding(Layer):
     ----------
     Gehring et al., Convolutional sequence to sequence learning (2017), section 3.1.
     """
+
+    biases: ClassVar = ()
 
     steps: int | None = None
     initializer: Initializer = field(default=Normal(std=0.02), metadata=of(Initializer))

@@ -6,6 +6,7 @@ from sparkdl.nn.zoo.googlenet import googlenet
 from sparkdl.nn.zoo.inception_v3 import inception_v3
 from sparkdl.nn.zoo.lenet import lenet
 from sparkdl.nn.zoo.resnet import resnet18, resnet50
+from sparkdl.nn.zoo.transformer import transformer
 from sparkdl.nn.zoo.vgg16 import vgg16
 
 NAMES = (
@@ -18,5 +19,6 @@ NAMES = (
     "lenet",
     "resnet18",
     "resnet50",
+    "transformer",
     "vgg16",
 )

@@ -1,0 +1,58 @@
+"""A transformer that predicts the next symbol of a text."""
+
+from sparkdl.nn.graph_builder import GraphBuilder
+from sparkdl.nn.initializers import Normal
+from sparkdl.nn.layers import (
+    Dense,
+    Dropout,
+    ElementWise,
+    EmbeddingSequence,
+    LayerNorm,
+    PositionEmbedding,
+    RnnOutput,
+    SelfAttention,
+)
+
+
+def transformer(
+    symbols=65, steps=128, width=256, depth=4, heads=4, hidden=None, dropout=0.0, **options
+):
+    """`depth` blocks of causal self attention and two dense layers, each around a shortcut.
+
+    Parameters
+    ----------
+    symbols : int
+        How many there are: indices 0 to symbols - 1, one per step.
+    steps, width, heads, hidden : int
+        Length of a text, numbers per step, heads of attention, numbers between the dense layers of
+        a block (4 width unless given).
+    dropout : float
+        Share that is dropped of what each branch adds, and of the attention, in [0, 1).
+
+    References
+    ----------
+    Vaswani et al., Attention is all you need (2017); Radford et al., Language models are
+    unsupervised multitask learners (2019), section 2.3, for where the normalisation stands.
+    """
+    build = GraphBuilder(features=(steps,))
+    build.add(EmbeddingSequence(inputs=symbols, units=width), name="symbols")
+    build.add(PositionEmbedding(), name="positions")
+    for number in range(1, depth + 1):
+        attention = SelfAttention(heads=heads, causal=True, dropout=dropout)
+        around(build, f"block{number}/attention", dropout, attention)
+        up = Dense(units=hidden or 4 * width, activation="gelu")
+        around(build, f"block{number}/dense", dropout, up, Dense(units=width))
+    build.add(LayerNorm(), name="norm")
+    build.add(RnnOutput(units=symbols), name="output")
+    return build.conf(**({"initializer": Normal(std=0.02)} | options))
+
+
+def around(build, name, dropout, *layers):
+    """x + layers(norm(x))"""
+    source = build.last
+    build.add(LayerNorm(), name=f"{name}/norm")
+    for number, layer in enumerate(layers, 1):
+        build.add(layer, name=f"{name}/{number}")
+    if dropout:
+        build.add(Dropout(rate=dropout), name=f"{name}/dropout")
+    build.add(ElementWise(operation="add"), source, build.last, name=f"{name}/add")
