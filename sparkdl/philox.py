@@ -39,6 +39,15 @@ def philox(counter, key):
     return c0, c1, c2, c3
 
 
+def words(ids, epoch, count, seed, stream):
+    """At least `count` random words for each example: (n, whole blocks of four) uint64."""
+    ids = np.asarray(ids, np.uint64)[:, None]
+    block = np.arange(-(-count // 4), dtype=np.uint64)[None, :]
+    key = seed & 0xFFFFFFFF, ((seed >> 32) * KEY_STEPS[0] + stream) & 0xFFFFFFFF
+    found = philox((ids & WORD, ids >> HALF, np.uint64(epoch), block), key)
+    return np.stack(np.broadcast_arrays(*found), axis=-1).reshape(len(ids), 4 * block.size)
+
+
 def uniform(ids, epoch, count, seed, stream):
     """Numbers in [0, 1) for each example.
 
@@ -53,9 +62,22 @@ def uniform(ids, epoch, count, seed, stream):
     -------
     (n, count) float32, multiples of 2^-24
     """
-    ids = np.asarray(ids, np.uint64)[:, None]
-    block = np.arange(-(-count // 4), dtype=np.uint64)[None, :]
-    key = seed & 0xFFFFFFFF, ((seed >> 32) * KEY_STEPS[0] + stream) & 0xFFFFFFFF
-    words = philox((ids & WORD, ids >> HALF, np.uint64(epoch), block), key)
-    words = np.stack(np.broadcast_arrays(*words), axis=-1).reshape(len(ids), 4 * block.size)
-    return (words[:, :count] >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)
+    found = words(ids, epoch, count, seed, stream)
+    return (found[:, :count] >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)
+
+
+def normal(ids, epoch, count, seed, stream):
+    """Numbers with mean 0 and variance 1 for each example, as `uniform` takes them: (n, count).
+
+    A pair of words makes a pair of numbers. The largest that can come is sqrt(64 log 2) = 6.66.
+
+    References
+    ----------
+    Box and Muller, A note on the generation of random normal deviates (1958).
+    """
+    found = words(ids, epoch, count, seed, stream)
+    radius = (found[:, 0::2] + np.uint64(1)).astype(np.float32) * np.float32(2.0**-32)  # above 0
+    radius = np.sqrt(np.float32(-2) * np.log(radius))
+    angle = found[:, 1::2].astype(np.float32) * np.float32(2 * np.pi * 2.0**-32)
+    pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
+    return pairs.reshape(len(found), -1)[:, :count]

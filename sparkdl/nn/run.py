@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from typing import Any
+from zlib import crc32
 
 from sparkdl.engine import ops
 from sparkdl.errors import ConfigError
@@ -81,9 +82,34 @@ class Run:
 
     def uniform(self, shape):
         """(batch, *shape) float32 in [0, 1), a function of seed, layer, example, epoch, element."""
+        return ops.uniform(self.examples(), self.epoch, shape, self.seed, self.stream)
+
+    def normal(self, shape):
+        """(batch, *shape) float32 normal numbers, a function of the same."""
+        return ops.normal(self.examples(), self.epoch, shape, self.seed, self.stream)
+
+    def shared_uniform(self, name, shape):
+        """`shape` float32 in [0, 1) for the parameter `name`, which all examples share.
+
+        A function of seed, layer, name, epoch, element and the first example of the batch: new
+        numbers for each batch, the same for it whoever trains on it.
+        """
+        return self.shared(ops.uniform, name, shape)
+
+    def shared_normal(self, name, shape):
+        """`shape` float32 normal numbers for the parameter `name`; see `shared_uniform`."""
+        return self.shared(ops.normal, name, shape)
+
+    def shared(self, draw, name, shape):
+        first = ops.slice(self.examples(), (0,), (1,))
+        stream = crc32(f"{self.stream}/{name}".encode()) | 1 << 31  # no layer's index
+        return ops.reshape(draw(first, self.epoch, shape, self.seed, stream), shape)
+
+    def examples(self):
+        """The ids, which random numbers need."""
         if self.ids is None:
             raise ConfigError("a network with random layers needs the ids of the examples to train")
-        return ops.uniform(self.ids, self.epoch, shape, self.seed, self.stream)
+        return self.ids
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,33 @@ def test_the_numbers_are_uniform_on_0_to_1():
     assert scipy.stats.kstest(x.ravel(), "uniform").pvalue > 1e-3
 
 
+def draw_normal(ids=IDS, epoch=0, shape=(3, 5), seed=1, stream=2):
+    return ops.normal(np.asarray(ids, np.uint64), epoch, shape, seed, stream)
+
+
+def test_normal_numbers_are_normal():
+    x = draw_normal(np.arange(500), shape=(401,))
+    assert x.dtype == np.float32 and abs(x).max() < 6.7
+    assert scipy.stats.kstest(x.ravel(), "norm").pvalue > 1e-3
+    for power, expected in ((1, 0), (2, 1), (3, 0), (4, 3)):
+        assert np.mean(x.astype(float) ** power) == pytest.approx(expected, abs=0.1)
+
+
+def test_normal_neighbours_are_not_correlated():
+    x = draw_normal(np.arange(300), shape=(300,))
+    for power in (1, 2):
+        y = x**power - np.mean(x**power)
+        for first, second in ((y[1:], y[:-1]), (y[:, 1:], y[:, :-1]), (y, y.T[::-1])):
+            assert abs(np.mean(first * second)) < 5 * np.var(y) / np.sqrt(first.size)
+
+
+def test_an_example_gets_the_same_normal_numbers_in_any_batch_and_any_length():
+    alone = [draw_normal([i])[0] for i in IDS]
+    np.testing.assert_array_equal(draw_normal(), alone)
+    np.testing.assert_array_equal(draw_normal(shape=(9,))[:, :5], draw_normal(shape=(5,)))
+    assert not np.isin(draw_normal(epoch=1), draw_normal()).any()
+
+
 def test_neighbours_in_any_direction_are_not_correlated():
     x = draw(np.arange(300), shape=(300,)) - 0.5
     later = draw(np.arange(300), epoch=1, shape=(300,)) - 0.5

@@ -40,7 +40,7 @@ from sparkdl.engine.ops.lrn import lrn
 from sparkdl.engine.ops.matmul import add_bias, matmul
 from sparkdl.engine.ops.normalization import batch_norm, normalize
 from sparkdl.engine.ops.pool import avg_pool, lp_pool, max_pool
-from sparkdl.engine.ops.random import uniform
+from sparkdl.engine.ops.random import normal, uniform
 from sparkdl.engine.ops.recurrent import gru, lstm, simple_rnn
 from sparkdl.engine.ops.reduce import max, mean, sum
 from sparkdl.engine.ops.sequence import image_to_sequence, sequence_to_image
@@ -115,6 +115,7 @@ __all__ = [
     "minimum",
     "mul",
     "neg",
+    "normal",
     "normalize",
     "one_hot",
     "pad",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,10 +12,9 @@ from sparkdl.engine.ops.base import Op, register
 from sparkdl.errors import ShapeError
 
 
-@register
 @dataclass(frozen=True)
-class Uniform(Op):
-    """Numbers in [0, 1) of shape `to` for each example.
+class Draw(Op):
+    """Numbers of shape `to` for each example.
 
     They are Philox of (seed, stream, id, epoch, element) and of nothing else.
 
@@ -27,24 +27,46 @@ class Uniform(Op):
     seed: int
     stream: int
 
+    source: ClassVar = None
+
     def shape(self, ids, epoch):
         if len(ids.shape) != 1 or epoch.shape != ():
+            name = type(self).__name__.lower()
             raise ShapeError(
-                f"uniform takes ids (batch,) and one epoch, got {ids.shape}, {epoch.shape}"
+                f"{name} takes ids (batch,) and one epoch, got {ids.shape}, {epoch.shape}"
             )
         return Spec((*ids.shape, *self.to))
 
     def reference(self, ids, epoch):
-        numbers = philox.uniform(ids, int(epoch), prod(self.to), self.seed, self.stream)
+        numbers = self.source(ids, int(epoch), prod(self.to), self.seed, self.stream)
         return numbers.reshape(len(ids), *self.to)
 
     def gradient(self, gy, ids, epoch, y):
         return None, None
 
 
+@register
+class Uniform(Draw):
+    """Numbers in [0, 1)."""
+
+    source = staticmethod(philox.uniform)
+
+
+@register
+class Normal(Draw):
+    """Numbers with mean 0 and variance 1, normally distributed."""
+
+    source = staticmethod(philox.normal)
+
+
 def uniform(ids, epoch, shape, seed, stream):
     """(batch, *shape) numbers in [0, 1) that depend on seed, stream, ids and epoch alone."""
     return Uniform(tuple(shape), int(seed), int(stream))(np_or_tensor(ids), np_or_tensor(epoch))
+
+
+def normal(ids, epoch, shape, seed, stream):
+    """(batch, *shape) normal numbers that depend on seed, stream, ids and epoch alone."""
+    return Normal(tuple(shape), int(seed), int(stream))(np_or_tensor(ids), np_or_tensor(epoch))
 
 
 def np_or_tensor(value):

@@ -1,6 +1,8 @@
 """Layers: the parts of a network."""
 
 from sparkdl.nn.layers.activation import Activation
+from sparkdl.nn.layers.affine import Affine, ElementWiseMultiplication, PRelu
+from sparkdl.nn.layers.arranging import Permute, RepeatVector, Reshape
 from sparkdl.nn.layers.attention import Attention
 from sparkdl.nn.layers.avg_pool import AvgPool1D, AvgPool2D, AvgPool3D
 from sparkdl.nn.layers.base import Layer
@@ -22,6 +24,7 @@ from sparkdl.nn.layers.distance import L2Distance, L2Normalize
 from sparkdl.nn.layers.dropout import Dropout
 from sparkdl.nn.layers.embedding import Embedding, EmbeddingSequence
 from sparkdl.nn.layers.flatten import Flatten
+from sparkdl.nn.layers.frozen import Frozen
 from sparkdl.nn.layers.global_pool import GlobalPool
 from sparkdl.nn.layers.joining import ElementWise, Joining, Merge
 from sparkdl.nn.layers.layer_norm import LayerNorm
@@ -30,6 +33,14 @@ from sparkdl.nn.layers.lp_pool import LpPool1D, LpPool2D, LpPool3D
 from sparkdl.nn.layers.lrn import LRN
 from sparkdl.nn.layers.max_pool import MaxPool1D, MaxPool2D, MaxPool3D
 from sparkdl.nn.layers.multi_head_attention import MultiHeadAttention
+from sparkdl.nn.layers.mvn import MVN
+from sparkdl.nn.layers.noise import (
+    AlphaDropout,
+    GaussianDropout,
+    GaussianNoise,
+    RRelu,
+    SpatialDropout,
+)
 from sparkdl.nn.layers.output import Output, RnnOutput
 from sparkdl.nn.layers.over_time import DuplicateToTime, ReverseTime
 from sparkdl.nn.layers.position import PositionalEncoding, PositionEmbedding

@@ -9,6 +9,7 @@ import numpy as np
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_positive, is_share
+from sparkdl.nn.layers.channels import channels_of
 from sparkdl.nn.layers.trained import Trained
 
 VARIANCES = ("biased", "unbiased")
@@ -69,7 +70,7 @@ class BatchNorm(Trained):
                 "BatchNorm takes rows (n,), sequences (steps, n), images (channels, height, width) "
                 f"or volumes (channels, depth, height, width), got {in_shape}"
             )
-        return in_shape[-1:] if len(in_shape) == 2 else in_shape[:1]
+        return channels_of(in_shape)
 
     def out_shape(self, in_shape):
         self.channels(in_shape)

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_share
-from sparkdl.nn.layers.base import Layer
+from sparkdl.nn.layers.noise import Dropping
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dropout(Layer):
+class Dropout(Dropping):
     """While training, each number becomes 0 with probability `rate`, else x / (1 - rate).
 
     What is dropped depends on the seed, the layer, the example and the epoch alone: not on the
@@ -28,17 +26,6 @@ class Dropout(Layer):
 
     narrow: ClassVar = True
 
-    rate: float = 0.5
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "rate", is_share(self.rate), "in [0, 1)")
-
-    def out_shape(self, in_shape):
-        return in_shape
-
-    def forward(self, params, x, run):
-        if not run.training or self.rate == 0:
-            return x
+    def disturbed(self, x, run):
         dropped = ops.greater(self.rate, run.uniform(x.shape[1:]))
         return ops.where(dropped, 0.0, ops.mul(x, 1 / (1 - self.rate)))

@@ -9,6 +9,7 @@ import numpy as np
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_integer, is_integers, is_positive
+from sparkdl.nn.layers.channels import channel_axis
 from sparkdl.nn.layers.trained import Trained
 
 
@@ -55,8 +56,7 @@ class LayerNorm(Trained):
     def axes_of(self, in_shape):
         """The axes of an example that are normalised together, counted from the front."""
         rank = len(in_shape)
-        features = 0 if rank > 2 else rank - 1
-        axes = features if self.axes is None else self.axes
+        axes = channel_axis(in_shape) if self.axes is None else self.axes
         axes = (axes,) if isinstance(axes, int) else axes
         if not in_shape or any(not -rank <= axis < rank for axis in axes):
             raise ShapeError(f"LayerNorm along {axes} needs these axes, got {in_shape}")

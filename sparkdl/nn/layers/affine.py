@@ -1,0 +1,129 @@
+"""Scaling and shifting that is learned, a number for each channel."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.config import of
+from sparkdl.nn.initializers import Constant, Initializer
+from sparkdl.nn.layers.channels import channels_of, wide
+from sparkdl.nn.layers.trained import Trained
+from sparkdl.nn.layers.weighted import Activated
+
+
+@dataclass(frozen=True, kw_only=True)
+class Affine(Trained):
+    """y = gamma x + beta, per channel or feature. Caffe layers Scale and Bias.
+
+    Parameters
+    ----------
+    scale, shift : bool
+        Whether there is a gamma, a beta; at least one of them.
+    scale_initializer, shift_initializer : str, dict or Initializer
+        First values of gamma and beta.
+
+    Shapes
+    ------
+    x, y (batch, C), (batch, T, C), (batch, C, H, W) or (batch, C, D, H, W); gamma, beta (C,)
+    """
+
+    biases: ClassVar = ("beta",)
+
+    scale: bool = True
+    shift: bool = True
+    scale_initializer: Initializer = field(default="ones", metadata=of(Initializer))
+    shift_initializer: Initializer = field(default="zeros", metadata=of(Initializer))
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("scale", "shift"):
+            require(self, name, isinstance(getattr(self, name), bool), "True or False")
+        require(self, "shift", self.scale or self.shift, "True where scale is False")
+
+    def out_shape(self, in_shape):
+        if not in_shape:
+            raise ShapeError(f"Affine takes at least rows of features, got {in_shape}")
+        return in_shape
+
+    def param_shapes(self, in_shape):
+        there = {"gamma": self.scale, "beta": self.shift}
+        return {name: channels_of(in_shape) for name, wanted in there.items() if wanted}
+
+    def initial(self, name, shape, rng):
+        first = self.scale_initializer if name == "gamma" else self.shift_initializer
+        return first.draw(shape, (1, 1), rng)
+
+    def forward(self, params, x, run):
+        y = ops.mul(x, wide(params["gamma"], x)) if self.scale else x
+        return ops.add(y, wide(params["beta"], x)) if self.shift else y
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElementWiseMultiplication(Activated):
+    """y = activation(x W + b), element by element. DL4J ElementWiseMultiplicationLayer.
+
+    Shapes
+    ------
+    x, y (batch, F) or (batch, T, F); W, b (F,)
+    """
+
+    takes_rows: ClassVar = True
+
+    def param_shapes(self, in_shape):
+        shape = self.rows(in_shape)[-1:]
+        return {"W": shape} | ({"b": shape} if self.bias else {})
+
+    def fans(self, shape):
+        return (*shape, *shape)
+
+    def out_shape(self, in_shape):
+        return self.rows(in_shape)
+
+    def forward(self, params, x, run):
+        y = ops.mul(x, params["W"])
+        return self.activate(ops.add(y, params["b"]) if self.bias else y)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PRelu(Trained):
+    """x above 0, else alpha x, where alpha is learned.
+
+    Parameters
+    ----------
+    shared : bool
+        Whether all channels have one alpha, else each its own.
+    initializer : str, dict or Initializer
+        First values of alpha.
+
+    Shapes
+    ------
+    x, y (batch, C), (batch, T, C), (batch, C, H, W) or (batch, C, D, H, W); alpha (C,) or (1,)
+
+    References
+    ----------
+    He, Zhang, Ren and Sun, Delving deep into rectifiers (2015), section 2.1. Caffe PReLU, whose
+    first value and sharing are these; DL4J and Keras begin with 0.
+    """
+
+    shared: bool = False
+    initializer: Initializer = field(default=Constant(value=0.25), metadata=of(Initializer))
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "shared", isinstance(self.shared, bool), "True or False")
+
+    def out_shape(self, in_shape):
+        if not in_shape:
+            raise ShapeError(f"PRelu takes at least rows of features, got {in_shape}")
+        return in_shape
+
+    def param_shapes(self, in_shape):
+        return {"alpha": (1,) if self.shared else channels_of(in_shape)}
+
+    def initial(self, name, shape, rng):
+        return self.initializer.draw(shape, (1, 1), rng)
+
+    def forward(self, params, x, run):
+        alpha = params["alpha"] if self.shared else wide(params["alpha"], x)
+        return ops.where(ops.greater(x, 0.0), x, ops.mul(x, alpha))

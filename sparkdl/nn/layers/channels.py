@@ -1,0 +1,19 @@
+"""Which axis of an example holds its channels or features."""
+
+from sparkdl.engine import ops
+
+
+def channel_axis(in_shape):
+    """0 for images (C, H, W) and volumes, the last for rows (F,) and sequences (T, F)."""
+    return 0 if len(in_shape) > 2 else len(in_shape) - 1
+
+
+def channels_of(in_shape):
+    """(C,)"""
+    return (in_shape[channel_axis(in_shape)],)
+
+
+def wide(values, x):
+    """`values` (C,) shaped so that they broadcast over the batch x."""
+    axis = 1 + channel_axis(x.shape[1:])
+    return ops.reshape(values, tuple(n if i == axis else 1 for i, n in enumerate(x.shape)))

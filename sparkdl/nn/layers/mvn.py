@@ -1,0 +1,55 @@
+"""Each image brought to mean 0 and variance 1, with nothing learned."""
+
+from dataclasses import dataclass
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_positive
+from sparkdl.nn.layers.base import Layer
+
+TINY = 1e-30  # below it a variance is 0, and has no gradient
+
+
+@dataclass(frozen=True, kw_only=True)
+class MVN(Layer):
+    """y = (x - mean) / (standard deviation + epsilon), of each channel of each example by itself.
+
+    Parameters
+    ----------
+    normalize_variance : bool
+        Whether it is divided by the standard deviation at all.
+    across_channels : bool
+        Whether the statistics are of all channels of an example together.
+    epsilon : float
+        Above 0.
+
+    Shapes
+    ------
+    x, y (batch, C, H, W)
+
+    References
+    ----------
+    Caffe MVN.
+    """
+
+    normalize_variance: bool = True
+    across_channels: bool = False
+    epsilon: float = 1e-9
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("normalize_variance", "across_channels"):
+            require(self, name, isinstance(getattr(self, name), bool), "True or False")
+        require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
+
+    def out_shape(self, in_shape):
+        return self.images(in_shape)
+
+    def forward(self, params, x, run):
+        axes = (1, 2, 3) if self.across_channels else (2, 3)
+        centred = ops.sub(x, ops.mean(x, axes, keepdims=True))
+        if not self.normalize_variance:
+            return centred
+        variance = ops.mean(ops.square(centred), axes, keepdims=True)
+        deviation = ops.sqrt(ops.maximum(variance, TINY))
+        return ops.div(centred, ops.add(deviation, self.epsilon))
