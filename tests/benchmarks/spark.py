@@ -6,7 +6,6 @@ parameter server once an epoch (asynchronous). Its environment is made on the fi
 """
 
 import argparse
-import gzip
 import json
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from statistics import median
 import numpy as np
 
 from sparkdl.data import digits
+from tests.benchmarks.idx import read_idx
 from tests.benchmarks.peers.environment import ROOT, python_of
 
 BATCH = 64
@@ -88,14 +88,10 @@ def write_data(path, mnist):
     x, y, xs, ys = train.features, train.labels, test.features, test.labels
     if mnist is not None:
         xs, ys = np.concatenate([x, xs]), np.concatenate([y, ys])
-        x = idx(mnist / "train-images-idx3-ubyte.gz", 16)[: 10_000 * 784].reshape(-1, 1, 28, 28)
-        y = idx(mnist / "train-labels-idx1-ubyte.gz", 8)[:10_000]
+        x = read_idx(mnist / "train-images-idx3-ubyte.gz")[:10_000]
+        y = read_idx(mnist / "train-labels-idx1-ubyte.gz")[:10_000]
     np.savez(path, x=x.reshape(-1, 28, 28), y=y, xs=xs.reshape(-1, 28, 28), ys=ys)
     return len(x)
-
-
-def idx(path, header):
-    return np.frombuffer(gzip.open(path).read(), np.uint8, offset=header)
 
 
 if __name__ == "__main__":
