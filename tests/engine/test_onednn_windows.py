@@ -160,3 +160,25 @@ def test_a_convolution_over_a_sequence_moves_nothing():
 def test_sequences_of_images_wherever_they_lie(function):
     x = normal(2, 3, 1, 5)
     compare(trace(function, x), [x])
+
+
+@ranks
+@pytest.mark.parametrize("linear", [False, True], ids=["nearest", "linear"])
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_sizes_drawn(axes, linear, data):
+    draw = data.draw
+    x = normal(draw(st.integers(1, 3)), draw(st.integers(1, 17)), *each(draw, axes, 1, 7))
+    space = each(draw, axes, 1, 15)
+    close_on_onednn(trace(lambda x: ops.resize(x, space, linear), x), [x])
+    close_on_onednn(with_gradients(lambda x: ops.resize(x, space, linear), x), [x])
+
+
+@ranks
+def test_resizing_has_kernels_of_its_own(axes):
+    x = normal(2, 16, *SPACES[axes])
+    wider = [2 * n for n in SPACES[axes]]
+    steps = compile(with_gradients(lambda x: ops.resize(x, wider), x), "onednn").steps
+    resizing = [step for step in steps if "Resize" in step.op]
+    assert len(resizing) == 2
+    assert not [step.kernel for step in resizing if "numpy" in step.kernel]

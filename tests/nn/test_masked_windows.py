@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sparkdl.nn import layers
+from sparkdl.engine.check import check_gradients
+from sparkdl.nn import NetworkConf, forward, initial_params, layers
 from sparkdl.nn.run import Run
 
 # (layer, mask of the input, mask of the output), counted by hand
@@ -22,6 +23,7 @@ MASKS = [
     (layers.LpPool1D(size=3, stride=1, padding="same"), [1, 0, 0, 0], [1, 1, 0, 0]),
     (layers.Conv1DTranspose(filters=2, kernel=2), [1, 1, 0, 0], [1, 1, 1, 0, 0]),
     (layers.Conv1DTranspose(filters=2, kernel=2, stride=2), [1, 0, 1], [1, 1, 0, 0, 1, 1]),
+    (layers.LocallyConnected1D(filters=2, kernel=2), [1, 1, 1, 0, 0], [1, 1, 1, 0]),
 ]
 cases = pytest.mark.parametrize("layer, mask, after", MASKS, ids=str)
 
@@ -69,3 +71,57 @@ def test_padding_never_wins_a_maximum(layer, rng):
     y = layer.forward({}, x, run)
     np.testing.assert_array_equal(y[0, 0], x[0, :2].max(axis=0))
     np.testing.assert_array_equal(y[0, -1], 0)
+
+
+MOVED = [
+    (layers.UpSampling1D(size=2), [1, 1, 0], [1, 1, 1, 1, 0, 0]),
+    (layers.Cropping1D(amount=(1, 2)), [1, 1, 0, 0], [1]),
+    (layers.ZeroPadding1D(amount=(2, 1)), [1, 1, 0], [1, 1, 1, 1, 0, 0]),
+    (layers.ZeroPadding1D(amount=(1, 1)), [0, 1], [0, 0, 1, 1]),
+]
+
+
+@pytest.mark.parametrize("layer, mask, after", MOVED, ids=str)
+def test_mask_moves_with_the_steps(layer, mask, after, rng):
+    _, x, run = masked(layer, mask, rng)
+    np.testing.assert_array_equal(layer.out_mask(run.mask, x.shape[1:]), [after, after])
+    assert len(after) == layer.out_shape(x.shape[1:])[0]
+    assert layer.out_mask(None, x.shape[1:]) is None
+
+
+@pytest.mark.parametrize("kind", ["avg", "max", "sum", "lp"])
+def test_global_pooling_sees_the_steps_that_are_there(kind, rng):
+    layer, x = layers.GlobalPool(kind=kind), -1 - rng.random((3, 5, 2))
+    mask = np.array([[1.0, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 0, 0, 0]])
+    y = layer.forward({}, x, Run(training=True, seed=0, masks=(mask,)))
+    bare = Run(training=True, seed=0)
+    np.testing.assert_allclose(y[0], layer.forward({}, x[:1], bare)[0], rtol=1e-12)
+    np.testing.assert_allclose(y[1], layer.forward({}, x[1:2, :2], bare)[0], rtol=1e-12)
+    np.testing.assert_array_equal(y[2], 0)
+    assert layer.out_mask(mask, (5, 2)) is None
+
+
+@pytest.mark.parametrize("kind", ["avg", "max", "sum", "lp"])
+def test_gradients_of_masked_global_pooling(kind, rng):
+    mask = np.array([[1.0, 1, 0, 0], [1, 1, 1, 1]])
+    run = Run(training=True, seed=0, masks=(mask,))
+    layer = layers.GlobalPool(kind=kind)
+    check_gradients(lambda x: layer.forward({}, x, run), rng.normal(size=(2, 4, 3)))
+
+
+def test_a_network_over_masked_sequences_does_not_see_their_padding(rng):
+    """The same examples with more padding give the same scores."""
+    stack = [
+        layers.Conv1D(filters=4, kernel=3, padding="same", activation="relu"),
+        layers.MaxPool1D(size=2, rounding="ceil"),
+        layers.SeparableConv1D(filters=3, kernel=2, padding="causal"),
+        layers.GlobalPool(),
+        layers.Output(units=2),
+    ]
+    short, long = (NetworkConf(input_shape=(steps, 3), layers=stack) for steps in (6, 10))
+    params = short.params_layout.views(initial_params(short).astype(float))
+    x, mask = rng.normal(size=(2, 10, 3)), np.array([[1.0] * 6 + [0] * 4, [1.0] * 3 + [0] * 7])
+    name = next(iter(short.input_shapes))
+    few = forward(short, params, {}, x[:, :6], masks={name: mask[:, :6]})
+    more = forward(long, params, {}, x, masks={name: mask})
+    np.testing.assert_allclose(few.logits, more.logits, rtol=1e-12)

@@ -43,6 +43,7 @@ from sparkdl.engine.ops.pool import avg_pool, lp_pool, max_pool
 from sparkdl.engine.ops.random import normal, uniform
 from sparkdl.engine.ops.recurrent import gru, lstm, simple_rnn
 from sparkdl.engine.ops.reduce import max, mean, sum
+from sparkdl.engine.ops.resize import resize
 from sparkdl.engine.ops.sequence import image_to_sequence, sequence_to_image
 from sparkdl.engine.ops.shape import (
     broadcast_to,
@@ -64,6 +65,7 @@ from sparkdl.engine.ops.softmax import (
     softmax_cross_entropy,
 )
 from sparkdl.engine.ops.time import reverse_time
+from sparkdl.engine.ops.unfold import unfold
 
 Tensor.__add__ = Tensor.__radd__ = lambda x, y: add(x, y)
 Tensor.__mul__ = Tensor.__rmul__ = lambda x, y: mul(x, y)
@@ -123,6 +125,7 @@ __all__ = [
     "relu",
     "relu_grad",
     "reshape",
+    "resize",
     "reverse_time",
     "scatter_add",
     "sequence_to_image",
@@ -142,6 +145,7 @@ __all__ = [
     "sum_to",
     "tanh",
     "transpose",
+    "unfold",
     "uniform",
     "where",
 ]

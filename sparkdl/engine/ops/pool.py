@@ -157,6 +157,11 @@ def lp_pool(x, size, stride=None, padding=0, p=2.0, dilation=1):
     """(sum of |x|^p)^(1/p) over each window. Where that sum is 0, so is the gradient."""
     options = windows_of(x, size, stride, padding, dilation)
     total = mul(AvgPool(*options, True)(power(abs(x), p)), float(prod(options[0])))
+    return norm_of(total, p)
+
+
+def norm_of(total, p):
+    """The p-th root of a sum of powers; 0 without a gradient where that sum is 0."""
     root = power(maximum(total, TINY), 1 / p)
     return where(greater(total, TINY), root, 0.0)
 

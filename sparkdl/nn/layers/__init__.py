@@ -28,9 +28,18 @@ from sparkdl.nn.layers.frozen import Frozen
 from sparkdl.nn.layers.global_pool import GlobalPool
 from sparkdl.nn.layers.joining import ElementWise, Joining, Merge
 from sparkdl.nn.layers.layer_norm import LayerNorm
+from sparkdl.nn.layers.locally_connected import LocallyConnected1D, LocallyConnected2D
 from sparkdl.nn.layers.loss_layer import LossLayer
 from sparkdl.nn.layers.lp_pool import LpPool1D, LpPool2D, LpPool3D
 from sparkdl.nn.layers.lrn import LRN
+from sparkdl.nn.layers.margins import (
+    Cropping1D,
+    Cropping2D,
+    Cropping3D,
+    ZeroPadding1D,
+    ZeroPadding2D,
+    ZeroPadding3D,
+)
 from sparkdl.nn.layers.max_pool import MaxPool1D, MaxPool2D, MaxPool3D
 from sparkdl.nn.layers.multi_head_attention import MultiHeadAttention
 from sparkdl.nn.layers.mvn import MVN
@@ -47,5 +56,8 @@ from sparkdl.nn.layers.position import PositionalEncoding, PositionEmbedding
 from sparkdl.nn.layers.rescaling import Rescaling
 from sparkdl.nn.layers.scored import ScoredLayer
 from sparkdl.nn.layers.self_attention import LearnedSelfAttention, SelfAttention
+from sparkdl.nn.layers.space_to_depth import DepthToSpace, SpaceToDepth
+from sparkdl.nn.layers.spatial_pyramid_pool import SpatialPyramidPool
 from sparkdl.nn.layers.stacking import Stack, Unstack
 from sparkdl.nn.layers.subset import Subset
+from sparkdl.nn.layers.upsampling import UpSampling1D, UpSampling2D, UpSampling3D

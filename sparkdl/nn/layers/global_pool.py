@@ -3,37 +3,65 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.layers.base import Layer
+import numpy as np
 
-KINDS = {"avg": ops.mean, "max": ops.max, "sum": ops.sum}
+from sparkdl.engine import ops
+from sparkdl.engine.ops.pool import norm_of
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.checks import is_number
+from sparkdl.nn.layers.base import Layer
+from sparkdl.nn.layers.masked import steps_there
+
+LOWEST = float(np.finfo(np.float32).min)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GlobalPool(Layer):
-    """The mean, the largest or the sum of each channel of an image.
+    """The mean, largest, sum or p-norm of each feature over the steps of a sequence, or of each
+    channel over an image or volume.
 
     Parameters
     ----------
     kind : str
-        "avg", "max" or "sum".
+        "avg", "max", "sum" or "lp".
+    p : float
+        Of kind "lp", at least 1.
 
     Shapes
     ------
-    x (batch, C, H, W), y (batch, C)
+    x (batch, T, F), (batch, C, H, W) or (batch, C, D, H, W); y (batch, F) or (batch, C). Steps that
+    a mask says are none do not count; without a step there is nothing but 0.
     """
 
     narrow: ClassVar = True
 
     kind: str = "avg"
+    p: float = 2.0
 
     def __post_init__(self):
         super().__post_init__()
-        require(self, "kind", self.kind in KINDS, "'avg', 'max' or 'sum'")
+        known = self.kind in ("avg", "max", "sum", "lp")
+        require(self, "kind", known, "'avg', 'max', 'sum' or 'lp'")
+        require(self, "p", is_number(self.p) and self.p >= 1, "a number >= 1")
 
     def out_shape(self, in_shape):
-        return self.images(in_shape)[:1]
+        if len(in_shape) not in (2, 3, 4):
+            raise ShapeError(f"GlobalPool takes sequences, images or volumes, got {in_shape}")
+        return in_shape[-1:] if len(in_shape) == 2 else in_shape[:1]
 
     def forward(self, params, x, run):
-        return KINDS[self.kind](x, axes=(2, 3))
+        axes = (1,) if len(x.shape) == 3 else tuple(range(2, len(x.shape)))
+        mask = run.mask if len(x.shape) == 3 else None
+        if mask is None:
+            return self.over(x, axes)
+        steps = ops.sum(mask, 1, keepdims=True)
+        y = self.over(steps_there(x, mask, LOWEST if self.kind == "max" else 0.0), axes)
+        if self.kind == "avg":
+            y = ops.mul(y, ops.div(float(x.shape[1]), ops.maximum(steps, 1.0)))
+        return ops.where(steps, y, 0.0)
+
+    def over(self, x, axes):
+        """x without these axes."""
+        if self.kind == "lp":
+            return norm_of(ops.sum(ops.power(ops.abs(x), self.p), axes), self.p)
+        return {"avg": ops.mean, "max": ops.max, "sum": ops.sum}[self.kind](x, axes)

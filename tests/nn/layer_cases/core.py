@@ -13,9 +13,6 @@ LAYERS = [
     (layers.Dense(units=3), (4,)),
     (layers.Dense(units=3, bias=False, activation="tanh", initializer="he", l1=0.1, l2=0.2), (4,)),
     (layers.Dense(units=2, activation={"type": "leaky_relu", "alpha": 0.1}), (4,)),
-    (layers.GlobalPool(), (3, 4, 5)),
-    (layers.GlobalPool(kind="max"), (3, 4, 5)),
-    (layers.GlobalPool(kind="sum"), (3, 4, 5)),
     (layers.BatchNorm(), (4,)),
     (layers.BatchNorm(momentum=0.5, epsilon=1e-3), (3, 2, 4)),
     (layers.BatchNorm(scale=False), (2, 4)),
@@ -34,10 +31,6 @@ def dense(layer, params, x, buffers, training):
     y = x @ params["W"] + params.get("b", 0)
     function = getattr(layer, "activation", None)
     return y if function is None else ACTIVATED[function.type_name](function, y)
-
-
-def global_pool(layer, params, x, buffers, training):
-    return {"avg": jnp.mean, "max": jnp.max, "sum": jnp.sum}[layer.kind](x, axis=(2, 3))
 
 
 def batch_norm(layer, params, x, buffers, training):
@@ -69,7 +62,6 @@ def activation(layer, params, x, buffers, training):
 THEIRS = {
     "Dense": dense,
     "Output": dense,
-    "GlobalPool": global_pool,
     "BatchNorm": batch_norm,
     "Dropout": dropout,
     "Activation": activation,

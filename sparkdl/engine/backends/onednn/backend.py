@@ -21,6 +21,7 @@ from sparkdl.engine.backends.onednn import (
     pooling,
     products,
     recurrent_workspace,
+    resizing,
     rewrites,
     softmax,
     steps,
@@ -43,6 +44,7 @@ from sparkdl.engine.ops.recurrent.gru import Gru
 from sparkdl.engine.ops.recurrent.lstm import Lstm
 from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnn
 from sparkdl.engine.ops.shape import Cast
+from sparkdl.engine.ops.resize import Resize, ResizeGrad
 from sparkdl.engine.ops.softmax import LogSoftmax, LogSoftmaxGrad, Softmax, SoftmaxGrad
 from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import UnsupportedError
@@ -189,6 +191,8 @@ LOWERINGS = {
     RecurrentGrad: steps.backward,
     recurrent_workspace.WithWorkspace: recurrent_workspace.forward,
     recurrent_workspace.FromWorkspace: recurrent_workspace.backward,
+    Resize: plainly(resizing.forward),
+    ResizeGrad: plainly(resizing.backward),
     rewrites.Relayout: relayout,
 }
 

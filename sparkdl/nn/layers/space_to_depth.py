@@ -1,0 +1,86 @@
+"""Blocks of pixels as channels of one, and the way back."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.checks import is_integer
+from sparkdl.nn.layers.spatial import Spatial
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks(Spatial, abstract=True):
+    """Layers over square blocks of an image.
+
+    Parameters
+    ----------
+    block : int
+        Rows and columns of a block, at least 1.
+    """
+
+    axes: ClassVar = 2
+
+    block: int = 2
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "block", is_integer(self.block, 1), "an integer >= 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpaceToDepth(Blocks):
+    """Each block of an image as one pixel: its first pixel's channels, then its second's ...
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, block^2 C, H / block, W / block);
+    y[(i block + j) C + c, h, w] = x[c, h block + i, w block + j]
+
+    References
+    ----------
+    TensorFlow's space_to_depth and DL4J's SpaceToDepth; PyTorch's pixel_unshuffle puts the channel
+    first.
+    """
+
+    def out_shape(self, in_shape):
+        channels, (rows, columns) = self.parts(in_shape)
+        if rows % self.block or columns % self.block:
+            raise ShapeError(f"SpaceToDepth needs whole blocks of {self.block}, got {in_shape}")
+        return channels * self.block**2, rows // self.block, columns // self.block
+
+    def forward(self, params, x, run):
+        n, c, rows, columns = x.shape
+        size = self.block
+        x = ops.reshape(x, (n, c, rows // size, size, columns // size, size))
+        x = ops.transpose(x, (0, 3, 5, 1, 2, 4))
+        return ops.reshape(x, (n, size**2 * c, rows // size, columns // size))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DepthToSpace(Blocks):
+    """Each pixel as a block: the way back from SpaceToDepth.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, C / block^2, H block, W block)
+
+    References
+    ----------
+    TensorFlow's depth_to_space, ONNX's DepthToSpace with mode DCR.
+    """
+
+    def out_shape(self, in_shape):
+        channels, (rows, columns) = self.parts(in_shape)
+        if channels % self.block**2:
+            raise ShapeError(
+                f"DepthToSpace needs channels for blocks of {self.block}, got {in_shape}"
+            )
+        return channels // self.block**2, rows * self.block, columns * self.block
+
+    def forward(self, params, x, run):
+        n, c, rows, columns = x.shape
+        size, channels = self.block, c // self.block**2
+        x = ops.reshape(x, (n, size, size, channels, rows, columns))
+        x = ops.transpose(x, (0, 3, 4, 1, 5, 2))
+        return ops.reshape(x, (n, channels, rows * size, columns * size))
