@@ -17,8 +17,6 @@ class Conv(Convolution, Grouped, abstract=True):
         See Filters, Convolution and Grouped.
     """
 
-    narrow: ClassVar = True
-
     def weight_shape(self, in_shape):
         return (self.filters, self.grouped(in_shape) // self.groups, *self.sizes("kernel"))
 

@@ -1,6 +1,7 @@
 """What layers that put filters on windows have in common."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
@@ -28,6 +29,8 @@ class Convolution(Activated, Spatial, abstract=True):
     A masked sequence is 0 wherever it is padding before the filters see it, and a step of the
     output is there where one of its window is; with stride 1 and "same" or "causal" the mask stays.
     """
+
+    narrow: ClassVar = True
 
     kernel: int | tuple[int, ...]
     stride: int | tuple[int, ...] = 1

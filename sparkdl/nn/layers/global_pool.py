@@ -1,18 +1,13 @@
 """One number for each channel."""
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.engine.ops.pool import norm_of
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_number
 from sparkdl.nn.layers.base import Layer
-from sparkdl.nn.layers.masked import steps_there
-
-LOWEST = float(np.finfo(np.float32).min)
+from sparkdl.nn.layers.masked import LOWEST, steps_there
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +28,6 @@ class GlobalPool(Layer):
     a mask says are none do not count; without a step there is nothing but 0.
     """
 
-    narrow: ClassVar = True
-
     kind: str = "avg"
     p: float = 2.0
 
@@ -43,6 +36,11 @@ class GlobalPool(Layer):
         known = self.kind in ("avg", "max", "sum", "lp")
         require(self, "kind", known, "'avg', 'max', 'sum' or 'lp'")
         require(self, "p", is_number(self.p) and self.p >= 1, "a number >= 1")
+
+    @property
+    def narrow(self):
+        """Three digits of a power are few."""
+        return self.kind != "lp"
 
     def out_shape(self, in_shape):
         if len(in_shape) not in (2, 3, 4):

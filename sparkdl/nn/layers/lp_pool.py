@@ -24,6 +24,8 @@ class LpPool(Pool, abstract=True):
     1e-8 to the sum.
     """
 
+    narrow: ClassVar = False  # three digits of a power are few
+
     p: float = 2.0
 
     def __post_init__(self):

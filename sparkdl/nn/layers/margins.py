@@ -13,6 +13,8 @@ from sparkdl.nn.layers.window import AMOUNTS, is_amount, sides
 class Margin(Spatial, abstract=True):
     """A layer that changes how far each axis of space reaches."""
 
+    narrow: ClassVar = True
+
     amount: int | tuple
 
     def __post_init__(self):

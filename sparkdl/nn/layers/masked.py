@@ -2,6 +2,8 @@
 
 from sparkdl.engine import ops
 
+LOWEST = -3e38  # below all numbers, in float32 and in bfloat16
+
 
 def steps_there(x, mask, fill=0.0):
     """x (N, T, F) with `fill` at the steps that are padding; x itself without a mask."""

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from sparkdl.engine import ops
+from sparkdl.nn.layers.masked import LOWEST
 from sparkdl.nn.layers.pool import Pool
 
 
@@ -13,7 +12,7 @@ from sparkdl.nn.layers.pool import Pool
 class MaxPool(Pool, abstract=True):
     """y = the largest number of each window; padding never wins, nor do steps that are none."""
 
-    fill: ClassVar = float(np.finfo(np.float32).min)
+    fill: ClassVar = LOWEST
 
     def pooled(self, x, space):
         return ops.max_pool(x, *self.options(space), self.wide(self.sizes("dilation")))

@@ -20,6 +20,7 @@ class Blocks(Spatial, abstract=True):
     """
 
     axes: ClassVar = 2
+    narrow: ClassVar = True
 
     block: int = 2
 

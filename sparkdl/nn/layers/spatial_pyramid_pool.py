@@ -35,6 +35,7 @@ class SpatialPyramidPool(Spatial):
     """
 
     axes: ClassVar = 2
+    narrow: ClassVar = True
 
     height: int
     kind: str = "max"

@@ -20,6 +20,8 @@ class UpSampling(Spatial, abstract=True):
         At least 1.
     """
 
+    narrow: ClassVar = True
+
     size: int | tuple[int, ...] = 2
 
     def __post_init__(self):

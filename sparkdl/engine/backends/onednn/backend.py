@@ -43,8 +43,8 @@ from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
 from sparkdl.engine.ops.recurrent.gru import Gru
 from sparkdl.engine.ops.recurrent.lstm import Lstm
 from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnn
-from sparkdl.engine.ops.shape import Cast
 from sparkdl.engine.ops.resize import Resize, ResizeGrad
+from sparkdl.engine.ops.shape import Cast
 from sparkdl.engine.ops.softmax import LogSoftmax, LogSoftmaxGrad, Softmax, SoftmaxGrad
 from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import UnsupportedError
