@@ -180,7 +180,7 @@ OPTIONS = [
         "NetworkConf.layers must have one Output, the last layer, got ['Output', 'Output']",
     ),
     ({"layers": Output(units=1)}, "NetworkConf.layers must be a sequence, got Output("),
-    ({"layers": [Output]}, "NetworkConf.layers[0] must be one of Activation, AvgPool1D"),
+    ({"layers": [Output]}, "NetworkConf.layers[0] must be one of Activation, "),
     ({"layers": [{"type": "Output", "unit": 1}]}, "Output has no field 'unit'; did you mean 'un"),
     (
         {"layers": [Dense(units=1, name="dense_2"), Dense(units=1), Output(units=1)]},
