@@ -12,8 +12,6 @@ from tests.benchmarks.cpu.keras_networks import NETWORKS
 from tests.benchmarks.cpu.worker import serve
 from tests.benchmarks.cpu.workloads import ADAM_PARAMETERS, MOMENTUM, RATE, WORKLOADS
 
-MODES = ("function", "train_on_batch")
-
 
 def updater(kind):
     if kind == "adam":

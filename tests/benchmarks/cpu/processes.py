@@ -20,7 +20,7 @@ AS_RUN = "torch eager"
 MODULES = {"torch": "torch_worker", "tensorflow": "keras_worker"}
 MODES = {
     AS_RUN: ("torch", "eager"),
-    "torch channels_last": ("torch", "channels_last"),
+    "torch channels_last, fused": ("torch", "channels_last"),
     "torch.compile": ("torch", "compile"),
     "tf.function": ("tensorflow", "function"),
     "keras train_on_batch": ("tensorflow", "train_on_batch"),
@@ -44,8 +44,9 @@ def variables(threads, spin_count=SPIN_COUNT):
     """The environment of every side: as many threads, and the same spinning."""
     kept = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
     fixed = {"OMP_NUM_THREADS": str(threads), "PYTHONNOUSERSITE": "1", "PYTHONPATH": str(ROOT)}
-    spin = {} if spin_count is None else {"GOMP_SPINCOUNT": spin_count}
-    return {**kept, **fixed, **spin, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    fixed |= {} if spin_count is None else {"GOMP_SPINCOUNT": spin_count}
+    fixed |= {"TF_CPP_MIN_LOG_LEVEL": "3", "TORCHINDUCTOR_CACHE_DIR": str(ROOT / ".bench/compiled")}
+    return {**kept, **fixed}
 
 
 class Process:

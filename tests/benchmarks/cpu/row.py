@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 HEAD = ("workload", "threads", "ours", "best peer", "", "against best", "as run", "peak")
-WIDTHS = (34, 7, 20, 10, 20, 24, 24, 20)
+WIDTHS = (32, 7, 20, 11, 26, 24, 24, 22)
 
 
 @dataclass(frozen=True, kw_only=True)
