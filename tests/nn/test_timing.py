@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from sparkdl.nn import Adam, Dense, Embedding, NetworkConf, Output
+from sparkdl.nn import Adam, Dense, Embedding, NetworkConf, Output, zoo
 from sparkdl.nn import timing as module
 from sparkdl.nn.replica import Replica
 from sparkdl.nn.timing import time_step
@@ -57,3 +57,13 @@ def test_a_layer_that_looks_up_finds_what_it_is_fed():
     layers = [Embedding(inputs=5, units=3), Dense(units=4), Output(units=2)]
     conf = NetworkConf(input_shape=(1,), layers=layers, updater=Adam())
     assert time_step(conf, 3, repeats=1).layers["dense_1"].forward.flops == 2 * 3 * 3 * 4
+
+
+def test_layers_of_a_graph():
+    conf = zoo.transformer(steps=4, width=8, depth=1, heads=2)
+    timed = time_step(conf, 2, repeats=1)
+    assert list(timed.layers) == [place.name for place in conf.stack]
+    dense = timed.layers["block1/dense/1"]
+    assert dense.forward.flops == 2 * (2 * 4) * 8 * 32
+    assert dense.backward.flops == 2 * dense.forward.flops
+    assert timed.layers["block1/attention/1"].forward.flops > 0
