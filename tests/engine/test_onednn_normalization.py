@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
+from sparkdl.engine.backends.onednn import normalization
 from tests.engine.support import compare, with_gradients
 
 pytestmark = pytest.mark.skipif(
@@ -92,3 +93,44 @@ def test_batch_norm_and_its_gradient_have_a_kernel_of_their_own():
             lambda *a: ops.batch_norm(*a)[0], numbers(4, 32, *space), numbers(32), numbers(32)
         )
         assert len(found) == 2 and not any("numpy" in name for name in found), space
+
+
+def rectified(x, gamma, beta):
+    return ops.relu(ops.batch_norm(x, gamma, beta, 1e-1)[0])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_batch_norm_and_relu_of_drawn_shapes(data):
+    space = data.draw(st.lists(st.integers(1, 6), min_size=0, max_size=3))
+    shape = data.draw(st.integers(2, 5)), data.draw(st.integers(1, 40)), *space
+    arrays = [numbers(*shape), numbers(shape[1], seed=1), numbers(shape[1], seed=2)]
+    compare(with_gradients(rectified, *arrays), arrays, 1e-3, 1e-3)
+
+
+def test_batch_norm_and_relu_are_one_kernel_each_way():
+    arrays = [numbers(4, 32, 5, 3), numbers(32, seed=1), numbers(32, seed=2)]
+    steps = compile(with_gradients(rectified, *arrays), "onednn").steps
+    assert not [s.op for s in steps if s.op in ("Relu", "ReluGrad", "BatchNorm", "BatchNormGrad")]
+    found = [s.kernel for s in steps if "Norm" in s.op]
+    assert len(found) == 2 and not any("numpy" in name for name in found)
+
+
+def test_without_a_kernel_for_both_numpy_does_the_relu(monkeypatch):
+    monkeypatch.setattr(normalization, "fast", lambda *arguments: None)
+    arrays = [numbers(4, 32, 5, 3), numbers(32, seed=1), numbers(32, seed=2)]
+    compare(with_gradients(rectified, *arrays), arrays, 1e-3, 1e-3)
+
+
+@pytest.mark.parametrize("more", ["y", "grad", "twice"])
+def test_what_else_reads_the_values_between_still_can(more):
+    def function(x, gamma, beta):
+        y, mean, variance = ops.batch_norm(x, gamma, beta, 1e-1)
+        if more == "y":
+            return ops.relu(y) + ops.tanh(y)
+        if more == "grad":
+            return ops.relu(y) * (1 + ops.reshape(mean * variance, (1, -1, 1, 1)))
+        return ops.relu(y) + 2 * ops.relu(y)
+
+    arrays = [numbers(4, 16, 5, 3), numbers(16, seed=1), numbers(16, seed=2)]
+    compare(with_gradients(function, *arrays), arrays, 1e-3, 1e-3)

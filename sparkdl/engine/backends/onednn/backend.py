@@ -12,6 +12,7 @@ import numpy as np
 from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
 from sparkdl.engine.backends.onednn import (
+    batch_norm_relu,
     convolutions,
     elementwise,
     layer_norms,
@@ -68,6 +69,7 @@ class OneDnn(reference.Reference):
             fuse,
             rewrites.maxima_remembered,
             lrn_workspace.remembered,
+            batch_norm_relu.with_relus,
             partial(recurrent_workspace.with_workspaces, self.session),
             rewrites.biases_with_weights,
             rewrites.relayouts,
@@ -174,6 +176,8 @@ LOWERINGS = {
     rewrites.MaxPoolToPlaces: max_to_places,
     BatchNorm: plainly(normalization.forward),
     BatchNormGrad: plainly(normalization.backward),
+    batch_norm_relu.BatchNormRelu: plainly(normalization.relu_forward),
+    batch_norm_relu.BatchNormReluGrad: plainly(normalization.relu_backward),
     LayerNorm: plainly(layer_norms.forward),
     LayerNormGrad: plainly(layer_norms.backward),
     Lrn: plainly(lrns.forward),

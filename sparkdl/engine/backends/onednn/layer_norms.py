@@ -17,7 +17,7 @@ from sparkdl.engine.backends.onednn.api import (
     TRAINING,
     VARIANCE,
 )
-from sparkdl.engine.backends.onednn.normalization import BACKWARD, SCALE_AND_SHIFT
+from sparkdl.engine.backends.onednn.normalization import BACKWARD, SCALE_AND_SHIFT, bound
 
 
 def forward_pd(session, op, x, y, mean):
@@ -48,8 +48,3 @@ def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
 def turned(op, *arrays):
     """The same memory with the axis of the statistics last."""
     return [np.moveaxis(a, op.axis, -1) for a in arrays]
-
-
-def bound(session, pd, arrays):
-    arguments = {key: session.at(array) for key, array in arrays.items()}
-    return [session.bound(pd, arguments)], session.implementation(pd)

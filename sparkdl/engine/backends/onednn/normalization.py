@@ -2,6 +2,8 @@
 
 from ctypes import c_float
 
+import numpy as np
+
 from sparkdl.engine.backends.onednn.api import (
     DIFF_DST,
     DIFF_SCALE,
@@ -14,30 +16,88 @@ from sparkdl.engine.backends.onednn.api import (
     SRC,
     TRAINING,
     VARIANCE,
+    WORKSPACE,
 )
+from sparkdl.errors import UnsupportedError
 
 SCALE_AND_SHIFT = 2 | 4  # dnnl_use_scale, dnnl_use_shift
+RELU = 8  # dnnl_fuse_norm_relu
 BACKWARD = 128  # dnnl_backward: data, scale and shift
 
 
-def forward_pd(session, op, x, y):
-    arguments = session.of(x), session.of(y), c_float(op.epsilon), SCALE_AND_SHIFT, None
+def forward_pd(session, op, x, y, flags=SCALE_AND_SHIFT):
+    arguments = session.of(x), session.of(y), c_float(op.epsilon), flags, None
     return session.describe("batch_normalization_forward", TRAINING, *arguments)
+
+
+def backward_pd(session, op, gy, x, gx, hint, flags=SCALE_AND_SHIFT):
+    mds = session.of(gx), session.of(gy), session.of(x)
+    rest = c_float(op.epsilon), flags, hint, None
+    return session.describe("batch_normalization_backward", BACKWARD, *mds, *rest)
 
 
 def forward(session, op, x, gamma, beta, y, mean, variance):
     pd = forward_pd(session, op, x, y)
     arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
-    arguments = {key: session.at(array) for key, array in arrays.items()}
-    return [session.bound(pd, arguments)], session.implementation(pd)
+    return bound(session, pd, arrays)
 
 
 def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
-    hint = forward_pd(session, op, x, gy)
-    mds = session.of(gx), session.of(gy), session.of(x)
-    rest = c_float(op.epsilon), SCALE_AND_SHIFT, hint, None
-    pd = session.describe("batch_normalization_backward", BACKWARD, *mds, *rest)
+    pd = backward_pd(session, op, gy, x, gx, forward_pd(session, op, x, gy))
     arrays = {DIFF_DST: gy, SRC: x, SCALE: gamma, MEAN: mean, VARIANCE: variance}
     arrays |= {DIFF_SRC: gx, DIFF_SCALE: ggamma, DIFF_SHIFT: gbeta}
-    arguments = {key: session.at(array) for key, array in arrays.items()}
+    return bound(session, pd, arrays)
+
+
+def relu_forward(session, op, x, gamma, beta, y, mean, variance, signs):
+    """`forward`, then ReLU; in one where `signs` are what the kernel leaves for the gradient."""
+    pd = relu_pd(session, op, x, y, signs)
+    if pd is None:
+        calls, name = forward(session, op, x, gamma, beta, y, mean, variance)
+        return [*calls, lambda: np.maximum(y, 0, out=y)], f"{name}, then numpy"
+    arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
+    return bound(session, pd, arrays, {WORKSPACE: kept(session, pd, signs)})
+
+
+def relu_backward(session, op, gy, x, gamma, mean, variance, y, signs, gx, ggamma, gbeta):
+    hint = relu_pd(session, op, x, y, signs)
+    flags = SCALE_AND_SHIFT | RELU
+    pd = None if hint is None else fast(session, backward_pd, op, gy, x, gx, hint, flags)
+    if pd is None:
+        rest = mean, variance, gx, ggamma, gbeta
+        calls, name = backward(session, op, gx, x, gamma, *rest)
+        return [lambda: np.multiply(gy, y > 0, out=gx), *calls], f"numpy, then {name}"
+    arrays = {DIFF_DST: gy, SRC: x, SCALE: gamma, MEAN: mean, VARIANCE: variance}
+    arrays |= {DIFF_SRC: gx, DIFF_SCALE: ggamma, DIFF_SHIFT: gbeta}
+    return bound(session, pd, arrays, {WORKSPACE: kept(session, hint, signs)})
+
+
+def relu_pd(session, op, x, y, signs):
+    """The forward pass with ReLU, if there is a fast kernel that leaves what `signs` has room for.
+
+    Forward and backward ask alike, so that the one reads what the other has written.
+    """
+    pd = fast(session, forward_pd, op, x, y, SCALE_AND_SHIFT | RELU)
+    return pd if pd is not None and session.size(workspace(session, pd)) <= signs.nbytes else None
+
+
+def fast(session, describe, *arguments):
+    """A descriptor, or None where oneDNN has only its reference."""
+    try:
+        pd = describe(session, *arguments)
+    except UnsupportedError:
+        return None
+    return None if session.implementation(pd).startswith("ref") else pd
+
+
+def workspace(session, pd):
+    return session.query(pd, "workspace")
+
+
+def kept(session, pd, signs):
+    return session.at(signs, workspace(session, pd))
+
+
+def bound(session, pd, arrays, more=None):
+    arguments = {key: session.at(array) for key, array in arrays.items()} | (more or {})
     return [session.bound(pd, arguments)], session.implementation(pd)

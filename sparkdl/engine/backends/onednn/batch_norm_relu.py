@@ -1,0 +1,78 @@
+"""Batch normalisation and the ReLU after it in one pass over memory, forward and backward.
+
+Apart they read and write the activations once more each way: on a CPU that is a third of the time
+of both.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.engine.fusion import fuse
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.activation import Relu, ReluGrad, relu_grad
+from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad, PerChannel
+
+
+@dataclass(frozen=True)
+class BatchNormRelu(PerChannel):
+    """(relu(y), mean, variance, signs) of a BatchNorm; the signs of y are in oneDNN's own form."""
+
+    def shape(self, x, gamma, beta):
+        y, mean, variance = BatchNorm(self.epsilon).shape(x, gamma, beta)
+        return y, mean, variance, Spec((-(-x.size // 8),), "uint8")
+
+    def reference(self, x, gamma, beta):
+        y, mean, variance = BatchNorm(self.epsilon).reference(x, gamma, beta)
+        return np.maximum(y, 0), mean, variance, np.zeros(-(-x.size // 8), np.uint8)
+
+
+@dataclass(frozen=True)
+class BatchNormReluGrad(PerChannel):
+    """(gx, ggamma, gbeta) from gy, x, gamma, mean, variance, relu(y) and the signs of y."""
+
+    def shape(self, gy, x, gamma, mean, variance, y, signs):
+        return x, gamma, gamma
+
+    def reference(self, gy, x, gamma, mean, variance, y, signs):
+        grad = BatchNormGrad(self.epsilon)
+        return grad.reference(relu_grad.reference(gy, y), x, gamma, mean, variance)
+
+
+def with_relus(graph):
+    """The graph with each BatchNorm that only a ReLU reads, and their gradients, in one."""
+    uses = graph.uses()
+    relus = {n.inputs[0].node: n for n in graph.nodes if follows_alone(n, uses)}
+    rectified, fused = set(relus.values()), {}
+
+    def rule(node, inputs, uses):
+        if node in relus:
+            fused[node] = BatchNormRelu(node.op.epsilon)(*inputs)
+            return fused[node][:3]
+        if node in rectified:
+            return inputs[0]  # rectified already
+        norm = fused_before(node, relus, uses)
+        if norm is not None:
+            gy = inputs[0].node.inputs[0]
+            y, *_, signs = fused[norm]
+            return BatchNormReluGrad(node.op.epsilon)(gy, *inputs[1:], y, signs)
+
+    return fuse(graph, (rule,)) if relus else graph
+
+
+def follows_alone(node, uses):
+    """Whether a node is a ReLU and all that reads the y of a BatchNorm."""
+    y = node.inputs[0] if isinstance(node.op, Relu) else None
+    normed = y is not None and y.node is not None and isinstance(y.node.op, BatchNorm)
+    return normed and y.index == 0 and uses[y] == 1
+
+
+def fused_before(node, relus, uses):
+    """The BatchNorm, now one with its ReLU, whose gradient `node` is, of the ReLU's; or None."""
+    if not isinstance(node.op, BatchNormGrad):
+        return None
+    gate, norm = node.inputs[0].node, node.inputs[3].node
+    if gate is None or not isinstance(gate.op, ReluGrad) or uses[node.inputs[0]] > 1:
+        return None
+    same = norm in relus and gate.inputs[1] is relus[norm].outputs[0]
+    return norm if same and node.inputs[1] is norm.inputs[0] else None
