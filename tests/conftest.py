@@ -1,8 +1,16 @@
 """One Spark for all tests that need it: two executor processes take some 15 s to start."""
 
+import os
+
 import pytest
 
 SMALL = {"spark.sql.shuffle.partitions": 3, "spark.default.parallelism": 3}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """What the tests compile stays out of the user's cache; Spark's workers inherit the place."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="session")

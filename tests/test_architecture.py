@@ -36,6 +36,7 @@ MAY_IMPORT = {
 HOME = {
     "pyspark": {"spark"},
     "cupy": {"engine/backends/cuda"},
+    "llvmlite": {"engine/backends/native"},
     "lmdb": {"data"},
     "pyarrow": {"data", "spark"},
     "google.protobuf": {"data", "interop"},

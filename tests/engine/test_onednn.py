@@ -42,7 +42,8 @@ def test_what_onednn_does_not_compute_numpy_does(name):
     arrays = CASES[name].arrays
     graph = with_gradients(CASES[name].op, *arrays)
     compare(graph, arrays, 1e-9, 1e-9)
-    assert all("numpy" in step.kernel for step in compile(graph, "onednn").steps)
+    kernels = {step.kernel for step in compile(graph, "onednn").steps}
+    assert all("numpy" in kernel or kernel == "compiled loop" for kernel in kernels)
 
 
 @settings(max_examples=30, deadline=None)

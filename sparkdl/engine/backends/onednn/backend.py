@@ -11,8 +11,10 @@ import numpy as np
 
 from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
+from sparkdl.engine.backends.native.jit import compiler
 from sparkdl.engine.backends.onednn import (
     batch_norm_relu,
+    chains,
     convolutions,
     elementwise,
     layer_norms,
@@ -28,12 +30,12 @@ from sparkdl.engine.backends.onednn import (
     steps,
 )
 from sparkdl.engine.backends.onednn.api import TYPES, Session
-from sparkdl.engine.chains import Chain, chain_kernel, into_chains
+from sparkdl.engine.chains import Chain, into_chains
 from sparkdl.engine.fusion import BiasActivation, fuse
 from sparkdl.engine.ops.activation import Relu, ReluGrad
 from sparkdl.engine.ops.attention import HeadMix, HeadScores
 from sparkdl.engine.ops.conv import Conv, ConvGradInput, ConvGradWeight
-from sparkdl.engine.ops.elementwise import Add
+from sparkdl.engine.ops.elementwise import Add, Elementwise
 from sparkdl.engine.ops.gelu import Gelu, GeluGrad
 from sparkdl.engine.ops.layer_norm import LayerNorm, LayerNormGrad
 from sparkdl.engine.ops.lrn import Lrn
@@ -64,7 +66,7 @@ class OneDnn(reference.Reference):
 
     def __init__(self):
         super().__init__()
-        self.session = Session()
+        self.session, self.compiler = Session(), None
         self.rewrites = (
             fuse,
             rewrites.maxima_remembered,
@@ -76,6 +78,10 @@ class OneDnn(reference.Reference):
             rewrites.sequences_in_place,
             into_chains,
         )
+        try:
+            self.compiler = compiler()
+        except UnsupportedError as error:
+            self.note = str(error)
 
     def array(self, part, shape):
         """An array of the arena: images and volumes channels last."""
@@ -87,14 +93,17 @@ class OneDnn(reference.Reference):
     def lower(self, node, inputs, outputs):
         op = node.op
         if isinstance(op, Chain):
-            return chain(op, inputs, outputs)
-        make = LOWERINGS.get(type(op))
+            return chains.lower(op, inputs, outputs, self.compiler)
+        make, why = LOWERINGS.get(type(op)), unfit(*inputs, *outputs)
         if make is None and any(a.dtype == BFLOAT16 for a in (*inputs, *outputs)):
             make = NARROW.get(type(op))
         if make is None:
-            return super().lower(node, inputs, outputs)
-        why = unfit(*inputs, *outputs)
-        if not why:
+            if not isinstance(op, Elementwise):
+                return super().lower(node, inputs, outputs)
+            kernel, why = chains.compiled(op, inputs, outputs, self.compiler)
+            if kernel is not None:
+                return kernel
+        elif not why:
             try:
                 calls, name = make(self.session, op, inputs, outputs)
                 if not name.startswith("ref"):
@@ -113,16 +122,6 @@ def unfit(*arrays):
     if any(a.ndim == 0 for a in arrays):
         return "a single number"
     return "" if all(a.size for a in arrays) else "an empty batch"
-
-
-def chain(op, inputs, outputs):
-    """Element by element in the order of memory, where all images lie in the same."""
-    shape = outputs[0].shape
-    if len({a.strides for a in (*inputs, *outputs) if a.shape == shape}) > 1:
-        return Kernel(reference.copying(op, inputs, outputs), "numpy", "layouts differ")
-    order = sorted(range(len(shape)), key=lambda axis: -outputs[0].strides[axis])
-    ins = [a.transpose(order) if a.shape == shape else a for a in inputs]
-    return Kernel(chain_kernel(op, ins, [a.transpose(order) for a in outputs]), "numpy, blocked")
 
 
 def run_all(calls):

@@ -1,0 +1,53 @@
+"""Machine code on disk, so that the next process need not compile it again.
+
+A file is the digest of the code, then the code; it appears under its name at once or not at all, so
+processes that share a host may write at the same time. What is damaged is not there.
+"""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+DIGEST = hashlib.sha256().digest_size
+
+
+def folder():
+    """Where files lie: a folder of the user's own, or None where there can be none."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    path = Path(base, "sparkdl", "kernels")
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.stat()
+    except OSError:
+        return None
+    others = found.st_mode & 0o022  # who may write there may run code here
+    return None if others or found.st_uid != os.getuid() else path
+
+
+def read(key):
+    """The code kept under a key, or None."""
+    place = folder()
+    try:
+        content = (place / key).read_bytes() if place else b""
+    except OSError:
+        return None
+    digest, code = content[:DIGEST], content[DIGEST:]
+    return code if code and hashlib.sha256(code).digest() == digest else None
+
+
+def write(key, code):
+    """Keep code under a key, where there is a place for it."""
+    place = folder()
+    if place is None:
+        return
+    try:
+        with tempfile.NamedTemporaryFile(dir=place, delete=False) as file:
+            file.write(hashlib.sha256(code).digest() + code)
+        os.replace(file.name, place / key)
+    except OSError:
+        return  # a full disk costs the next process a few milliseconds
+
+
+def key_of(*parts):
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -1,0 +1,224 @@
+"""Lines of LLVM's language: a Vector stands for LANES numbers in a register, `Code` collects lines.
+
+A Vector takes Python's operators, so a polynomial reads as one. Nothing here allows LLVM to reorder
+or contract: sums, products, quotients and roots are rounded as numpy rounds them.
+"""
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+LANES = 16  # numbers in a vector: one AVX-512 register of float32
+TYPES = {"float32": "float", "float64": "double", "mask": "i1", "bool": "i8"}
+TYPES |= {f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+FLOATS = ("float32", "float64")
+ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+
+
+class Code:
+    """The lines of one function, and the intrinsics they call."""
+
+    def __init__(self):
+        self.lines, self.declared, self.count = [], {}, 0
+
+    def name(self):
+        self.count += 1
+        return f"%v{self.count}"
+
+    def add(self, line):
+        self.lines.append(line)
+
+    def define(self, expression):
+        """The name of what an expression gives."""
+        name = self.name()
+        self.add(f"{name} = {expression}")
+        return name
+
+    def vector(self, kind, expression):
+        return Vector(self, kind, self.define(expression))
+
+    def call(self, result, function, *arguments):
+        """A call of an intrinsic on (type, value) pairs; `result` is a type."""
+        types = ", ".join(type for type, _ in arguments)
+        self.declared[function] = f"declare {result} @{function}({types})"
+        values = ", ".join(f"{type} {value}" for type, value in arguments)
+        return f"call {result} @{function}({values})"
+
+    def pointer(self, base, type, index):
+        return self.define(f"getelementptr {type}, ptr {base}, i64 {index}")
+
+    def splat(self, kind, scalar):
+        """A scalar in all lanes."""
+        wide = vector_type(kind)
+        first = self.define(f"insertelement {wide} poison, {TYPES[kind]} {scalar}, i32 0")
+        zeros = f"<{LANES} x i32> zeroinitializer"
+        return self.vector(kind, f"shufflevector {wide} {first}, {wide} poison, {zeros}")
+
+
+@dataclass(frozen=True, eq=False)
+class Vector:
+    """LANES numbers of one kind: a numpy type's name, or "mask" for what comparisons give.
+
+    `mask`, where there is one, is what these zeros and ones were made from.
+    """
+
+    code: Code
+    kind: str
+    name: str
+    mask: object = None
+
+    @property
+    def type(self):
+        return vector_type(self.kind)
+
+    @property
+    def typed(self):
+        return f"{self.type} {self.name}"
+
+    @property
+    def floating(self):
+        return self.kind in FLOATS
+
+    def of(self, other):
+        """Another operand: a Vector of the same kind, or a number in all lanes."""
+        if isinstance(other, Vector):
+            if other.kind != self.kind:
+                raise TypeError(f"{self.kind} beside {other.kind}")
+            return other
+        return Vector(self.code, self.kind, literal(self.kind, other))
+
+    def arithmetic(self, symbol, other, mirrored=False):
+        x, y = self, self.of(other)
+        x, y = (y, x) if mirrored else (x, y)
+        name = "f" * self.floating + ARITHMETIC[symbol]
+        return self.code.vector(self.kind, f"{name} {x.typed}, {y.name}")
+
+    def __add__(self, other):
+        return self.arithmetic("+", other)
+
+    def __sub__(self, other):
+        return self.arithmetic("-", other)
+
+    def __mul__(self, other):
+        return self.arithmetic("*", other)
+
+    def __truediv__(self, other):
+        return self.arithmetic("/", other)
+
+    def __rsub__(self, other):
+        return self.arithmetic("-", other, mirrored=True)
+
+    def __rtruediv__(self, other):
+        return self.arithmetic("/", other, mirrored=True)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self):
+        return self.code.vector(self.kind, f"fneg {self.typed}") if self.floating else 0 - self
+
+    def __and__(self, other):
+        return self.code.vector(self.kind, f"and {self.typed}, {self.of(other).name}")
+
+    def __or__(self, other):
+        return self.code.vector(self.kind, f"or {self.typed}, {self.of(other).name}")
+
+    def __lshift__(self, bits):
+        return self.code.vector(self.kind, f"shl {self.typed}, {self.of(bits).name}")
+
+    def __rshift__(self, bits):
+        """The sign, where there is one, is kept."""
+        shift = "lshr" if self.kind[0] == "u" else "ashr"
+        return self.code.vector(self.kind, f"{shift} {self.typed}, {self.of(bits).name}")
+
+    def compare(self, condition, other):
+        """A mask; `condition` is eq, ne, gt, ge, lt or le. NaN equals nothing, and differs."""
+        if self.floating:
+            order = "u" if condition == "ne" else "o"
+            test = f"fcmp {order}{condition}"
+        else:
+            sign = "" if condition in ("eq", "ne") else "u" if self.kind in UNSIGNED else "s"
+            test = f"icmp {sign}{condition}"
+        return self.code.vector("mask", f"{test} {self.typed}, {self.of(other).name}")
+
+    def __gt__(self, other):
+        return self.compare("gt", other)
+
+    def __lt__(self, other):
+        return self.compare("lt", other)
+
+    def __ge__(self, other):
+        return self.compare("ge", other)
+
+    def __le__(self, other):
+        return self.compare("le", other)
+
+    def is_nan(self):
+        return self.code.vector("mask", f"fcmp uno {self.typed}, {self.name}")
+
+    def select(self, yes, no):
+        """A mask chooses, lane by lane."""
+        yes = no.of(yes) if isinstance(no, Vector) else yes
+        return self.code.vector(
+            yes.kind, f"select {self.typed}, {yes.typed}, {yes.type} {yes.of(no).name}"
+        )
+
+    def bits(self, kind):
+        """The same bits read as another kind of the same width."""
+        return self.code.vector(kind, f"bitcast {self.typed} to {vector_type(kind)}")
+
+    def intrinsic(self, name, *others):
+        """A function of vectors of this kind that LLVM has."""
+        suffix = f"v{LANES}{'f' if self.floating else 'i'}{bits_of(self.kind)}"
+        arguments = [(self.type, self.of(x).name) for x in (self, *others)]
+        return self.code.vector(
+            self.kind, self.code.call(self.type, f"llvm.{name}.{suffix}", *arguments)
+        )
+
+    def fma(self, factor, term):
+        """self factor + term, rounded once."""
+        return self.intrinsic("fma", factor, term)
+
+    def cast(self, kind):
+        """The same numbers in another kind; masks become 0 and 1."""
+        if kind == self.kind:
+            return self
+        instruction = conversion(self.kind, kind)
+        if instruction is None:  # two kinds of the same bits
+            return Vector(self.code, kind, self.name)
+        made = self.code.define(f"{instruction} {self.typed} to {vector_type(kind)}")
+        return Vector(self.code, kind, made, self if self.kind == "mask" else None)
+
+
+UNSIGNED = ("mask", "bool", "uint8", "uint16", "uint32", "uint64")
+
+
+def vector_type(kind):
+    return f"<{LANES} x {TYPES[kind]}>"
+
+
+def bits_of(kind):
+    return 1 if kind == "mask" else 8 * np.dtype(kind).itemsize
+
+
+def conversion(old, new):
+    """The instruction that turns one kind into another, or None where the bits stay."""
+    if old in FLOATS and new in FLOATS:
+        return "fpext" if bits_of(new) > bits_of(old) else "fptrunc"
+    if old in FLOATS:
+        return "fptoui" if new in UNSIGNED else "fptosi"
+    if new in FLOATS:
+        return "uitofp" if old in UNSIGNED else "sitofp"
+    if bits_of(new) == bits_of(old):
+        return None
+    if bits_of(new) < bits_of(old):
+        return "trunc"
+    return "zext" if old in UNSIGNED else "sext"
+
+
+def literal(kind, number):
+    """A number in all lanes, as LLVM writes it: floats by the bits of their double."""
+    if kind in FLOATS:
+        value = float(np.dtype(kind).type(number))
+        number = f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+    return f"splat ({TYPES[kind]} {number})"

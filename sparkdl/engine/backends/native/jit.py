@@ -1,0 +1,74 @@
+"""From LLVM's language to functions in memory, by llvmlite."""
+
+import ctypes
+from functools import lru_cache
+from threading import Lock
+
+from sparkdl.engine.backends.native import cache
+from sparkdl.engine.backends.native.loops import NAME
+from sparkdl.errors import UnsupportedError
+
+NEEDED = ("avx2", "fma")  # without them a vector's polynomial would be calls of a library
+SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+@lru_cache(maxsize=1)
+def compiler():
+    """The process's compiler.
+
+    Raises
+    ------
+    UnsupportedError
+        Where llvmlite, or what vectors need of the processor, is missing.
+    """
+    try:
+        import llvmlite.binding as llvm
+    except (ImportError, OSError) as error:
+        raise UnsupportedError(
+            f"chains run in numpy: llvmlite cannot be loaded ({error})"
+        ) from None
+    return Compiler(llvm)
+
+
+class Compiler:
+    """Compiles a text once per process, and once per machine where the cache can be written."""
+
+    def __init__(self, llvm):
+        features = llvm.get_host_cpu_features()
+        missing = [name for name in NEEDED if not features.get(name)]
+        if missing:
+            raise UnsupportedError(f"chains run in numpy: the processor has no {missing}")
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        cpu, self.llvm = llvm.get_host_cpu_name(), llvm
+        target = llvm.Target.from_default_triple()
+        self.machine = target.create_target_machine(cpu=cpu, features=features.flatten(), opt=2)
+        empty = llvm.parse_assembly("")
+        # its own memory manager keeps code and constants within the reach of 32-bit distances
+        self.engine = llvm.create_mcjit_compiler(empty, self.machine, use_lmm=True)
+        version = ".".join(map(str, llvm.llvm_version_info))
+        self.host = f"{version} {cpu} {features.flatten()}"
+        self.functions, self.lock = {}, Lock()
+
+    def function(self, text):
+        """The function NAME of a module, taking one address."""
+        with self.lock:
+            if text not in self.functions:
+                self.functions[text] = self.made(text)
+            return self.functions[text]
+
+    def made(self, text):
+        key = cache.key_of(self.host, text)
+        symbol = f"{NAME}_{key}"
+        code = cache.read(key)
+        if code is None:
+            code = self.compiled(text.replace(f"@{NAME}(", f"@{symbol}("))
+            cache.write(key, code)
+        self.engine.add_object_file(self.llvm.ObjectFileRef.from_data(code))
+        self.engine.finalize_object()
+        return SIGNATURE(self.engine.get_function_address(symbol))
+
+    def compiled(self, text):
+        module = self.llvm.parse_assembly(text)
+        module.verify()
+        return self.machine.emit_object(module)

@@ -1,0 +1,144 @@
+"""What each elementwise operation does to vectors; the types are those that numpy would take."""
+
+from functools import partial
+
+import numpy as np
+
+from sparkdl.engine.backends.native import formulas
+from sparkdl.engine.ops import activation, elementwise
+from sparkdl.engine.ops.shape import Cast, Copy
+from sparkdl.engine.ops.softmax import SigmoidCrossEntropy
+from sparkdl.errors import UnsupportedError
+
+
+def apply(op, vectors, kind):
+    """The vector of `kind` that an operation makes of others.
+
+    Raises
+    ------
+    UnsupportedError
+        For an operation, or a type, that is left to numpy.
+    """
+    make = OPERATIONS.get(type(op))
+    if make is None:
+        raise UnsupportedError(f"{type(op).__name__} is not compiled")
+    return converted(make(op, *vectors), kind)
+
+
+def converted(vector, kind):
+    if kind == "bool" and vector.kind != "mask":
+        vector = truth(vector)
+    return vector.cast(kind)
+
+
+def alike(*vectors):
+    """The vectors in the type that numpy would compute in."""
+    kind = np.result_type(*(v.kind for v in vectors)).name
+    if kind == "bool" or (kind == "float64" and "uint64" in {v.kind for v in vectors}):
+        raise UnsupportedError(f"{kind} is not computed in")
+    return [v.cast(kind) for v in vectors]
+
+
+def plain(function):
+    """An operation without attributes whose operands have one type."""
+    return lambda op, *vectors: function(*alike(*vectors))
+
+
+def floating(function):
+    """The same in float32 only: longer polynomials would be needed."""
+
+    def make(op, x):
+        if x.kind != "float32":
+            raise UnsupportedError(f"{type(op).__name__} of {x.kind} is not compiled")
+        return function(x)
+
+    return make
+
+
+def truth(c):
+    """The mask of what is not 0."""
+    return c if c.kind == "mask" else c.mask if c.mask is not None else c.compare("ne", 0)
+
+
+def larger(x, y, condition):
+    """The larger or smaller of two; NaN wins."""
+    chosen = x.compare(condition, y).select(x, y)
+    return x.is_nan().select(x, chosen) if x.floating else chosen
+
+
+def where(op, c, x, y):
+    return truth(c).select(*alike(x, y))
+
+
+def relu(x):
+    return (x <= 0).select(x.of(0), x)
+
+
+def relu_grad(op, gy, y):
+    return (y > 0).select(gy, gy.of(0))
+
+
+def absolute(x):
+    if x.floating:
+        return formulas.magnitude(x)
+    return x if x.kind[0] == "u" else (x < 0).select(-x, x)
+
+
+def sign(x):
+    positive = (x > 0).select(x.of(1), (x.compare("eq", 0)).select(x.of(0), x))
+    return positive if x.kind[0] == "u" else (x < 0).select(x.of(-1), positive)
+
+
+def leaky_relu(op, x):
+    return (x > 0).select(x, x * op.alpha)
+
+
+def elu(op, x):
+    return (x > 0).select(x, formulas.expm1(x) * op.alpha)
+
+
+def power(op, x):
+    if x.kind != "float32" or not np.isfinite(op.exponent):
+        raise UnsupportedError(f"{x.kind} to the power {op.exponent} is not compiled")
+    return formulas.power(x, float(np.float32(op.exponent)))
+
+
+def cross_entropy(op, x, target):
+    rest = floating(lambda x: formulas.log1p_of_share(formulas.exp(-formulas.magnitude(x))))
+    return relu(x) - x * target.cast(x.kind) + rest(op, x)
+
+
+def single(make):
+    """An operation with attributes in float32 only."""
+    return lambda op, x: floating(partial(make, op))(op, x)
+
+
+OPERATIONS = {
+    elementwise.Add: plain(lambda x, y: x + y),
+    elementwise.Sub: plain(lambda x, y: x - y),
+    elementwise.Mul: plain(lambda x, y: x * y),
+    elementwise.Div: plain(lambda x, y: x / y),
+    elementwise.Maximum: plain(lambda x, y: larger(x, y, "gt")),
+    elementwise.Minimum: plain(lambda x, y: larger(x, y, "lt")),
+    elementwise.Greater: plain(lambda x, y: x > y),
+    elementwise.Where: where,
+    elementwise.Power: power,
+    elementwise.Neg: plain(lambda x: -x),
+    elementwise.Square: plain(lambda x: x * x),
+    elementwise.Abs: plain(absolute),
+    elementwise.Sign: plain(sign),
+    elementwise.Exp: floating(formulas.exp),
+    elementwise.Log: floating(formulas.log_of),
+    elementwise.Sqrt: floating(formulas.square_root),
+    activation.Relu: plain(relu),
+    activation.ReluGrad: relu_grad,
+    activation.LeakyRelu: single(leaky_relu),
+    activation.Elu: single(elu),
+    activation.Tanh: floating(formulas.tanh),
+    activation.Sigmoid: floating(formulas.sigmoid),
+    activation.Softplus: floating(formulas.softplus),
+    activation.Erf: floating(formulas.erf),
+    SigmoidCrossEntropy: cross_entropy,
+    Cast: lambda op, x: x,
+    Copy: lambda op, x: x,
+}

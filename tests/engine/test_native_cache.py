@@ -1,0 +1,128 @@
+"""Compiled code on disk: found again, or compiled once more; never believed when damaged."""
+
+import hashlib
+import os
+import stat
+from multiprocessing.pool import ThreadPool
+
+import pytest
+
+from sparkdl.engine.backends import get
+from sparkdl.engine.backends.native import cache, jit
+from sparkdl.errors import UnsupportedError
+
+needs_llvm = pytest.mark.skipif(
+    getattr(get("auto"), "compiler", None) is None, reason="no oneDNN, or no llvmlite: numpy runs"
+)
+KEY = cache.key_of("host", "text")
+TEXT = "define void @kernel(ptr %words) nounwind {\n  store i64 7, ptr %words\n  ret void\n}\n"
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "sparkdl" / "kernels"
+
+
+def test_what_is_written_is_read():
+    assert cache.read(KEY) is None
+    cache.write(KEY, b"code")
+    assert cache.read(KEY) == b"code"
+    assert cache.read(cache.key_of("host", "other text")) is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", b"\0" * 32 + b"code"])
+def test_what_is_damaged_is_not_there(place, damage):
+    cache.write(KEY, b"code")
+    (place / KEY).write_bytes(damage)
+    assert cache.read(KEY) is None
+
+
+def test_code_cut_off_is_not_there(place):
+    content = hashlib.sha256(b"code").digest() + b"code"
+    cache.write(KEY, b"code")
+    for length in range(len(content)):
+        (place / KEY).write_bytes(content[:length])
+        assert cache.read(KEY) is None
+
+
+def test_many_writers_leave_one_whole_file(place):
+    with ThreadPool(8) as pool:
+        pool.starmap(cache.write, [(KEY, b"code" * 10_000)] * 64)
+    assert [path.name for path in place.iterdir()] == [KEY]
+    assert cache.read(KEY) == b"code" * 10_000
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(place):
+    cache.write(KEY, b"code")
+    place.chmod(stat.S_IRWXU | stat.S_IWOTH)
+    assert cache.folder() is None and cache.read(KEY) is None
+
+
+@pytest.mark.parametrize("base", ["file", "/proc/nowhere"])
+def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch, base):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", os.path.join(tmp_path, base))
+    cache.write(KEY, b"code")
+    assert cache.read(KEY) is None
+
+
+class Words:
+    """One word that a compiled function may write to."""
+
+    def __init__(self):
+        import ctypes
+
+        self.value = ctypes.c_int64()
+        self.address = ctypes.addressof(self.value)
+
+
+def runs(compiler):
+    words = Words()
+    compiler.function(TEXT)(words.address)
+    return words.value.value == 7
+
+
+@needs_llvm
+def test_another_process_finds_what_one_compiled(place, monkeypatch):
+    assert runs(jit.compiler.__wrapped__())
+    [path] = place.iterdir()
+    before = path.stat().st_mtime_ns
+    second = jit.compiler.__wrapped__()
+    monkeypatch.setattr(second, "compiled", None)  # it must not be called
+    assert runs(second) and path.stat().st_mtime_ns == before
+
+
+@needs_llvm
+def test_damaged_code_is_compiled_again(place):
+    assert runs(jit.compiler.__wrapped__())
+    [path] = place.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    assert runs(jit.compiler.__wrapped__())
+    assert path.read_bytes() == whole
+
+
+@needs_llvm
+def test_it_runs_without_a_folder(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
+    assert runs(jit.compiler.__wrapped__())
+
+
+def test_without_llvmlite_numpy_runs_and_describe_says_why(monkeypatch):
+    onednn = pytest.importorskip("sparkdl.engine.backends.onednn.backend")
+    import numpy as np
+
+    from sparkdl.engine import ops
+    from sparkdl.engine.program import Program
+    from tests.engine.support import feeds, trace
+
+    def missing():
+        raise UnsupportedError("chains run in numpy: llvmlite cannot be loaded (no such module)")
+
+    monkeypatch.setattr(onednn, "compiler", missing)
+    x = np.ones(5, np.float32)
+    program = Program(trace(lambda x: ops.exp(ops.tanh(x)), x), onednn.OneDnn(), strict=True)
+    assert "llvmlite cannot be loaded" in program.describe()
+    assert [step.kernel for step in program.steps] == ["numpy, blocked"]
+    np.testing.assert_allclose(program.run(feeds([x]))["y0"], np.exp(np.tanh(x)), rtol=1e-6)
