@@ -1,0 +1,44 @@
+"""Gated recurrent units."""
+
+from dataclasses import dataclass
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.layers.recurrent import Gated
+
+
+@dataclass(frozen=True, kw_only=True)
+class GRU(Gated):
+    """h <- u h + (1 - u) o, with the gates u, r and o = tanh(x W_o + r (h RW_o + b_4) + b_o).
+
+    Parameters
+    ----------
+    reset_after : bool
+        Whether r comes behind the product with h, as in Keras, PyTorch and cuDNN; else o = tanh(x
+        W_o + (r h) RW_o + b_o), as in the paper.
+
+    Shapes
+    ------
+    W (F, 3 units), RW (units, 3 units) in the order u, r, o, which is Keras'; b (4 units,) in the
+    order u, r, o, b_4, or (3 units,) without `reset_after`
+
+    References
+    ----------
+    Cho et al., Learning phrase representations using RNN encoder-decoder for statistical machine
+    translation (2014).
+    """
+
+    gates = 3
+
+    reset_after: bool = True
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "reset_after", isinstance(self.reset_after, bool), "True or False")
+
+    def outputs(self):
+        return (4 if self.reset_after else 3) * self.units
+
+    def walk(self, params, x, *states, **options):
+        options |= {"reset_after": self.reset_after, "slope": self.slope}
+        return ops.gru(x, *self.weights_of(params), *states, **options)

@@ -1,0 +1,72 @@
+"""A layer at each step of a sequence by itself."""
+
+from dataclasses import dataclass, fields
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.layers.scored import ScoredLayer
+from sparkdl.nn.layers.wrapper import Wrapper
+from sparkdl.nn.run import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerStep(Run):
+    """A pass as a layer sees it to which steps are examples; the batch has `steps` of each."""
+
+    steps: int
+
+    def uniform(self, shape):
+        return rows(super().uniform((self.steps, *shape)))
+
+    def add_loss(self, values):
+        super().add_loss(ops.sum(ops.reshape(values, (-1, self.steps)), 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeDistributed(Wrapper):
+    """The same layer, with the same weights, at each step by itself. Keras TimeDistributed.
+
+    Parameters
+    ----------
+    layer : Layer
+        With one input and no state that it carries.
+
+    Shapes
+    ------
+    x (batch, T, ...), y (batch, T, what the layer gives for one step)
+    """
+
+    def __post_init__(self):
+        super().__post_init__()
+        sound = not self.layer.several and not isinstance(self.layer, ScoredLayer)
+        require(self, "layer", sound, "a layer with one input, and no output layer")
+
+    def one(self, in_shape):
+        """The shape of one step."""
+        if len(in_shape) < 2:
+            raise ShapeError(f"TimeDistributed takes sequences (steps, ...), got {in_shape}")
+        if self.layer.state_shapes(in_shape[1:]):
+            raise ShapeError("TimeDistributed takes a layer that carries no state")
+        return in_shape[1:]
+
+    def out_shape(self, in_shape):
+        return (in_shape[0], *self.layer.out_shape(self.one(in_shape)))
+
+    def out_mask(self, mask, in_shape):
+        return mask
+
+    def param_shapes(self, in_shape):
+        return self.layer.param_shapes(self.one(in_shape))
+
+    def buffer_shapes(self, in_shape):
+        return self.layer.buffer_shapes(self.one(in_shape))
+
+    def forward(self, params, x, run):
+        seen = {item.name: getattr(run, item.name) for item in fields(Run)} | {"masks": ()}
+        y = self.layer.forward(params, rows(x), PerStep(**seen, steps=x.shape[1]))
+        return ops.reshape(y, (*x.shape[:2], *y.shape[1:]))
+
+
+def rows(x):
+    """(N T, ...) of x (N, T, ...)."""
+    return ops.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:]))

@@ -1,0 +1,42 @@
+"""Layers around another layer."""
+
+from dataclasses import dataclass, field, fields, replace
+
+from sparkdl.nn.config import of
+from sparkdl.nn.layers.base import Layer
+from sparkdl.nn.layers.weighted import Weighted
+
+TRAINED = {item.name for item in fields(Weighted)} - {"name"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wrapper(Layer, abstract=True):
+    """A layer that does something with another one, whose choices about training hold.
+
+    Parameters
+    ----------
+    layer : Layer
+        The layer inside.
+    """
+
+    layer: Layer = field(metadata=of(Layer))
+
+    def __getattr__(self, name):
+        """Options of training, such as l2 or rate_factor: the layer inside answers."""
+        if name in TRAINED:
+            return getattr(self.layer, name)
+        raise AttributeError(f"{type(self).__name__} has no {name!r}")
+
+    def inherit(self, network):
+        return replace(self, layer=self.layer.inherit(network))
+
+    @property
+    def penalized(self):
+        return self.layer.penalized
+
+    @property
+    def biases(self):
+        return getattr(self.layer, "biases", ())
+
+    def initial(self, name, shape, rng):
+        return self.layer.initial(name, shape, rng)
