@@ -134,6 +134,10 @@ class Pad(Op):
     def reference(self, x):
         return np.pad(x, tuple(zip(self.before, self.after, strict=True)))
 
+    def into(self, y, x):
+        y[...] = 0
+        np.copyto(y[tuple(slice_(a, a + n) for a, n in zip(self.before, x.shape, strict=True))], x)
+
     def gradient(self, gy, x, y):
         stops = tuple(a + n for a, n in zip(self.before, x.shape, strict=True))
         return (slice(gy, self.before, stops),)
@@ -156,6 +160,9 @@ class Concat(Op):
 
     def reference(self, *xs):
         return np.concatenate(xs, axis=self.axis)
+
+    def into(self, y, *xs):
+        np.concatenate(xs, axis=self.axis, out=y)
 
     def gradient(self, gy, *xs_and_y):
         grads, start = [], 0

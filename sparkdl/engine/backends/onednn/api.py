@@ -10,6 +10,7 @@ TYPES = {"float32": 3, "uint8": 6, "bfloat16": 2}
 ANY = 1  # dnnl_format_tag_any
 TRAINING, INFERENCE = 64, 96
 SRC, SRC_1, DST, WEIGHTS, BIAS, WORKSPACE = 1, 2, 17, 33, 41, 64
+MULTIPLE_SRC = 1024  # plus the number of a source
 AFTER = 1 << 15  # times the place, from 1 on, of a step that follows: its second operand
 MEAN, VARIANCE, SCALE, SHIFT, DIFF_SCALE, DIFF_SHIFT = 49, 50, 51, 52, 255, 256
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169

@@ -16,6 +16,7 @@ from sparkdl.engine.backends.onednn import (
     batch_norm_relu,
     chains,
     convolutions,
+    copies,
     elementwise,
     layer_norms,
     lrn_workspace,
@@ -47,7 +48,7 @@ from sparkdl.engine.ops.recurrent.gru import Gru
 from sparkdl.engine.ops.recurrent.lstm import Lstm
 from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnn
 from sparkdl.engine.ops.resize import Resize, ResizeGrad
-from sparkdl.engine.ops.shape import Cast
+from sparkdl.engine.ops.shape import Cast, Concat, Slice, Transpose
 from sparkdl.engine.ops.softmax import LogSoftmax, LogSoftmaxGrad, Softmax, SoftmaxGrad
 from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import UnsupportedError
@@ -97,6 +98,8 @@ class OneDnn(reference.Reference):
         make, why = LOWERINGS.get(type(op)), unfit(*inputs, *outputs)
         if make is None and any(a.dtype == BFLOAT16 for a in (*inputs, *outputs)):
             make = NARROW.get(type(op))
+        if make is None and not why:
+            make = COPIES.get(type(op))
         if make is None:
             if not isinstance(op, Elementwise):
                 return super().lower(node, inputs, outputs)
@@ -204,6 +207,12 @@ NARROW = {  # what numpy does well enough but in bfloat16
     ReluGrad: plainly(elementwise.relu_gradient),
     Add: plainly(elementwise.add),
     Cast: plainly(elementwise.cast),
+}
+
+COPIES = {  # what numpy does well enough of integers and where there is nothing
+    Concat: plainly(copies.concat),
+    Slice: plainly(copies.cut),
+    Transpose: plainly(copies.transpose),
 }
 
 BACKEND = OneDnn()
