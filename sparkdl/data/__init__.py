@@ -10,6 +10,7 @@ from sparkdl.data.readers.lmdb import LMDB
 from sparkdl.data.readers.lmdb_writer import write_lmdb
 from sparkdl.data.readers.parquet import Parquet
 from sparkdl.data.schema import Schema
+from sparkdl.data.sequences import pad
 from sparkdl.data.source import Source, Split, checked_batches
 from sparkdl.data.transforms import (
     ChannelSwap,

@@ -13,7 +13,7 @@ class Offence(Exception):
         self.row = int(row)
 
 
-def feature_column(x, shape):
+def feature_column(x, shape, what="features"):
     """Features (n, *shape), uint8 as they came or else float32.
 
     Parameters
@@ -29,16 +29,17 @@ def feature_column(x, shape):
         For the first record with a wrong count, axes in another order, or a number that is not
         finite in float32.
     """
-    return _numbers(x, shape, "features", keep_bytes=True)
+    return _numbers(x, shape, what, keep_bytes=True)
 
 
-def value_column(y, size):
-    """Labels (n, size) float32; single numbers will do where size is 1. Raises Offence."""
-    return _numbers(y, (size,), "label", keep_bytes=False)
+def value_column(y, shape):
+    """Labels (n, *shape) float32; single numbers will do for shape (1,). Raises Offence."""
+    return _numbers(y, shape, "label", keep_bytes=False)
 
 
-def class_column(y, classes, ignored=None):
-    """Labels (n,) int32 from whole numbers in [0, classes), or `ignored`, or exact one-hot vectors.
+def class_column(y, classes, shape=(), ignored=None):
+    """Labels (n, *shape) int32 from whole numbers in [0, classes), or `ignored`, or exact one-hot
+    vectors.
 
     Raises
     ------
@@ -46,14 +47,22 @@ def class_column(y, classes, ignored=None):
         For the first label that is neither.
     """
     _require_numeric(y, "label")
-    y = y.reshape(len(y), math.prod(y.shape[1:]))
-    if y.shape[1] == 1:
-        return _whole_numbers(y[:, 0], classes, ignored)
-    if y.shape[1] != classes:
-        raise Offence(
-            0, f"label must be a number or one-hot of {classes}, got {y.shape[1]} numbers"
-        )
-    return _hot_positions(y)
+    n, places = len(y), math.prod(shape)
+    y = y.reshape(n, math.prod(y.shape[1:]))
+    if y.shape[1] == places:
+        return _whole_numbers(y, classes, ignored).reshape(n, *shape)
+    if y.shape[1] != places * classes:
+        one = "a number" if places == 1 else f"{places} numbers"
+        raise Offence(0, f"label must be {one} or one-hot of {classes}, got {y.shape[1]} numbers")
+    return _hot_positions(y.reshape(n, places, classes)).reshape(n, *shape)
+
+
+def factor_column(x, shape, what):
+    """Factors (n, *shape) float32, at least 0: masks and weights of examples. Raises Offence."""
+    y = _numbers(x, shape, what, keep_bytes=False)
+    flat = y.reshape(len(y), math.prod(shape))
+    _refuse(flat, flat < 0, f"{what} must be at least 0")
+    return y
 
 
 def _numbers(x, shape, what, keep_bytes):
@@ -132,13 +141,14 @@ def _whole_numbers(y, classes, ignored):
 
 def _refuse(y, wrong, rule):
     if wrong.any():
-        row = np.argmax(wrong)
-        raise Offence(row, f"{rule}, got {y[row]}")
+        row, *place = np.argwhere(wrong)[0]
+        where = f" at {place[0]}" if wrong.ndim > 1 and wrong.shape[1] > 1 else ""
+        raise Offence(row, f"{rule}, got {y[(row, *place)]}{where}")
 
 
 def _hot_positions(y):
-    right = ((y == 0) | (y == 1)).all(axis=1) & (y.sum(axis=1) == 1)
+    right = ((y == 0) | (y == 1)).all(axis=-1) & (y.sum(axis=-1) == 1)
     if not right.all():
-        row = np.argmin(right)
-        raise Offence(row, f"label must be one-hot (one 1, else 0), got {y[row].tolist()}")
-    return y.argmax(axis=1).astype(np.int32)
+        row, place = np.argwhere(~right)[0]
+        raise Offence(row, f"label must be one-hot (one 1, else 0), got {y[row, place].tolist()}")
+    return y.argmax(axis=-1).astype(np.int32)

@@ -10,6 +10,7 @@ from pyspark.sql.types import ArrayType, FloatType, StructField, StructType
 from sparkdl.data import Parquet, files
 from sparkdl.data.readers.arrow import table_batch
 from sparkdl.data.source import checked_batches
+from sparkdl.errors import ConfigError
 from sparkdl.training.schema import schema_of
 
 
@@ -24,7 +25,10 @@ def as_frame(spark, source, conf):
         frame, column = spark.read.parquet(uri(source.path)), source.features
         return transformed(frame, column, source.transform, conf), column
     splits, schema = source.splits(), record_schema(source, conf)
-    kind = {None: "", "class": ", label int", "values": ", label array<float>"}[schema.labels]
+    if "features" not in schema.inputs:
+        names = list(schema.inputs)
+        raise ConfigError(f"a network as a column's function needs one input, this has {names}")
+    kind = label_type(schema)
     read = partial(read_tables, source.read, source.transform, schema, splits)
     numbers = spark.range(0, len(splits), 1, len(splits))  # one in each partition
     return numbers.mapInArrow(read, f"id long{kind}, features array<float>"), "features"
@@ -34,6 +38,14 @@ def record_schema(source, conf):
     """The Schema of a source's records; only arrays may come without labels."""
     labelled = getattr(source, "labels", True) is not None
     return schema_of(conf, labelled, source.transform)
+
+
+def label_type(schema):
+    """How Spark writes the column of labels."""
+    label = schema.outputs.get("labels")  # those of several outputs are left out
+    if label is None:
+        return ""
+    return ", label int" if label.kind == "class" and not label.shape else ", label array<float>"
 
 
 def uri(path):
@@ -58,7 +70,7 @@ def change_tables(column, transform, schema, tables):
     for table in tables:
         if table.num_rows:
             batch = table_batch(table, {"features": column}, "Parquet", 0)
-            new = list_column(rows(transform(schema.check(batch, "Parquet"))))
+            new = list_column(rows(transform(schema.check(batch, "Parquet")).features))
             yield table.set_column(table.schema.get_field_index(column), column, new)
 
 
@@ -74,14 +86,14 @@ def as_table(batch):
     columns = {"id": pyarrow.array(batch.ids.astype(np.int64))}
     if batch.labels is not None:
         labels = batch.labels
-        columns["label"] = pyarrow.array(labels) if labels.ndim == 1 else list_column(labels)
-    columns["features"] = list_column(rows(batch))
+        columns["label"] = pyarrow.array(labels) if labels.ndim == 1 else list_column(rows(labels))
+    columns["features"] = list_column(rows(batch.features))
     return pyarrow.RecordBatch.from_pydict(columns)
 
 
-def rows(batch):
-    """Features as float32 (n, numbers)."""
-    return batch.features.reshape(len(batch), -1).astype(np.float32)
+def rows(array):
+    """(n, ...) as float32 (n, numbers)."""
+    return array.reshape(len(array), -1).astype(np.float32)
 
 
 def list_column(array):

@@ -1,6 +1,7 @@
 """Networks in use on Spark: predictions, features and evaluations, a partition at a time."""
 
 from functools import partial, reduce
+from itertools import chain
 from operator import itemgetter
 
 import numpy as np
@@ -29,8 +30,8 @@ def outputs(model, layers, batches, transform=None):
     """[{layer: array (n, ...)}] for each piece of the batches."""
     replica = loaded(model)
     for batch in sound(batches):
-        for piece in pieces(batch, transform):
-            yield replica.forward(piece.features, layers)
+        for piece in pieces(batch, transform, replica.conf):
+            yield replica.forward(piece, layers)
 
 
 def predict_batches(model, name, transform, batches):
@@ -51,7 +52,8 @@ def evaluate_partition(model, transform, partition, batches):
     replica = loaded(model)
     result = new_evaluation(replica.conf)
     try:
-        parts = (part for batch in sound(batches) for part in pieces(batch, transform))
+        cut = (pieces(batch, transform, replica.conf) for batch in sound(batches))
+        parts = chain.from_iterable(cut)
         evaluate_batches(replica, parts, result)
         yield partition, result
     except SparkdlError as error:
@@ -76,27 +78,29 @@ def merged(ranked):
 
 def with_columns(frame, model, conf, column, new, compute):
     """`frame` with columns more: `new` are their StructFields, `compute` gives their arrays."""
-    require_column(column, frame.columns, "the DataFrame")
+    schema = schema_of(conf, labels=False)
+    wanted = schema.fields(column)
+    for name in wanted.values():
+        require_column(name, frame.columns, "the DataFrame")
     present = {name.lower() for name in frame.columns}  # Spark knows no upper and lower case
     taken = [field.name for field in new if field.name.lower() in present]
     if taken:
         raise ConfigError(
             f"the DataFrame must not have the columns {taken} yet; rename or drop them"
         )
-    schema = StructType([*frame.schema.fields, *new])
     names = [field.name for field in new]
-    extend = partial(extended, model, schema_of(conf, labels=False), column, names, compute)
-    return frame.mapInArrow(extend, schema)
+    extend = partial(extended, model, schema, wanted, names, compute)
+    return frame.mapInArrow(extend, StructType([*frame.schema.fields, *new]))
 
 
-def extended(model, schema, column, names, compute, tables):
+def extended(model, schema, wanted, names, compute, tables):
     """Each Arrow table of a partition with the new columns behind its own."""
     start, partition = 0, TaskContext.get().partitionId()
     where = f"partition {partition}"
     for table in tables:
         if not table.num_rows:
             continue
-        batch = table_batch(table, {"features": column}, where, partition, start)
+        batch = table_batch(table, wanted, where, partition, start, schema.masks)
         arrays = compute(model, [schema.check(batch, where)])
         start += table.num_rows
         columns = [*table.columns, *(arrow_column(arrays[name]) for name in names)]
@@ -115,9 +119,10 @@ def arrow_column(array):
 
 def prediction_fields(conf):
     """The columns that predict adds, named as pyspark.ml names them."""
+    single = len(conf.outputs[0].out_shape) == 1
     if conf.loss.predicts == "class":
-        return [number("prediction"), numbers("probability")]
-    return [number("prediction") if conf.output_size == 1 else numbers("prediction")]
+        return [number("prediction") if single else numbers("prediction"), numbers("probability")]
+    return [number("prediction") if single and conf.output_size == 1 else numbers("prediction")]
 
 
 def number(name):
@@ -133,8 +138,10 @@ def prediction_columns(model, batches):
     conf = model.value[0]
     z = layer_columns((conf.output.name,), model, batches)[conf.output.name]
     if conf.loss.predicts == "class":
-        return {"prediction": z.argmax(axis=1).astype(np.float64), "probability": z}
-    return {"prediction": z[:, 0].astype(np.float64) if conf.output_size == 1 else z}
+        best = z.argmax(axis=2 if z.ndim == 3 else 1)
+        kind = np.float64 if best.ndim == 1 else np.float32
+        return {"prediction": best.astype(kind), "probability": z}
+    return {"prediction": z[:, 0].astype(np.float64) if z.shape[1:] == (1,) else z}
 
 
 def layer_columns(layers, model, batches):

@@ -55,7 +55,15 @@ class SparkNetwork:
         return self.network.conf
 
     def fit(
-        self, data, epochs=1, validation=None, *, features="features", label="label", **options
+        self,
+        data,
+        epochs=1,
+        validation=None,
+        *,
+        features="features",
+        label="label",
+        weights=None,
+        **options,
     ):
         """Train; returns a History.
 
@@ -65,8 +73,9 @@ class SparkNetwork:
             Epochs to train; they go on from those before, unless the network is new.
         validation : data, optional
             Evaluated after each epoch.
-        features, label : str
-            Columns, where the records have names.
+        features, label, weights : str
+            Columns, where the records have names; a network with several inputs or outputs takes
+            theirs. Weights are factors of the examples' losses.
         options
             `listeners`, `checkpoints` and `resume`; see fit_network.
 
@@ -80,7 +89,7 @@ class SparkNetwork:
             A Spark job failed for good.
         """
         workers = SparkWorkers(self.sc, self.master.workers)
-        data = Records(data, features, label)
+        data = Records(data, features, label, weights)
         if validation is not None:  # what cannot be read is refused before anything is trained
             on = self._batches(Records(validation, features, label))
             options |= {"validation": on, "evaluate": self._evaluate}

@@ -31,13 +31,14 @@ class Records:
     Parameters
     ----------
     data : RDD, DataFrame or Source
-    features, label : str
-        Columns, where the records have names.
+    features, label, weights : str
+        Columns, where the records have names; of several features or labels each has its own.
     """
 
     data: Any
     features: str = "features"
     label: str = "label"
+    weights: str | None = None
 
     def __post_init__(self):
         if not (self._is_source or isinstance(self.data, RDD | DataFrame)):
@@ -57,26 +58,25 @@ class Records:
         if isinstance(self.data, DataFrame):
             return self._of_frame(schema)
         if isinstance(self.data, RDD):
-            read = partial(read_rows, schema, self.features, self.label)
+            names = {"features": self.features, "label": self.label, "weights": self.weights}
+            read = partial(read_rows, schema, names)
             return self.data.mapPartitionsWithIndex(read)
         splits = self.data.splits()
         read = partial(read_splits, schema, self.data.read)
         return sc.parallelize(splits, max(len(splits), 1)).mapPartitions(read)
 
     def _of_frame(self, schema):
-        columns = {"features": self.features}
-        if schema.labels is not None:
-            columns["labels"] = self.label
+        columns = schema.fields(self.features, self.label, self.weights)
         for column in columns.values():
             require_column(column, self.data.columns, "the DataFrame")
         read = partial(read_tables, schema, columns)
-        chosen = self.data.select(*dict.fromkeys(columns.values()))  # both may be the same
+        chosen = self.data.select(*dict.fromkeys(columns.values()))  # some may be the same
         return chosen.mapInArrow(read, "packed binary, error string").rdd.map(unpacked)
 
 
-def read_rows(schema, features, label, partition, rows):
+def read_rows(schema, names, partition, rows):
     """Batches of an RDD's partition."""
-    return until_failure(schema.records(rows, partition, features=features, label=label))
+    return until_failure(schema.records(rows, partition, **names))
 
 
 def read_splits(schema, read, splits):
@@ -106,7 +106,8 @@ def table_batches(schema, columns, partition, tables):
     start, where = 0, f"partition {partition}"
     for table in tables:
         if table.num_rows:
-            yield schema.check(table_batch(table, columns, where, partition, start), where)
+            batch = table_batch(table, columns, where, partition, start, schema.masks)
+            yield schema.check(batch, where)
             start += table.num_rows
 
 

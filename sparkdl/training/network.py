@@ -16,7 +16,9 @@ from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import load_checkpoint
 from sparkdl.training.evaluation import evaluation_for
 from sparkdl.training.full_batch import solve
+from sparkdl.training.judged import judged
 from sparkdl.training.local import LocalWorkers
+from sparkdl.training.minibatch import ready
 from sparkdl.training.schema import schema_of
 from sparkdl.training.state import TrainState
 from sparkdl.training.store import load_model, save_model
@@ -92,7 +94,7 @@ class Network:
             known = [layer.name for layer in self.conf.layers]
             raise ConfigError(f"layers must be some of {known}, got none")
         batches = self._batches(Arrays(features))
-        parts = [self._loaded().forward(batch.features, layers) for batch in batches]
+        parts = [self._loaded().forward(batch, layers) for batch in batches]
         if not parts:
             raise ConfigError("features must hold at least one example, got none")
         return {name: np.concatenate([part[name] for part in parts]) for name in layers}
@@ -132,7 +134,7 @@ class Network:
         schema = schema_of(self.conf, labels, source.transform)
         for split in source.splits():
             for batch in checked_batches(source.read, split, schema):
-                yield from pieces(batch, source.transform)
+                yield from pieces(batch, source.transform, self.conf)
 
 
 def fit_network(
@@ -223,11 +225,10 @@ def as_source(data):
     )
 
 
-def pieces(batch, transform):
-    """The batch in parts small enough to compute at once, transformed."""
+def pieces(batch, transform, conf):
+    """The batch in parts small enough to compute at once, ready for the network."""
     for start in range(0, len(batch), BATCH):
-        part = batch.take(slice(start, start + BATCH))
-        yield part if transform is None else transform(part)
+        yield ready(batch.take(slice(start, start + BATCH)), transform, conf)
 
 
 def new_evaluation(conf):
@@ -235,16 +236,7 @@ def new_evaluation(conf):
 
 
 def evaluate_batches(replica, batches, evaluation):
-    """Add the replica's predictions for each batch to an evaluation.
-
-    Examples with a label that the loss ignores are left out.
-    """
-    loss = replica.conf.loss
+    """Add the replica's predictions for each batch to an evaluation; see `judged`."""
     for batch in batches:
         prediction, losses = replica.losses(batch)
-        counts = loss.counts(batch.labels)
-        if counts is None or counts.ndim > 1:
-            evaluation.add(prediction, batch.labels, losses)
-        else:
-            kept = counts != 0
-            evaluation.add(prediction[kept], batch.labels[kept], losses[kept])
+        evaluation.add(*judged(replica.conf, batch, prediction, losses))

@@ -1,7 +1,9 @@
 """What a network wants of its data, told to the package that reads it."""
 
+from sparkdl.data.label import Label
 from sparkdl.data.schema import Schema
 from sparkdl.data.transforms import record_shapes
+from sparkdl.nn.columns import label_mask_of, mask_of
 
 
 def schema_of(conf, labels=True, transform=None):
@@ -19,8 +21,32 @@ def schema_of(conf, labels=True, transform=None):
     ShapeError
         Where it makes something else, whatever records are.
     """
-    kind = conf.loss.label_kind if labels else None
-    shapes = record_shapes(transform, {"features": next(iter(conf.input_shapes.values()))})
-    ignored = getattr(conf.loss, "ignore_label", None) if kind == "class" else None
-    size = conf.output_size
-    return Schema(features=shapes["features"], labels=kind, label_size=size, ignored=ignored)
+    wanted = {column: label_of(place) for column, place in conf.label_columns.items()}
+    features = record_shapes(transform, feature_shapes(conf))
+    masks = masks_of(conf, labels)
+    return Schema(features=features, labels=wanted if labels else None, masks=masks)
+
+
+def feature_shapes(conf):
+    """{column: shape of one example} of what a network computes on."""
+    return {column: conf.input_shapes[name] for column, name in conf.feature_columns.items()}
+
+
+def masks_of(conf, labels=True):
+    """{column: column of its mask} of the columns that hold something for each step."""
+    features = [c for c, shape in feature_shapes(conf).items() if len(shape) == 2]
+    scored = [c for c, place in conf.label_columns.items() if labels and is_stepwise(place)]
+    return {c: mask_of(c) for c in features} | {c: label_mask_of(c) for c in scored}
+
+
+def is_stepwise(place):
+    """Whether an output has a label for each step of a sequence."""
+    return len(place.out_shape) == 2 and place.label_shape[:1] == place.out_shape[:1]
+
+
+def label_of(place):
+    """What the labels of an output are."""
+    units = place.out_shape[0] if len(place.out_shape) > 2 else place.out_shape[-1]
+    ignored = getattr(place.layer.loss, "ignore_label", None)
+    kind, shape = place.layer.label_kind, place.label_shape
+    return Label(kind=kind, size=units, shape=shape, ignored=ignored)

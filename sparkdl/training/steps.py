@@ -15,6 +15,7 @@ from sparkdl.data.transforms import in_training
 from sparkdl.nn import initial_slots
 from sparkdl.nn.replica import Replica
 from sparkdl.training.aggregate import Contribution
+from sparkdl.training.minibatch import ready
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +77,7 @@ def minibatches(block, order, shared):
     transform = in_training(shared.transform, shared.state.seed, shared.state.epoch)
     for start in range(0, len(block), shared.batch_size):
         batch = block.take(order[start : start + shared.batch_size])
-        yield batch if transform is None else transform(batch)
+        yield ready(batch, transform, shared.conf)
 
 
 def timed(iterator):

@@ -31,7 +31,8 @@ def test_neither_spark_nor_a_test_library_is_imported():
 
 def test_digits_are_found_in_a_zip(tmp_path):
     with zipfile.ZipFile(tmp_path / "sparkdl.zip", "w") as file:
-        file.write(ROOT / "sparkdl/errors.py", "sparkdl/errors.py")
+        for below in ("errors.py", "philox.py"):
+            file.write(ROOT / "sparkdl" / below, f"sparkdl/{below}")
         for path in sorted((ROOT / "sparkdl/data").rglob("*.*")):
             if path.suffix in (".py", ".gz"):
                 file.write(path, path.relative_to(ROOT))

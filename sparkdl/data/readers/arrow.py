@@ -8,13 +8,14 @@ import pyarrow.compute as pc
 
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.columns import Offence
+from sparkdl.data.sequences import Ragged
 from sparkdl.errors import DataError
 
 KINDS = "numbers, lists of numbers, vectors or binary"
 VECTOR = {"type", "size", "indices", "values"}  # how Spark stores its ml and mllib vectors
 
 
-def table_batch(table, columns, where, partition, start=0):
+def table_batch(table, columns, where, partition, start=0, sequences=()):
     """A Batch of some columns of a table or record batch, dtypes as stored.
 
     Parameters
@@ -25,6 +26,8 @@ def table_batch(table, columns, where, partition, start=0):
         Begins the message of an error.
     start : int
         Position in the partition of the table's first record.
+    sequences : names in the batch
+        Of columns whose records may differ in length; they become Ragged where they do.
 
     Raises
     ------
@@ -35,7 +38,7 @@ def table_batch(table, columns, where, partition, start=0):
     for name, column in columns.items():
         require_column(column, table.schema.names, where)
         try:
-            arrays[name] = to_array(table.column(column))
+            arrays[name] = to_array(table.column(column), name in sequences)
         except Offence as offence:
             place = f"{where}, record {start + offence.row}"
             raise DataError(f"{place}: column {column!r} {offence}") from None
@@ -50,11 +53,11 @@ def require_column(column, names, where):
         raise DataError(f"{where}: has no column {column!r}; columns are {list(names)}{hint}")
 
 
-def to_array(column):
+def to_array(column, ragged=False):
     """Array (n, ...) of an Arrow column (or chunked column) of n records.
 
     Numbers give (n,), lists of k of them (n, k), nested lists (n, k, m), Spark vectors (n, k)
-    float64, binary uint8 (n, bytes).
+    float64, binary uint8 (n, bytes). Lists of different length give a Ragged, where it may be.
 
     Raises
     ------
@@ -70,7 +73,7 @@ def to_array(column):
     _require_values(column)
     kind = column.type
     if _is_list(kind):
-        return _lists(column)
+        return _lists(column, ragged)
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return _binary(column, column.cast(pa.large_binary()))
     if pa.types.is_fixed_size_binary(kind):
@@ -90,12 +93,17 @@ def _is_list(kind):
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 
-def _lists(column):
-    length = _same_length(pc.list_value_length(column))
+def _lists(column, ragged):
+    lengths = pc.list_value_length(column)
+    length = None if ragged else _same_length(lengths)
+    lengths = lengths.to_numpy(zero_copy_only=False).astype(np.int64)
     try:
         inner = to_array(column.flatten())
     except Offence as offence:
-        raise Offence(offence.row // max(1, length), str(offence)) from None
+        row = np.searchsorted(np.cumsum(lengths), offence.row, side="right")
+        raise Offence(row, str(offence)) from None
+    if ragged:
+        return Ragged(inner, lengths)
     return inner.reshape(len(column), length, *inner.shape[1:])
 
 

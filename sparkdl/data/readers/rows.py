@@ -13,33 +13,37 @@ import numpy as np
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers.stack import stack
+from sparkdl.data.sequences import Ragged
 from sparkdl.errors import DataError
 
 KINDS = "a (features, label) pair, a Row or dict with named columns, or a LabeledPoint"
 
 
-def read_records(schema, iterator, partition, size=1024, features="features", label="label"):
-    """Batches of `size` records, the last one smaller; see Schema.records."""
-    iterator, start, names = iter(iterator), 0, (features, label)
+def read_records(schema, iterator, partition, size, fields):
+    """Batches of `size` records, the last one smaller; see Schema.records.
+
+    `fields` are {column: name in records}, those of features first.
+    """
+    iterator, start = iter(iterator), 0
     while chunk := list(islice(iterator, size)):
-        columns = _convert(schema, chunk, names, f"partition {partition}", start)
+        columns = _convert(schema, chunk, fields, f"partition {partition}", start)
         yield Batch(columns=columns, ids=record_ids(partition, start, len(chunk)))
         start += len(chunk)
 
 
-def _convert(schema, chunk, names, where, start):
+def _convert(schema, chunk, fields, where, start):
     try:
-        return _columns(schema, chunk, names)
+        return _columns(schema, chunk, fields)
     except Exception:  # whatever the records' own classes raise
-        return _one_by_one(schema, chunk, names, where, start)
+        return _one_by_one(schema, chunk, fields, where, start)
 
 
-def _one_by_one(schema, chunk, names, where, start):
+def _one_by_one(schema, chunk, fields, where, start):
     """Columns of records that differ in kind; names the first one that cannot be used."""
     rows = []
     for i, record in enumerate(chunk, start):
         try:
-            rows.append(_columns(schema, [record], names))
+            rows.append(_columns(schema, [record], fields))
         except Offence as offence:
             raise DataError(f"{where}, record {i}: {offence}") from None
         except Exception as error:
@@ -47,29 +51,45 @@ def _one_by_one(schema, chunk, names, where, start):
     return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
 
 
-def _columns(schema, chunk, names):
-    features, labels = _split(chunk, names, schema.labels is not None)
-    x = stack(features, "features", np.float32)
-    return schema.convert(x, stack(labels, "label") if schema.labels is not None else None)
+def _columns(schema, chunk, fields):
+    return schema.convert(
+        {
+            name: _stacked(values, name, schema)
+            for name, values in _split(chunk, fields, bool(schema.outputs)).items()
+        }
+    )
 
 
-def _split(chunk, names, labelled):
-    """List of features and list of labels (None unless labelled); the first record tells how."""
-    first, labels = chunk[0], None
+def _stacked(values, name, schema):
+    """The column's array; of sequences that differ in length a Ragged."""
+    what = "label" if name in schema.outputs else name
+    dtype = np.float32 if name in schema.inputs else None
+    try:
+        return stack(values, what, dtype)
+    except Exception:  # whatever the values' own classes raise
+        if name not in schema.masks:
+            raise
+        return Ragged.of([stack([value], what, dtype)[0] for value in values])
+
+
+def _split(chunk, fields, labelled):
+    """{column: list of values}; the first record tells how."""
+    first = chunk[0]
     if (columns := _column_names(first)) is not None:
         by = attrgetter if hasattr(first, "_fields") else itemgetter
-        features = _named(chunk, names[0], columns, by)
-        labels = _named(chunk, names[1], columns, by) if labelled else None
-    elif hasattr(first, "features") and hasattr(first, "label"):
-        features = [record.features for record in chunk]
-        labels = [record.label for record in chunk] if labelled else None
+        return {name: _named(chunk, field, columns, by) for name, field in fields.items()}
+    if len(fields) > 1 + labelled:
+        named = list(fields.values())
+        raise Offence(0, f"must be a Row or dict with columns {named}, got {_describe(first)}")
+    if hasattr(first, "features") and hasattr(first, "label"):
+        values = [[r.features for r in chunk], [r.label for r in chunk] if labelled else None]
     elif _is_pair(first, labelled):
-        features, labels = _pairs(chunk)
+        values = _pairs(chunk)
     elif labelled:
         raise Offence(0, f"must be {KINDS}, got {_describe(first)}")
     else:
-        features = chunk
-    return features, labels
+        values = [chunk]
+    return dict(zip(fields, values, strict=False))
 
 
 def _column_names(record):

@@ -1,0 +1,48 @@
+"""What the labels of one output are."""
+
+import math
+from dataclasses import dataclass
+
+from sparkdl.errors import require
+
+KINDS = ("class", "values")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """Kind and shape of one example's label.
+
+    Parameters
+    ----------
+    kind : str
+        "class": whole numbers in [0, size), stored as int32. "values": numbers, stored as float32.
+    size : int
+        Number of classes, or of values.
+    shape : tuple of int or None
+        Of the label of an example: (T,) for a class a step. None: () for a class, (size,) for
+        values.
+    ignored : int or None
+        A class outside the range that is allowed too: the loss does not count it.
+    """
+
+    kind: str
+    size: int = 1
+    shape: tuple[int, ...] | None = None
+    ignored: int | None = None
+
+    def __post_init__(self):
+        require(self, "kind", self.kind in KINDS, f"one of {KINDS}")
+        require(self, "size", is_size(self.size), "an integer >= 1")
+        if self.shape is None:
+            object.__setattr__(self, "shape", () if self.kind == "class" else (self.size,))
+        object.__setattr__(self, "shape", tuple(self.shape))
+        require(self, "shape", all(map(is_size, self.shape)), "a shape of integers >= 1")
+
+    @property
+    def one_hot_size(self):
+        """Numbers of a label whose classes come as one-hot vectors, None for values."""
+        return math.prod(self.shape) * self.size if self.kind == "class" else None
+
+
+def is_size(value):
+    return isinstance(value, int) and value >= 1
