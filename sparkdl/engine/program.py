@@ -17,7 +17,7 @@ class Step:
     """One call of a program, and what is known of it.
 
     `bytes` are those that its outputs take, `traffic` those that it reads and writes; `flops` as
-    Op.flops counts them.
+    Op.flops counts them; a copy has no `node`.
     """
 
     call: object
@@ -29,7 +29,12 @@ class Step:
     bytes: int
     note: str = ""
     traffic: int = 0
-    flops: int = 0
+    node: object = None
+
+    @property
+    def flops(self):
+        """Counted when asked for: a program that is made to run needs none of it."""
+        return 0 if self.node is None else self.node.flops
 
 
 class Program:
@@ -172,7 +177,7 @@ class Program:
         name = getattr(node.op, "label", type(node.op).__name__)
         row = (name, node.scope, shapes, kernel.name, size, kernel.note)
         traffic = sum(array.nbytes for array in (*inputs, *outputs))
-        return Step(kernel.call, outputs, *row, traffic, node.flops)
+        return Step(kernel.call, outputs, *row, traffic, node)
 
     def _copy(self, tensor, to):
         source = self.arrays[tensor]

@@ -6,8 +6,8 @@ import select
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
 from tests.benchmarks.peers.environment import ROOT, python_of
@@ -72,6 +72,12 @@ class Process:
         answer = self.answer()
         self.resident = answer["resident"]
         return answer["seconds"]
+
+    def took(self, steps):
+        """Seconds until so many steps were done."""
+        began = time.perf_counter()
+        self.ask(steps)
+        return time.perf_counter() - began
 
     def answer(self):
         ready, _, _ = select.select([self.process.stdout], [], [], LIMIT)
@@ -143,19 +149,8 @@ class Together:
 
     def at_once(self, steps):
         """For each process the seconds until its steps were done."""
-        done = [None] * len(self.processes)
-
-        def ask(i, process):
-            began = time.perf_counter()
-            process.ask(steps)
-            done[i] = time.perf_counter() - began
-
-        threads = [threading.Thread(target=ask, args=each) for each in enumerate(self.processes)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return done
+        with ThreadPoolExecutor(len(self.processes)) as pool:
+            return list(pool.map(lambda process: process.took(steps), self.processes))
 
     def close(self):
         for process in self.processes:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.benchmarks.cpu import measures
-from tests.benchmarks.cpu.processes import MODES, variables
+from tests.benchmarks.cpu.processes import MODES, Failed, variables
 from tests.benchmarks.cpu.row import HEAD, line
 from tests.benchmarks.cpu.workloads import WORKLOADS
 from tests.benchmarks.peers.environment import ROOT
@@ -25,11 +25,19 @@ def main(arguments=None):
     print(f"{processor()}, Python {platform.python_version()}", line(HEAD), sep="\n", flush=True)
     rows = []
     for name in options.only or [*WORKLOADS, *measures.MEASURES]:
-        for row in measured(name, options):
-            rows.append(row)
-            print(row, flush=True)
-    if options.json:
-        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+        try:
+            for row in measured(name, options):
+                rows.append(row)
+                print(row, flush=True)
+                save(rows, options.json)
+        except Failed as error:
+            print(f"{name}: {error}", flush=True)
+
+
+def save(rows, path):
+    """All figures so far, where a file is wanted."""
+    if path is not None:
+        path.write_text(json.dumps([asdict(row) for row in rows], indent=1))
 
 
 def measured(name, options):
