@@ -31,6 +31,7 @@ from sparkdl.nn.layers import (
     AvgPool3D,
     BatchNorm,
     Bidirectional,
+    CenterLossOutput,
     Conv1D,
     Conv1DTranspose,
     Conv2D,

@@ -8,6 +8,7 @@ from sparkdl.nn.layers.avg_pool import AvgPool1D, AvgPool2D, AvgPool3D
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.batch_norm import BatchNorm
 from sparkdl.nn.layers.bidirectional import Bidirectional
+from sparkdl.nn.layers.center_loss_output import CenterLossOutput
 from sparkdl.nn.layers.conv import Conv1D, Conv2D, Conv3D
 from sparkdl.nn.layers.conv_transpose import (
     Conv1DTranspose,
