@@ -1,0 +1,73 @@
+"""Objects read from what a network with the loss yolo2 predicts."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkdl.nn.losses.yolo2 import FIXED
+
+
+class Detection(NamedTuple):
+    """An object: its edges in cells from the top left of the image, its class, how sure it is."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    label: int
+    confidence: float
+
+    @property
+    def area(self):
+        return max(self.right - self.left, 0.0) * max(self.bottom - self.top, 0.0)
+
+
+def detections(prediction, boxes, threshold=0.5, overlap=0.5):
+    """Of each example the objects found, a list of lists of Detection, the surest first.
+
+    Parameters
+    ----------
+    prediction : (N, boxes (5 + K), H, W)
+        What predict gives.
+    boxes : int
+        How many boxes a cell has.
+    threshold : float
+        Least confidence.
+    overlap : float
+        Of two objects of a class that share more of their union than this, the surer one counts.
+    """
+    n, many, h, w = prediction.shape
+    cells = np.reshape(prediction, (n, boxes, many // boxes, h, w))
+    return [distinct(candidates(example, threshold), overlap) for example in cells]
+
+
+def candidates(boxes, threshold):
+    """A Detection for each box (B, 5 + K, H, W) that is sure enough, the surest first."""
+    found = []
+    for b, row, column in np.argwhere(boxes[:, 4] >= threshold):
+        x, y, width, height, confidence = (float(v) for v in boxes[b, :FIXED, row, column])
+        x, y, label = column + x, row + y, int(boxes[b, FIXED:, row, column].argmax())
+        edges = x - width / 2, y - height / 2, x + width / 2, y + height / 2
+        found.append(Detection(*edges, label, confidence))
+    return sorted(found, key=lambda one: -one.confidence)
+
+
+def distinct(found, overlap):
+    """Those of `found` that no surer one of their class overlaps too much."""
+    kept = []
+    for one in found:
+        if all(one.label != other.label or shared(one, other) <= overlap for other in kept):
+            kept.append(one)
+    return kept
+
+
+def shared(one, other):
+    """Intersection over union."""
+    edges = max(one.left, other.left), max(one.top, other.top)
+    both = one._replace(
+        left=edges[0],
+        top=edges[1],
+        right=min(one.right, other.right),
+        bottom=min(one.bottom, other.bottom),
+    ).area
+    return both / max(one.area + other.area - both, 1e-12)

@@ -1,0 +1,177 @@
+"""The loss of objects that are detected on a grid.
+
+N examples, B boxes of a cell, K classes, H rows and W columns of cells.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.checks import is_not_negative, is_positive
+from sparkdl.nn.losses.base import Loss
+
+FIXED = 5  # numbers of a box: x, y, width, height, confidence; a probability per class follows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Yolo2(Loss, name="yolo2"):
+    """Squared differences of places, sizes, confidences and classes of detected objects.
+
+    Of the boxes of a cell with an object's middle, the one that overlaps it most is responsible:
+    coordinate ((x - x')^2 + (y - y')^2 + (sqrt w - sqrt w')^2 + (sqrt h - sqrt h')^2)
+    + (confidence - overlap)^2 + sum of (p - p')^2 over classes; all other boxes add
+    no_object confidence^2. The overlap, intersection over union, is no way for gradients. What is
+    predicted are x and y within the cell, width and height in cells, confidence, probabilities.
+
+    Parameters
+    ----------
+    boxes : sequence of (width, height)
+        Of the boxes that are expected, in cells, above 0.
+    coordinate, no_object : float
+        At least 0; DL4J's lambdaCoord and lambdaNoObj.
+
+    Shapes
+    ------
+    z (N, B (5 + K), H, W), a box's numbers behind each other; labels (N, 4 + K, H, W): where the
+    middle of an object is, left, top, right and bottom in cells from the top left of the image, and
+    1 at its class; 0 elsewhere
+
+    References
+    ----------
+    Redmon and Farhadi, YOLO9000: better, faster, stronger (2017); Redmon, Divvala, Girshick and
+    Farhadi, You only look once (2016), eq. 3. DL4J's Yolo2OutputLayer with its defaults.
+    """
+
+    predicts: ClassVar = "other"
+    whole: ClassVar = True
+
+    boxes: tuple[tuple[float, float], ...]
+    coordinate: float = 5.0
+    no_object: float = 0.5
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "boxes", are_boxes(self.boxes), "pairs of numbers above 0")
+        for name in ("coordinate", "no_object"):
+            require(self, name, is_not_negative(getattr(self, name)), "a number >= 0")
+
+    def label_shape(self, z_shape):
+        many, count = z_shape[0], len(self.boxes)
+        if len(z_shape) != 3 or many % count or many // count <= FIXED:
+            raise ShapeError(
+                f"yolo2 with {count} boxes needs images of {count} (5 + classes) channels, got "
+                f"{z_shape}"
+            )
+        return (many // count - 1, *z_shape[1:])
+
+    def output(self, z):
+        found = self.found(z)
+        p = ops.transpose(found.p, (0, 1, 4, 2, 3))
+        return ops.reshape(ops.concat([found.xy, found.size, found.confidence, p], 2), z.shape)
+
+    def found(self, z):
+        """What z says of each box."""
+        n, many, h, w = z.shape
+        count = len(self.boxes)
+        raw = ops.reshape(z, (n, count, many // count, h, w))
+        boxes = np.asarray(self.boxes, z.dtype).reshape(1, count, 2, 1, 1)
+        return Found(
+            xy=ops.sigmoid(along(raw, 2, 0, 2)),
+            size=ops.mul(ops.exp(along(raw, 2, 2, 4)), boxes),
+            confidence=ops.sigmoid(along(raw, 2, 4, 5)),
+            p=ops.softmax(ops.transpose(along(raw, 2, FIXED, many // count), (0, 1, 3, 4, 2))),
+        )
+
+    def per_example(self, z, labels, mask=None):
+        found, truth = self.found(z), true_boxes(labels)
+        overlap = ops.stop_gradient(overlaps(found, truth))
+        chosen = ops.mul(first_largest(overlap), truth.there)
+        roots = ops.sub(ops.sqrt(found.size), ops.sqrt(truth.size))
+        place = squares(ops.sub(found.xy, truth.xy), 2), squares(roots, 2)
+        wrong = squares(ops.sub(found.confidence, overlap), 2)
+        classes = ops.reshape(squares(ops.sub(found.p, truth.p), 4), chosen.shape)
+        near = ops.add(ops.mul(ops.add(*place), self.coordinate), ops.add(wrong, classes))
+        empty = ops.mul(ops.square(found.confidence), self.no_object)
+        each = ops.add(ops.mul(chosen, near), ops.mul(ops.sub(1.0, chosen), empty))
+        return ops.sum(each, axes=(1, 2, 3, 4))
+
+
+class Found(NamedTuple):
+    """Boxes: xy and size (N, B, 2, H, W), confidence (N, B, 1, H, W), p (N, B, H, W, K)."""
+
+    xy: object
+    size: object
+    confidence: object
+    p: object
+
+
+class Truth(NamedTuple):
+    """Objects: xy and size (N, 1, 2, H, W), there (N, 1, 1, H, W), p (N, 1, H, W, K)."""
+
+    xy: object
+    size: object
+    there: object
+    p: object
+
+
+def along(x, axis, start, stop):
+    """x from `start` to `stop` along one axis."""
+    starts = [start if i == axis else 0 for i in range(len(x.shape))]
+    stops = [stop if i == axis else n for i, n in enumerate(x.shape)]
+    return ops.slice(x, starts, stops)
+
+
+def squares(x, axis):
+    return ops.sum(ops.square(x), axes=(axis,), keepdims=True)
+
+
+def true_boxes(labels):
+    """What labels (N, 4 + K, H, W) say of each cell."""
+    n, many, h, w = labels.shape
+    corners = ops.reshape(along(labels, 1, 0, 4), (n, 1, 4, h, w))
+    low, high = along(corners, 2, 0, 2), along(corners, 2, 2, 4)
+    hot = ops.reshape(along(labels, 1, 4, many), (n, 1, many - 4, h, w))
+    return Truth(
+        xy=ops.sub(ops.mul(ops.add(low, high), 0.5), cells(h, w, labels.dtype)),
+        size=ops.relu(ops.sub(high, low)),
+        there=ops.sum(hot, axes=(2,), keepdims=True),
+        p=ops.transpose(hot, (0, 1, 3, 4, 2)),
+    )
+
+
+def cells(h, w, dtype):
+    """x and y of the top left of each cell, (1, 1, 2, H, W)."""
+    y, x = np.mgrid[:h, :w]
+    return np.stack([x, y])[None, None].astype(dtype)
+
+
+def overlaps(found, truth):
+    """Intersection over union of each box with the object of its cell, (N, B, 1, H, W)."""
+    half, half_true = ops.mul(found.size, 0.5), ops.mul(truth.size, 0.5)
+    low = ops.maximum(ops.sub(found.xy, half), ops.sub(truth.xy, half_true))
+    high = ops.minimum(ops.add(found.xy, half), ops.add(truth.xy, half_true))
+    both = area(ops.relu(ops.sub(high, low)))
+    union = ops.sub(ops.add(area(found.size), area(truth.size)), both)
+    return ops.div(both, ops.maximum(union, 1e-12))
+
+
+def area(size):
+    return ops.mul(along(size, 2, 0, 1), along(size, 2, 1, 2))
+
+
+def first_largest(x):
+    """1 for the box with the largest x (N, B, 1, H, W) of its cell, the first of near equals."""
+    later = np.arange(x.shape[1], dtype=x.dtype).reshape(1, -1, 1, 1, 1) * 1e-6
+    x = ops.sub(x, later.astype(x.dtype))
+    return ops.sub(1.0, ops.greater(ops.max(x, axes=(1,), keepdims=True), x))
+
+
+def are_boxes(value):
+    """Whether `value` is a tuple of one or more pairs of numbers above 0."""
+    if not isinstance(value, tuple) or not value:
+        return False
+    pairs = all(isinstance(box, tuple) and len(box) == 2 for box in value)
+    return pairs and all(is_positive(side) for box in value for side in box)
