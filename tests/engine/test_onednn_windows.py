@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
+from sparkdl.errors import UnsupportedError
 from tests.engine.support import close_on_onednn, compare, trace, with_gradients
 
 pytestmark = pytest.mark.skipif(
@@ -104,7 +105,16 @@ def test_pooling_of_drawn_shapes(pool, axes, data):
 @pytest.mark.parametrize("size", [15, 16, 17])
 def test_a_maximum_of_more_places_than_a_byte_can_tell(size):
     x = normal(2, 3, 40, 40)
-    compare(with_gradients(lambda x: ops.max_pool(x, size), x), [x])
+    graph = with_gradients(lambda x: ops.max_pool(x, size), x)
+    compare(graph, [x])
+    steps = [step.op for step in compile(graph, "onednn").steps]
+    assert ("MaxPoolWithPlaces" in steps) == (size**2 <= 255)
+
+
+def test_memory_too_small_for_what_lies_there_is_refused():
+    session = get("onednn").session
+    with pytest.raises(UnsupportedError, match="needs 96 bytes where there are 24"):
+        session.at(np.zeros(24, np.uint8), session.of(np.zeros(24, np.float32)))
 
 
 def heavy(function, *arrays):

@@ -79,8 +79,13 @@ class Session:
         return self.made("memory", "memory_create", md, self.engine, c_void_p(address))
 
     def at(self, array, md=None):
-        """The memory of a numpy array, which the caller keeps."""
-        return self.memory(self.of(array) if md is None else md, array.ctypes.data)
+        """The memory of a numpy array, which the caller keeps, or of what lies there by `md`."""
+        if md is None:
+            return self.memory(self.of(array), array.ctypes.data)
+        needed = self.size(md)
+        if needed > array.nbytes:  # oneDNN would write over whatever lies behind
+            raise UnsupportedError(f"oneDNN needs {needed} bytes where there are {array.nbytes}")
+        return self.memory(md, array.ctypes.data)
 
     def describe(self, name, *arguments):
         """A primitive descriptor: `name` without its suffix, arguments after the engine."""

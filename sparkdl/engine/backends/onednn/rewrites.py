@@ -133,8 +133,8 @@ def maxima_remembered(graph):
 
 
 def small(op):
-    """Whether a place fits into a byte."""
-    return prod(op.size) <= 256
+    """Whether a place fits into a byte: oneDNN takes four for windows of more than 255."""
+    return prod(op.size) <= 255
 
 
 def biases_with_weights(graph):
