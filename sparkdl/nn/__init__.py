@@ -143,3 +143,4 @@ from sparkdl.nn.updaters import (
     Sgd,
     Updater,
 )
+from sparkdl.nn.weight_noise import DropConnect, GaussianWeightNoise, WeightNoise

@@ -11,6 +11,7 @@ from sparkdl.engine.types import BFLOAT16, is_float
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.config import nearest
 from sparkdl.nn.run import Run
+from sparkdl.nn.weight_noise import with_noise
 
 
 class Forward(NamedTuple):
@@ -137,7 +138,7 @@ def step(place, params, batch, run, dtype):
     layer = place.layer
     inside = None if dtype != BFLOAT16 else dtype if layer.narrow else np.float32
     inputs = tuple(as_float(batch.values[source], inside) for source in place.sources)
-    weights = place.mine(params, "param_shapes")
+    weights = with_noise(layer, place.mine(params, "param_shapes"), run)
     if dtype == BFLOAT16:
         weights |= {name: ops.cast(weights[name], inside) for name in layer.penalized}
     several = layer.several

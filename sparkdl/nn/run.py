@@ -82,11 +82,15 @@ class Run:
 
     def uniform(self, shape):
         """(batch, *shape) float32 in [0, 1), a function of seed, layer, example, epoch, element."""
-        return ops.uniform(self.examples(), self.epoch, shape, self.seed, self.stream)
+        return self.drawn(ops.uniform, shape)
 
     def normal(self, shape):
         """(batch, *shape) float32 normal numbers, a function of the same."""
-        return ops.normal(self.examples(), self.epoch, shape, self.seed, self.stream)
+        return self.drawn(ops.normal, shape)
+
+    def drawn(self, draw, shape):
+        """(batch, *shape) of ops.uniform or ops.normal."""
+        return draw(self.examples(), self.epoch, shape, self.seed, self.stream)
 
     def shared_uniform(self, name, shape):
         """`shape` float32 in [0, 1) for the parameter `name`, which all examples share.

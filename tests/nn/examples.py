@@ -11,6 +11,7 @@ from sparkdl.nn.clipping import (
     UnitLayerNorm,
 )
 from sparkdl.nn.constraints import Constraint, MaxNorm, MinMaxNorm, NonNegative, UnitNorm
+from sparkdl.nn.weight_noise import DropConnect, GaussianWeightNoise, WeightNoise
 from tests.nn.layer_cases import LAYERS
 
 ACTIVATIONS = [
@@ -176,7 +177,15 @@ SOLVERS = [
     solvers.LineDescent(iterations=7),
 ]
 
+WEIGHT_NOISES = [
+    DropConnect(),
+    DropConnect(rate=0.25, biases=True),
+    GaussianWeightNoise(std=0.1),
+    GaussianWeightNoise(std=0.1, additive=False),
+]
+
 FAMILIES = {
+    WeightNoise: WEIGHT_NOISES,
     activations.ActivationFunction: ACTIVATIONS,
     losses.Loss: LOSSES,
     initializers.Initializer: INITIALIZERS,

@@ -1,17 +1,16 @@
 """A layer that is used but not trained."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import require
-from sparkdl.nn.config import of
-from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.scored import ScoredLayer
+from sparkdl.nn.layers.wrapper import Wrapper
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frozen(Layer):
+class Frozen(Wrapper):
     """Another layer, as it is in use even while the network is trained.
 
     Its parameters and buffers stay as they are: no gradient, no decay, no constraint reaches them.
@@ -25,8 +24,8 @@ class Frozen(Layer):
     """
 
     rate_factor: ClassVar[float] = 0.0  # so that no updater's own decay moves them
-
-    layer: Layer = field(metadata=of(Layer))
+    penalized: ClassVar[tuple[str, ...]] = ()
+    biases: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
         super().__post_init__()
@@ -39,9 +38,6 @@ class Frozen(Layer):
     @property
     def several(self):
         return self.layer.several
-
-    def inherit(self, network):
-        return replace(self, layer=self.layer.inherit(network))
 
     def out_shape(self, in_shape):
         return self.layer.out_shape(in_shape)
@@ -57,9 +53,6 @@ class Frozen(Layer):
 
     def out_mask(self, mask, in_shape):
         return self.layer.out_mask(mask, in_shape)
-
-    def initial(self, name, shape, rng):
-        return self.layer.initial(name, shape, rng)
 
     def forward(self, params, x, run):
         fixed = {name: ops.stop_gradient(value) for name, value in params.items()}

@@ -15,8 +15,8 @@ class PerStep(Run):
 
     steps: int
 
-    def uniform(self, shape):
-        return rows(super().uniform((self.steps, *shape)))
+    def drawn(self, draw, shape):
+        return rows(super().drawn(draw, (self.steps, *shape)))
 
     def add_loss(self, values):
         super().add_loss(ops.sum(ops.reshape(values, (-1, self.steps)), 1))

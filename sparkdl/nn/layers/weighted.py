@@ -9,6 +9,7 @@ from sparkdl.nn.checks import is_not_negative
 from sparkdl.nn.config import of
 from sparkdl.nn.initializers import Initializer, XavierNormal
 from sparkdl.nn.layers.trained import Trained
+from sparkdl.nn.weight_noise import WeightNoise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,8 @@ class Weighted(Trained, abstract=True):
         unless given.
     bias_l1, bias_l2 : float
         The same for b, which the network's do not touch.
+    weight_noise : WeightNoise, optional
+        How the weights change at random while training.
     """
 
     inherited: ClassVar = ("initializer", "l1", "l2")
@@ -40,6 +43,7 @@ class Weighted(Trained, abstract=True):
     l2: float | None = None
     bias_l1: float = 0.0
     bias_l2: float = 0.0
+    weight_noise: WeightNoise | None = field(default=None, metadata=of(WeightNoise))
 
     def __post_init__(self):
         super().__post_init__()

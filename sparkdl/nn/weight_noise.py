@@ -1,0 +1,96 @@
+"""Random changes of weights while training: DropConnect and relatives.
+
+All examples of a batch share the weights, so the random numbers are a function of seed, layer,
+parameter, epoch, element and the first example of the batch: another batch, other numbers. So
+unlike Dropout they change with the batch that an example falls to. What is stored and updated is
+the weight without noise; in use there is none.
+"""
+
+from dataclasses import dataclass
+
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.checks import is_positive, is_share
+from sparkdl.nn.config import Member
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightNoise(Member):
+    """Base of all.
+
+    Parameters
+    ----------
+    biases : bool
+        Whether biases change as well.
+    """
+
+    biases: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "biases", isinstance(self.biases, bool), "True or False")
+
+    def changed(self, weights, name, run):
+        """`weights`, the parameter `name`, as the batch of `run` shall see them."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropConnect(WeightNoise, name="drop_connect"):
+    """Each weight becomes 0 with probability `rate`, else w / (1 - rate).
+
+    Parameters
+    ----------
+    rate : float
+        Share that is dropped, in [0, 1). DL4J's number is the share that stays, and it does not
+        scale what stays.
+
+    References
+    ----------
+    Wan, Zeiler, Zhang, LeCun and Fergus, Regularization of neural networks using DropConnect
+    (2013), with one mask for a batch, and the mean in use rather than samples.
+    """
+
+    rate: float = 0.5
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "rate", is_share(self.rate), "in [0, 1)")
+
+    def changed(self, weights, name, run):
+        dropped = ops.greater(self.rate, run.shared_uniform(name, weights.shape))
+        return ops.where(dropped, 0.0, ops.mul(weights, 1 / (1 - self.rate)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianWeightNoise(WeightNoise, name="gaussian_weight_noise"):
+    """Normal numbers with standard deviation `std`, added to the weights or multiplied with them.
+
+    Parameters
+    ----------
+    std : float
+        Above 0.
+    additive : bool
+        w + noise of mean 0; else w times noise of mean 1. DL4J WeightNoise.
+    """
+
+    std: float = 0.01
+    additive: bool = True
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "std", is_positive(self.std), "a number above 0")
+        require(self, "additive", isinstance(self.additive, bool), "True or False")
+
+    def changed(self, weights, name, run):
+        noise = ops.mul(run.shared_normal(name, weights.shape), self.std)
+        return ops.add(weights, noise if self.additive else ops.mul(weights, noise))
+
+
+def with_noise(layer, params, run):
+    """The parameters of a layer as a batch sees them, {name: array}."""
+    noise = getattr(layer, "weight_noise", None) if run.training else None
+    if noise is None:
+        return params
+    names = {*layer.penalized, *(layer.biases if noise.biases else ())}
+    return {n: noise.changed(p, n, run) if n in names else p for n, p in params.items()}
