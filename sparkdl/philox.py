@@ -39,12 +39,16 @@ def philox(counter, key):
     return c0, c1, c2, c3
 
 
+def key_of(seed, stream):
+    """The key of a run's seed and a user of random numbers: two integers below 2^32."""
+    return seed & 0xFFFFFFFF, ((seed >> 32) * KEY_STEPS[0] + stream) & 0xFFFFFFFF
+
+
 def words(ids, epoch, count, seed, stream):
     """At least `count` random words for each example: (n, whole blocks of four) uint64."""
     ids = np.asarray(ids, np.uint64)[:, None]
     block = np.arange(-(-count // 4), dtype=np.uint64)[None, :]
-    key = seed & 0xFFFFFFFF, ((seed >> 32) * KEY_STEPS[0] + stream) & 0xFFFFFFFF
-    found = philox((ids & WORD, ids >> HALF, np.uint64(epoch), block), key)
+    found = philox((ids & WORD, ids >> HALF, np.uint64(epoch), block), key_of(seed, stream))
     return np.stack(np.broadcast_arrays(*found), axis=-1).reshape(len(ids), 4 * block.size)
 
 

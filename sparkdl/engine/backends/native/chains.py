@@ -1,17 +1,14 @@
 """An elementwise chain and its arrays, as a call of a compiled loop."""
 
-import ctypes
 from functools import cache
 
 import numpy as np
 
 from sparkdl.engine.backends.native import loops
+from sparkdl.engine.backends.native.calls import bound
 from sparkdl.engine.backends.native.code import TYPES
-from sparkdl.engine.backends.native.threads import address, pool
 from sparkdl.engine.graph import Spec
 from sparkdl.errors import UnsupportedError
-
-WORTH_THREADS = 1 << 19  # bytes read and written: below it waking a thread costs more than it saves
 
 
 def chain_kernel(op, inputs, outputs, compiler):
@@ -70,23 +67,3 @@ def merged_axes(arrays):
             size *= axes.pop()[0]
         axes.append((size, strides))
     return axes
-
-
-def bound(function, words, arrays, work):
-    """A call of the function on fixed words, on the pool's threads where the work is worth it."""
-    threads = pool() if work >= WORTH_THREADS else None
-    addresses = [threads.number, threads.count] if threads else [0, 0]
-    memory = np.array([*addresses, *words], np.int64)
-    place = ctypes.c_void_p(memory.ctypes.data)
-    if threads is None:
-
-        def call(keep=(memory, arrays)):  # what the words point to lives as long as the call
-            function(place)
-
-        return call
-    parallel, entry, none = threads.parallel, ctypes.c_void_p(address(function)), ctypes.c_uint(0)
-
-    def call_all(keep=(memory, arrays, function)):
-        parallel(entry, place, none, none)
-
-    return call_all

@@ -123,6 +123,9 @@ class Vector:
     def __or__(self, other):
         return self.code.vector(self.kind, f"or {self.typed}, {self.of(other).name}")
 
+    def __xor__(self, other):
+        return self.code.vector(self.kind, f"xor {self.typed}, {self.of(other).name}")
+
     def __lshift__(self, bits):
         return self.code.vector(self.kind, f"shl {self.typed}, {self.of(bits).name}")
 

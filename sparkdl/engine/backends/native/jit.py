@@ -5,7 +5,7 @@ from functools import lru_cache
 from threading import Lock
 
 from sparkdl.engine.backends.native import cache
-from sparkdl.engine.backends.native.loops import NAME
+from sparkdl.engine.backends.native.control import NAME
 from sparkdl.errors import UnsupportedError
 
 NEEDED = ("avx2", "fma")  # without them a vector's polynomial would be calls of a library

@@ -1,18 +1,17 @@
 """The loop over memory around a chain: LANES numbers at a time, the rest under a mask.
 
-A function takes the address of 64-bit words: thread_num and num_threads of OpenMP (0: alone), the
-length of a row, the number of rows, the operands' addresses, then for each outer axis its length
-and the operands' strides in bytes. So one function serves every shape, and every thread count.
+Its words are the length of a row, the number of rows, the operands' addresses, then for each outer
+axis its length and the operands' strides in bytes. So one function serves every shape.
 """
 
 from dataclasses import dataclass
 
 from sparkdl.engine.backends.native.code import LANES, TYPES, Code, Vector, bits_of, vector_type
+from sparkdl.engine.backends.native.control import FIRST, counting, module, pointer, share, word
 from sparkdl.engine.backends.native.operations import apply, converted
 
 GRAIN = 64  # numbers: threads share no cache line of an array
-THREAD, THREADS, LENGTH, ROWS, FIRST = range(5)  # places among the words
-NAME = "kernel"
+LENGTH, ROWS, OPERANDS = range(FIRST, FIRST + 3)  # places among the words
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Loop:
 
 
 def function(loop):
-    """The text of a module with one function, NAME.
+    """The text of a module.
 
     Raises
     ------
@@ -48,75 +47,13 @@ def function(loop):
     code = Code()
     length, rows = word(code, LENGTH), word(code, ROWS)
     begin, end = share(code, rows if loop.axes else length, 1 if loop.axes else GRAIN)
-    pointers = [pointer(code, FIRST + i) for i in range(len(loop.inputs) + len(loop.outputs))]
+    pointers = [pointer(code, OPERANDS + i) for i in range(len(loop.inputs) + len(loop.outputs))]
     if not loop.axes:
         along_row(code, loop, pointers, begin, end)
     else:
         with counting(code, begin, end, 1) as row:
             along_row(code, loop, moved(code, loop, pointers, row), "0", length)
-    body = "\n  ".join([*code.lines, "ret void"])
-    attributes = 'nounwind "prefer-vector-width"="512"'
-    text = f"define void @{NAME}(ptr %words) {attributes} {{\n  {body}\n}}"
-    return "\n".join([text, *sorted(code.declared.values())]) + "\n"
-
-
-def word(code, index):
-    return code.define(f"load i64, ptr {code.pointer('%words', 'i64', index)}")
-
-
-def pointer(code, index):
-    return code.define(f"load ptr, ptr {code.pointer('%words', 'i64', index)}")
-
-
-def share(code, total, grain):
-    """(begin, end) of what this thread works on."""
-    number, count = pointer(code, THREAD), pointer(code, THREADS)
-    alone = code.define(f"icmp eq ptr {number}, null")
-    one, several, go = (code.name()[1:] for _ in range(3))
-    code.add(f"br i1 {alone}, label %{one}, label %{several}")
-    code.add(f"{one}:\n  br label %{go}")
-    code.add(f"{several}:")
-    me, threads = (
-        code.define(f"zext i32 {code.define(f'call i32 {f}()')} to i64") for f in (number, count)
-    )
-    grains = code.define(f"add i64 {total}, {grain - 1}")
-    grains = code.define(f"udiv i64 {grains}, {grain}")
-    above = code.define(f"sub i64 {code.define(f'add i64 {grains}, {threads}')}, 1")
-    each = code.define(f"mul i64 {code.define(f'udiv i64 {above}, {threads}')}, {grain}")
-    first = least(code, code.define(f"mul i64 {me}, {each}"), total)
-    last = least(code, code.define(f"add i64 {first}, {each}"), total)
-    code.add(f"br label %{go}\n{go}:")
-    begin = code.define(f"phi i64 [0, %{one}], [{first}, %{several}]")
-    return begin, code.define(f"phi i64 [{total}, %{one}], [{last}, %{several}]")
-
-
-def least(code, a, b):
-    return code.define(f"select i1 {code.define(f'icmp ult i64 {a}, {b}')}, i64 {a}, i64 {b}")
-
-
-class counting:
-    """`with counting(...) as i`: what is added inside runs for i from begin below end."""
-
-    def __init__(self, code, begin, end, step):
-        self.code, self.begin, self.end, self.step = code, begin, end, step
-        self.entry, self.top, self.inside, self.latch, self.after = (
-            code.name()[1:] for _ in range(5)
-        )
-        self.index, self.next = code.name(), code.name()
-
-    def __enter__(self):
-        add = self.code.add
-        add(f"br label %{self.entry}\n{self.entry}:\n  br label %{self.top}\n{self.top}:")
-        add(f"{self.index} = phi i64 [{self.begin}, %{self.entry}], [{self.next}, %{self.latch}]")
-        more = self.code.define(f"icmp ult i64 {self.index}, {self.end}")
-        add(f"br i1 {more}, label %{self.inside}, label %{self.after}\n{self.inside}:")
-        return self.index
-
-    def __exit__(self, *error):
-        add = self.code.add
-        add(f"br label %{self.latch}\n{self.latch}:")
-        add(f"{self.next} = add i64 {self.index}, {self.step}")
-        add(f"br label %{self.top}\n{self.after}:")
+    return module(code)
 
 
 def moved(code, loop, pointers, row):
@@ -136,7 +73,7 @@ def moved(code, loop, pointers, row):
 
 
 def outer_word(operands, axis):
-    return FIRST + operands + axis * (1 + operands)
+    return OPERANDS + operands + axis * (1 + operands)
 
 
 def along_row(code, loop, pointers, begin, end):

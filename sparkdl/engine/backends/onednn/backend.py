@@ -14,7 +14,7 @@ from sparkdl.engine.backends.base import Kernel
 from sparkdl.engine.backends.native.jit import compiler
 from sparkdl.engine.backends.onednn import (
     batch_norm_relu,
-    chains,
+    compiled,
     convolutions,
     copies,
     elementwise,
@@ -36,7 +36,7 @@ from sparkdl.engine.fusion import BiasActivation, fuse
 from sparkdl.engine.ops.activation import Relu, ReluGrad
 from sparkdl.engine.ops.attention import HeadMix, HeadScores
 from sparkdl.engine.ops.conv import Conv, ConvGradInput, ConvGradWeight
-from sparkdl.engine.ops.elementwise import Add, Elementwise
+from sparkdl.engine.ops.elementwise import Add
 from sparkdl.engine.ops.gelu import Gelu, GeluGrad
 from sparkdl.engine.ops.layer_norm import LayerNorm, LayerNormGrad
 from sparkdl.engine.ops.lrn import Lrn
@@ -94,16 +94,14 @@ class OneDnn(reference.Reference):
     def lower(self, node, inputs, outputs):
         op = node.op
         if isinstance(op, Chain):
-            return chains.lower(op, inputs, outputs, self.compiler)
+            return compiled.chain(op, inputs, outputs, self.compiler)
         make, why = LOWERINGS.get(type(op)), unfit(*inputs, *outputs)
         if make is None and any(a.dtype == BFLOAT16 for a in (*inputs, *outputs)):
             make = NARROW.get(type(op))
         if make is None and not why:
             make = COPIES.get(type(op))
         if make is None:
-            if not isinstance(op, Elementwise):
-                return super().lower(node, inputs, outputs)
-            kernel, why = chains.compiled(op, inputs, outputs, self.compiler)
+            kernel, why = compiled.compiled(op, inputs, outputs, self.compiler)
             if kernel is not None:
                 return kernel
         elif not why:

@@ -1,14 +1,17 @@
-"""Elementwise work beside oneDNN: compiled loops where they can be had, else numpy in blocks."""
+"""Work beside oneDNN: compiled loops where they can be had; chains in numpy's blocks else."""
 
 from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
 from sparkdl.engine.backends.native.chains import chain_kernel
+from sparkdl.engine.backends.native.draws import uniform_kernel
 from sparkdl.engine.chains import Chain
 from sparkdl.engine.chains import chain_kernel as numpy_kernel
+from sparkdl.engine.ops.elementwise import Elementwise
+from sparkdl.engine.ops.random import Uniform
 from sparkdl.errors import UnsupportedError
 
 
-def lower(op, inputs, outputs, compiler):
+def chain(op, inputs, outputs, compiler):
     """The kernel of a Chain; `compiler` is None where there is none, which the backend's note says.
 
     All go element by element in the order of memory.
@@ -27,16 +30,29 @@ def lower(op, inputs, outputs, compiler):
 
 
 def compiled(op, inputs, outputs, compiler):
-    """(kernel, why there is none); the operation may be a Chain or alone."""
-    if compiler is None:
+    """(kernel, why there is none); an elementwise operation may be a Chain or alone."""
+    make = chain_or_alone if isinstance(op, Elementwise) else KERNELS.get(type(op))
+    if compiler is None or make is None:
         return None, ""
-    chain = op if isinstance(op, Chain) else alone(op, len(inputs))
     try:
-        return Kernel(chain_kernel(chain, inputs, outputs, compiler), "compiled loop"), ""
+        return Kernel(make(op, inputs, outputs, compiler), "compiled loop"), ""
     except UnsupportedError as error:
         return None, str(error)
+
+
+def chain_or_alone(op, inputs, outputs, compiler):
+    op = op if isinstance(op, Chain) else alone(op, len(inputs))
+    return chain_kernel(op, inputs, outputs, compiler)
 
 
 def alone(op, count):
     """A single elementwise operation on `count` arrays as a Chain."""
     return Chain(((op, tuple(range(count))),), (0,))
+
+
+def plainly(make):
+    """A kernel that takes the node's arrays one after the other."""
+    return lambda op, inputs, outputs, compiler: make(op, *inputs, *outputs, compiler)
+
+
+KERNELS = {Uniform: plainly(uniform_kernel)}

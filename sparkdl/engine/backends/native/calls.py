@@ -1,0 +1,29 @@
+"""A compiled function bound to its words, on as many threads as its work is worth."""
+
+import ctypes
+
+import numpy as np
+
+from sparkdl.engine.backends.native.threads import address, pool
+
+WORTH_THREADS = 1 << 19  # bytes read and written: below it waking a thread costs more than it saves
+
+
+def bound(function, words, arrays, work):
+    """A call of the function on fixed words, on the pool's threads where the work is worth it."""
+    threads = pool() if work >= WORTH_THREADS else None
+    addresses = [threads.number, threads.count] if threads else [0, 0]
+    memory = np.array([*addresses, *words], np.int64)
+    place = ctypes.c_void_p(memory.ctypes.data)
+    if threads is None:
+
+        def call(keep=(memory, arrays)):  # what the words point to lives as long as the call
+            function(place)
+
+        return call
+    parallel, entry, none = threads.parallel, ctypes.c_void_p(address(function)), ctypes.c_uint(0)
+
+    def call_all(keep=(memory, arrays, function)):
+        parallel(entry, place, none, none)
+
+    return call_all

@@ -1,0 +1,75 @@
+"""What all functions have around their work: words they are told, a share of it, loops.
+
+A function takes the address of 64-bit words. The first two are thread_num and num_threads of OpenMP
+(0: it works alone); the others are the function's own.
+"""
+
+NAME = "kernel"
+THREAD, THREADS, FIRST = range(3)  # places among the words
+
+
+def module(code):
+    """The text of a module with one function, NAME."""
+    body = "\n  ".join([*code.lines, "ret void"])
+    attributes = 'nounwind "prefer-vector-width"="512"'
+    text = f"define void @{NAME}(ptr %words) {attributes} {{\n  {body}\n}}"
+    return "\n".join([text, *sorted(code.declared.values())]) + "\n"
+
+
+def word(code, index):
+    return code.define(f"load i64, ptr {code.pointer('%words', 'i64', index)}")
+
+
+def pointer(code, index):
+    return code.define(f"load ptr, ptr {code.pointer('%words', 'i64', index)}")
+
+
+def share(code, total, grain):
+    """(begin, end) of what this thread works on."""
+    number, count = pointer(code, THREAD), pointer(code, THREADS)
+    alone = code.define(f"icmp eq ptr {number}, null")
+    one, several, go = (code.name()[1:] for _ in range(3))
+    code.add(f"br i1 {alone}, label %{one}, label %{several}")
+    code.add(f"{one}:\n  br label %{go}")
+    code.add(f"{several}:")
+    me, threads = (
+        code.define(f"zext i32 {code.define(f'call i32 {f}()')} to i64") for f in (number, count)
+    )
+    grains = code.define(f"add i64 {total}, {grain - 1}")
+    grains = code.define(f"udiv i64 {grains}, {grain}")
+    above = code.define(f"sub i64 {code.define(f'add i64 {grains}, {threads}')}, 1")
+    each = code.define(f"mul i64 {code.define(f'udiv i64 {above}, {threads}')}, {grain}")
+    first = least(code, code.define(f"mul i64 {me}, {each}"), total)
+    last = least(code, code.define(f"add i64 {first}, {each}"), total)
+    code.add(f"br label %{go}\n{go}:")
+    begin = code.define(f"phi i64 [0, %{one}], [{first}, %{several}]")
+    return begin, code.define(f"phi i64 [{total}, %{one}], [{last}, %{several}]")
+
+
+def least(code, a, b):
+    return code.define(f"select i1 {code.define(f'icmp ult i64 {a}, {b}')}, i64 {a}, i64 {b}")
+
+
+class counting:
+    """`with counting(...) as i`: what is added inside runs for i from begin below end."""
+
+    def __init__(self, code, begin, end, step):
+        self.code, self.begin, self.end, self.step = code, begin, end, step
+        self.entry, self.top, self.inside, self.latch, self.after = (
+            code.name()[1:] for _ in range(5)
+        )
+        self.index, self.next = code.name(), code.name()
+
+    def __enter__(self):
+        add = self.code.add
+        add(f"br label %{self.entry}\n{self.entry}:\n  br label %{self.top}\n{self.top}:")
+        add(f"{self.index} = phi i64 [{self.begin}, %{self.entry}], [{self.next}, %{self.latch}]")
+        more = self.code.define(f"icmp ult i64 {self.index}, {self.end}")
+        add(f"br i1 {more}, label %{self.inside}, label %{self.after}\n{self.inside}:")
+        return self.index
+
+    def __exit__(self, *error):
+        add = self.code.add
+        add(f"br label %{self.latch}\n{self.latch}:")
+        add(f"{self.next} = add i64 {self.index}, {self.step}")
+        add(f"br label %{self.top}\n{self.after}:")
