@@ -60,6 +60,16 @@ OPERATIONS = {
         lambda x: ops.batch_norm(x, np.ones(3, "f4"), np.zeros(3, "f4"))[0],
         [(4, 3, 5, 5)],
     ),
+    "attention": (
+        lambda q, k, v: ops.head_mix(
+            ops.softmax(ops.head_scores(q, k, np.ones((2, 1, 5), BFLOAT16), heads=2, scale=0.5)),
+            v,
+            heads=2,
+        ),
+        [(2, 3, 8), (2, 5, 8), (2, 5, 8)],
+    ),
+    "gelu": (lambda x: ops.gelu(x), [(5, 7)]),
+    "gelu by tanh": (lambda x: ops.gelu(x, True), [(5, 7)]),
     "cast": (lambda x: ops.cast(ops.cast(x, "float32"), BFLOAT16), [(2, 3, 4, 4)]),
 }
 

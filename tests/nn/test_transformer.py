@@ -1,5 +1,7 @@
 """The small transformer of the zoo: its size, what it may see, and that it learns."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -87,6 +89,16 @@ def test_learns_to_count():
         replica.step(batch, 0.01, t)
     right = predicted(replica, batch).argmax(-1) == batch.labels
     assert right[:, 1:].mean() > 0.95
+
+
+@pytest.mark.parametrize("backend", ["reference", "auto"])
+def test_its_gradient_in_bfloat16_points_where_that_of_float32_does(backend):
+    conf, batch = zoo.transformer(**SMALL, initializer="xavier"), texts(8)
+    wide, narrow = Replica(conf, backend), Replica(replace(conf, dtype="bfloat16"), backend)
+    losses = [replica.gradient(batch)[0] for replica in (wide, narrow)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+    cosine = wide.grad @ narrow.grad / np.linalg.norm(wide.grad) / np.linalg.norm(narrow.grad)
+    assert cosine > 0.99
 
 
 @pytest.mark.skipif(get("auto").name != "onednn", reason="libdnnl is not here")

@@ -47,6 +47,7 @@ class Attention(Weighted, abstract=True):
     Vaswani et al., Attention is all you need (2017), section 3.2.
     """
 
+    narrow: ClassVar = True
     penalized: ClassVar = WEIGHTS
     biases: ClassVar = ("bq", "bk", "bv", "bo")
 

@@ -33,6 +33,8 @@ class PositionalEncoding(Layer):
     Vaswani et al., Attention is all you need (2017), section 3.5.
     """
 
+    narrow: ClassVar = True
+
     period: float = 10_000.0
 
     def __post_init__(self):
@@ -72,6 +74,7 @@ class PositionEmbedding(Trained):
     Gehring et al., Convolutional sequence to sequence learning (2017), section 3.1.
     """
 
+    narrow: ClassVar = True
     biases: ClassVar = ()
 
     steps: int | None = None
