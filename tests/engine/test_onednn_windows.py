@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
+from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import UnsupportedError
 from tests.engine.support import close_on_onednn, compare, trace, with_gradients
 
@@ -192,3 +193,36 @@ def test_resizing_has_kernels_of_its_own(axes):
     resizing = [step for step in steps if "Resize" in step.op]
     assert len(resizing) == 2
     assert not [step.kernel for step in resizing if "numpy" in step.kernel]
+
+
+def narrowly(function):
+    """The same in bfloat16, between float32 and float32."""
+    return lambda *xs: ops.cast(function(*(ops.cast(x, BFLOAT16) for x in xs)), "float32")
+
+
+@ranks
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_drawn_convolutions_in_bfloat16(axes, data):
+    x, w, options = convolution(data.draw, axes)
+    y = normal(*ops.conv(x, w, **options).shape)
+    forward = narrowly(lambda x, w: ops.conv(x, w, **options))
+    back = narrowly(lambda y, w: ops.conv_transpose(y, w, x.shape[2:], **options))
+    for function, first in ((forward, x), (back, y)):
+        close_on_onednn(trace(function, first, w), [first, w], 2e-2)
+        close_on_onednn(with_gradients(function, first, w), [first, w], 2e-2)
+
+
+@ranks
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_drawn_pooling_and_sizes_in_bfloat16(axes, data):
+    x, size, options = pooled(data.draw, axes, dilated=False)
+    space = each(data.draw, axes, 1, 15)
+    average = narrowly(lambda x: ops.avg_pool(x, size, **options))
+    largest = narrowly(lambda x: ops.max_pool(x, size, **options))
+    resized = narrowly(lambda x: ops.resize(x, space, linear=True))
+    for function in (average, resized):
+        close_on_onednn(trace(function, x), [x], 2e-2)
+        close_on_onednn(with_gradients(function, x), [x], 2e-2)
+    close_on_onednn(trace(largest, x), [x], 1e-7)  # rounding makes ties, which any place may win
