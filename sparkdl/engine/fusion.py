@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sparkdl.engine.graph import Graph, scope
 from sparkdl.engine.ops.activation import Elu, Relu, Sigmoid, Tanh
 from sparkdl.engine.ops.base import Op, register
-from sparkdl.engine.ops.conv import Conv
+from sparkdl.engine.ops.conv import Conv, ConvGradInput
 from sparkdl.engine.ops.gelu import Gelu
 from sparkdl.engine.ops.matmul import AddBias, MatMul
 
@@ -45,7 +45,7 @@ def bias_into_product(node, inputs, uses):
     """product + bias, where the product is read by nothing else."""
     if isinstance(node.op, AddBias) and once(node.inputs[0], uses):
         before = inputs[0].node
-        if before is not None and isinstance(before.op, MatMul | Conv):
+        if before is not None and isinstance(before.op, MatMul | Conv | ConvGradInput):
             return BiasActivation(before.op, node.op)(*before.inputs, inputs[1])
 
 

@@ -73,11 +73,14 @@ def test_transposed_convolutions_of_drawn_shapes(axes, data):
     image, w, options = convolution(data.draw, axes)
     x = normal(*ops.conv(image, w, **options).shape)
 
-    def function(x, w):
-        return ops.conv_transpose(x, w, image.shape[2:], **options)
+    b = normal(image.shape[1])
 
-    close_on_onednn(trace(function, x, w), [x, w])
-    close_on_onednn(with_gradients(function, x, w), [x, w])
+    def function(x, w, b):
+        y = ops.add_bias(ops.conv_transpose(x, w, image.shape[2:], **options), b, 1)
+        return data.draw(st.sampled_from([ops.relu, ops.copy]))(y)
+
+    close_on_onednn(trace(function, x, w, b), [x, w, b])
+    close_on_onednn(with_gradients(function, x, w, b), [x, w, b])
 
 
 def pooled(draw, axes, dilated):

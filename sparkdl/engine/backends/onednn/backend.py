@@ -17,6 +17,7 @@ from sparkdl.engine.backends.onednn import (
     compiled,
     convolutions,
     copies,
+    deconvolutions,
     elementwise,
     layer_norms,
     lrn_workspace,
@@ -132,8 +133,10 @@ def run_all(calls):
 
 def bias_activation(session, op, inputs, outputs):
     x, w, b = inputs
-    make = products.forward if isinstance(op.product, MatMul) else convolutions.forward
     after = [] if op.activation is None else elementwise.after_product(op.activation)
+    if isinstance(op.product, ConvGradInput):
+        return deconvolutions.forward(session, op, x, w, b, outputs[0], after)
+    make = products.forward if isinstance(op.product, MatMul) else convolutions.forward
     return make(session, op.product, x, w, outputs[0], b, after)
 
 
