@@ -39,6 +39,10 @@ class Conf(Config):
     dtype : str
         What activations are stored and products computed in: "float32", or "bfloat16" for layers
         that can (`Layer.narrow`). Parameters, gradients and the updater stay float32.
+    tbptt : (int, int), optional
+        Truncated backpropagation through time: sequences are cut into chunks of so many steps (the
+        first number), with an update after each; the state is carried from chunk to chunk, and
+        gradients go back through so many of a chunk's last steps (the second).
     """
 
     updater: Updater = field(default=Sgd(rate=0.01), metadata=of(Updater))
@@ -50,6 +54,7 @@ class Conf(Config):
     activation: ActivationFunction = field(default="identity", metadata=of(ActivationFunction))
     seed: int = 0
     dtype: str = "float32"
+    tbptt: tuple[int, int] | None = None
 
     def __post_init__(self):
         super().__post_init__()

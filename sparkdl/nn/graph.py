@@ -8,6 +8,7 @@ from sparkdl.nn.conf import SHAPES, Conf, is_example_shape
 from sparkdl.nn.config import Config, build, nearest, of
 from sparkdl.nn.layers import Flatten, Layer
 from sparkdl.nn.place import Placed, check_unique, shape_after
+from sparkdl.nn.truncated import check_tbptt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ class GraphConf(Conf):
     inputs : dict of str to tuple of int
         Shape of one example of each input.
     vertices : sequence of Vertex
-    updater, l1, l2, clipping, initializer, activation, seed, dtype
+    updater, l1, l2, clipping, initializer, activation, seed, dtype, tbptt
         See Conf.
 
     Raises
@@ -99,6 +100,7 @@ class GraphConf(Conf):
         names = [*dict(self.inputs), *(vertex.name for vertex in vertices)]
         check_unique([*names, *self._doubled_inputs()], "names of inputs and vertices")
         assert self.stack  # the graph and its shapes are looked at now, not when it is used
+        check_tbptt(self)
 
     def _doubled_inputs(self):
         return [name for i, (name, _) in enumerate(self.inputs) if name in dict(self.inputs[:i])]

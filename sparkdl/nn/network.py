@@ -8,6 +8,7 @@ from sparkdl.nn.conf import SHAPES, Conf, is_example_shape
 from sparkdl.nn.config import of
 from sparkdl.nn.layers import Layer
 from sparkdl.nn.stack import INPUT, arranged, placed, without_automatic_names
+from sparkdl.nn.truncated import check_tbptt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +26,7 @@ class NetworkConf(Conf):
         lengths.
     layers : sequence of Layer
         The last one, and only it, is an Output. {"type": "Dense", "units": 3} stands for a layer.
-    updater, l1, l2, clipping, initializer, activation, seed, dtype
+    updater, l1, l2, clipping, initializer, activation, seed, dtype, tbptt
         See Conf.
 
     Raises
@@ -53,6 +54,7 @@ class NetworkConf(Conf):
         super().__post_init__()
         require(self, "input_shape", is_example_shape(self.input_shape), SHAPES)
         object.__setattr__(self, "layers", arranged(self.layers, self.input_shape))
+        check_tbptt(self)
 
     @cached_property
     def stack(self):

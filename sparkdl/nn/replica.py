@@ -20,6 +20,7 @@ from sparkdl.nn.columns import (
 from sparkdl.nn.forward import forward
 from sparkdl.nn.initial import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.scoring import example_losses
+from sparkdl.nn.states import carried, carry, states_in, states_out
 from sparkdl.nn.update import updated
 
 PROGRAMS = 8  # kept per replica: a program for each batch size has an arena of its own
@@ -57,7 +58,7 @@ class Replica:
                 raise ShapeError(f"{name} must have {own.shape} numbers, got {vector.shape}")
             np.copyto(own, vector)
 
-    def gradient(self, batch, epoch=0, after=None):
+    def gradient(self, batch, epoch=0, after=None, states=None):
         """Fill `grad` with the gradient of the mean loss of a batch.
 
         Parameters
@@ -69,16 +70,20 @@ class Replica:
         epoch : int
         after : {parameter's name: function}, optional
             Called, while the rest still runs, as soon as that parameter's gradient is final.
+        states : dict, optional
+            What recurrent layers go on from, zeros where it is empty. It is filled with their last
+            states; gradients go back as far as conf.tbptt says.
 
         Returns
         -------
         loss, examples
             The sum of the examples' losses, and their number.
         """
-        columns = columns_of(self.conf, batch)
+        columns = columns_of(self.conf, batch) | carried(self.conf, states, len(batch))
         program = self._gradient(shapes_of(columns))
         calls = None if after is None else at_steps(program, after)
         outputs = program.run(columns | {"ids": batch.ids, "epoch": epoch}, calls)
+        carry(states, outputs, len(batch))
         return float(outputs["loss"]), len(batch)
 
     def apply(self, rate, t):
@@ -93,19 +98,21 @@ class Replica:
         """
         self._update().run({"rate": rate, "t": t})
 
-    def step(self, batch, rate, t, epoch=0):
+    def step(self, batch, rate, t, epoch=0, states=None):
         """`gradient`, then `apply`: the sum of the examples' losses."""
-        loss, _ = self.gradient(batch, epoch)
+        loss, _ = self.gradient(batch, epoch, states=states)
         self.apply(rate, t)
         return loss
 
-    def forward(self, features, outputs=()):
+    def forward(self, features, outputs=(), states=None):
         """What layers give for a batch, as a network in use computes it.
 
         Parameters
         ----------
         features : array (n, ...), or a Batch where there are several inputs or masks
         outputs : names of layers; those of output layers, or none, mean predictions
+        states : dict, optional
+            What recurrent layers go on from, as in `gradient`.
 
         Returns
         -------
@@ -115,8 +122,10 @@ class Replica:
         batch = features if hasattr(features, "columns") else bare(features)
         columns = columns_of(self.conf, batch, labels=False)
         n = len(next(iter(columns.values())))
+        columns |= carried(self.conf, states, n)
         columns = {name: padded(column) for name, column in columns.items()}
         results = self._forward(shapes_of(columns), outputs).run(columns)
+        carry(states, results, n)
         return {name: results[name][:n].copy() for name in outputs}
 
     def losses(self, batch):
@@ -156,7 +165,10 @@ def passed(conf, weights, states, batch, **options):
     x = {name: batch[column] for column, name in conf.feature_columns.items()}
     masks = {name: batch.get(mask_of(column)) for column, name in conf.feature_columns.items()}
     labels = {p.name: batch[c] for c, p in conf.label_columns.items() if c in batch}
-    return forward(conf, weights, states, x, masks=masks, labels=labels, **options)
+    options |= {"masks": masks, "labels": labels, "states": states_in(batch)}
+    if options["states"] and conf.tbptt and options.get("training"):
+        options["backward_steps"] = conf.tbptt[1]
+    return forward(conf, weights, states, x, **options)
 
 
 def losses_of(conf, result, batch):
@@ -172,7 +184,7 @@ def gradient_program(replica, shapes):
     n = shapes[0][1][0]
     identity = {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
     result = passed(conf, weights, states, batch, training=True, **identity)
-    outputs = {"loss": ops.sum(losses_of(conf, result, batch))}
+    outputs = {"loss": ops.sum(losses_of(conf, result, batch))} | states_out(result, batch)
     outputs |= {f"next:{name}": value for name, value in result.buffer_updates.items()}
     inputs = weights | states | batch | identity
     outputs = simplify(Graph(inputs, outputs)).outputs
@@ -187,7 +199,8 @@ def gradient_program(replica, shapes):
 def forward_program(replica, shapes, names):
     weights, states, batch = inputs_of(replica, shapes)
     result = passed(replica.conf, weights, states, batch, outputs=names)
-    return compiled(replica, weights | states | batch, result.activations, merged(replica))
+    outputs = result.activations | states_out(result, batch)
+    return compiled(replica, weights | states | batch, outputs, merged(replica))
 
 
 def loss_program(replica, shapes):

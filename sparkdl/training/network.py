@@ -12,6 +12,7 @@ from sparkdl.errors import CheckpointError, ConfigError, DataError
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.replica import Replica
 from sparkdl.nn.solvers import Lbfgs
+from sparkdl.nn.truncated import check_carries
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import load_checkpoint
 from sparkdl.training.evaluation import evaluation_for
@@ -40,6 +41,7 @@ class Network:
     def __init__(self, conf, state=None):
         self.conf = conf
         self.state = first_state(conf) if state is None else state
+        self._carried = {}
 
     @cached_property
     def replica(self):
@@ -98,6 +100,35 @@ class Network:
         if not parts:
             raise ConfigError("features must hold at least one example, got none")
         return {name: np.concatenate([part[name] for part in parts]) for name in layers}
+
+    def rnn_time_step(self, features):
+        """The prediction for the next steps of sequences, which go on where the last call ended.
+
+        The names are DL4J's. Calls step by step give what `predict` gives for all steps at once,
+        so a network can be fed what it has predicted.
+
+        Parameters
+        ----------
+        features : (n, steps, ...) for several steps, or (n, ...) for one
+
+        Returns
+        -------
+        (n, steps, units), or (n, units)
+
+        Raises
+        ------
+        ConfigError if the network carries no state, or the state is that of other sequences.
+        """
+        check_carries(self.conf)
+        features, name = np.asarray(features), self.conf.output.name
+        single = features.ndim < 1 + len(next(iter(self.conf.input_shapes.values())))
+        steps = features[:, None] if single else features
+        y = self._loaded().forward(steps, [name], self._carried)[name]
+        return y[:, 0] if single else y
+
+    def rnn_clear_previous_state(self):
+        """The next rnn_time_step starts new sequences."""
+        self._carried = {}
 
     def evaluate(self, data):
         """An Evaluation over a Batch, a pair (features, labels) or a source."""

@@ -14,6 +14,7 @@ from sparkdl.data.prefetch import prefetch
 from sparkdl.data.transforms import in_training
 from sparkdl.nn import initial_slots
 from sparkdl.nn.replica import Replica
+from sparkdl.nn.truncated import chunks
 from sparkdl.training.aggregate import Contribution
 from sparkdl.training.minibatch import ready
 
@@ -60,11 +61,12 @@ def train_block(shared, number, block):
     batches = prefetch(minibatches(block, order, shared), shared.prefetch)
     loss, updates, reading = 0.0, 0, time.perf_counter() - began
     for batch, waited in timed(batches):
-        iteration = state.iteration + updates
-        rate = shared.conf.rate_at(iteration, state.epoch)
-        updates += 1
-        age = iteration + 1 if shared.keep_slots else updates
-        loss += replica.step(batch, rate, age, state.epoch)
+        for chunk, share, states in chunks(shared.conf, batch):
+            iteration = state.iteration + updates
+            rate = shared.conf.rate_at(iteration, state.epoch)
+            updates += 1
+            age = iteration + 1 if shared.keep_slots else updates
+            loss += share * replica.step(chunk, rate, age, state.epoch, states)
         reading += waited
     parts = [replica.params, replica.buffers] + [replica.slots] * shared.keep_slots
     vector = np.concatenate(parts) * np.float32(len(block) / shared.examples)
