@@ -46,7 +46,10 @@ ACTIVATIONS = [
     activations.Softplus(),
     activations.Softsign(),
     activations.Swish(),
+    activations.Swish(beta=1.5),
     activations.Tanh(),
+    activations.Threshold(),
+    activations.Threshold(threshold=0.25),
     activations.ThresholdedRelu(),
     activations.ThresholdedRelu(threshold=0.25),
 ]

@@ -33,7 +33,8 @@ THEIRS = {
     "softmax": lambda f, x: jax.nn.softmax(x, axis=-1),
     "softplus": lambda f, x: jax.nn.softplus(x),
     "softsign": lambda f, x: jax.nn.soft_sign(x),
-    "swish": lambda f, x: jax.nn.swish(x),
+    "swish": lambda f, x: x * jax.nn.sigmoid(f.beta * x),
     "tanh": lambda f, x: jnp.tanh(x),
+    "threshold": lambda f, x: (x > f.threshold).astype(x.dtype),
     "thresholded_relu": lambda f, x: jnp.where(x > f.threshold, x, 0),
 }

@@ -11,6 +11,7 @@ from sparkdl.nn.activations.rectifier import (
     Relu,
     Relu6,
     Selu,
+    Threshold,
     ThresholdedRelu,
 )
 from sparkdl.nn.activations.sigmoid import (

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.activations.base import ActivationFunction
+from sparkdl.nn.checks import is_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,16 @@ class Softplus(ActivationFunction, name="softplus"):
 
 @dataclass(frozen=True, kw_only=True)
 class Swish(ActivationFunction, name="swish"):
-    """x sigmoid(x), also called SiLU; Ramachandran, Zoph and Le (2017)."""
+    """x sigmoid(beta x), with beta 1 also called SiLU; Ramachandran, Zoph and Le (2017).
+
+    Caffe layer Swish.
+    """
+
+    beta: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "beta", is_number(self.beta), "a finite number")
 
     def apply(self, x):
-        return ops.mul(x, ops.sigmoid(x))
+        return ops.mul(x, ops.sigmoid(x if self.beta == 1 else ops.mul(x, self.beta)))

@@ -102,3 +102,17 @@ class ThresholdedRelu(ActivationFunction, name="thresholded_relu"):
 
     def apply(self, x):
         return ops.mul(x, ops.greater(x, self.threshold))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threshold(ActivationFunction, name="threshold"):
+    """1 above `threshold`, else 0, with no gradient; Caffe layer Threshold."""
+
+    threshold: float = 0.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "threshold", is_number(self.threshold), "a finite number")
+
+    def apply(self, x):
+        return ops.greater(x, self.threshold)

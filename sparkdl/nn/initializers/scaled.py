@@ -20,95 +20,66 @@ Bottou, Orr and Mueller, Efficient backprop (1998), eq. 16.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sparkdl.nn.initializers.base import Initializer
+from sparkdl.nn.initializers.variance_scaling import VarianceScaling
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scaled(Initializer, abstract=True):
-    """Mean 0 and a variance of the fans."""
+    """A VarianceScaling under a name of its own, with nothing left to choose."""
 
-    def variance(self, fan_in, fan_out):
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScaledNormal(Scaled, abstract=True):
-    """Normal."""
+    same_as: ClassVar[VarianceScaling]
 
     def draw(self, shape, fans, rng):
-        return rng.normal(0.0, self.variance(*fans) ** 0.5, shape)
+        return self.same_as.draw(shape, fans, rng)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScaledUniform(Scaled, abstract=True):
-    """Uniform in [-r, r) with r = sqrt(3 variance)."""
-
-    def draw(self, shape, fans, rng):
-        limit = (3 * self.variance(*fans)) ** 0.5
-        return rng.uniform(-limit, limit, shape)
-
-
-def xavier(self, fan_in, fan_out):
-    return 2 / (fan_in + fan_out)
-
-
-def he(self, fan_in, fan_out):
-    return 2 / fan_in
-
-
-def sigmoid(self, fan_in, fan_out):
-    return 16 * 2 / (fan_in + fan_out)
-
-
-def lecun(self, fan_in, fan_out):
-    return 1 / fan_in
-
-
-@dataclass(frozen=True, kw_only=True)
-class XavierNormal(ScaledNormal, name="xavier"):
+class XavierNormal(Scaled, name="xavier"):
     """Normal with variance 2 / (in + out)."""
 
-    variance = xavier
+    same_as = VarianceScaling(scale=1.0, mode="fan_avg", distribution="normal")
 
 
 @dataclass(frozen=True, kw_only=True)
-class XavierUniform(ScaledUniform, name="xavier_uniform"):
+class XavierUniform(Scaled, name="xavier_uniform"):
     """Uniform with variance 2 / (in + out)."""
 
-    variance = xavier
+    same_as = VarianceScaling(scale=1.0, mode="fan_avg", distribution="uniform")
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeNormal(ScaledNormal, name="he"):
+class HeNormal(Scaled, name="he"):
     """Normal with variance 2 / in; for layers with relu."""
 
-    variance = he
+    same_as = VarianceScaling(scale=2.0, mode="fan_in", distribution="normal")
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeUniform(ScaledUniform, name="he_uniform"):
+class HeUniform(Scaled, name="he_uniform"):
     """Uniform with variance 2 / in; for layers with relu."""
 
-    variance = he
+    same_as = VarianceScaling(scale=2.0, mode="fan_in", distribution="uniform")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LecunNormal(ScaledNormal, name="lecun"):
+class LecunNormal(Scaled, name="lecun"):
     """Normal with variance 1 / in; for layers with selu."""
 
-    variance = lecun
+    same_as = VarianceScaling(scale=1.0, mode="fan_in", distribution="normal")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LecunUniform(ScaledUniform, name="lecun_uniform"):
+class LecunUniform(Scaled, name="lecun_uniform"):
     """Uniform with variance 1 / in."""
 
-    variance = lecun
+    same_as = VarianceScaling(scale=1.0, mode="fan_in", distribution="uniform")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SigmoidUniform(ScaledUniform, name="sigmoid_uniform"):
+class SigmoidUniform(Scaled, name="sigmoid_uniform"):
     """Uniform in [-r, r) with r = 4 sqrt(6 / (in + out)); for layers with sigmoid."""
 
-    variance = sigmoid
+    same_as = VarianceScaling(scale=16.0, mode="fan_avg", distribution="uniform")

@@ -55,9 +55,11 @@ class VarianceScaling(Initializer, name="variance_scaling"):
         require(self, "distribution", known, f"one of {', '.join(DISTRIBUTIONS)}")
 
     def draw(self, shape, fans, rng):
-        std = (self.scale / COUNTS[self.mode](*fans)) ** 0.5
+        variance = self.scale / COUNTS[self.mode](*fans)
+        if self.distribution == "uniform":
+            limit = (3 * variance) ** 0.5
+            return rng.uniform(-limit, limit, shape)
+        std = variance**0.5
         if self.distribution == "normal":
             return rng.normal(0.0, std, shape)
-        if self.distribution == "truncated_normal":
-            return TruncatedNormal(std=std / STD_WITHIN_2).draw(shape, fans, rng)
-        return rng.uniform(-(3**0.5) * std, 3**0.5 * std, shape)
+        return TruncatedNormal(std=std / STD_WITHIN_2).draw(shape, fans, rng)
