@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import sparkdl.data as readers
-from sparkdl.data import Arrays, Scale, digits, files
+from sparkdl.data import Arrays, Characters, Scale, TextSequences, digits, files
 from sparkdl.data.digits import PARTS
 from sparkdl.data.transforms import TRANSFORMS, in_order
 from sparkdl.errors import ConfigError, DataError, require
@@ -14,7 +14,7 @@ from sparkdl.nn.config import Member, build, nearest, plain
 
 @dataclass(frozen=True, kw_only=True)
 class DataConf(Member):
-    """A data set by type and options; the family of Digits, LMDB and Parquet.
+    """A data set by type and options; the family of Digits, LMDB, Parquet and Text.
 
     Parameters
     ----------
@@ -122,6 +122,38 @@ class Parquet(Stored):
     def source(self):
         options = {"features": self.features, "label": self.label}
         return readers.Parquet(self.path, transform=self.transform, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Stored):
+    """A text file in sequences of characters; see sparkdl.data.TextSequences.
+
+    Parameters
+    ----------
+    characters : str or None
+        Path of an alphabet that Characters.save wrote. None: the characters of the file.
+    """
+
+    characters: str | None = None
+    steps: int = 50
+    stride: int | None = None
+    part: tuple[float, float] = (0.0, 1.0)
+    one_hot: bool = True
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "scale", self.scale == 1 and not self.mean, "1, and mean not given, for text")
+        require(self, "transforms", not self.transforms, "empty for text")
+        self._source(Characters("a"))  # refuses bad options
+
+    def source(self):
+        if self.characters is None:
+            return self._source(Characters.of_file(self.path))
+        return self._source(Characters.load(self.characters))
+
+    def _source(self, characters):
+        names = ("steps", "stride", "part", "one_hot")
+        return TextSequences(self.path, characters, **{name: getattr(self, name) for name in names})
 
 
 def transform_of(written):

@@ -3,12 +3,14 @@
 from sparkdl.data import files
 from sparkdl.data.batch import Batch, position, record_ids
 from sparkdl.data.blocks import blocks, permutation
+from sparkdl.data.characters import Characters
 from sparkdl.data.digits import digits
 from sparkdl.data.prefetch import prefetch
 from sparkdl.data.readers.arrays import Arrays
 from sparkdl.data.readers.lmdb import LMDB
 from sparkdl.data.readers.lmdb_writer import write_lmdb
 from sparkdl.data.readers.parquet import Parquet
+from sparkdl.data.readers.text import TextSequences
 from sparkdl.data.schema import Schema
 from sparkdl.data.sequences import pad
 from sparkdl.data.source import Source, Split, checked_batches

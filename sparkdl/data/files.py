@@ -38,6 +38,13 @@ def is_directory(path):
         return fs.isdir(inner)
 
 
+def size(path):
+    """Bytes of a file."""
+    with _named(path, "looked up"):
+        fs, inner = _resolve(path)
+        return fs.size(inner)
+
+
 def list(path):
     """Names of what a folder holds, sorted."""
     with _named(path, "listed"):

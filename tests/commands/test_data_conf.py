@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 import sparkdl.data as readers
-from sparkdl.commands.data_conf import LMDB, DataConf, Digits, Parquet, parse_data
-from sparkdl.data import Compose, Crop, Mirror, Pad, Scale
+from sparkdl.commands.data_conf import LMDB, DataConf, Digits, Parquet, Text, parse_data
+from sparkdl.data import Characters, Compose, Crop, Mirror, Pad, Scale, TextSequences
 from sparkdl.errors import ConfigError, DataError
 
 EXAMPLES = {
     "Digits": Digits(part="test", records=20),
     "LMDB": LMDB(path="a", scale=0.5, mean=[1, 2, 3]),
     "Parquet": Parquet(path="b", features="x", label=None, mean=4),
+    "Text": Text(path="c", characters="d.json", steps=20, part=[0, 0.9], one_hot=False),
 }
 CROPPED = [{"type": "Crop", "size": 24}, {"type": "Mirror"}]
 
@@ -38,6 +39,21 @@ def test_lmdb_and_parquet_get_their_options():
     assert EXAMPLES["LMDB"].source() == readers.LMDB("a", scale=0.5, mean=(1, 2, 3))
     options = {"features": "x", "label": None, "transform": Scale(mean=(4,))}
     assert EXAMPLES["Parquet"].source() == readers.Parquet("b", **options)
+
+
+def test_text_has_the_characters_of_its_file_or_those_that_were_saved(tmp_path):
+    (tmp_path / "a.txt").write_text("abba")
+    path, saved = str(tmp_path / "a.txt"), str(tmp_path / "b.json")
+    source = Text(path=path, steps=2).source()
+    assert source == TextSequences(path, Characters("ab"), steps=2)
+    Characters("abc").save(saved)
+    assert Text(path=path, characters=saved).source().characters == Characters("abc")
+
+
+@pytest.mark.parametrize("options", [{"scale": 2}, {"transforms": CROPPED}, {"steps": 0}], ids=str)
+def test_text_refuses(options):
+    with pytest.raises(ConfigError, match=f"{next(iter(options))} must be"):
+        Text(path="a", **options)
 
 
 def test_nothing_to_scale_is_no_transform():
@@ -94,7 +110,10 @@ def test_command_line_says_data(written, data):
 
 
 REFUSED = [
-    ("Digit", "type must be one of Digits, LMDB, Parquet, got 'Digit'; did you mean 'Digits'"),
+    (
+        "Digit",
+        "type must be one of Digits, LMDB, Parquet, Text, got 'Digit'; did you mean 'Digits'",
+    ),
     ("{type: Digits, prat: test}", "Digits has no field 'prat'; did you mean 'part'"),
     ("{type: Digits, part: exam}", "Digits.part must be one of"),
     ("{type: Digits, records: 0}", "Digits.records must be an integer >= 1 or None, got 0"),

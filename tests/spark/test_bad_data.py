@@ -242,7 +242,10 @@ def master_of(**options):
 
 REFUSED = {
     "sc": (lambda sc: SparkNetwork("sc", plain()), "sc must be a SparkContext or SparkSession"),
-    "conf": (lambda sc: SparkNetwork(sc, "lenet"), "conf must be a NetworkConf or Network, got"),
+    "conf": (
+        lambda sc: SparkNetwork(sc, "lenet"),
+        "conf must be a NetworkConf, GraphConf or Network, got",
+    ),
     "tm": (lambda sc: SparkNetwork(sc, plain(), "sgd"), "tm must be a TrainingMaster, got str"),
     "epochs": (
         lambda sc: SparkNetwork(sc, plain()).fit(arrays(), epochs=0),

@@ -3,9 +3,19 @@
 import numpy as np
 import pytest
 
-from sparkdl.data import Arrays, Compose, OneHot, Scale, pad
+from sparkdl.data import Arrays, Characters, Compose, OneHot, Scale, TextSequences, pad
 from sparkdl.errors import DataError
-from sparkdl.nn import Dense, GraphBuilder, Merge, NetworkConf, Output, RnnOutput, Sgd
+from sparkdl.nn import (
+    Adam,
+    Dense,
+    EmbeddingSequence,
+    GraphBuilder,
+    Merge,
+    NetworkConf,
+    Output,
+    RnnOutput,
+    Sgd,
+)
 from sparkdl.training.network import Network
 from sparkdl.training.schema import schema_of
 from tests.training.problems import averaging
@@ -83,6 +93,23 @@ def test_codes_become_vectors_in_the_worker(crews):
     large = Arrays(np.eye(F)[codes], y)
     one, two = (fitted(stepwise(), source, crews(2)).state.params for source in (small, large))
     np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("one_hot", [True, False])
+def test_a_text_is_learned(crews, tmp_path, one_hot):
+    """Each character of abcabc... tells the next one."""
+    (tmp_path / "abc.txt").write_text("abc" * 200)
+    options = {"steps": 10, "one_hot": one_hot, "records_per_split": 8}
+    path, characters = str(tmp_path / "abc.txt"), Characters("abc")
+    layers = [] if one_hot else [EmbeddingSequence(inputs=3, units=6)]
+    layers += [Dense(units=6, activation="tanh"), RnnOutput(units=3)]
+    shape = (10, 3 if one_hot else 1)
+    conf = NetworkConf(input_shape=shape, layers=layers, seed=2, updater=Adam(rate=0.1))
+    network = Network(conf)
+    train = TextSequences(path, characters, part=(0, 0.8), **options)
+    network.fit(train, epochs=8, master=averaging(batch_size_per_worker=8), workers=crews(2))
+    result = network.evaluate(TextSequences(path, characters, part=(0.8, 1), **options))
+    assert result.examples == 120 and result.accuracy == 1 and result.loss < 0.5
 
 
 def branches():

@@ -1,0 +1,102 @@
+"""Characters as numbers and back."""
+
+import codecs
+import json
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sparkdl.data import files
+from sparkdl.errors import DataError, require
+
+PIECE = 1 << 20  # bytes that are read at once
+
+
+@dataclass(frozen=True)
+class Characters:
+    """The alphabet of a text: a number for each of its characters, in the order of Unicode.
+
+    Parameters
+    ----------
+    alphabet : str
+        Each character once, in any order.
+    """
+
+    alphabet: str
+
+    def __post_init__(self):
+        once = isinstance(self.alphabet, str) and len(set(self.alphabet)) == len(self.alphabet) > 0
+        require(self, "alphabet", once, "characters, each of them once")
+        object.__setattr__(self, "alphabet", "".join(sorted(self.alphabet)))
+
+    @classmethod
+    def of(cls, text):
+        """Those that a text has. Raises ConfigError where it has none."""
+        return cls("".join(set(text)))
+
+    @classmethod
+    def of_file(cls, path):
+        """Those that a UTF-8 file has, on any file system. Raises DataError, ConfigError."""
+        found, decoder = set(), codecs.getincrementaldecoder("utf-8")()
+        with files.open(path) as file:
+            try:
+                while piece := file.read(PIECE):
+                    found.update(decoder.decode(piece))
+                found.update(decoder.decode(b"", final=True))
+            except UnicodeDecodeError as error:
+                raise DataError(f"{path}: must be UTF-8: {error}") from None
+        return cls("".join(found))
+
+    def __len__(self):
+        return len(self.alphabet)
+
+    def encode(self, text):
+        """Numbers (n,) of the characters of a text, uint8 where 256 do, else int32.
+
+        Raises
+        ------
+        DataError
+            For the first character that is not in the alphabet.
+        """
+        points = code_points(text)
+        codes = np.searchsorted(self._points, points).clip(max=len(self) - 1)
+        unknown = self._points[codes] != points
+        if unknown.any():
+            at = int(np.argmax(unknown))
+            raise DataError(f"character {at} must be one of {len(self)} known, got {text[at]!r}")
+        return codes.astype(np.uint8 if len(self) <= 256 else np.int32)
+
+    def decode(self, codes):
+        """The text whose characters have these numbers (n,). Raises DataError for one of none."""
+        codes = np.asarray(codes, np.int64)
+        if codes.size and not (codes.min() >= 0 and codes.max() < len(self)):
+            raise DataError(
+                f"numbers of characters must be in [0, {len(self)}), got {codes.min()} to "
+                f"{codes.max()}"
+            )
+        return self._points[codes].astype("<u4").tobytes().decode("utf-32-le")
+
+    def save(self, path):
+        """Write the alphabet as JSON."""
+        with files.open(path, "wb") as file:
+            file.write(json.dumps({"characters": self.alphabet}).encode())
+
+    @classmethod
+    def load(cls, path):
+        """The alphabet that `save` wrote. Raises DataError."""
+        with files.open(path) as file:
+            content = file.read()
+        try:
+            return cls(json.loads(content)["characters"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path}: must hold an alphabet: {error}") from error
+
+    @cached_property
+    def _points(self):
+        return code_points(self.alphabet)
+
+
+def code_points(text):
+    """The characters' numbers in Unicode, (n,) uint32."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
