@@ -5,7 +5,8 @@ one for each mode. All hold the same workload (same shapes, parameters, updater)
 number of threads; one burst of steps of each follows the other, round after round. Ratios are
 medians over the rounds of peer by ours, so above 1 sparkdl is faster. "Best" is the best mode of
 any peer in this run, "as run" is torch as most people run it: eager, channels first. "Peak" is the
-share of what the best matrix product reached in the same rounds.
+share of what the best matrix product reached in the same rounds, "others" the cores that other
+programs took meanwhile: near 0 where the figures are to be trusted.
 """
 
 

@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 from functools import partial
 
+from tests.benchmarks.cpu.load import Others
 from tests.benchmarks.cpu.pairs import compared, in_turns, opened
 from tests.benchmarks.cpu.processes import OURS, Failed, Start, Steps, Together
 from tests.benchmarks.cpu.row import Row
@@ -17,15 +18,21 @@ def steps(name, threads, options):
     workload = WORKLOADS[name]
     make = partial(opening, name, threads)
     with sides(make, [OURS, PRODUCT, *options.modes]) as (running, failed):
-        found = in_turns(running, options.rounds, options.burst)
+        found, others = watched(running, options)
         facts = {side: running[side].facts for side in running}
     peak = facts[PRODUCT]["flops"] / min(found.pop(PRODUCT))
     result = compared(found) | {"peak": peak}
     flops = facts.get(OURS, {}).get("flops")
     bars = {"best": workload.best, "as_run": workload.as_run, "share": workload.share}
     reached = flops / result["ours"] / peak if flops else None
-    figures = {"found": found, "result": result, "failed": failed, "reached": reached}
-    return [Row(title=workload.title, threads=threads, **figures, **bars)]
+    figures = {"found": found, "result": result, "failed": failed, "others": others}
+    return [Row(title=workload.title, threads=threads, reached=reached, **figures, **bars)]
+
+
+def watched(running, options):
+    """(figures of all sides in turns, the cores that other programs took meanwhile)"""
+    others = Others([pid for side in running.values() for pid in side.pids])
+    return in_turns(running, options.rounds, options.burst), others.cores()
 
 
 def opening(name, threads, side):
@@ -55,9 +62,9 @@ def two_processes(options):
     """Two processes of two threads each on the same cores, each peer with its own spinning."""
     make = partial(Together, workload="lenet", threads=2)
     with sides(make, [OURS, *options.modes]) as (running, failed):
-        found = in_turns(running, options.rounds, options.burst)
+        found, others = watched(running, options)
     bars = {"best": 2.0, "as_run": 4.0}
-    figures = {"found": found, "result": compared(found), "failed": failed}
+    figures = {"found": found, "result": compared(found), "failed": failed, "others": others}
     return [Row(title="LeNet b64, two processes", threads=2, **figures, **bars)]
 
 

@@ -101,6 +101,7 @@ class Steps:
     def __init__(self, name, workload, threads):
         self.process = Process(name, workload, variables(threads))
         self.facts, self.close = self.process.facts, self.process.close
+        self.pids = [self.process.process.pid]
 
     def measure(self, burst):
         """The median over the steps that fit into `burst` seconds."""
@@ -141,6 +142,7 @@ class Together:
     def __init__(self, name, workload, threads):
         self.processes = [Process(name, workload, variables(threads, None)) for _ in range(2)]
         self.facts = self.processes[0].facts
+        self.pids = [process.process.pid for process in self.processes]
 
     def measure(self, burst):
         first = max(self.at_once(1))

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-HEAD = ("workload", "threads", "ours", "best peer", "", "against best", "as run", "peak")
-WIDTHS = (32, 7, 20, 11, 26, 24, 24, 22)
+HEAD = ("workload", "threads", "ours", "best peer", "", "against best", "as run", "peak", "others")
+WIDTHS = (32, 7, 20, 11, 26, 24, 24, 22, 6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +22,8 @@ class Row:
         The bars: ratios, share of the peak, the most that ours may be.
     reached : float or None
         The share of the peak.
+    others : float or None
+        Cores that other programs took meanwhile.
     """
 
     title: str
@@ -34,6 +36,7 @@ class Row:
     share: float | None = None
     limit: float | None = None
     reached: float | None = None
+    others: float | None = None
     unit: str = "ms"
     scale: float = 1e3
 
@@ -48,6 +51,7 @@ class Row:
             against(self.result.get("against_best"), self.best, "x"),
             against(self.result.get("against_as_run"), self.as_run, "x"),
             against(self.reached, self.share),
+            against(self.others, None),
         )
         reasons = [f"  {name} failed: {reason}"[:160] for name, reason in self.failed.items()]
         return "\n".join([line(cells), *reasons])

@@ -1,7 +1,13 @@
 """What the comparison makes of figures, and its processes, without any peer."""
 
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
 
+from tests.benchmarks.cpu.load import Others
 from tests.benchmarks.cpu.measures import sides
 from tests.benchmarks.cpu.pairs import compared, in_turns, opened
 from tests.benchmarks.cpu.processes import AS_RUN, OURS, Failed, Process, Steps, variables
@@ -98,6 +104,16 @@ def test_a_process_answers_with_the_seconds_of_its_steps():
     assert 0 < steps.measure(0.01) < 10
     assert steps.resident > 1e7
     steps.close()
+
+
+@pytest.mark.skipif(not Path("/proc/stat").exists(), reason="the load is read as Linux tells it")
+def test_the_work_of_others_is_told_from_our_own():
+    busy = "sum(i for i in range(10**9))"
+    with subprocess.Popen([sys.executable, "-c", busy]) as worker:
+        stranger, own = Others([]), Others([worker.pid])
+        time.sleep(0.5)
+        assert stranger.cores() > own.cores() + 0.02
+        worker.kill()
 
 
 def test_a_process_that_fails_says_why():
