@@ -60,10 +60,12 @@ def test_products_of_drawn_shapes(m, k, n, tx, ty):
     compare(with_gradients(function, x, y), [x, y], 1e-3, 1e-2)
 
 
-def test_places_of_maxima_are_numbered_alike():
+@pytest.mark.parametrize("size, space", [((3, 2), (7, 8)), ((17, 16), (24, 23))], ids=str)
+def test_places_of_maxima_are_numbered_alike(size, space):
     """So either side of the pair may fall back to numpy."""
-    x = np.random.default_rng(0).permutation(2 * 3 * 7 * 8).reshape(2, 3, 7, 8).astype(np.float32)
-    op = MaxPoolWithPlaces((3, 2), (2, 1), ((1, 1), (0, 1)), (1, 1))
+    x = np.random.default_rng(0).permutation(6 * np.prod(space)).astype(np.float32)
+    x = x.reshape(2, 3, *space)
+    op = MaxPoolWithPlaces(size, (2, 1), ((1, 1), (0, 1)), (1, 1))
     graph = trace(op, x)
     y, places = (compile(graph, "onednn").run(feeds([x]))[name] for name in ("y0", "y1"))
     expected = op.reference(x)

@@ -6,7 +6,7 @@ from ctypes import byref, c_int, c_int64, c_size_t, c_void_p
 from sparkdl.engine.backends.onednn.library import load
 from sparkdl.errors import UnsupportedError
 
-TYPES = {"float32": 3, "uint8": 6, "bfloat16": 2}
+TYPES = {"float32": 3, "bfloat16": 2, "int32": 4, "uint8": 6}
 ANY = 1  # dnnl_format_tag_any
 TRAINING, INFERENCE = 64, 96
 SRC, SRC_1, DST, WEIGHTS, BIAS, WORKSPACE = 1, 2, 17, 33, 41, 64

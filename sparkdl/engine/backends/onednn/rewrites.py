@@ -34,13 +34,18 @@ class Relayout(Op):
 class MaxPoolWithPlaces(Pool):
     """(y, where in its window each maximum was): the gradient need not look for it again."""
 
+    @property
+    def kind(self):
+        """The type of a place, as oneDNN chooses it."""
+        return "uint8" if prod(self.size) <= 255 else "int32"
+
     def shape(self, x):
         y = super().shape(x)
-        return y, Spec(y.shape, "uint8")
+        return y, Spec(y.shape, self.kind)
 
     def reference(self, x):
         y = MaxPool(*self.options()).reference(x)
-        places = np.zeros(y.shape, np.uint8)
+        places = np.zeros(y.shape, self.kind)
         for place, (_, here) in enumerate(self.winners(x, y)):
             places[here] = place
         return y, places
@@ -118,7 +123,7 @@ def maxima_remembered(graph):
     """Max pooling whose gradient is wanted tells it the places of the maxima."""
     grads = [node for node in graph.nodes if isinstance(node.op, MaxPoolGrad)]
     pools = {node.inputs[2].node for node in grads}
-    pools = {p for p in pools if p is not None and isinstance(p.op, MaxPool) and small(p.op)}
+    pools = {p for p in pools if p is not None and isinstance(p.op, MaxPool)}
     places = {}
 
     def rule(node, inputs, uses):
@@ -130,11 +135,6 @@ def maxima_remembered(graph):
             return op(inputs[0], places[node.inputs[2].node])
 
     return fuse(graph, (rule,))
-
-
-def small(op):
-    """Whether a place fits into a byte: oneDNN takes four for windows of more than 255."""
-    return prod(op.size) <= 255
 
 
 def biases_with_weights(graph):
