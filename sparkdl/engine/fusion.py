@@ -7,11 +7,13 @@ often each tensor is read, it returns the tensors to stand for the outputs of th
 from dataclasses import dataclass
 
 from sparkdl.engine.graph import Graph, scope
-from sparkdl.engine.ops.activation import Elu, Relu, Sigmoid, Tanh
+from sparkdl.engine.ops.activation import Elu, LeakyRelu, Relu, Sigmoid, Tanh
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.engine.ops.conv import Conv, ConvGradInput
 from sparkdl.engine.ops.gelu import Gelu
 from sparkdl.engine.ops.matmul import AddBias, MatMul
+
+ACTIVATIONS = (Elu, Gelu, LeakyRelu, Relu, Sigmoid, Tanh)
 
 
 @register
@@ -51,7 +53,7 @@ def bias_into_product(node, inputs, uses):
 
 def activation_into_bias(node, inputs, uses):
     """(product + bias) + activation, where the sum is read by nothing else."""
-    if isinstance(node.op, Elu | Gelu | Relu | Sigmoid | Tanh) and once(node.inputs[0], uses):
+    if isinstance(node.op, ACTIVATIONS) and once(node.inputs[0], uses):
         before = inputs[0].node
         fused = before.op if before is not None else None
         if isinstance(fused, BiasActivation) and fused.activation is None:

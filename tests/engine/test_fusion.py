@@ -26,6 +26,9 @@ FUSED = {
     "dense relu": (lambda *a: ops.relu(dense(*a)), ROWS, "MatMul+AddBias+Relu"),
     "dense tanh": (lambda *a: ops.tanh(dense(*a)), ROWS, "MatMul+AddBias+Tanh"),
     "dense sigmoid": (lambda *a: ops.sigmoid(dense(*a)), ROWS, "MatMul+AddBias+Sigmoid"),
+    "dense elu": (lambda *a: ops.elu(dense(*a), 0.7), ROWS, "MatMul+AddBias+Elu"),
+    "dense leaky": (lambda *a: ops.leaky_relu(dense(*a)), ROWS, "MatMul+AddBias+LeakyRelu"),
+    "dense gelu": (lambda *a: ops.gelu(dense(*a)), ROWS, "MatMul+AddBias+Gelu"),
     "transposed": (
         lambda x, w, b: ops.add_bias(ops.matmul(x, w, transpose_y=True), b),
         (X, W.T.copy(), B),
@@ -91,13 +94,17 @@ def test_what_must_stay_apart_does(name):
         np.testing.assert_allclose(found, plain, rtol=1e-13)
 
 
-def test_an_activation_is_read_by_its_gradient_and_fuses_still():
+READ_BY_THEIR_GRADIENTS = [ops.relu, ops.tanh, ops.sigmoid, ops.elu, ops.leaky_relu]
+
+
+@pytest.mark.parametrize("function", READ_BY_THEIR_GRADIENTS)
+def test_an_activation_is_read_by_its_gradient_and_fuses_still(function):
     def step(x, w, b):
-        loss = ops.sum(ops.square(ops.relu(dense(x, w, b))))
+        loss = ops.sum(ops.square(function(dense(x, w, b))))
         return (loss, *gradients(loss, [x, w, b]))
 
     program = compile(trace(step, *ROWS))
-    assert "MatMul+AddBias+Relu" in [s.op for s in program.steps]
+    assert [s.op.count("+") for s in program.steps if s.op.startswith("MatMul+AddBias")] == [2]
     for found, plain in zip(results(program, ROWS), run_plain(step, *ROWS), strict=True):
         np.testing.assert_allclose(found, plain, rtol=1e-12)
 

@@ -12,6 +12,7 @@ from tests.engine.support import close_on_onednn, compare, trace, with_gradients
 pytestmark = pytest.mark.skipif(
     get("auto").name != "onednn", reason="libdnnl is not here: the reference backend runs"
 )
+AFTER = [ops.relu, ops.tanh, ops.sigmoid, ops.gelu, ops.elu, lambda x: ops.leaky_relu(x, 0.3)]
 few, many = st.integers(1, 4), st.integers(1, 40)
 
 
@@ -61,7 +62,7 @@ def test_functions_along_rows_of_drawn_shapes(shape, function):
 
 
 @settings(max_examples=20, deadline=None)
-@given(many, many, many, st.sampled_from([ops.tanh, ops.sigmoid, ops.elu, ops.gelu]))
+@given(many, many, many, st.sampled_from(AFTER))
 def test_functions_after_products_of_drawn_shapes(m, k, n, function):
     arrays = normal(m, k), normal(k, n), normal(n)
 
@@ -72,6 +73,19 @@ def test_functions_after_products_of_drawn_shapes(m, k, n, function):
     assert len(compile(graph, "onednn").steps) == 1
     compare(graph, arrays)
     close_on_onednn(with_gradients(dense, *arrays), arrays, 1e-3)
+
+
+@pytest.mark.parametrize("function", AFTER)
+def test_functions_after_convolutions(function):
+    arrays = normal(2, 3, 6, 5), normal(8, 3, 3, 3), normal(8)
+
+    def conv(x, w, b):
+        return function(ops.add_bias(ops.conv(x, w), b, 1))
+
+    graph = trace(conv, *arrays)
+    assert len(compile(graph, "onednn").steps) == 1
+    compare(graph, arrays)
+    close_on_onednn(with_gradients(conv, *arrays), arrays, 1e-3)
 
 
 @pytest.mark.parametrize("bias", [[], [normal(2, 16, 24)], [normal(2, 1, 24)]], ids=len)

@@ -47,7 +47,7 @@ class LeakyRelu(Elementwise):
         return np.where(x > 0, x, x * np.asarray(self.alpha, x.dtype))
 
     def gradient(self, gy, x, y):
-        return (where(greater(x, 0.0), gy, mul(gy, self.alpha)),)
+        return (where(greater(of_one_sign(x, y, self.alpha), 0.0), gy, mul(gy, self.alpha)),)
 
 
 @register
@@ -62,7 +62,13 @@ class Elu(Elementwise):
         return np.where(x > 0, x, np.asarray(self.alpha, x.dtype) * np.expm1(np.minimum(x, 0)))
 
     def gradient(self, gy, x, y):
-        return (where(greater(x, 0.0), gy, mul(gy, y + self.alpha)),)
+        rising = greater(of_one_sign(x, y, self.alpha), 0.0)
+        return (where(rising, gy, mul(gy, y + self.alpha)),)
+
+
+def of_one_sign(x, y, alpha):
+    """What tells where x is above 0: y if it can, so that x may be overwritten by it."""
+    return y if alpha >= 0 else x
 
 
 @register

@@ -21,7 +21,8 @@ class MultiHeadAttention(Attention):
 
     References
     ----------
-    Keras MultiHeadAttention, PyTorch MultiheadAttention (which calls H d embed_dim).
+    DL4J AttentionVertex, Keras MultiHeadAttention, PyTorch MultiheadAttention, which calls H d
+    embed_dim.
     """
 
     several: ClassVar = True

@@ -11,7 +11,7 @@ from sparkdl.engine.ops.attention import HeadMix, HeadScores
 from sparkdl.engine.ops.gelu import GeluGrad
 from sparkdl.engine.ops.softmax import LogSoftmaxGrad, SoftmaxGrad
 from tests.engine.cases.case import Case
-from tests.engine.support import uniform
+from tests.engine.support import distinct, uniform
 
 
 def swapped(x, swap):
@@ -86,6 +86,16 @@ def softmax_rows():
         yield type(op).__name__, case
 
 
+def falling_rows():
+    """Where alpha is below 0, y does not tell on which side of 0 x lies."""
+    x = distinct(14, 3, 4)
+    yield (
+        "LeakyRelu falling",
+        Case(lambda x: ops.leaky_relu(x, -0.3), (x,), lambda x: jax.nn.leaky_relu(x, -0.3)),
+    )
+    yield "Elu falling", Case(lambda x: ops.elu(x, -0.7), (x,), lambda x: jax.nn.elu(x, -0.7))
+
+
 def gelu_rows():
     x, gy = uniform(12, 3, 4, low=-4, high=4), uniform(13, 3, 4)
     for approximate in (False, True):
@@ -102,4 +112,10 @@ def gelu_rows():
         )
 
 
-CASES = {**dict(batch_rows()), **dict(head_rows()), **dict(softmax_rows()), **dict(gelu_rows())}
+CASES = {
+    **dict(batch_rows()),
+    **dict(head_rows()),
+    **dict(softmax_rows()),
+    **dict(gelu_rows()),
+    **dict(falling_rows()),
+}
