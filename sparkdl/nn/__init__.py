@@ -26,6 +26,7 @@ from sparkdl.nn.layers import (
     Activation,
     Affine,
     AlphaDropout,
+    AutoEncoder,
     AvgPool1D,
     AvgPool2D,
     AvgPool3D,
@@ -80,6 +81,7 @@ from sparkdl.nn.layers import (
     PositionalEncoding,
     PositionEmbedding,
     PRelu,
+    Reconstruction,
     RepeatVector,
     Rescaling,
     Reshape,
@@ -101,6 +103,7 @@ from sparkdl.nn.layers import (
     UpSampling1D,
     UpSampling2D,
     UpSampling3D,
+    VariationalAutoencoder,
     ZeroPadding1D,
     ZeroPadding2D,
     ZeroPadding3D,
@@ -108,6 +111,7 @@ from sparkdl.nn.layers import (
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.losses import Loss
 from sparkdl.nn.network import NetworkConf
+from sparkdl.nn.pretraining import pretraining
 from sparkdl.nn.run import Run
 from sparkdl.nn.schedules import (
     Cosine,

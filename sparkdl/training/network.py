@@ -20,6 +20,7 @@ from sparkdl.training.full_batch import solve
 from sparkdl.training.judged import judged
 from sparkdl.training.local import LocalWorkers
 from sparkdl.training.minibatch import ready
+from sparkdl.training.pretraining import pretrained
 from sparkdl.training.schema import schema_of
 from sparkdl.training.state import TrainState
 from sparkdl.training.store import load_model, save_model
@@ -78,6 +79,24 @@ class Network:
         solver = Lbfgs() if solver is None else solver
         self.state, solution = solve(self.replica, batches, solver, self.state)
         return solution
+
+    def pretrain(self, data, layers=None, **options):
+        """Train layers that give their input back (AutoEncoder ...), one after the other.
+
+        Parameters
+        ----------
+        data : Batch, pair (features, labels) or source
+            Labels are not looked at.
+        layers : str or sequence of str
+            Names; all such layers, in their order, unless given.
+        options : of `fit` (epochs, master ...)
+
+        Returns
+        -------
+        {layer name: History}
+        """
+        names = (layers,) if isinstance(layers, str) else layers
+        return pretrained(self, names, lambda part: part.fit(data, **options))
 
     def predict(self, features):
         """The output (n, units) for features (n, ...): probabilities for classes."""

@@ -72,6 +72,8 @@ LOSSES = [
     losses.Ctc(label_length=2, blank=3),
     losses.Yolo2(boxes=((1.0, 2.5), (3, 1))),
     losses.Yolo2(boxes=((2, 2),), coordinate=1.0, no_object=0.25),
+    losses.Gaussian(),
+    losses.Exponential(),
     losses.MixtureDensity(components=1, width=2),
     losses.KlDivergence(),
     losses.Poisson(),

@@ -76,6 +76,12 @@ THEIRS = {
     "multi_label": multi_label,
     "contrastive": contrastive,
     "ctc": ctc,
+    "gaussian": lambda loss, z, y: (
+        -jax.scipy.stats.norm.logpdf(y, z[:, :2], jnp.exp(z[:, 2:] / 2)).sum(axis=1)
+    ),
+    "exponential": lambda loss, z, y: (
+        -jax.scipy.stats.expon.logpdf(y, scale=jnp.exp(-z)).sum(axis=1)
+    ),
     "mixture_density": one_normal,
     "kl_divergence": lambda loss, z, y: optax.kl_divergence(jax.nn.log_softmax(z), y),
     "poisson": lambda loss, z, y: (jnp.exp(z) - y * z).sum(axis=1),
@@ -103,7 +109,8 @@ compared = pytest.mark.parametrize(
 SIGNED = {"hinge", "squared_hinge", "wasserstein"}  # labels are -1 or 1
 COUNTED = {"poisson"}  # labels are 0, 1, 2 ...
 YES_OR_NO = {"multi_label", "contrastive"}  # labels are 0 or 1
-LARGEST = {"poisson": 80.0, "multi_label": 40.0, "mixture_density": 20.0}  # e^z is finite to 88.8
+LARGEST = {"poisson": 80.0, "exponential": 80.0}  # e^z is finite up to 88.8
+LARGEST |= {"multi_label": 40.0, "mixture_density": 20.0, "gaussian": 40.0}
 
 
 @pytest.fixture
@@ -127,6 +134,8 @@ def labels_for(loss, rng):
         return np.where(labels == 2, getattr(loss, "ignore_label", None) or 2, labels)
     if getattr(loss, "ignore_label", None) is not None:
         return rng.choice([0.0, 1.0, loss.ignore_label], (N, UNITS))
+    if loss.type_name == "gaussian":
+        return rng.normal(size=(N, UNITS // 2))
     if loss.type_name in YES_OR_NO:
         return rng.choice([0.0, 1.0], (N, UNITS))
     if loss.type_name == "mixture_density":
@@ -259,6 +268,7 @@ UNFIT = [
     (Mse(unit_weights=(1, 2)), r"Mse.unit_weights must have one for each of 3 units, got \(1, 2\)"),
     (losses.Infogain(gain=((1, 0), (0, 1))), "Infogain.gain must have one for each of 3 units"),
     (losses.MixtureDensity(components=1, width=2), "needs 4 units, got 3"),
+    (losses.Gaussian(), "gaussian needs a mean and a variance for each number: 3 units"),
     (losses.Ctc(label_length=2), r"ctc needs \(steps, units\) with units above 0: \(3,\)"),
 ]
 

@@ -4,6 +4,7 @@ from sparkdl.nn.layers.activation import Activation
 from sparkdl.nn.layers.affine import Affine, ElementWiseMultiplication, PRelu
 from sparkdl.nn.layers.arranging import Permute, RepeatVector, Reshape
 from sparkdl.nn.layers.attention import Attention
+from sparkdl.nn.layers.auto_encoder import AutoEncoder
 from sparkdl.nn.layers.avg_pool import AvgPool1D, AvgPool2D, AvgPool3D
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.batch_norm import BatchNorm
@@ -57,6 +58,8 @@ from sparkdl.nn.layers.noise import (
 from sparkdl.nn.layers.output import Output, RnnOutput
 from sparkdl.nn.layers.over_time import DuplicateToTime, ReverseTime
 from sparkdl.nn.layers.position import PositionalEncoding, PositionEmbedding
+from sparkdl.nn.layers.reconstructing import Reconstructing
+from sparkdl.nn.layers.reconstruction import Reconstruction
 from sparkdl.nn.layers.recurrent import Recurrent
 from sparkdl.nn.layers.rescaling import Rescaling
 from sparkdl.nn.layers.scored import ScoredLayer
@@ -69,4 +72,5 @@ from sparkdl.nn.layers.steps import LastTimeStep, Masking
 from sparkdl.nn.layers.subset import Subset
 from sparkdl.nn.layers.time_distributed import TimeDistributed
 from sparkdl.nn.layers.upsampling import UpSampling1D, UpSampling2D, UpSampling3D
+from sparkdl.nn.layers.variational_auto_encoder import VariationalAutoencoder
 from sparkdl.nn.layers.wrapper import Wrapper

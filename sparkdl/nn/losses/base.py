@@ -32,6 +32,10 @@ class Loss(Member):
         """The shape of one example's label."""
         return () if self.label_kind == "class" else (units,)
 
+    def units_for(self, width):
+        """How many units predict a label of `width` values."""
+        return width
+
     @property
     def predicts(self):
         """What a prediction is: "class", a probability for each of `units` classes; "values", what

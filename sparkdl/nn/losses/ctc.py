@@ -39,6 +39,7 @@ class Ctc(Loss, name="ctc"):
     label_kind: ClassVar = "class"
     predicts: ClassVar = "other"
     whole: ClassVar = True
+    ignore_label: ClassVar = -1  # what labels are padded with
 
     label_length: int
     blank: int = 0

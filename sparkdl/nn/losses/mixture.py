@@ -40,6 +40,9 @@ class MixtureDensity(Loss, name="mixture_density"):
         for name in ("components", "width"):
             require(self, name, is_integer(getattr(self, name), 1), "an integer >= 1")
 
+    def units_for(self, width):
+        return self.components * (2 + width)
+
     def check(self, units):
         wanted = self.components * (2 + self.width)
         if units != wanted:

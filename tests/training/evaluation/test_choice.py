@@ -26,6 +26,8 @@ CHOICES = {
     losses.MultiLabel(): Regression,
     losses.MixtureDensity(components=1, width=1): MeanLoss,
     losses.Ctc(label_length=2): MeanLoss,
+    losses.Gaussian(): MeanLoss,
+    losses.Exponential(): Regression,
     losses.Yolo2(boxes=((1, 1),)): MeanLoss,
     losses.KlDivergence(): Regression,
     losses.Poisson(): Regression,

@@ -1,0 +1,89 @@
+"""A fully connected layer that can learn to give its input back."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.activations import ActivationFunction
+from sparkdl.nn.checks import is_share
+from sparkdl.nn.config import of
+from sparkdl.nn.layers.fully_connected import FullyConnected
+from sparkdl.nn.layers.reconstructing import Reconstructing
+from sparkdl.nn.layers.weighted import Activated
+from sparkdl.nn.losses import Loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoEncoder(Activated, FullyConnected, Reconstructing):
+    """y = activation(x W + b), a Dense layer, from which x shall come back by y W' + visible_b.
+
+    Without labels (`pretraining`) it learns that for x of which some numbers became 0, with the
+    loss between what comes back and x as it was.
+
+    Parameters
+    ----------
+    units : int
+        Width of the output, at least 1.
+    corruption : float
+        Probability that a number of x becomes 0 while it is learned to give it back, in [0, 1).
+    loss : str, dict or Loss
+        Of what comes back; "sigmoid_cross_entropy" for x in [0, 1], "mse", "l2" for others.
+    decoder_activation : str, dict or ActivationFunction
+        Of what comes back, before the loss. Losses such as sigmoid_cross_entropy have their own.
+
+    Shapes
+    ------
+    x (batch, n_in), y (batch, units), W (n_in, units), b (units,), visible_b (n_in,)
+
+    References
+    ----------
+    Vincent, Larochelle, Bengio and Manzagol, Extracting and composing robust features with
+    denoising autoencoders (2008), section 2.3. DL4J's AutoEncoder.
+    """
+
+    biases: ClassVar = ("b", "visible_b")
+
+    corruption: float = 0.3
+    loss: Loss = field(default="sigmoid_cross_entropy", metadata=of(Loss))
+    decoder_activation: ActivationFunction = field(
+        default="identity", metadata=of(ActivationFunction)
+    )
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "corruption", is_share(self.corruption), "in [0, 1)")
+        holds = self.loss.predicts == "values" and not self.loss.whole
+        require(self, "loss", holds, "a loss of as many values as there are units")
+
+    def rows(self, in_shape):
+        if len(in_shape) != 1:
+            raise ShapeError(f"AutoEncoder takes rows of features (n,), got {in_shape}")
+        return in_shape
+
+    def param_shapes(self, in_shape):
+        shapes = super().param_shapes(in_shape)
+        return shapes | {"visible_b": self.rows(in_shape)} if self.bias else shapes
+
+    def initial(self, name, shape, rng):
+        return super().initial("b" if name == "visible_b" else name, shape, rng)
+
+    def forward(self, params, x, run):
+        return self.activate(self.affine(params, x))
+
+    def reconstruction_loss(self, params, x, run):
+        back = self.decode(params, self.forward(params, self.corrupted(x, run), run))
+        return self.loss.per_example(back, x)
+
+    def corrupted(self, x, run):
+        """x, of which some numbers are 0 while training."""
+        if not run.training or self.corruption == 0:
+            return x
+        chance = ops.cast(run.uniform(x.shape[1:]), x.dtype)
+        return ops.mul(x, ops.sub(1.0, ops.greater(self.corruption, chance)))
+
+    def decode(self, params, y):
+        """What y (batch, units) says of x, (batch, n_in)."""
+        back = ops.matmul(y, params["W"], False, True)
+        back = ops.add_bias(back, params["visible_b"], -1) if self.bias else back
+        return self.decoder_activation.apply(back)
