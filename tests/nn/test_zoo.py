@@ -19,6 +19,7 @@ PUBLISHED = {
     "resnet18": 11_689_512,
     "resnet50": 25_557_032,
     "inception_v3": 23_834_568,
+    "char_lstm": 871_745,  # counted below
     "transformer": 3_225_665,  # not published: test_transformer.py counts them
 }
 
@@ -36,6 +37,13 @@ def test_every_network_is_counted():
 
 def test_googlenet_without_its_auxiliary_outputs():
     assert zoo.googlenet(auxiliary=False).parameter_count == 6_998_552
+
+
+def test_char_lstm_by_hand():
+    gates, n = 4 * 256, 65
+    one = n * gates + 256 * gates + gates
+    two = 256 * gates + 256 * gates + gates
+    assert zoo.char_lstm(n).parameter_count == one + two + 256 * n + n
 
 
 # the shape before global pooling or the first dense layer, as the papers give it

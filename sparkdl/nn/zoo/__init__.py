@@ -1,6 +1,7 @@
 """Networks that people know, as configurations to train: functions with the options of a Conf."""
 
 from sparkdl.nn.zoo.alexnet import alexnet, caffenet
+from sparkdl.nn.zoo.char_lstm import char_lstm
 from sparkdl.nn.zoo.cifar10 import cifar10_full, cifar10_quick
 from sparkdl.nn.zoo.googlenet import googlenet
 from sparkdl.nn.zoo.inception_v3 import inception_v3
@@ -12,6 +13,7 @@ from sparkdl.nn.zoo.vgg16 import vgg16
 NAMES = (
     "alexnet",
     "caffenet",
+    "char_lstm",
     "cifar10_full",
     "cifar10_quick",
     "googlenet",

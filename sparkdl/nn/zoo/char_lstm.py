@@ -1,0 +1,27 @@
+"""A character model: what comes next in a text."""
+
+from sparkdl.nn.layers import LSTM, RnnOutput
+from sparkdl.nn.network import NetworkConf
+
+
+def char_lstm(characters=65, units=256, layers=2, steps=50, **options):
+    """LSTM layers one above the other over one-hot characters; each step predicts the next one.
+
+    Parameters
+    ----------
+    characters : int
+        Of the alphabet; a plain English text has about 65.
+    units, layers : int
+        Width and number of LSTM layers.
+    steps : int
+        Length of a sequence.
+    options : of NetworkConf
+
+    References
+    ----------
+    Graves, Generating sequences with recurrent neural networks (2013), section 3; Karpathy's
+    char-rnn (2015) for the sizes.
+    """
+    stack = [LSTM(units=units) for _ in range(layers)]
+    shape = (steps, characters)
+    return NetworkConf(input_shape=shape, layers=[*stack, RnnOutput(units=characters)], **options)

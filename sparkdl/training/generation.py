@@ -1,0 +1,54 @@
+"""Text that a trained character model makes up."""
+
+import numpy as np
+
+from sparkdl.errors import ConfigError
+
+
+def generate(network, characters, start, length=200, temperature=1.0, seed=0):
+    """`length` characters that go on after `start`, each drawn from what the network predicts.
+
+    Parameters
+    ----------
+    network : Network
+        Of one-hot characters to the probabilities of the next one, with layers that carry a state.
+    characters : Characters
+    start : str
+        What the network reads first, at least one character.
+    length : int
+    temperature : float
+        Above 0. Probabilities are p^(1 / temperature), scaled to a sum of 1: below 1 the network
+        dares less, above 1 more.
+    seed : int
+        The same seed gives the same text.
+
+    Returns
+    -------
+    str, without `start`
+
+    Raises
+    ------
+    ConfigError for options out of range, DataError for a character that is not known.
+    """
+    if not start:
+        raise ConfigError("generate needs a start of at least one character, got ''")
+    if not (isinstance(length, int) and length >= 0):
+        raise ConfigError(f"generate needs a length >= 0, got {length!r}")
+    if not temperature > 0:
+        raise ConfigError(f"generate needs a temperature above 0, got {temperature!r}")
+    vectors, rng = np.eye(len(characters), dtype=np.float32), np.random.default_rng(seed)
+    network.rnn_clear_previous_state()
+    found = network.rnn_time_step(vectors[characters.encode(start)][None])[0, -1]
+    codes = []
+    for _ in range(length):
+        codes.append(rng.choice(len(found), p=sharpened(found, temperature)))
+        found = network.rnn_time_step(vectors[codes[-1]][None])[0]
+    network.rnn_clear_previous_state()
+    return characters.decode(codes)
+
+
+def sharpened(probabilities, temperature):
+    """p^(1 / temperature) with a sum of 1, in float64."""
+    logs = np.log(np.maximum(probabilities.astype(np.float64), 1e-300)) / temperature
+    raised = np.exp(logs - logs.max())
+    return raised / raised.sum()
