@@ -14,6 +14,7 @@ from sparkdl.engine.backends.native.operations import OPERATIONS
 from sparkdl.engine.backends.onednn.compiled import alone
 from sparkdl.engine.ops.activation import Elu, Erf, LeakyRelu, Sigmoid, Softplus, Tanh
 from sparkdl.engine.ops.elementwise import Exp, Log, Power, Sqrt
+from sparkdl.engine.ops.reduce import equal
 from sparkdl.engine.ops.shape import Cast
 from tests.engine.random_graphs import ELEMENTWISE, follow, functions
 from tests.engine.support import feeds, run_plain, trace, uniform
@@ -81,7 +82,7 @@ def drawn(rng, shape, dtype):
     return rng.integers(0, 2 if dtype == "bool" else 100, shape).astype(dtype)
 
 
-ANY_NUMBERS = [ops.add, ops.sub, ops.mul, ops.maximum, ops.minimum, ops.greater]
+ANY_NUMBERS = [equal, ops.add, ops.sub, ops.mul, ops.maximum, ops.minimum, ops.greater]
 PLAIN = [*ANY_NUMBERS, ops.div, ops.neg, ops.square, ops.abs, ops.sign, ops.relu, ops.relu_grad]
 COUNT = dict.fromkeys([*ANY_NUMBERS, ops.div, ops.relu_grad], 2)
 

@@ -178,6 +178,15 @@ class Vector:
             self.kind, self.code.call(self.type, f"llvm.{name}.{suffix}", *arguments)
         )
 
+    def across(self, name):
+        """The scalar that fadd or fmax makes of all lanes; "fadd reassoc" adds them in pairs."""
+        name, _, flag = name.partition(" ")
+        scalar = TYPES[self.kind]
+        start = [(scalar, "-0.0")] if name == "fadd" else []
+        function = f"llvm.vector.reduce.{name}.v{LANES}f{bits_of(self.kind)}"
+        call = self.code.call(scalar, function, *start, (self.type, self.name))
+        return self.code.define(call.replace("call", f"call {flag}", 1))
+
     def fma(self, factor, term):
         """self factor + term, rounded once."""
         return self.intrinsic("fma", factor, term)

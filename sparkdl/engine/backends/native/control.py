@@ -4,6 +4,9 @@ A function takes the address of 64-bit words. The first two are thread_num and n
 (0: it works alone); the others are the function's own.
 """
 
+from contextlib import contextmanager
+from dataclasses import replace
+
 NAME = "kernel"
 THREAD, THREADS, FIRST = range(3)  # places among the words
 
@@ -50,26 +53,37 @@ def least(code, a, b):
     return code.define(f"select i1 {code.define(f'icmp ult i64 {a}, {b}')}, i64 {a}, i64 {b}")
 
 
-class counting:
+@contextmanager
+def counting(code, begin, end, step):
     """`with counting(...) as i`: what is added inside runs for i from begin below end."""
+    with loop(code, begin, end, step) as (index, _):
+        yield index
 
-    def __init__(self, code, begin, end, step):
-        self.code, self.begin, self.end, self.step = code, begin, end, step
-        self.entry, self.top, self.inside, self.latch, self.after = (
-            code.name()[1:] for _ in range(5)
-        )
-        self.index, self.next = code.name(), code.name()
 
-    def __enter__(self):
-        add = self.code.add
-        add(f"br label %{self.entry}\n{self.entry}:\n  br label %{self.top}\n{self.top}:")
-        add(f"{self.index} = phi i64 [{self.begin}, %{self.entry}], [{self.next}, %{self.latch}]")
-        more = self.code.define(f"icmp ult i64 {self.index}, {self.end}")
-        add(f"br i1 {more}, label %{self.inside}, label %{self.after}\n{self.inside}:")
-        return self.index
+def accumulated(code, begin, end, step, vectors, body):
+    """What `vectors` have become by body(i, *vectors) for i from begin below end."""
+    current = [replace(v, name=code.name()) for v in vectors]
+    with loop(code, begin, end, step) as (index, carried):
+        new = body(index, *current)
+        carried += zip(current, vectors, new, strict=True)
+    return current
 
-    def __exit__(self, *error):
-        add = self.code.add
-        add(f"br label %{self.latch}\n{self.latch}:")
-        add(f"{self.next} = add i64 {self.index}, {self.step}")
-        add(f"br label %{self.top}\n{self.after}:")
+
+@contextmanager
+def loop(code, begin, end, step):
+    """(index, carried); `carried` takes (vector, its first value, its value for the next turn)."""
+    entry, top, inside, latch, after = (code.name()[1:] for _ in range(5))
+    index, following, carried = code.name(), code.name(), []
+    code.add(f"br label %{entry}\n{entry}:\n  br label %{top}\n{top}:")
+    code.add(f"{index} = phi i64 [{begin}, %{entry}], [{following}, %{latch}]")
+    place = len(code.lines)
+    more = code.define(f"icmp ult i64 {index}, {end}")
+    code.add(f"br i1 {more}, label %{inside}, label %{after}\n{inside}:")
+    yield index, carried
+    code.lines[place:place] = [
+        f"{now.name} = phi {now.type} [{first.name}, %{entry}], [{then.name}, %{latch}]"
+        for now, first, then in carried
+    ]
+    code.add(f"br label %{latch}\n{latch}:")
+    code.add(f"{following} = add i64 {index}, {step}")
+    code.add(f"br label %{top}\n{after}:")

@@ -6,8 +6,9 @@ axis its length and the operands' strides in bytes. So one function serves every
 
 from dataclasses import dataclass
 
-from sparkdl.engine.backends.native.code import LANES, TYPES, Code, Vector, bits_of, vector_type
+from sparkdl.engine.backends.native.code import LANES, TYPES, Code
 from sparkdl.engine.backends.native.control import FIRST, counting, module, pointer, share, word
+from sparkdl.engine.backends.native.memory import below, load, store
 from sparkdl.engine.backends.native.operations import apply, converted
 
 GRAIN = 64  # numbers: threads share no cache line of an array
@@ -94,13 +95,6 @@ def along_row(code, loop, pointers, begin, end):
     code.add(f"br label %{done}\n{done}:")
 
 
-def below(code, count):
-    """The mask of the first `count` lanes."""
-    numbers = ", ".join(f"i32 {i}" for i in range(LANES))
-    limit = code.splat("int32", code.define(f"trunc i64 {count} to i32"))
-    return Vector(code, "int32", f"<{numbers}>").compare("lt", limit)
-
-
 def element(code, loop, pointers, shared, index, mask):
     """LANES numbers: read, go through the chain, and are written."""
     values = [
@@ -112,27 +106,3 @@ def element(code, loop, pointers, shared, index, mask):
     count = len(loop.inputs)
     for base, kind, i in zip(pointers[count:], loop.outputs, loop.results, strict=True):
         store(code, converted(values[count + i], kind), base, index, mask)
-
-
-def load(code, kind, base, index, mask):
-    at, wide = code.pointer(base, TYPES[kind], index), vector_type(kind)
-    if mask is None:
-        return code.vector(kind, f"load {wide}, ptr {at}, align {bits_of(kind) // 8}")
-    name, align = f"llvm.masked.load.{suffix(kind)}.p0", ("i32", bits_of(kind) // 8)
-    rest = (mask.type, mask.name), (wide, "zeroinitializer")
-    return code.vector(kind, code.call(wide, name, ("ptr", at), align, *rest))
-
-
-def store(code, vector, base, index, mask):
-    kind = vector.kind
-    at = code.pointer(base, TYPES[kind], index)
-    if mask is None:
-        code.add(f"store {vector.typed}, ptr {at}, align {bits_of(kind) // 8}")
-        return
-    name, align = f"llvm.masked.store.{suffix(kind)}.p0", ("i32", bits_of(kind) // 8)
-    rest = ("ptr", at), align, (mask.type, mask.name)
-    code.add(code.call("void", name, (vector.type, vector.name), *rest))
-
-
-def suffix(kind):
-    return f"v{LANES}{TYPES[kind][0].replace('d', 'f')}{bits_of(kind)}"

@@ -6,6 +6,7 @@ import numpy as np
 
 from sparkdl.engine.backends.native import formulas
 from sparkdl.engine.ops import activation, elementwise
+from sparkdl.engine.ops.reduce import Equal
 from sparkdl.engine.ops.shape import Cast, Copy
 from sparkdl.engine.ops.softmax import SigmoidCrossEntropy
 from sparkdl.errors import UnsupportedError
@@ -139,6 +140,7 @@ OPERATIONS = {
     activation.Softplus: floating(formulas.softplus),
     activation.Erf: floating(formulas.erf),
     SigmoidCrossEntropy: cross_entropy,
+    Equal: plain(lambda x, y: x.compare("eq", y)),
     Cast: lambda op, x: x,
     Copy: lambda op, x: x,
 }

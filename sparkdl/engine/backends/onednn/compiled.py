@@ -1,13 +1,20 @@
 """Work beside oneDNN: compiled loops where they can be had; chains in numpy's blocks else."""
 
+import numpy as np
+
 from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
 from sparkdl.engine.backends.native.chains import chain_kernel
+from sparkdl.engine.backends.native.cross_entropy import cross_entropy_kernel
 from sparkdl.engine.backends.native.draws import uniform_kernel
+from sparkdl.engine.backends.native.sums import sum_kernel, sum_to_kernel
 from sparkdl.engine.chains import Chain
 from sparkdl.engine.chains import chain_kernel as numpy_kernel
 from sparkdl.engine.ops.elementwise import Elementwise
 from sparkdl.engine.ops.random import Uniform
+from sparkdl.engine.ops.reduce import Equal, Sum, equal
+from sparkdl.engine.ops.shape import BroadcastTo, Cast, Copy, SumTo, copy
+from sparkdl.engine.ops.softmax import OneHot, SoftmaxCrossEntropy
 from sparkdl.errors import UnsupportedError
 
 
@@ -50,9 +57,30 @@ def alone(op, count):
     return Chain(((op, tuple(range(count))),), (0,))
 
 
+def copied(op, inputs, outputs, compiler):
+    return chain_kernel(alone(copy, 1), inputs, outputs, compiler)
+
+
+def one_hot(op, inputs, outputs, compiler):
+    """A class for each place of the last axis, beside the labels."""
+    [labels] = inputs
+    classes = np.arange(op.classes).astype(labels.dtype)
+    return chain_kernel(alone(equal, 2), [labels[..., None], classes], outputs, compiler)
+
+
 def plainly(make):
     """A kernel that takes the node's arrays one after the other."""
     return lambda op, inputs, outputs, compiler: make(op, *inputs, *outputs, compiler)
 
 
-KERNELS = {Uniform: plainly(uniform_kernel)}
+KERNELS = {
+    Uniform: plainly(uniform_kernel),
+    Sum: plainly(sum_kernel),
+    SumTo: plainly(sum_to_kernel),
+    SoftmaxCrossEntropy: plainly(cross_entropy_kernel),
+    OneHot: one_hot,
+    Equal: chain_or_alone,
+    BroadcastTo: copied,
+    Cast: copied,
+    Copy: copied,
+}

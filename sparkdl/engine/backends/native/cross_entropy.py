@@ -1,0 +1,99 @@
+"""The cross entropy of labels under a softmax: each row is read twice while it is in the cache.
+
+The words are rows, classes, the addresses of logits, labels and losses, and in bytes from one row
+of logits to the next. A label that is no class gives NaN.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from sparkdl.engine.backends.native import formulas
+from sparkdl.engine.backends.native.calls import bound
+from sparkdl.engine.backends.native.code import LANES, TYPES, UNSIGNED, Code, Vector, literal
+from sparkdl.engine.backends.native.control import (
+    FIRST,
+    accumulated,
+    counting,
+    module,
+    pointer,
+    share,
+    word,
+)
+from sparkdl.engine.backends.native.memory import below, load
+from sparkdl.engine.backends.native.sums import zeros
+from sparkdl.errors import UnsupportedError
+
+ROWS, CLASSES, LOGITS, LABELS, LOSSES, APART = range(FIRST, FIRST + 6)
+LOWEST = literal("float32", float("-inf"))
+
+
+def cross_entropy_kernel(op, logits, labels, losses, compiler):
+    """A call that fills `losses` as the operation SoftmaxCrossEntropy says.
+
+    Raises
+    ------
+    UnsupportedError
+        For types and layouts that are left to numpy.
+    """
+    if logits.dtype != np.float32 or losses.dtype != np.float32:
+        raise UnsupportedError(f"{logits.dtype} is left to numpy")
+    behind = [(logits, -1), (labels, 0), (losses, 0)]
+    if any(a.shape[axis] > 1 and a.strides[axis] != a.itemsize for a, axis in behind):
+        raise UnsupportedError("the rows lie in no order that is compiled")
+    arrays = logits, labels, losses
+    words = [*logits.shape, *(a.ctypes.data for a in arrays), logits.strides[0]]
+    return bound(compiler.function(text(labels.dtype.name)), words, arrays, 4 * logits.nbytes)
+
+
+@cache
+def text(kind):
+    """The function's text, for labels of a type."""
+    code = Code()
+    begin, end = share(code, word(code, ROWS), 1)
+    classes, apart = word(code, CLASSES), word(code, APART)
+    logits, labels, losses = (pointer(code, w) for w in (LOGITS, LABELS, LOSSES))
+    with counting(code, begin, end, 1) as row:
+        base = code.pointer(logits, "i8", code.define(f"mul i64 {row}, {apart}"))
+        label = wide(code, kind, code.pointer(labels, TYPES[kind], row))
+        loss = loss_of(code, base, classes, label)
+        code.add(f"store float {loss}, ptr {code.pointer(losses, 'float', row)}, align 4")
+    return module(code)
+
+
+def wide(code, kind, at):
+    """A label as i64."""
+    number = code.define(f"load {TYPES[kind]}, ptr {at}")
+    if TYPES[kind] == "i64":
+        return number
+    return code.define(f"{'zext' if kind in UNSIGNED else 'sext'} {TYPES[kind]} {number} to i64")
+
+
+def loss_of(code, base, classes, label):
+    """log(sum of e to each logit) less the label's logit, all less the largest."""
+
+    def some(i):
+        left = below(code, code.define(f"sub i64 {classes}, {i}"))
+        return load(code, "float32", base, i, left, LOWEST)
+
+    def larger(i, largest):
+        found = some(i)
+        return [(found > largest).select(found, largest)]
+
+    lowest = Vector(code, "float32", LOWEST)
+    [largest] = accumulated(code, "0", classes, LANES, [lowest], larger)
+    top = code.splat("float32", largest.across("fmax"))
+
+    def added(i, total):
+        return [total + formulas.exp(some(i) - top).cast("float64")]
+
+    [total] = accumulated(code, "0", classes, LANES, zeros(code, 1), added)
+    total = code.splat("float64", total.across("fadd reassoc")).cast("float32")
+    known = code.define(f"icmp ult i64 {label}, {classes}")
+    inside = code.define(f"select i1 {known}, i64 {label}, i64 0")
+    own = code.splat(
+        "float32", code.define(f"load float, ptr {code.pointer(base, 'float', inside)}")
+    )
+    loss = formulas.log_of(total) - (own - top)
+    found = code.define(f"extractelement {loss.typed}, i32 0")
+    return code.define(f"select i1 {known}, float {found}, float 0x7FF8000000000000")

@@ -1,0 +1,35 @@
+"""Vectors from memory and to it, whole or under a mask."""
+
+from sparkdl.engine.backends.native.code import LANES, TYPES, Vector, bits_of, vector_type
+
+
+def below(code, count):
+    """The mask of the first `count` lanes."""
+    numbers = ", ".join(f"i32 {i}" for i in range(LANES))
+    limit = code.splat("int32", code.define(f"trunc i64 {count} to i32"))
+    return Vector(code, "int32", f"<{numbers}>").compare("lt", limit)
+
+
+def load(code, kind, base, index, mask, rest="zeroinitializer"):
+    """Numbers from memory; under a mask the lanes outside of it are `rest`."""
+    at, wide = code.pointer(base, TYPES[kind], index), vector_type(kind)
+    if mask is None:
+        return code.vector(kind, f"load {wide}, ptr {at}, align {bits_of(kind) // 8}")
+    name, align = f"llvm.masked.load.{suffix(kind)}.p0", ("i32", bits_of(kind) // 8)
+    choice = (mask.type, mask.name), (wide, rest)
+    return code.vector(kind, code.call(wide, name, ("ptr", at), align, *choice))
+
+
+def store(code, vector, base, index, mask):
+    kind = vector.kind
+    at = code.pointer(base, TYPES[kind], index)
+    if mask is None:
+        code.add(f"store {vector.typed}, ptr {at}, align {bits_of(kind) // 8}")
+        return
+    name, align = f"llvm.masked.store.{suffix(kind)}.p0", ("i32", bits_of(kind) // 8)
+    rest = ("ptr", at), align, (mask.type, mask.name)
+    code.add(code.call("void", name, (vector.type, vector.name), *rest))
+
+
+def suffix(kind):
+    return f"v{LANES}{TYPES[kind][0].replace('d', 'f')}{bits_of(kind)}"

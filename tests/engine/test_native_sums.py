@@ -1,0 +1,163 @@
+"""Compiled sums and losses of rows beside numpy: drawn shapes and layouts, any threads."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+from sparkdl.engine import compile, ops
+from sparkdl.engine.backends import get
+from sparkdl.engine.backends.native.cross_entropy import cross_entropy_kernel
+from sparkdl.engine.backends.native.sums import sum_kernel, sum_to_kernel
+from sparkdl.engine.ops.reduce import Sum
+from sparkdl.engine.ops.shape import SumTo
+from sparkdl.errors import UnsupportedError
+from tests.engine.support import feeds, trace
+
+COMPILER = getattr(get("auto"), "compiler", None)
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no oneDNN, or no llvmlite: numpy runs")
+
+shapes = st.lists(st.integers(1, 40), min_size=1, max_size=4)
+
+
+def numbers(shape, last=False):
+    """Random numbers; with `last` axis 1 is the innermost in memory."""
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    if not last or len(shape) < 2:
+        return x
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
+
+
+def summed(make, op, x, expected):
+    """Compares with the exact sum; False where it is left to numpy."""
+    y = np.empty(expected.shape, np.float32)
+    try:
+        make(op, x, y, COMPILER)()
+    except UnsupportedError as error:
+        assert "order that is compiled" in str(error) or "alternate" in str(error)
+        return False
+    np.testing.assert_allclose(y, expected, rtol=1e-6, atol=1e-6)
+    return True
+
+
+@settings(deadline=None, max_examples=150)
+@given(shapes, st.sets(st.integers(0, 3)), st.booleans(), st.booleans())
+def test_sums_of_drawn_shapes(shape, axes, keepdims, last):
+    axes = tuple(sorted({a % len(shape) for a in axes}))
+    x = numbers(shape, last)
+    exact = np.sum(x.astype(np.float64), axis=axes, keepdims=keepdims)
+    summed(sum_kernel, Sum(axes, keepdims), x, exact)
+
+
+@settings(deadline=None, max_examples=100)
+@given(shapes, st.lists(st.booleans(), min_size=4, max_size=4), st.integers(0, 3), st.booleans())
+def test_sums_to_drawn_shapes(shape, kept, lead, last):
+    x, lead = numbers(shape, last), min(lead, len(shape))
+    to = tuple(n if keep else 1 for n, keep in zip(shape, kept, strict=False))[lead:]
+    exact = SumTo(to).reference(x.astype(np.float64))
+    summed(sum_to_kernel, SumTo(to), x, exact)
+
+
+USUAL = {
+    "bias of rows": ((50, 70), (0,), False),
+    "bias of sequences": ((5, 6, 70), (0, 1), False),
+    "bias of images": ((5, 20, 6, 7), (0, 2, 3), True),
+    "places of an image": ((5, 20, 6, 7), (2, 3), True),
+    "rows": ((50, 70), (1,), False),
+    "all": ((50, 70), (0, 1), False),
+    "all of images": ((5, 20, 6, 7), (0, 1, 2, 3), True),
+    "nothing": ((50, 70), (), False),
+}
+
+
+@pytest.mark.parametrize("name", USUAL)
+@pytest.mark.parametrize("keepdims", [True, False])
+def test_usual_sums_are_compiled(name, keepdims):
+    shape, axes, last = USUAL[name]
+    x = numbers(shape, last)
+    exact = np.sum(x.astype(np.float64), axis=axes, keepdims=keepdims)
+    assert summed(sum_kernel, Sum(axes, keepdims), x, exact)
+
+
+@pytest.mark.parametrize("shape, axes", [((1000, 700), (0,)), ((700, 1000), (1,))])
+def test_any_number_of_threads_gives_the_same_bits(shape, axes):
+    x = numbers(shape)
+    found = []
+    for threads in (1, 2, 3):
+        y = np.empty(700, np.float32)
+        with threadpool_limits(threads):
+            sum_kernel(Sum(axes, False), x, y, COMPILER)()
+        found.append(y)
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_an_empty_batch_is_left_to_numpy():
+    x, y = np.empty((0, 70), np.float32), np.ones(70, np.float32)
+    with pytest.raises(UnsupportedError, match="an empty batch"):
+        sum_kernel(Sum((0,), False), x, y, COMPILER)
+    found = compile(trace(lambda x: ops.sum(x, 0), x), "onednn").run(feeds([x]))
+    assert not found["y0"].any()
+
+
+def test_a_sum_of_many_numbers_loses_no_digits():
+    x = np.full((1_000_000, 3), 0.1, np.float32)
+    y = np.empty(3, np.float32)
+    sum_kernel(Sum((0,), False), x, y, COMPILER)()
+    np.testing.assert_allclose(y, 1e6 * np.float64(np.float32(0.1)), rtol=1e-7)
+
+
+def test_what_is_infinite_stays():
+    x = np.array([[1, np.inf, np.nan, np.inf], [2, 3, 4, -np.inf]], np.float32)
+    y = np.empty(4, np.float32)
+    sum_kernel(Sum((0,), False), x, y, COMPILER)()
+    np.testing.assert_array_equal(y, [3, np.inf, np.nan, np.nan])
+
+
+def loss_of(logits, labels):
+    losses = np.empty(labels.shape, np.float32)
+    cross_entropy_kernel(ops.softmax_cross_entropy, logits, labels, losses, COMPILER)()
+    return losses
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 40), st.integers(1, 70), st.sampled_from(["int32", "int64", "uint8"]))
+def test_cross_entropies_of_drawn_shapes(n, classes, kind):
+    rng = np.random.default_rng(0)
+    logits = (10 * rng.standard_normal((n, classes))).astype(np.float32)
+    labels = rng.integers(0, classes, n).astype(kind)
+    exact = ops.softmax_cross_entropy(logits.astype(np.float64), labels)
+    np.testing.assert_allclose(loss_of(logits, labels), exact, rtol=1e-6, atol=1e-6)
+
+
+def test_cross_entropy_at_the_edges():
+    big, inf = 3e38, np.inf
+    logits = [[big, -big, 0], [-inf, 0, 0], [0, np.nan, 0], [inf, 0, 0], [-1e4, -1e4, -1e4]]
+    logits, labels = np.array(logits, np.float32), np.array([0, 1, 0, 0, 2])
+    expected = [0, np.log(2), np.nan, np.nan, np.log(3)]
+    np.testing.assert_allclose(loss_of(logits, labels), expected, rtol=1e-6)
+
+
+def test_a_label_that_is_no_class_reads_nothing_else():
+    losses = loss_of(np.zeros((3, 4), np.float32), np.array([4, -1, 3]))
+    np.testing.assert_allclose(losses, [np.nan, np.nan, np.log(4)], rtol=1e-6)
+
+
+FUNCTIONS = {
+    "one hot": (lambda x: ops.one_hot(x, 7), np.arange(6, dtype=np.int32)),
+    "broadcast": (lambda x: ops.broadcast_to(x, (4, 3, 20)), numbers((3, 1))),
+    "cast": (lambda x: ops.cast(x, "float32"), np.arange(100, dtype=np.uint8)),
+    "copy": (lambda x: ops.copy(x), numbers((7, 9))),
+    "sum": (lambda x: ops.sum(x, 0), numbers((7, 9))),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_programs_compile_them(name):
+    function, x = FUNCTIONS[name]
+    program = compile(trace(function, x), "onednn")
+    assert [step.kernel for step in program.steps] == ["compiled loop"]
+    found, expected = program.run(feeds([x]))["y0"], function(x)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
