@@ -1,6 +1,6 @@
 """Subtract and multiply: the step from stored bytes to float32, where most of the time goes."""
 
-import numpy as np
+from sparkdl.data.transforms.room import room
 
 CHUNK = 1 << 17  # numbers that stay in the cache from one pass over them to the next
 
@@ -11,7 +11,7 @@ def affine(x, mean=None, factor=None):
     Each step is a pass over a few examples: numpy casts and subtracts faster one after the other
     than in one call, as long as what is cast is still in the cache.
     """
-    y = np.empty(x.shape, np.float32)
+    y = room(x.shape)
     step = max(1, CHUNK * len(x) // max(x.size, 1))
     for start in range(0, len(x), step):
         part = y[start : start + step]

@@ -33,16 +33,19 @@ class Crop(Transform):
         require(self, "size", len(size) == 2 and whole(size, 1), "one or two integers >= 1")
 
     def change(self, x, chance):
-        channels, height, width = self.out_shape(x.shape[1:])
-        free = np.array([x.shape[2] - height, x.shape[3] - width])
-        if chance is None or not self.random:
-            top, left = free // 2
-            return np.ascontiguousarray(x[:, :, top : top + height, left : left + width])
-        y = np.empty((len(x), channels, height, width), x.dtype)
-        places = np.floor(chance.uniform(2) * (free + 1)).astype(int).tolist()
-        for i, (top, left) in enumerate(places):
-            y[i] = x[i, :, top : top + height, left : left + width]
+        y = np.empty((len(x), *self.out_shape(x.shape[1:])), x.dtype)
+        for i, window in enumerate(self.windows(x.shape[1:], len(x), chance)):
+            y[i] = x[i][window]
         return y
+
+    def windows(self, shape, count, chance):
+        """The index of each image's window, for `count` images of `shape`."""
+        (height, width), free = self.size, np.subtract(shape[1:], self.size)
+        places = np.tile(free // 2, (count, 1))
+        if chance is not None and self.random:
+            places = np.floor(chance.uniform(2) * (free + 1)).astype(int)
+        for top, left in places.tolist():
+            yield slice(None), slice(top, top + height), slice(left, left + width)
 
     def out_shape(self, shape):
         channels, *sizes = image_shape(self, shape)

@@ -16,7 +16,8 @@ def turned(x, part):
     most, least = x.max(axis=0), x.min(axis=0)
     span = most - least
     hue = sixths(x, most, np.where(span == 0, 1, span)) + np.float32(6 * part)
-    return np.stack([most - span * strength((hue + n) % 6) for n in (5, 3, 1)])
+    hue -= 6 * np.floor(hue * np.float32(1 / 6))
+    return np.stack([most - span * strength(hue + n) for n in (5, 3, 1)])
 
 
 def sixths(x, most, span):
@@ -28,5 +29,6 @@ def sixths(x, most, span):
 
 
 def strength(k):
-    """How far below `most` a channel is, in spans, at distance k in [0, 6)."""
+    """How far below `most` a channel is, in spans, at distance k in [0, 12), a round being 6."""
+    k[k >= 6] -= 6
     return np.clip(np.minimum(k, 4 - k), 0, 1)

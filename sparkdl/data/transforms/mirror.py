@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.data.transforms.base import Transform, image_shape
+from sparkdl.data.transforms.room import room
 from sparkdl.errors import require
 
-AXES = {"horizontal": -1, "vertical": -2}
+AXES = "horizontal", "vertical"
 WORD = 8  # bytes
 
 
@@ -32,21 +33,26 @@ class Mirror(Transform):
 
     def __post_init__(self):
         require(self, "share", 0 < self.share <= 1, "in (0, 1]")
-        require(self, "axis", self.axis in AXES, f"one of {list(AXES)}")
+        require(self, "axis", self.axis in AXES, f"one of {AXES}")
 
     def change(self, x, chance):
         image_shape(self, x.shape[1:])
         if chance is None:
             return x
-        y, axis = x.copy(), AXES[self.axis]
-        for i in np.flatnonzero(chance.uniform(1)[:, 0] < self.share):
-            y[i] = reversed_rows(x[i]) if axis == -1 else np.flip(x[i], axis)
+        y = room(x.shape) if x.dtype == np.float32 else np.empty_like(x)
+        turned = reversed_rows if self.axis == "horizontal" else reversed_columns
+        for i, drawn in enumerate(chance.uniform(1)[:, 0] < self.share):
+            y[i] = turned(x[i]) if drawn else x[i]
         return y
 
     def out_shape(self, shape):
         return image_shape(self, shape)
 
     in_shape = out_shape
+
+
+def reversed_columns(x):
+    return x[..., ::-1, :]
 
 
 def reversed_rows(x):
