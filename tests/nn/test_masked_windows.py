@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from sparkdl.engine import compile
 from sparkdl.engine.check import check_gradients
 from sparkdl.nn import NetworkConf, forward, initial_params, layers
 from sparkdl.nn.run import Run
+from tests.engine.support import feeds, trace
 
 # (layer, mask of the input, mask of the output), counted by hand
 MASKS = [
@@ -125,3 +127,19 @@ def test_a_network_over_masked_sequences_does_not_see_their_padding(rng):
     few = forward(short, params, {}, x[:, :6], masks={name: mask[:, :6]})
     more = forward(long, params, {}, x, masks={name: mask})
     np.testing.assert_allclose(few.logits, more.logits, rtol=1e-12)
+
+
+@pytest.mark.parametrize("layer, mask", [row[:2] for row in [*MASKS, *MOVED]], ids=str)
+def test_compiled_they_do_the_same(layer, mask, rng):
+    params, x, run = masked(layer, mask, rng)
+    arrays = [np.asarray(a, np.float32) for a in (x, run.mask, *params.values())]
+
+    def function(x, mask, *values):
+        run = Run(training=True, seed=0, masks=(mask,))
+        y = layer.forward(dict(zip(params, values, strict=True)), x, run)
+        return y, layer.out_mask(mask, tuple(x.shape[1:]))
+
+    graph = trace(function, *arrays)
+    found = compile(graph, "auto").run(feeds(arrays))
+    for value, expected in zip(found.values(), function(*arrays), strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-5)
