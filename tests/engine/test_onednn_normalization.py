@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
+from sparkdl.engine.backends.native import batch_norms
 from sparkdl.engine.backends.onednn import normalization
-from tests.engine.support import compare, with_gradients
+from tests.engine.support import compare, feeds, trace, with_gradients
 
 pytestmark = pytest.mark.skipif(
     get("auto").name != "onednn", reason="libdnnl is not here: the reference backend runs"
@@ -134,3 +135,47 @@ def test_what_else_reads_the_values_between_still_can(more):
 
     arrays = [numbers(4, 16, 5, 3), numbers(16, seed=1), numbers(16, seed=2)]
     compare(with_gradients(function, *arrays), arrays, 1e-3, 1e-3)
+
+
+@pytest.fixture
+def loops(monkeypatch):
+    """Batch normalisation of any size by compiled loops, where there is a compiler."""
+    if get("onednn").compiler is None:
+        pytest.skip("llvmlite is not here")
+    monkeypatch.setattr(batch_norms, "WIDE", 1)
+    monkeypatch.setattr(batch_norms, "LARGE", 1)
+
+
+@pytest.mark.parametrize("relu", [False, True], ids=["alone", "with ReLU"])
+@pytest.mark.parametrize(
+    "shape",
+    [(2, 16, 3, 5), (5, 48, 1, 1), (3, 32, 20, 21), (1, 16, 23, 59), (2, 16, 2, 3, 4)],
+    ids=str,
+)
+def test_compiled_batch_norm_agrees_with_the_reference(shape, relu, loops):
+    def function(x, gamma, beta):
+        y = ops.batch_norm(x, gamma, beta, 1e-1)[0]
+        return ops.relu(y) if relu else y
+
+    x = 3 + numbers(*shape) * np.linspace(0.1, 9, shape[1]).reshape(-1, *[1] * (len(shape) - 2))
+    arrays = [x.astype(np.float32), numbers(shape[1], seed=1), numbers(shape[1], seed=2)]
+    graph = with_gradients(function, *arrays)
+    steps = compile(graph, "onednn").steps
+    assert [s.kernel for s in steps if "Norm" in s.op] == ["compiled loop"] * 2
+    compare(graph, arrays, 1e-3, 1e-3)
+
+
+def test_statistics_of_numbers_far_from_0_keep_their_digits(loops):
+    x = (1000 + numbers(4, 16, 30, 30)).astype(np.float32)
+    graph = trace(lambda x: ops.batch_norm(x, np.ones(16, np.float32), np.zeros(16, np.float32)), x)
+    found = compile(graph, "onednn").run(feeds([x]))
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(found["y1"], wide.mean((0, 2, 3)), rtol=1e-7)
+    np.testing.assert_allclose(found["y2"], wide.var((0, 2, 3)), rtol=1e-5)
+
+
+def test_channels_that_do_not_fill_vectors_are_left_to_onednn(loops):
+    found = kernels(rectified, numbers(2, 20, 3, 4), numbers(20), numbers(20))
+    assert len(found) == 2 and "compiled loop" not in found
+    compare_all = [numbers(2, 20, 3, 4), numbers(20, seed=1), numbers(20, seed=2)]
+    compare(with_gradients(rectified, *compare_all), compare_all, 1e-3, 1e-3)

@@ -29,12 +29,12 @@ class BatchNormRelu(PerChannel):
 
 @dataclass(frozen=True)
 class BatchNormReluGrad(PerChannel):
-    """(gx, ggamma, gbeta) from gy, x, gamma, mean, variance, relu(y) and the signs of y."""
+    """(gx, ggamma, gbeta) from gy, x, gamma, beta, mean, variance, relu(y) and the signs of y."""
 
-    def shape(self, gy, x, gamma, mean, variance, y, signs):
+    def shape(self, gy, x, gamma, beta, mean, variance, y, signs):
         return x, gamma, gamma
 
-    def reference(self, gy, x, gamma, mean, variance, y, signs):
+    def reference(self, gy, x, gamma, beta, mean, variance, y, signs):
         grad = BatchNormGrad(self.epsilon)
         return grad.reference(relu_grad.reference(gy, y), x, gamma, mean, variance)
 
@@ -54,8 +54,10 @@ def with_relus(graph):
         norm = fused_before(node, relus, uses)
         if norm is not None:
             gy = inputs[0].node.inputs[0]
-            y, *_, signs = fused[norm]
-            return BatchNormReluGrad(node.op.epsilon)(gy, *inputs[1:], y, signs)
+            y, mean, variance, signs = fused[norm]
+            gamma, beta = y.node.inputs[1:]
+            values = gy, inputs[1], gamma, beta, mean, variance, y, signs
+            return BatchNormReluGrad(node.op.epsilon)(*values)
 
     return fuse(graph, (rule,)) if relus else graph
 

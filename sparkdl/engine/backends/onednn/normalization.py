@@ -4,6 +4,7 @@ from ctypes import c_float
 
 import numpy as np
 
+from sparkdl.engine.backends.native import batch_norms
 from sparkdl.engine.backends.onednn.api import (
     DIFF_DST,
     DIFF_SCALE,
@@ -37,12 +38,19 @@ def backward_pd(session, op, gy, x, gx, hint, flags=SCALE_AND_SHIFT):
 
 
 def forward(session, op, x, gamma, beta, y, mean, variance):
+    found = loops(batch_norms.forward, x, op, x, gamma, beta, y, mean, variance)
+    if found is not None:
+        return found
     pd = forward_pd(session, op, x, y)
     arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
     return bound(session, pd, arrays)
 
 
 def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
+    rest = mean, variance, gx, ggamma, gbeta
+    found = loops(batch_norms.backward, x, op, gy, x, gamma, None, *rest)
+    if found is not None:
+        return found
     pd = backward_pd(session, op, gy, x, gx, forward_pd(session, op, x, gy))
     arrays = {DIFF_DST: gy, SRC: x, SCALE: gamma, MEAN: mean, VARIANCE: variance}
     arrays |= {DIFF_SRC: gx, DIFF_SCALE: ggamma, DIFF_SHIFT: gbeta}
@@ -51,6 +59,9 @@ def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
 
 def relu_forward(session, op, x, gamma, beta, y, mean, variance, signs):
     """`forward`, then ReLU; in one where `signs` are what the kernel leaves for the gradient."""
+    found = loops(batch_norms.forward, x, op, x, gamma, beta, y, mean, variance, relu=True)
+    if found is not None:
+        return found
     pd = relu_pd(session, op, x, y, signs)
     if pd is None:
         calls, name = forward(session, op, x, gamma, beta, y, mean, variance)
@@ -59,12 +70,15 @@ def relu_forward(session, op, x, gamma, beta, y, mean, variance, signs):
     return bound(session, pd, arrays, {WORKSPACE: kept(session, pd, signs)})
 
 
-def relu_backward(session, op, gy, x, gamma, mean, variance, y, signs, gx, ggamma, gbeta):
+def relu_backward(session, op, gy, x, gamma, beta, mean, variance, y, signs, gx, ggamma, gbeta):
+    rest = mean, variance, gx, ggamma, gbeta
+    found = loops(batch_norms.backward, x, op, gy, x, gamma, beta, *rest)
+    if found is not None:
+        return found
     hint = relu_pd(session, op, x, y, signs)
     flags = SCALE_AND_SHIFT | RELU
     pd = None if hint is None else fast(session, backward_pd, op, gy, x, gx, hint, flags)
     if pd is None:
-        rest = mean, variance, gx, ggamma, gbeta
         calls, name = backward(session, op, gx, x, gamma, *rest)
         return [lambda: np.multiply(gy, y > 0, out=gx), *calls], f"numpy, then {name}"
     arrays = {DIFF_DST: gy, SRC: x, SCALE: gamma, MEAN: mean, VARIANCE: variance}
@@ -72,11 +86,23 @@ def relu_backward(session, op, gy, x, gamma, mean, variance, y, signs, gx, ggamm
     return bound(session, pd, arrays, {WORKSPACE: kept(session, hint, signs)})
 
 
+def loops(make, x, *arguments, **options):
+    """(calls, name) of compiled loops, where they are faster than oneDNN's and fit, else None."""
+    if not batch_norms.preferred(x):
+        return None
+    try:
+        return [make(*arguments, **options)], "compiled loop"
+    except UnsupportedError:
+        return None
+
+
 def relu_pd(session, op, x, y, signs):
     """The forward pass with ReLU, if there is a fast kernel that leaves what `signs` has room for.
 
     Forward and backward ask alike, so that the one reads what the other has written.
     """
+    if batch_norms.preferred(x):  # the other half may run there, and knows no signs
+        return None
     pd = fast(session, forward_pd, op, x, y, SCALE_AND_SHIFT | RELU)
     return pd if pd is not None and session.size(workspace(session, pd)) <= signs.nbytes else None
 

@@ -1,0 +1,122 @@
+"""Batch normalisation, alone or with the ReLU after it, in two passes along the rows of memory.
+
+Both passes read images channels last, row by row. oneDNN's kernels go through a few channels at a
+time: where an image's channels are many and the batch does not fit the cache, that is a quarter of
+the speed of memory.
+"""
+
+from math import prod
+
+import numpy as np
+
+from sparkdl.engine.backends.native.chains import chain_kernel
+from sparkdl.engine.backends.native.jit import compiler
+from sparkdl.engine.backends.native.row_sums import row_sums_kernel
+from sparkdl.engine.chains import Chain
+from sparkdl.engine.ops.activation import Relu, ReluGrad
+from sparkdl.engine.ops.elementwise import add, mul, square, sub
+from sparkdl.errors import UnsupportedError
+
+WIDE, LARGE = 192, 8 << 20  # channels and bytes: measured on a core that has 1 MB of cache
+SAMPLES = 64  # rows whose mean is taken away before squares are summed, so that little cancels
+
+# Chains, see engine/chains.py. The numbers stand for:
+SQUARES = (sub, (0, 1)), (square, (2,))  # x, a centre
+NORMALISED = (sub, (0, 1)), (mul, (4, 2)), (add, (5, 3))  # x, mean, scale, beta
+PLAIN = (sub, (1, 2)), (mul, (0, 3))  # gy, x, mean
+GATED = (  # gy, x, mean, scale, beta; 8 is what of gy passes the ReLU
+    *((sub, (1, 2)), (mul, (5, 3)), (add, (6, 4)), (ReluGrad(), (0, 7))),
+    (mul, (8, 5)),
+)
+PLAIN_GRADIENT = (  # gy, x, mean, slope, offset, scale
+    *((sub, (1, 2)), (mul, (6, 3)), (add, (0, 7)), (add, (8, 4))),
+    (mul, (9, 5)),
+)
+GATED_GRADIENT = (  # gy, x, mean, scale, beta, slope, offset
+    *((sub, (1, 2)), (mul, (7, 3)), (add, (8, 4)), (ReluGrad(), (0, 9))),
+    *((mul, (7, 5)), (add, (10, 11)), (add, (12, 6)), (mul, (13, 3))),
+)
+
+
+def preferred(x):
+    """Whether these kernels are the faster ones for x, and can be had."""
+    wide = x.ndim > 2 and x.shape[1] >= WIDE and x.nbytes >= LARGE
+    if not wide or x.dtype != np.float32:
+        return False
+    try:
+        return compiler() is not None
+    except UnsupportedError:
+        return False
+
+
+def forward(op, x, gamma, beta, y, mean, variance, relu=False):
+    """A call that fills y, mean and variance."""
+    rows = as_rows(x)
+    sample = rows[:: max(1, len(rows) // SAMPLES)][:SAMPLES]
+    centre, scale = np.empty_like(mean), np.empty_like(mean)
+    sums, (first, second) = row_sums_kernel(SQUARES, (2, 3), (rows, centre), compiler())
+    steps = (*NORMALISED, (Relu(), (6,))) if relu else NORMALISED
+    chain = Chain(steps, (len(steps) - 1,))
+    apply = chain_kernel(chain, [x, *wide(x, mean, scale, beta)], [y], compiler())
+
+    def call():
+        np.mean(sample, axis=0, out=centre)
+        sums()
+        away = first.sum(0, dtype=np.float64) / len(rows)
+        spread = second.sum(0, dtype=np.float64) / len(rows) - away * away
+        mean[...], variance[...] = centre + away, np.maximum(spread, 0)
+        scale[...] = gamma * inverse(op, variance)
+        apply()
+
+    return call
+
+
+def backward(op, gy, x, gamma, beta, mean, variance, gx, ggamma, gbeta):
+    """A call that fills gx, ggamma and gbeta; with a `beta` through the ReLU that follows.
+
+    Whether y was above 0 is worked out from x again, just as in `forward`: that is faster than to
+    read it.
+    """
+    rows = as_rows(gy), as_rows(x)
+    slope, offset, scale = (np.empty_like(gamma) for _ in range(3))
+    shared = [mean] if beta is None else [mean, scale, beta]
+    steps, results = (PLAIN, (0, 4)) if beta is None else (GATED, (8, 9))
+    sums, (first, second) = row_sums_kernel(steps, results, (*rows, *shared), compiler())
+    steps, shared = (
+        (PLAIN_GRADIENT, [mean, slope, offset, scale])
+        if beta is None
+        else (GATED_GRADIENT, [mean, scale, beta, slope, offset])
+    )
+    chain = Chain(steps, (len(steps) - 1,))
+    apply = chain_kernel(chain, [gy, x, *wide(x, *shared)], [gx], compiler())
+    count = len(rows[0])
+
+    def call():
+        invert = inverse(op, variance)
+        scale[...] = gamma * invert
+        sums()
+        shift = first.sum(0, dtype=np.float64)
+        gain = second.sum(0, dtype=np.float64) * invert
+        gbeta[...], ggamma[...] = shift, gain
+        slope[...], offset[...] = -gain * invert / count, -shift / count
+        apply()
+
+    return call
+
+
+def inverse(op, variance):
+    return 1 / np.sqrt(variance.astype(np.float64) + op.epsilon)
+
+
+def as_rows(array):
+    """(rows, channels) of images or volumes that lie channels last, or of rows; a view."""
+    turned = np.moveaxis(array, 1, -1)
+    if not turned.flags.c_contiguous:
+        raise UnsupportedError("the numbers of a channel do not lie behind one another")
+    return turned.reshape(prod(turned.shape[:-1]), turned.shape[-1])
+
+
+def wide(x, *values):
+    """Numbers (C,) shaped so that they broadcast over x."""
+    shape = tuple(n if i == 1 else 1 for i, n in enumerate(x.shape))
+    return [v.reshape(shape) for v in values]

@@ -1,0 +1,106 @@
+"""What an elementwise chain gives for each number of a matrix, summed over its rows.
+
+Rows are read as they lie, four at a time: a matrix that is wide and does not fit a cache is read at
+the speed of memory, which a loop down its columns is far from. Rows fall into parts of a few
+hundred; a part's sums are float32, and whoever adds them up may do so in float64.
+
+The words are rows, their length, rows in a part, the operands' addresses, those of the parts' sums.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from sparkdl.engine.backends.native.calls import bound
+from sparkdl.engine.backends.native.code import LANES, Code, Vector, literal
+from sparkdl.engine.backends.native.control import (
+    FIRST,
+    counting,
+    least,
+    module,
+    pointer,
+    share,
+    word,
+)
+from sparkdl.engine.backends.native.loops import load, store
+from sparkdl.engine.backends.native.operations import apply
+from sparkdl.errors import UnsupportedError
+
+ROWS, LENGTH, PART, OPERANDS = range(FIRST, FIRST + 4)
+AT_ONCE = 4  # rows that share one reading and writing of the sums
+KIND = "float32"
+
+
+def row_sums_kernel(steps, results, inputs, compiler):
+    """(a call, the sums it leaves: (parts, length) for each result).
+
+    Parameters
+    ----------
+    steps : of a Chain
+    results : which values are summed, numbered as operands are
+    inputs : float32, (rows, length) or (length,) for numbers that all rows share
+
+    Raises
+    ------
+    UnsupportedError
+        For matrices that do not lie row behind row, or whose length is no multiple of 16.
+    """
+    rows, length = next(a.shape for a in inputs if a.ndim == 2)
+    if length % LANES or any(a.dtype != KIND or not a.flags.c_contiguous for a in inputs):
+        raise UnsupportedError(f"rows of {length} numbers are not summed by a compiled loop")
+    part = max(256, -(-rows // 1024))
+    sums = [np.empty((-(-rows // part), length), np.float32) for _ in results]
+    function = compiler.function(text(steps, results, tuple(a.ndim == 2 for a in inputs)))
+    words = [rows, length, part, *(a.ctypes.data for a in (*inputs, *sums))]
+    return bound(function, words, (*inputs, *sums), sum(a.nbytes for a in inputs)), sums
+
+
+@cache
+def text(steps, results, wide):
+    """The function's text; `wide` says which operands are matrices."""
+    code = Code()
+    rows, length, part = (word(code, w) for w in (ROWS, LENGTH, PART))
+    operands = [pointer(code, OPERANDS + i) for i in range(len(wide))]
+    totals = [pointer(code, OPERANDS + len(wide) + i) for i in range(len(results))]
+    rounded = code.define(f"sub i64 {code.define(f'add i64 {rows}, {part}')}, 1")
+    begin, end = share(code, code.define(f"udiv i64 {rounded}, {part}"), 1)
+    with counting(code, begin, end, 1) as number:
+        first = code.define(f"mul i64 {number}, {part}")
+        last = least(code, code.define(f"add i64 {first}, {part}"), rows)
+        place = code.define(f"mul i64 {number}, {length}")
+        sums = [code.pointer(total, "float", place) for total in totals]
+        with counting(code, "0", length, LANES) as i:
+            for total in sums:
+                store(code, Vector(code, KIND, literal(KIND, 0)), total, i, None)
+        rest = code.define(f"urem i64 {code.define(f'sub i64 {last}, {first}')}, {AT_ONCE}")
+        whole = code.define(f"sub i64 {last}, {rest}")
+        spans = (first, whole, AT_ONCE), (whole, last, 1)
+        for start, stop, count in spans:
+            with counting(code, start, stop, count) as row:
+                below = starts(code, operands, wide, row, count, length)
+                with counting(code, "0", length, LANES) as i:
+                    add_up(code, (steps, results), below, sums, i)
+    return module(code)
+
+
+def starts(code, operands, wide, row, count, length):
+    """For each of `count` rows the addresses where the operands' numbers begin."""
+    places = []
+    for k in range(count):
+        offset = code.define(f"mul i64 {code.define(f'add i64 {row}, {k}')}, {length}")
+        pairs = zip(operands, wide, strict=True)
+        places.append([code.pointer(p, "float", offset) if w else p for p, w in pairs])
+    return places
+
+
+def add_up(code, chain, places, sums, index):
+    """Add what the chain gives for LANES numbers of some rows to their sums."""
+    steps, results = chain
+    totals = [load(code, KIND, total, index, None) for total in sums]
+    for pointers in places:
+        values = [load(code, KIND, p, index, None) for p in pointers]
+        for op, operands in steps:
+            values.append(apply(op, [values[i] for i in operands], KIND))
+        totals = [total + values[i] for total, i in zip(totals, results, strict=True)]
+    for total, base in zip(totals, sums, strict=True):
+        store(code, total, base, index, None)
