@@ -115,6 +115,7 @@ from sparkdl.nn.pretraining import pretraining
 from sparkdl.nn.run import Run
 from sparkdl.nn.schedules import (
     Cosine,
+    Cycle,
     Exponential,
     Fixed,
     Inverse,

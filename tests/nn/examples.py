@@ -129,6 +129,8 @@ SCHEDULES = [
     schedules.Polynomial(initial=0.1, steps=10, power=2.0, final=0.01),
     schedules.Sigmoid(initial=0.1, gamma=0.5, step=10),
     schedules.Cosine(initial=0.1, steps=10, final=0.001),
+    schedules.Cycle(initial=0.1, peak=0.5, steps=10, annealing=3, decay=0.5),
+    schedules.Cycle(initial=0.1, peak=0.5, steps=5),
     schedules.OneCycle(peak=0.1, steps=10),
     schedules.OneCycle(peak=0.1, steps=10, rise=0.4, div_factor=5.0, final_div_factor=2.0),
     schedules.PiecewiseConstant(rates=((0, 0.1), (3, 0.02))),

@@ -8,6 +8,7 @@ import pytest
 from sparkdl.errors import ConfigError
 from sparkdl.nn.schedules import (
     Cosine,
+    Cycle,
     Exponential,
     Fixed,
     Inverse,
@@ -60,7 +61,16 @@ OPTAX = [
 ]
 
 # (schedule, t, rate), worked out by hand
+CYCLE = Cycle(initial=0.1, peak=0.5, steps=11, annealing=2, decay=0.5)
 BY_HAND = [
+    (CYCLE, 0, 0.1),
+    (CYCLE, 3, 0.4),
+    (CYCLE, 4, 0.5),
+    (CYCLE, 7, 0.2),
+    (CYCLE, 8, 0.2),  # the step over that halves leave, as in DL4J: 0.1 / 0.5
+    (CYCLE, 9, 0.1),
+    (CYCLE, 10, 0.05),
+    (CYCLE, 15, 0.5),
     (Inverse(initial=0.01, gamma=1e-4, power=0.75), 0, 0.01),
     (Inverse(initial=0.01, gamma=1e-4, power=0.75), 10_000, 0.01 * 2**-0.75),
     (Sigmoid(initial=0.1, gamma=0.5, step=10), 10, 0.05),
@@ -146,6 +156,10 @@ REFUSED = [
     (lambda: Cosine(initial=1, steps=1.5), "Cosine.steps must be an integer >= 1, got 1.5"),
     (lambda: Cosine(initial=1, steps=1, final=-1), "Cosine.final must be a number >= 0, got -1"),
     (lambda: OneCycle(peak=0, steps=5), "OneCycle.peak must be a number above 0, got 0"),
+    (lambda: Cycle(initial=1, peak=0.5, steps=9), "peak must be a number not below initial (1)"),
+    (lambda: Cycle(initial=1, peak=2, steps=3, annealing=2), "steps must be an integer >= 4"),
+    (lambda: Cycle(initial=1, peak=2, steps=9, annealing=-1), "annealing must be an integer >= 0"),
+    (lambda: Cycle(initial=1, peak=2, steps=9, decay=0), "Cycle.decay must be a number above 0"),
     (lambda: OneCycle(peak=1, steps=1), "OneCycle.steps must be an integer >= 2, got 1"),
     (lambda: OneCycle(peak=1, steps=5, rise=1), "OneCycle.rise must be in (0, 1), got 1"),
     (lambda: OneCycle(peak=1, steps=5, rise=0.0), "OneCycle.rise must be in (0, 1), got 0.0"),

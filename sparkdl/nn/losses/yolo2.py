@@ -23,8 +23,9 @@ class Yolo2(Loss, name="yolo2"):
     Of the boxes of a cell with an object's middle, the one that overlaps it most is responsible:
     coordinate ((x - x')^2 + (y - y')^2 + (sqrt w - sqrt w')^2 + (sqrt h - sqrt h')^2)
     + (confidence - overlap)^2 + sum of (p - p')^2 over classes; all other boxes add
-    no_object confidence^2. The overlap, intersection over union, is no way for gradients. What is
-    predicted are x and y within the cell, width and height in cells, confidence, probabilities.
+    no_object confidence^2. The overlap, intersection over union, is a way for gradients too, as in
+    DL4J. What is predicted are x and y within the cell, width and height in cells, confidence,
+    probabilities.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ class Yolo2(Loss, name="yolo2"):
 
     def per_example(self, z, labels, mask=None):
         found, truth = self.found(z), true_boxes(labels)
-        overlap = ops.stop_gradient(overlaps(found, truth))
+        overlap = overlaps(found, truth)
         chosen = ops.mul(first_largest(overlap), truth.there)
         roots = ops.sub(ops.sqrt(found.size), ops.sqrt(truth.size))
         place = squares(ops.sub(found.xy, truth.xy), 2), squares(roots, 2)

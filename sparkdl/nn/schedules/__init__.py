@@ -2,6 +2,7 @@
 
 from sparkdl.nn.schedules.base import Schedule
 from sparkdl.nn.schedules.cosine import Cosine
+from sparkdl.nn.schedules.cycle import Cycle
 from sparkdl.nn.schedules.exponential import Exponential
 from sparkdl.nn.schedules.fixed import Fixed
 from sparkdl.nn.schedules.inverse import Inverse

@@ -14,8 +14,7 @@ class OneCycle(Schedule):
 
     Both ways along half a cosine; the peak is at t = rise steps, the end at t = steps, and the
     rate stays there. The defaults and numbers are those of optax's cosine_onecycle_schedule;
-    PyTorch's OneCycleLR is at its peak and end one iteration earlier. DL4J's CycleSchedule goes
-    in straight lines, and down to where it began before its last tenth.
+    PyTorch's OneCycleLR is at its peak and end one iteration earlier. Cycle goes in straight lines.
 
     Parameters
     ----------
