@@ -1,0 +1,130 @@
+"""Sequences, several inputs, weights and crops on Spark give the weights that they give here."""
+
+import numpy as np
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from sparkdl.data import Arrays, Compose, Crop, Mirror, Scale, pad
+from sparkdl.nn import Dense, GraphBuilder, Merge, NetworkConf, Output, RnnOutput
+from sparkdl.spark import SparkNetwork
+from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.network import Network
+from tests.training.models import assert_equal
+
+MASTER = ParameterAveraging(batch_size_per_worker=6, averaging_frequency=2, workers=2)
+T, F, CLASSES, HALF = 4, 2, 3, 10
+STEPS = "id int, features array<array<double>>, label array<int>"
+
+
+def stepwise():
+    layers = [Dense(units=4, activation="tanh"), RnnOutput(units=CLASSES)]
+    return NetworkConf(input_shape=(T, F), layers=layers, seed=1)
+
+
+def sequences():
+    """Features and labels of 20 sequences of 1 to 4 steps."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(1, T + 1, 2 * HALF)
+    x = [rng.integers(0, 5, (n, F)).astype(float) for n in lengths]
+    return x, [rng.integers(0, CLASSES, n) for n in lengths]
+
+
+def padded():
+    x, y = sequences()
+    features, mask = pad(x, T)
+    return Arrays({"features": features, "mask": mask}, pad(y, T)[0], records_per_split=HALF)
+
+
+def frame(rows, schema):
+    spark = SparkSession.active()
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows, 2), schema)
+
+
+def trained_here(conf, source, crew):
+    network = Network(conf)
+    network.fit(source, 2, MASTER, crew)
+    return network
+
+
+@pytest.fixture(scope="module")
+def crew():
+    from sparkdl.training.local import LocalWorkers
+
+    with LocalWorkers(2) as crew:
+        yield crew
+
+
+def rows_of_sequences(sc):
+    x, y = sequences()
+    records = [(a, b) if i % 2 else Row(features=a.tolist(), label=b) for i, (a, b) in
+               enumerate(zip(x, y, strict=True))]  # fmt: skip
+    return sc.parallelize(records, 2)
+
+
+def frame_of_sequences(sc):
+    rows = [(i, a.tolist(), b.tolist()) for i, (a, b) in enumerate(zip(*sequences(), strict=True))]
+    return frame(rows, STEPS)
+
+
+@pytest.mark.parametrize("make", [rows_of_sequences, frame_of_sequences])
+def test_sequences_of_different_length(sc, crew, make):
+    here = trained_here(stepwise(), padded(), crew)
+    net = SparkNetwork(sc, stepwise(), MASTER)
+    net.fit(make(sc), 2)
+    assert_equal(net.network.state, here.state)
+    result = net.evaluate(make(sc))
+    assert result.examples == sum(map(len, sequences()[0]))
+    assert result.loss == pytest.approx(here.evaluate(padded()).loss, rel=1e-5)
+
+
+def test_predictions_of_sequences_are_lists(sc):
+    net = SparkNetwork(sc, stepwise(), MASTER)
+    found = net.predict(frame_of_sequences(sc)).orderBy("id").collect()
+    probabilities = net.network.predict(padded().features)
+    for row, p in zip(found, probabilities, strict=True):
+        np.testing.assert_allclose(np.reshape(row.probability, (T, CLASSES)), p, rtol=1e-4)
+        assert row.prediction == p.argmax(axis=1).tolist()
+
+
+def branches():
+    build = GraphBuilder(left=(2,), right=(3,))
+    build.add(Dense(units=4, activation="tanh"), "left", name="dense")
+    build.add(Merge(), "dense", "right", name="both")
+    build.add(Output(units=2), "both", name="kind")
+    build.add(Output(units=1, loss="mse"), "both", name="size")
+    return build.conf(seed=3)
+
+
+def test_several_inputs_outputs_and_weights(sc, crew):
+    rng = np.random.default_rng(0)
+    n = 2 * HALF
+    x = {"left": rng.integers(0, 5, (n, 2)) * 1.0, "right": rng.integers(0, 5, (n, 3)) * 1.0}
+    y = {"kind": rng.integers(0, 2, n), "size": rng.integers(0, 4, n) * 0.5}
+    weights = rng.integers(0, 3, n) * 0.5
+    here = trained_here(
+        branches(), Arrays(x | {"weights": weights}, y, records_per_split=HALF), crew
+    )
+    columns = {**x, **y, "w": weights}
+    rows = [tuple(column[i].tolist() for column in columns.values()) for i in range(n)]
+    kinds = "left array<double>, right array<double>, kind int, size double, w double"
+    data = frame(rows, kinds)
+    net = SparkNetwork(sc, branches(), MASTER)
+    net.fit(data, 2, weights="w")
+    assert_equal(net.network.state, here.state)
+    assert net.evaluate(data).examples == n
+    found = net.predict(data.drop("kind", "size")).collect()
+    np.testing.assert_allclose([row.probability for row in found], here.predict(x), rtol=1e-4)
+
+
+def test_images_are_cropped_on_executors(sc, crew):
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 256, (20, 1, 5, 6), dtype=np.uint8), rng.integers(0, CLASSES, 20)
+    transform = Compose(Crop(size=3), Mirror(), Scale(factor=1 / 255))
+    source = Arrays(x, y, records_per_split=HALF, transform=transform)
+    conf = NetworkConf(input_shape=(1, 3, 3), layers=[Output(units=CLASSES)], seed=2)
+    net = SparkNetwork(sc, conf, MASTER)
+    net.fit(source, 2)
+    here = trained_here(conf, source, crew)
+    assert_equal(net.network.state, here.state)
+    assert net.evaluate(source).loss == pytest.approx(here.evaluate(source).loss, rel=1e-5)
+    assert len(net.predict(source).collect()) == 20
