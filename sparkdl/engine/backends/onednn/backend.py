@@ -14,6 +14,7 @@ from sparkdl.engine.backends.base import Kernel
 from sparkdl.engine.backends.native.jit import compiler
 from sparkdl.engine.backends.onednn import (
     batch_norm_relu,
+    column_sums,
     compiled,
     convolutions,
     copies,
@@ -76,6 +77,7 @@ class OneDnn(reference.Reference):
             batch_norm_relu.with_relus,
             partial(recurrent_workspace.with_workspaces, self.session),
             rewrites.biases_with_weights,
+            column_sums.of_features,
             rewrites.relayouts,
             rewrites.sequences_in_place,
             into_chains,
@@ -200,6 +202,7 @@ LOWERINGS = {
     recurrent_workspace.FromWorkspace: recurrent_workspace.backward,
     Resize: plainly(resizing.forward),
     ResizeGrad: plainly(resizing.backward),
+    column_sums.ColumnSums: plainly(column_sums.lower),
     rewrites.Relayout: relayout,
 }
 
