@@ -2,6 +2,7 @@
 
 import re
 import tracemalloc
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -9,11 +10,12 @@ import pytest
 from sparkdl.engine import Graph, compile, ops, scope
 from sparkdl.engine.backends import Kernel
 from sparkdl.engine.backends.reference import Reference
-from sparkdl.engine.program import Program
+from sparkdl.engine.program import Program, copy_into
 from sparkdl.errors import ShapeError, UnsupportedError
 from tests.engine.networks import lenet
 from tests.engine.support import tensors
 
+SHAPES = [(), (4,), (2, 3), (0, 3, 2), (2, 3, 5, 4), (2, 1, 5, 4), (2, 9, 4, 4)]
 X = np.array([[1.0, -2.0], [3.0, 4.0]], np.float32)
 
 
@@ -245,3 +247,13 @@ def test_profile_takes_the_median_of_its_repeats(monkeypatch):
 def test_steps_know_what_they_read_and_write():
     [one] = program_of(lambda x, y: {"z": ops.matmul(x, y)}, x=X, y=X).steps
     assert (one.traffic, one.flops) == (3 * X.nbytes, 2 * 2 * 2 * 2)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", [np.float32, np.uint8])
+def test_what_is_fed_arrives_however_the_memory_lies(shape, kind, rng):
+    source = (rng.normal(size=shape) * 50).astype(kind)
+    for order in permutations(range(len(shape))):
+        target = np.zeros([shape[i] for i in order], np.float32).transpose(np.argsort(order))
+        copy_into(target, source)
+        np.testing.assert_array_equal(target, source)
