@@ -41,11 +41,17 @@ def check_tbptt(conf):
 
 def check_carries(conf):
     """Raise ConfigError unless the network carries a state, and in one direction only."""
-    both = [place.name for place in conf.stack if isinstance(place.layer, Bidirectional)]
+    both = [place.name for place in conf.stack if from_the_end(place.layer)]
     if both:
         raise ConfigError(f"{both[0]} reads sequences from their end: no state can be carried")
     if not conf.state_shapes:
         raise ConfigError("the network has no recurrent layer: there is no state to carry")
+
+
+def from_the_end(layer):
+    """Whether the layer, or one inside it, reads sequences from their end."""
+    inside = getattr(layer, "layer", None)
+    return isinstance(layer, Bidirectional) or (inside is not None and from_the_end(inside))
 
 
 def chunks(conf, batch):

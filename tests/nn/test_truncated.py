@@ -11,6 +11,7 @@ from sparkdl.nn import (
     LSTM,
     Bidirectional,
     Dense,
+    Frozen,
     GraphConf,
     LastTimeStep,
     NetworkConf,
@@ -117,6 +118,10 @@ REFUSALS = {
     "both directions": (
         {"layers": [Bidirectional(layer=LSTM(units=2)), RnnOutput(units=2)]},
         "bidirectional_1 reads sequences from their end",
+    ),
+    "both directions, frozen": (
+        {"layers": [Frozen(layer=Bidirectional(layer=GRU(units=2))), RnnOutput(units=2)]},
+        "frozen_1 reads sequences from their end",
     ),
     "one label per sequence": (
         {"layers": [LSTM(units=2), LastTimeStep(), Dense(units=2), Output(units=2)]},

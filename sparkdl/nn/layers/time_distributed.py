@@ -41,6 +41,11 @@ class TimeDistributed(Wrapper):
         sound = not self.layer.several and not isinstance(self.layer, ScoredLayer)
         require(self, "layer", sound, "a layer with one input, and no output layer")
 
+    @property
+    def narrow(self):
+        """Whether the layer inside computes in bfloat16."""
+        return self.layer.narrow
+
     def one(self, in_shape):
         """The shape of one step."""
         if len(in_shape) < 2:

@@ -10,14 +10,19 @@ from sparkdl.engine.ops.matmul import matmul
 class Arrays:
     """In numpy; `product` computes a matrix product."""
 
-    where, tanh, reshape = staticmethod(np.where), staticmethod(np.tanh), staticmethod(np.reshape)
+    tanh, reshape = staticmethod(np.tanh), staticmethod(np.reshape)
 
     def __init__(self, product=np.matmul):
         self.product = product
 
     def gate(self, x, slope):
         """The sigmoid, or where there is a slope: slope x + 0.5, kept within 0 and 1."""
-        return activation.sigmoid.reference(x) if slope is None else np.clip(x * slope + 0.5, 0, 1)
+        # numpy's tanh is vectorised, and what it loses of tiny values is nothing to a gate
+        return np.tanh(x * 0.5) * 0.5 + 0.5 if slope is None else np.clip(x * slope + 0.5, 0, 1)
+
+    def where(self, here, x, y):
+        """x where here (N, 1) is not 0, else y; most steps are there for all sequences."""
+        return x if here.all() else np.where(here, x, y)
 
     def relu(self, x):
         return np.maximum(x, 0)

@@ -40,7 +40,8 @@ class Recurrent(Op):
         starts a new sequence. Caffe's continuation indicators.
     mask : bool
         An input mask (N, T): where it is 0 the states pass the step unchanged, and y is 0. The last
-        states are then those of each sequence's last real step. Keras' masks.
+        states are then those of each sequence's last real step. As in DL4J; in Keras with the option
+        zero_output_for_mask.
     backwards : bool
         Start at the last step and go to the first.
 
@@ -57,6 +58,7 @@ class Recurrent(Op):
     states: ClassVar[int] = 1
     left: ClassVar[int]  # arrays (N, H) that a step leaves for its gradient
     peepholes: ClassVar[bool] = False
+    two_gradients: ClassVar[bool] = False  # whether those of z and of the product with wh differ
 
     keep: bool = False
     mask: bool = False

@@ -71,18 +71,22 @@ class RecurrentGrad(Op):
         """The gradients of z and of the products with wh, (T, N, gates H); of the first states."""
         forward, units = self.forward, given.wh.shape[0]
         gz = np.empty((*saved.shape[:2], given.wh.shape[1]), saved.dtype)
-        gr = np.empty_like(gz)
+        gr = np.empty_like(gz) if forward.two_gradients else gz
         for t in reversed(forward.order(gy.shape[1])):
             arrays = blocks(saved[t], units)
             left, before = arrays[: forward.left], arrays[forward.left :]
             gh, *rest = gstates
-            after, passed = (gh + gy[:, t], *rest), [0.0] * forward.states
-            if forward.mask:
-                here = given.mask[:, t, None] != 0
+            after = (gh + gy[:, t], *rest)
+            here = given.mask[:, t, None] != 0 if forward.mask else None
+            all_there = here is None or here.all()
+            if not all_there:
                 passed = [np.where(here, 0.0, g) for g in gstates]
                 after = [np.where(here, g, 0.0) for g in after]
-            gz[t], gr[t], gbefore = forward.back(product, after, left, before, given)
-            gstates = [g + p for g, p in zip(gbefore, passed)]
+            gz[t], own, gstates = forward.back(product, after, left, before, given)
+            if forward.two_gradients:
+                gr[t] = own
+            if not all_there:
+                gstates = [g + p for g, p in zip(gstates, passed)]
             if forward.keep:
                 gstates = [g * given.keep[:, t, None] for g in gstates]
         return gz, gr, gstates

@@ -45,6 +45,10 @@ class Gru(Recurrent):
     def biases(self):
         return 4 if self.reset_after else 3
 
+    @property
+    def two_gradients(self):
+        return self.reset_after
+
     def step(self, m, z, states, given):
         (h,), units, slope = states, given.wh.shape[0], self.slope
         two, three = 2 * units, 3 * units
