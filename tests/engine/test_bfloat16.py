@@ -56,6 +56,8 @@ OPERATIONS = {
     "maximum": (lambda x: ops.max_pool(x, 2), [(2, 3, 6, 5)]),
     "average": (lambda x: ops.avg_pool(x, 3, 2, 1), [(2, 3, 6, 5)]),
     "sum of two": (lambda x, y: ops.relu(ops.add(x, y)), [(2, 3, 4, 4), (2, 3, 4, 4)]),
+    "sum with a row": (ops.add, [(2, 3, 4), (3, 4)]),
+    "sum of a column and more": (ops.add, [(3, 1), (2, 3, 4)]),
     "batch norm": (
         lambda x: ops.batch_norm(x, np.ones(3, "f4"), np.zeros(3, "f4"))[0],
         [(4, 3, 5, 5)],

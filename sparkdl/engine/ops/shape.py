@@ -269,7 +269,9 @@ def sum_to(x, shape):
 
 def slice(x, starts, stops):
     """The box from `starts` (included) to `stops` (not included), a number per axis each."""
-    return Slice(tuple(starts), tuple(stops))(x)
+    starts, stops = tuple(starts), tuple(stops)
+    whole = starts == (0,) * len(starts) and stops == tuple(x.shape)
+    return x if whole else Slice(starts, stops)(x)
 
 
 def pad(x, before, after):

@@ -60,7 +60,9 @@ def relu_gradient(session, op, gy, y, gx):
 
 
 def add(session, op, x, y, z):
-    """z = x + y"""
+    """z = x + y, of which one may be repeated along axes."""
+    x, y = (a.reshape((1,) * (z.ndim - a.ndim) + a.shape) for a in (x, y))
+    x, y = (x, y) if x.shape == z.shape else (y, x)
     pd = session.describe("binary", ADD, session.of(x), session.of(y), session.of(z), None)
     arguments = {SRC: session.at(x), SRC_1: session.at(y), DST: session.at(z)}
     return [session.bound(pd, arguments)], session.implementation(pd)
