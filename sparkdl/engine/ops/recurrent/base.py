@@ -40,7 +40,7 @@ class Recurrent(Op):
         starts a new sequence. Caffe's continuation indicators.
     mask : bool
         An input mask (N, T): where it is 0 the states pass the step unchanged, and y is 0. The last
-        states are then those of each sequence's last real step. As in DL4J; in Keras with the option
+        states are then those of each sequence's last real step. DL4J's masks, and Keras' with
         zero_output_for_mask.
     backwards : bool
         Start at the last step and go to the first.
