@@ -144,6 +144,7 @@ UPDATERS = [
     updaters.Sgd(rate=0.1),
     updaters.Sgd(rate=schedules.Step(initial=0.1, step=10)),
     updaters.Momentum(rate=0.1, momentum=0.5),
+    updaters.Momentum(rate=0.1, weight_decay=0.05),
     updaters.Nesterov(rate=0.1, momentum=0.5),
     updaters.AdaGrad(rate=0.1, initial_accumulator=0.1, epsilon=1e-6),
     updaters.RmsProp(rate=0.1, decay=0.8, epsilon=1e-6),

@@ -1,5 +1,7 @@
 """The order of an update: clip, penalty, updater."""
 
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -55,6 +57,23 @@ def test_decoupled_decay_is_that_of_optax_and_spares_biases(rng, x64):
         steps, state = optimizer.update([jnp.asarray(g) for g in grad], state, theirs)
         theirs = optax.apply_updates(theirs, steps)
         np.testing.assert_allclose(params, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("updater", UPDATERS, ids=str)
+def test_any_updater_may_decay_weights(updater, rng):
+    layers = [Dense(units=2), Output(units=1)]
+    plain, decayed = (replace(updater, weight_decay=decay) for decay in (0.0, 0.3))
+    confs = [NetworkConf(input_shape=(2,), layers=layers, updater=one) for one in (plain, decayed)]
+    params, grad = rng.normal(size=(2, confs[0].params_layout.size))
+    slots = {name: np.full_like(params, 0.5) for name in updater.slot_names}
+    free, less = (updated(conf, params, grad, slots, 0.1, 1)[0] for conf in confs)
+    for name, part in confs[0].params_layout.slices.items():
+        moved = less[part] - free[part]
+        if isinstance(updater, Lars | Lamb):  # there it goes into the measure of the step
+            assert moved.any() == name.endswith("/W")
+        else:
+            decay = 0.1 * 0.3 * params[part] * name.endswith("/W")
+            np.testing.assert_allclose(moved, -decay, rtol=1e-6, atol=1e-12)
 
 
 def many_axes(arrays):

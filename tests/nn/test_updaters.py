@@ -157,6 +157,7 @@ REFUSED = [
     (lambda: Adam(rate=float("inf")), "Adam.rate must be a number above 0 or a schedule, got inf"),
     (lambda: Sgd(rate=True), "Sgd.rate must be a number or one of Cosine"),
     (lambda: Sgd(rate=None), "Sgd.rate must be a number or one of Cosine"),
+    (lambda: Sgd(weight_decay=-1), "Sgd.weight_decay must be a number >= 0, got -1"),
     (lambda: Momentum(momentum=1.0), "Momentum.momentum must be in [0, 1), got 1.0"),
     (lambda: Nesterov(momentum=-0.1), "Nesterov.momentum must be in [0, 1), got -0.1"),
     (lambda: Adam(beta1=1), "Adam.beta1 must be in [0, 1), got 1"),

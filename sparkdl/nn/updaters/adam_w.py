@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass
 
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_not_negative
 from sparkdl.nn.updaters.adam import Adam
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdamW(Adam):
-    """Adam's step, less rate weight_decay w for each weight w.
+    """Adam with a weight_decay from the start.
 
-    As with l1 and l2, biases and batch normalisation are left alone. PyTorch and optax compute
+    PyTorch and optax compute
     the same, but decay every parameter unless told otherwise. The default is PyTorch's.
 
     Parameters
@@ -28,7 +26,3 @@ class AdamW(Adam):
     """
 
     weight_decay: float = 0.01
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "weight_decay", is_not_negative(self.weight_decay), "a number >= 0")

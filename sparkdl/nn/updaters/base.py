@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import require
-from sparkdl.nn.checks import is_positive
+from sparkdl.nn.checks import is_not_negative, is_positive
 from sparkdl.nn.config import Member, of
 from sparkdl.nn.schedules.base import Schedule
 
@@ -20,17 +20,21 @@ class Updater(Member):
     ----------
     rate : float or Schedule
         Learning rate, above 0.
+    weight_decay : float
+        Decoupled decay: rate weight_decay w is taken from each weight w beside the step, at least
+        0. As with l1 and l2, biases and batch normalisation are left alone. DL4J's WeightDecay.
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ()
-    weight_decay: ClassVar[float] = 0.0  # decoupled: taken from the weights after the step
 
     rate: float | Schedule = field(default=0.01, metadata=of(Schedule, number=True))
+    weight_decay: float = 0.0
 
     def __post_init__(self):
         super().__post_init__()
         holds = isinstance(self.rate, Schedule) or is_positive(self.rate)
         require(self, "rate", holds, "a number above 0 or a schedule")
+        require(self, "weight_decay", is_not_negative(self.weight_decay), "a number >= 0")
 
     @property
     def slot_start(self):

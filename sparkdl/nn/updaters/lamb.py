@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from sparkdl.engine import ops
 from sparkdl.errors import require
-from sparkdl.nn.checks import is_not_negative
 from sparkdl.nn.updaters.adam import Adam
 from sparkdl.nn.updaters.trust import trusted
 
@@ -37,7 +36,6 @@ class Lamb(Adam):
 
     def __post_init__(self):
         super().__post_init__()
-        require(self, "weight_decay", is_not_negative(self.weight_decay), "a number >= 0")
         require(self, "vectors", isinstance(self.vectors, bool), "True or False")
 
     def move(self, params, grad, slots, rate, t, layout, decay=None):

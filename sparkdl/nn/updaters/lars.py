@@ -33,15 +33,13 @@ class Lars(Momentum):
     """
 
     trust: float = 0.001
-    weight_decay: float = 0.0
     epsilon: float = 0.0
     vectors: bool = False
 
     def __post_init__(self):
         super().__post_init__()
         require(self, "trust", is_positive(self.trust), "a number above 0")
-        for name in ("weight_decay", "epsilon"):
-            require(self, name, is_not_negative(getattr(self, name)), "a number >= 0")
+        require(self, "epsilon", is_not_negative(self.epsilon), "a number >= 0")
         require(self, "vectors", isinstance(self.vectors, bool), "True or False")
 
     def move(self, params, grad, slots, rate, t, layout, decay=None):

@@ -34,7 +34,7 @@ class MeanLoss(Evaluation):
         return -self.loss
 
     def figures(self):
-        return {"loss": self.loss}
+        return {"loss": self.loss, "score": self.score}
 
     def __str__(self):
         return f"{self.examples} examples: loss {self.loss:.4f}"

@@ -9,12 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkdl.errors import ConfigError
-from sparkdl.training.evaluation import Classification, Evaluation, MultiLabel, Regression
+from sparkdl.training.evaluation import (
+    Classification,
+    Evaluation,
+    MeanLoss,
+    MultiLabel,
+    Regression,
+)
 from tests.training.evaluation.draw import classified, multilabelled, regressed
 
 KINDS = {
     "classification": (lambda: Classification(4, bins=64), lambda r, n: classified(r, n, 4, (1,))),
     "multilabel": (lambda: MultiLabel(3, bins=64), lambda r, n: multilabelled(r, n, 3)),
+    "mean loss": (
+        lambda: MeanLoss(),
+        lambda r, n: (r.normal(size=(n, 2, 3)), np.zeros(n), r.random(n)),
+    ),
     "regression": (lambda: Regression(3), lambda r, n: regressed(r, n, 3)),
 }
 SIZES = st.lists(st.integers(0, 12), min_size=1, max_size=6)
