@@ -5,7 +5,18 @@ from math import ceil
 
 import pytest
 
-from sparkdl.nn.layers import AvgPool2D, Conv2D, MaxPool2D
+from sparkdl.nn.layers import (
+    AvgPool2D,
+    Conv1D,
+    Conv2D,
+    Conv2DTranspose,
+    Conv3D,
+    DepthwiseConv2D,
+    MaxPool1D,
+    MaxPool2D,
+    MaxPool3D,
+    SpatialPyramidPool,
+)
 from sparkdl.nn.layers.window import window_padding, windows
 
 # (layer, input, output) from published networks
@@ -19,6 +30,18 @@ PUBLISHED = [
     (MaxPool2D(size=3, stride=2, padding=1), (64, 112, 112), (64, 56, 56)),
     (Conv2D(filters=8, kernel=3, stride=2, padding="same"), (3, 7, 8), (8, 4, 4)),
     (Conv2D(filters=8, kernel=3, padding=2, dilation=2), (3, 9, 9), (8, 9, 9)),
+    (Conv3D(filters=64, kernel=3, padding=1), (3, 16, 112, 112), (64, 16, 112, 112)),  # C3D
+    (MaxPool3D(size=(1, 2, 2)), (64, 16, 112, 112), (64, 16, 56, 56)),
+    (Conv2DTranspose(filters=512, kernel=4), (100, 1, 1), (512, 4, 4)),  # DCGAN's generator
+    (Conv2DTranspose(filters=256, kernel=4, stride=2, padding=1), (512, 4, 4), (256, 8, 8)),
+    (SpatialPyramidPool(height=3), (256, 13, 13), (256 * 21,)),  # SPP-net on AlexNet's conv5
+    (
+        DepthwiseConv2D(kernel=3, stride=2, padding="same"),
+        (64, 112, 112),
+        (64, 56, 56),
+    ),  # Xception
+    (Conv1D(filters=256, kernel=7), (1014, 70), (1008, 256)),  # character-level CNN
+    (MaxPool1D(size=3), (1008, 256), (336, 256)),
 ]
 
 SMALL = list(product(range(1, 9), range(1, 4), range(1, 4), range(2), range(2)))
