@@ -165,6 +165,17 @@ def test_compiled_batch_norm_agrees_with_the_reference(shape, relu, loops):
     compare(graph, arrays, 1e-3, 1e-3)
 
 
+@pytest.mark.parametrize("relu", [False, True], ids=["alone", "with ReLU"])
+def test_compiled_normalization_in_use_agrees_with_the_reference(relu, loops):
+    x, row = numbers(3, 32, 5, 4), numbers(32, seed=1)
+    graph = trace(
+        lambda *a: ops.relu(ops.normalize(*a)) if relu else ops.normalize(*a),
+        *(arrays := [x, row, row + 1, row * 2, np.abs(row)]),
+    )
+    assert [s.kernel for s in compile(graph, "onednn").steps] == ["compiled loop"]
+    compare(graph, arrays)
+
+
 def test_statistics_of_numbers_far_from_0_keep_their_digits(loops):
     x = (1000 + numbers(4, 16, 30, 30)).astype(np.float32)
     graph = trace(lambda x: ops.batch_norm(x, np.ones(16, np.float32), np.zeros(16, np.float32)), x)
@@ -179,3 +190,20 @@ def test_channels_that_do_not_fill_vectors_are_left_to_onednn(loops):
     assert len(found) == 2 and "compiled loop" not in found
     compare_all = [numbers(2, 20, 3, 4), numbers(20, seed=1), numbers(20, seed=2)]
     compare(with_gradients(rectified, *compare_all), compare_all, 1e-3, 1e-3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_normalization_in_use_of_drawn_shapes(data):
+    space = data.draw(st.lists(st.integers(1, 6), min_size=0, max_size=3))
+    shape = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 40)), *space
+    arrays = [numbers(*shape), *(numbers(shape[1], seed=seed) for seed in range(1, 4))]
+    arrays.append(np.abs(numbers(shape[1], seed=4)))
+    for function in (ops.normalize, lambda *a: ops.relu(ops.normalize(*a))):
+        compare(trace(lambda *a, f=function: f(*a), *arrays), arrays, 1e-3, 1e-3)
+
+
+def test_normalization_in_use_and_relu_are_one_kernel():
+    arrays = [numbers(4, 32, 5, 3), *(np.ones(32, np.float32) for _ in range(4))]
+    steps = compile(trace(lambda *a: ops.relu(ops.normalize(*a)), *arrays), "onednn").steps
+    assert ["bnorm" in s.kernel for s in steps if s.kernel != "memcpy"] == [True]

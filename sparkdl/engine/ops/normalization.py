@@ -107,6 +107,25 @@ class BatchNormGrad(PerChannel):
         return gx, sum_along(ghat, axes), sum_along(gy, axes)
 
 
+@register
+@dataclass(frozen=True)
+class Normalize(PerChannel):
+    """gamma (x - mean) / sqrt(variance + epsilon) + beta, with statistics that are given.
+
+    Shapes
+    ------
+    x, y (N, C, ...); gamma, beta, mean, variance (C,)
+    """
+
+    def shape(self, x, gamma, beta, mu, var):
+        return BatchNorm(self.epsilon).shape(x, self.same(gamma, mu, var), beta)[0]
+
+    def decompose(self, x, gamma, beta, mu, var):
+        scale = div(gamma, sqrt(add(var, self.epsilon)))
+        centred = sub(x, self.wide(mu, x))
+        return add(mul(centred, self.wide(scale, x)), self.wide(beta, x))
+
+
 def batch_norm(x, gamma, beta, epsilon=1e-5):
     """(y, mean, variance) with the statistics of this batch, per channel (axis 1)."""
     return BatchNorm(float(epsilon))(x, gamma, beta)
@@ -114,6 +133,4 @@ def batch_norm(x, gamma, beta, epsilon=1e-5):
 
 def normalize(x, gamma, beta, mu, var, epsilon=1e-5):
     """Batch normalisation with given statistics, as a network in use has them."""
-    op = PerChannel(float(epsilon))
-    scale = div(gamma, sqrt(add(var, op.epsilon)))
-    return add(mul(sub(x, op.wide(mu, x)), op.wide(scale, x)), op.wide(beta, x))
+    return Normalize(float(epsilon))(x, gamma, beta, mu, var)

@@ -48,6 +48,18 @@ def layer_rows(name, x, axis):
         )
 
 
+def normalized(x, gamma, beta, mean, variance):
+    wide = [v.reshape(1, -1, *[1] * (x.ndim - 2)) for v in (gamma, beta, mean, variance)]
+    return (x - wide[2]) / jnp.sqrt(wide[3] + 1e-3) * wide[0] + wide[1]
+
+
+def normalize_row(x):
+    c = x.shape[1]
+    statistics = uniform(47, c), uniform(48, c, low=0.5)
+    arrays = x, uniform(49, c, low=0.5), uniform(50, c), *statistics
+    return Case(lambda *a: ops.normalize(*a, 1e-3), arrays, normalized)
+
+
 def lrn_like(size, alpha, beta, k, within):
     """Caffe's definition: what is summed lies around each number, zeros outside."""
     window = (1, 1, size, size) if within else (1, size, 1, 1)
@@ -74,6 +86,8 @@ def lrn_rows(name, *options):
 
 
 CASES = {
+    "Normalize of rows": normalize_row(uniform(45, 3, 5)),
+    "Normalize of images": normalize_row(IMAGES),
     **dict(layer_rows(" of rows", uniform(45, 3, 5), 1)),
     **dict(layer_rows(" of sequences", uniform(46, 2, 3, 4), 2)),
     **dict(layer_rows(" of channels", IMAGES, 1)),

@@ -55,9 +55,7 @@ def forward(op, x, gamma, beta, y, mean, variance, relu=False):
     sample = rows[:: max(1, len(rows) // SAMPLES)][:SAMPLES]
     centre, scale = np.empty_like(mean), np.empty_like(mean)
     sums, (first, second) = row_sums_kernel(SQUARES, (2, 3), (rows, centre), compiler())
-    steps = (*NORMALISED, (Relu(), (6,))) if relu else NORMALISED
-    chain = Chain(steps, (len(steps) - 1,))
-    apply = chain_kernel(chain, [x, *wide(x, mean, scale, beta)], [y], compiler())
+    apply = applied(x, mean, scale, beta, y, relu)
 
     def call():
         np.mean(sample, axis=0, out=centre)
@@ -69,6 +67,25 @@ def forward(op, x, gamma, beta, y, mean, variance, relu=False):
         apply()
 
     return call
+
+
+def given(op, x, gamma, beta, mean, variance, y, relu=False):
+    """A call that fills y, with a mean and a variance that are given."""
+    scale = np.empty_like(mean)
+    apply = applied(x, mean, scale, beta, y, relu)
+
+    def call():
+        scale[...] = gamma * inverse(op, variance)
+        apply()
+
+    return call
+
+
+def applied(x, mean, scale, beta, y, relu):
+    """A call that fills y once the statistics are there."""
+    steps = (*NORMALISED, (Relu(), (6,))) if relu else NORMALISED
+    chain = Chain(steps, (len(steps) - 1,))
+    return chain_kernel(chain, [x, *wide(x, mean, scale, beta)], [y], compiler())
 
 
 def backward(op, gy, x, gamma, beta, mean, variance, gx, ggamma, gbeta):

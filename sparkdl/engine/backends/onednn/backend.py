@@ -43,7 +43,7 @@ from sparkdl.engine.ops.gelu import Gelu, GeluGrad
 from sparkdl.engine.ops.layer_norm import LayerNorm, LayerNormGrad
 from sparkdl.engine.ops.lrn import Lrn
 from sparkdl.engine.ops.matmul import MatMul
-from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad
+from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad, Normalize
 from sparkdl.engine.ops.pool import AvgPool, AvgPoolGrad, MaxPool
 from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
 from sparkdl.engine.ops.recurrent.gru import Gru
@@ -181,6 +181,8 @@ LOWERINGS = {
     rewrites.MaxPoolToPlaces: max_to_places,
     BatchNorm: plainly(normalization.forward),
     BatchNormGrad: plainly(normalization.backward),
+    Normalize: plainly(normalization.given),
+    batch_norm_relu.NormalizeRelu: plainly(partial(normalization.given, relu=True)),
     batch_norm_relu.BatchNormRelu: plainly(normalization.relu_forward),
     batch_norm_relu.BatchNormReluGrad: plainly(normalization.relu_backward),
     LayerNorm: plainly(layer_norms.forward),

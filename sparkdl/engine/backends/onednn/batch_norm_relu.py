@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkdl.engine.fusion import fuse
+from sparkdl.engine.fusion import fuse, once
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.activation import Relu, ReluGrad, relu_grad
-from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad, PerChannel
+from sparkdl.engine.ops.activation import Relu, ReluGrad, relu, relu_grad
+from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad, Normalize, PerChannel
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,25 @@ class BatchNormReluGrad(PerChannel):
         return grad.reference(relu_grad.reference(gy, y), x, gamma, mean, variance)
 
 
+@dataclass(frozen=True)
+class NormalizeRelu(PerChannel):
+    """relu(y) of a Normalize."""
+
+    def shape(self, *specs):
+        return Normalize(self.epsilon).shape(*specs)
+
+    def decompose(self, *inputs):
+        return relu(Normalize(self.epsilon)(*inputs))
+
+
+def in_use(node, inputs, uses):
+    """A Normalize that only a ReLU reads, in one."""
+    if isinstance(node.op, Relu) and once(node.inputs[0], uses):
+        before = inputs[0].node
+        if isinstance(before.op, Normalize):
+            return NormalizeRelu(before.op.epsilon)(*before.inputs)
+
+
 def with_relus(graph):
     """The graph with each BatchNorm that only a ReLU reads, and their gradients, in one."""
     uses = graph.uses()
@@ -59,7 +78,7 @@ def with_relus(graph):
             values = gy, inputs[1], gamma, beta, mean, variance, y, signs
             return BatchNormReluGrad(node.op.epsilon)(*values)
 
-    return fuse(graph, (rule,)) if relus else graph
+    return fuse(graph, (in_use, rule))
 
 
 def follows_alone(node, uses):

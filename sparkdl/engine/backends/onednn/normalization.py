@@ -11,6 +11,7 @@ from sparkdl.engine.backends.onednn.api import (
     DIFF_SHIFT,
     DIFF_SRC,
     DST,
+    INFERENCE,
     MEAN,
     SCALE,
     SHIFT,
@@ -21,14 +22,26 @@ from sparkdl.engine.backends.onednn.api import (
 )
 from sparkdl.errors import UnsupportedError
 
+GLOBAL = 1  # dnnl_use_global_stats
 SCALE_AND_SHIFT = 2 | 4  # dnnl_use_scale, dnnl_use_shift
 RELU = 8  # dnnl_fuse_norm_relu
 BACKWARD = 128  # dnnl_backward: data, scale and shift
 
 
-def forward_pd(session, op, x, y, flags=SCALE_AND_SHIFT):
+def given(session, op, x, gamma, beta, mean, variance, y, relu=False):
+    """y with statistics that are given, through ReLU or not."""
+    found = loops(batch_norms.given, x, op, x, gamma, beta, mean, variance, y, relu=relu)
+    if found is not None:
+        return found
+    flags = SCALE_AND_SHIFT | GLOBAL | (RELU if relu else 0)
+    pd = forward_pd(session, op, x, y, flags, INFERENCE)
+    arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
+    return bound(session, pd, arrays)
+
+
+def forward_pd(session, op, x, y, flags=SCALE_AND_SHIFT, kind=TRAINING):
     arguments = session.of(x), session.of(y), c_float(op.epsilon), flags, None
-    return session.describe("batch_normalization_forward", TRAINING, *arguments)
+    return session.describe("batch_normalization_forward", kind, *arguments)
 
 
 def backward_pd(session, op, gy, x, gx, hint, flags=SCALE_AND_SHIFT):
