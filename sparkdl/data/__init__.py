@@ -30,4 +30,5 @@ from sparkdl.data.transforms import (
     Resize,
     Rotate,
     Scale,
+    Transform,
 )

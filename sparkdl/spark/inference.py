@@ -26,7 +26,7 @@ def loaded(model):
     return replica
 
 
-def outputs(model, layers, batches, transform=None):
+def outputs(model, layers, batches, transform):
     """[{layer: array (n, ...)}] for each piece of the batches."""
     replica = loaded(model)
     for batch in sound(batches):
@@ -76,9 +76,10 @@ def merged(ranked):
     return failures[0] if failures else reduce(lambda one, other: one.merge(other), results)
 
 
-def with_columns(frame, model, conf, column, new, compute):
-    """`frame` with columns more: `new` are their StructFields, `compute` gives their arrays."""
-    schema = schema_of(conf, labels=False)
+def with_columns(frame, conf, transform, column, new, compute):
+    """`frame` with columns more: `new` are their StructFields, `compute` gives their arrays for
+    Batches of records as they are before `transform`."""
+    schema = schema_of(conf, labels=False, transform=transform)
     wanted = schema.fields(column)
     for name in wanted.values():
         require_column(name, frame.columns, "the DataFrame")
@@ -89,11 +90,11 @@ def with_columns(frame, model, conf, column, new, compute):
             f"the DataFrame must not have the columns {taken} yet; rename or drop them"
         )
     names = [field.name for field in new]
-    extend = partial(extended, model, schema, wanted, names, compute)
+    extend = partial(extended, schema, wanted, names, compute)
     return frame.mapInArrow(extend, StructType([*frame.schema.fields, *new]))
 
 
-def extended(model, schema, wanted, names, compute, tables):
+def extended(schema, wanted, names, compute, tables):
     """Each Arrow table of a partition with the new columns behind its own."""
     start, partition = 0, TaskContext.get().partitionId()
     where = f"partition {partition}"
@@ -101,7 +102,7 @@ def extended(model, schema, wanted, names, compute, tables):
         if not table.num_rows:
             continue
         batch = table_batch(table, wanted, where, partition, start, schema.masks)
-        arrays = compute(model, [schema.check(batch, where)])
+        arrays = compute([schema.check(batch, where)])
         start += table.num_rows
         columns = [*table.columns, *(arrow_column(arrays[name]) for name in names)]
         yield pyarrow.RecordBatch.from_arrays(columns, names=[*table.schema.names, *names])
@@ -133,10 +134,10 @@ def numbers(name):
     return StructField(name, ArrayType(FloatType(), True), True)
 
 
-def prediction_columns(model, batches):
+def prediction_columns(model, transform, batches):
     """{column: array} for the columns of `prediction_fields`."""
     conf = model.value[0]
-    z = layer_columns((conf.output.name,), model, batches)[conf.output.name]
+    z = layer_columns((conf.output.name,), model, transform, batches)[conf.output.name]
     if conf.loss.predicts == "class":
         best = z.argmax(axis=2 if z.ndim == 3 else 1)
         kind = np.float64 if best.ndim == 1 else np.float32
@@ -144,7 +145,7 @@ def prediction_columns(model, batches):
     return {"prediction": z[:, 0].astype(np.float64) if z.shape[1:] == (1,) else z}
 
 
-def layer_columns(layers, model, batches):
+def layer_columns(layers, model, transform, batches):
     """{layer: array} for each of `layers`."""
-    results = list(outputs(model, layers, batches))
+    results = list(outputs(model, layers, batches, transform))
     return {name: np.concatenate([result[name] for result in results]) for name in layers}

@@ -63,6 +63,7 @@ class SparkNetwork:
         features="features",
         label="label",
         weights=None,
+        transform=None,
         **options,
     ):
         """Train; returns a History.
@@ -76,6 +77,8 @@ class SparkNetwork:
         features, label, weights : str
             Columns, where the records have names; a network with several inputs or outputs takes
             theirs. Weights are factors of the examples' losses.
+        transform : callable, optional
+            What workers do to minibatches of an RDD or DataFrame; see sparkdl.data.Transform.
         options
             `listeners`, `checkpoints` and `resume`; see fit_network.
 
@@ -89,21 +92,23 @@ class SparkNetwork:
             A Spark job failed for good.
         """
         workers = SparkWorkers(self.sc, self.master.workers)
-        data = Records(data, features, label, weights)
+        data = Records(data, features, label, weights, transform)
         if validation is not None:  # what cannot be read is refused before anything is trained
-            on = self._batches(Records(validation, features, label))
+            change = None if hasattr(validation, "splits") else transform
+            on = self._batches(Records(validation, features, label, transform=change))
             options |= {"validation": on, "evaluate": self._evaluate}
         return fit_network(self.network, data, self.master, workers, epochs, **options)
 
-    def evaluate(self, data, *, features="features", label="label"):
+    def evaluate(self, data, *, features="features", label="label", transform=None):
         """An Evaluation of the network over labelled data."""
-        return self._evaluate(self.network.state, self._batches(Records(data, features, label)))
+        records = Records(data, features, label, transform=transform)
+        return self._evaluate(self.network.state, self._batches(records))
 
-    def score(self, data, *, features="features", label="label"):
+    def score(self, data, *, features="features", label="label", transform=None):
         """The mean loss over labelled data."""
-        return self.evaluate(data, features=features, label=label).loss
+        return self.evaluate(data, features=features, label=label, transform=transform).loss
 
-    def predict(self, data, *, features="features"):
+    def predict(self, data, *, features="features", transform=None):
         """What the network says of each record, computed when Spark gets to it.
 
         Returns
@@ -114,13 +119,14 @@ class SparkNetwork:
         model = self._shared()
         if isinstance(data, DataFrame):
             fields = inference.prediction_fields(self.conf)
-            compute = inference.prediction_columns
-            return inference.with_columns(data, model, self.conf, features, fields, compute)
-        batches, transform = self._batches(Records(data, features), labels=False)
+            compute = partial(inference.prediction_columns, model, transform)
+            return inference.with_columns(data, self.conf, transform, features, fields, compute)
+        records = Records(data, features, transform=transform)
+        batches, transform = self._batches(records, labels=False)
         name = self.conf.output.name
         return batches.mapPartitions(partial(inference.predict_batches, model, name, transform))
 
-    def features(self, data, layers, *, features="features"):
+    def features(self, data, layers, *, features="features", transform=None):
         """What layers give for each record: inputs for other learners.
 
         Returns
@@ -136,9 +142,10 @@ class SparkNetwork:
         model = self._shared()
         if isinstance(data, DataFrame):
             fields = [inference.numbers(name) for name in layers]
-            compute = partial(inference.layer_columns, layers)
-            return inference.with_columns(data, model, self.conf, features, fields, compute)
-        batches, transform = self._batches(Records(data, features), labels=False)
+            compute = partial(inference.layer_columns, layers, model, transform)
+            return inference.with_columns(data, self.conf, transform, features, fields, compute)
+        records = Records(data, features, transform=transform)
+        batches, transform = self._batches(records, labels=False)
         compute = partial(inference.feature_batches, model, layers, transform)
         return batches.mapPartitions(compute)
 
@@ -180,7 +187,7 @@ class SparkNetwork:
 
     def _layers(self, layers):
         layers = [layers] if isinstance(layers, str) else list(dict.fromkeys(layers))
-        known = [layer.name for layer in self.conf.layers]
+        known = [place.name for place in self.conf.stack]
         unknown = [name for name in layers if name not in known]
         if unknown or not layers:
             raise ConfigError(f"layers must be some of {known}, got {layers}")

@@ -33,25 +33,25 @@ class Records:
     data : RDD, DataFrame or Source
     features, label, weights : str
         Columns, where the records have names; of several features or labels each has its own.
+    transform : callable or None
+        What a worker does to each minibatch, of an RDD or DataFrame; sources have their own.
     """
 
     data: Any
     features: str = "features"
     label: str = "label"
     weights: str | None = None
+    transform: Any = None
 
     def __post_init__(self):
-        if not (self._is_source or isinstance(self.data, RDD | DataFrame)):
+        if isinstance(self.data, RDD | DataFrame):
+            return
+        if not hasattr(self.data, "splits"):
             raise ConfigError(f"data must be {KINDS}, got {type(self.data).__name__}")
-
-    @property
-    def transform(self):
-        """What a worker does to each minibatch; sources say."""
-        return self.data.transform if self._is_source else None
-
-    @property
-    def _is_source(self):
-        return not isinstance(self.data, RDD | DataFrame) and hasattr(self.data, "splits")
+        if self.transform is not None:
+            kind = type(self.data).__name__
+            raise ConfigError(f"transform must be that of the source {kind}, got another one")
+        object.__setattr__(self, "transform", self.data.transform)
 
     def batches(self, sc, schema):
         """An RDD of Batches, checked against the schema, and Failures."""

@@ -112,7 +112,7 @@ class Network:
         """
         layers = (layers,) if isinstance(layers, str) else tuple(layers)
         if not layers:
-            known = [layer.name for layer in self.conf.layers]
+            known = [place.name for place in self.conf.stack]
             raise ConfigError(f"layers must be some of {known}, got none")
         batches = self._batches(Arrays(features))
         parts = [self._loaded().forward(batch, layers) for batch in batches]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from sparkdl.data import Arrays, Compose, Crop, Mirror, Scale, pad
+from sparkdl.data import Arrays, Compose, Crop, Mirror, Reshape, Scale, pad
+from sparkdl.errors import ConfigError
 from sparkdl.nn import Dense, GraphBuilder, Merge, NetworkConf, Output, RnnOutput
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.averaging import ParameterAveraging
@@ -116,15 +117,43 @@ def test_several_inputs_outputs_and_weights(sc, crew):
     np.testing.assert_allclose([row.probability for row in found], here.predict(x), rtol=1e-4)
 
 
-def test_images_are_cropped_on_executors(sc, crew):
+CROP = Compose(Reshape(shape=(1, 5, 6)), Crop(size=3), Mirror(), Scale(factor=1 / 255))
+
+
+def images():
     rng = np.random.default_rng(0)
-    x, y = rng.integers(0, 256, (20, 1, 5, 6), dtype=np.uint8), rng.integers(0, CLASSES, 20)
-    transform = Compose(Crop(size=3), Mirror(), Scale(factor=1 / 255))
-    source = Arrays(x, y, records_per_split=HALF, transform=transform)
+    return rng.integers(0, 256, (20, 1, 5, 6), dtype=np.uint8), rng.integers(0, CLASSES, 20)
+
+
+def source_of_images(sc):
+    return Arrays(*images(), records_per_split=HALF, transform=CROP), {}
+
+
+def rdd_of_images(sc):
+    return sc.parallelize([*zip(*images(), strict=True)], 2), {"transform": CROP}
+
+
+def frame_of_images(sc):
+    rows = [(bytearray(x.tobytes()), int(y)) for x, y in zip(*images(), strict=True)]
+    return frame(rows, "features binary, label int"), {"transform": CROP}
+
+
+@pytest.mark.parametrize("make", [source_of_images, rdd_of_images, frame_of_images])
+def test_images_are_cropped_on_executors(sc, crew, make):
     conf = NetworkConf(input_shape=(1, 3, 3), layers=[Output(units=CLASSES)], seed=2)
-    net = SparkNetwork(sc, conf, MASTER)
-    net.fit(source, 2)
+    net, (data, options) = SparkNetwork(sc, conf, MASTER), make(sc)
+    net.fit(data, 2, **options)
+    source, _ = source_of_images(sc)
     here = trained_here(conf, source, crew)
     assert_equal(net.network.state, here.state)
-    assert net.evaluate(source).loss == pytest.approx(here.evaluate(source).loss, rel=1e-5)
-    assert len(net.predict(source).collect()) == 20
+    assert net.evaluate(data, **options).loss == pytest.approx(here.evaluate(source).loss, rel=1e-5)
+    found = net.predict(data, **options).collect()
+    centre = images()[0][:, :, 1:4, 1:4] / np.float32(255)
+    for row, p in zip(found, here.predict(centre), strict=True):
+        np.testing.assert_allclose(getattr(row, "probability", row), p, rtol=1e-4)
+
+
+def test_a_source_has_the_transform_that_it_has(sc):
+    net = SparkNetwork(sc, stepwise(), MASTER)
+    with pytest.raises(ConfigError, match="transform must be that of the source Arrays"):
+        net.evaluate(padded(), transform=CROP)
