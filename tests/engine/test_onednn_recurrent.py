@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sparkdl.engine import Graph, compile, gradients, ops
 from sparkdl.engine.backends import get
+from sparkdl.engine.ops.recurrent.lstm import Lstm
 from tests.engine.support import close_on_onednn, compare, feeds, tensors, trace, with_gradients
 
 pytestmark = pytest.mark.skipif(
@@ -80,6 +81,12 @@ def test_only_a_gradient_of_the_last_state():
     _, _, c = ops.lstm(*inputs.values())
     graph = Graph(inputs, {"g": gradients(ops.sum(ops.square(c)), list(inputs.values()))[0]})
     close_on_onednn(graph, [x, *rest])
+
+
+def test_what_a_gradient_needs_may_be_looked_at():
+    """No workspace of oneDNN's takes its place then."""
+    _, arrays = case("lstm", 3, 4, 5, 6)
+    compare(trace(Lstm(), *arrays), arrays)
 
 
 def test_an_empty_batch_goes_through():

@@ -69,10 +69,10 @@ class FromWorkspace(Op):
 
 def with_workspaces(session, graph):
     """The graph with oneDNN's kernels where they fit."""
-    taken = {}
+    taken, seen = {}, read_elsewhere(graph)
 
     def rule(node, inputs, uses):
-        if isinstance(node.op, Recurrent):
+        if isinstance(node.op, Recurrent) and node.outputs[-1] not in seen:
             size = workspace(session, node)
             if size is not None:
                 wanted = uses.get(node.outputs[-1], 0) > 0
@@ -83,6 +83,12 @@ def with_workspaces(session, graph):
             return FromWorkspace(node.op.forward)(*inputs[:-1], *made)
 
     return fuse(graph, (rule,))
+
+
+def read_elsewhere(graph):
+    """The tensors that something else than RecurrentGrad reads: only that knows a workspace."""
+    others = (node for node in graph.nodes if not isinstance(node.op, RecurrentGrad))
+    return {t for node in others for t in node.inputs} | set(graph.outputs.values())
 
 
 def workspace(session, node):
