@@ -1,6 +1,7 @@
 """Images turned by an angle."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -51,17 +52,34 @@ class Rotate(Transform):
 
 def rotated(x, angle, fill):
     """Image (C, H, W) turned counter-clockwise by `angle` radians, float32."""
-    _, height, width = x.shape
-    down, right = np.indices((height, width), np.float32)
-    down, right = down - (height - 1) / 2, right - (width - 1) / 2
-    cos, sin = np.cos(angle), np.sin(angle)
-    rows = cos * down + sin * right + (height + 1) / 2  # one more, for the border
-    columns = cos * right - sin * down + (width + 1) / 2
-    framed = np.pad(x.astype(np.float32), ((0, 0), (1, 1), (1, 1)), constant_values=fill)
-    rows, columns = np.clip(rows, 0, height + 1), np.clip(columns, 0, width + 1)
-    top = np.minimum(rows.astype(int), height)
-    left = np.minimum(columns.astype(int), width)
-    dy, dx = (rows - top).astype(np.float32), (columns - left).astype(np.float32)
-    upper = framed[:, top, left] * (1 - dx) + framed[:, top, left + 1] * dx
-    lower = framed[:, top + 1, left] * (1 - dx) + framed[:, top + 1, left + 1] * dx
-    return upper * (1 - dy) + lower * dy
+    channels, height, width = x.shape
+    down, right = centred(height, width)
+    cos, sin = np.float32(np.cos(angle)), np.float32(np.sin(angle))
+    # Places in the image with a border of one pixel around it, so one more.
+    rows = np.clip(cos * down + sin * right + (height + 1) / 2, 0, height + 1)
+    columns = np.clip(cos * right - sin * down + (width + 1) / 2, 0, width + 1)
+    top = np.minimum(rows.astype(np.int64), height)
+    left = np.minimum(columns.astype(np.int64), width)
+    dy, dx = rows - top.astype(np.float32), columns - left.astype(np.float32)
+    framed = np.full((channels, height + 2, width + 2), fill, np.float32)
+    framed[:, 1:-1, 1:-1] = x
+    flat, at = framed.reshape(channels, -1), top * (width + 2) + left
+    upper = between(flat.take(at, 1), flat.take(at + 1, 1), dx)
+    at += width + 2
+    return between(upper, between(flat.take(at, 1), flat.take(at + 1, 1), dx), dy)
+
+
+@lru_cache(maxsize=8)
+def centred(height, width):
+    """How far down and right of the centre each pixel is, float32 (height, 1) and (1, width)."""
+    down = np.arange(height, dtype=np.float32) - np.float32((height - 1) / 2)
+    right = np.arange(width, dtype=np.float32) - np.float32((width - 1) / 2)
+    return down[:, np.newaxis], right[np.newaxis]
+
+
+def between(first, second, share):
+    """A mixture of both, in place of the second."""
+    second -= first
+    second *= share
+    second += first
+    return second
