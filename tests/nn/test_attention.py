@@ -7,6 +7,7 @@ import pytest
 
 from sparkdl.data.batch import Batch
 from sparkdl.engine.backends import get
+from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn import (
     Dense,
@@ -124,6 +125,15 @@ def test_backends_agree_on_a_step_of_training(rng):
     (loss, _), (expected, _) = ours.gradient(batch), plain.gradient(batch)
     assert loss == pytest.approx(expected, rel=1e-5)
     np.testing.assert_allclose(ours.grad, plain.grad, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("layer", [LearnedSelfAttention(queries=2, heads=2), PositionEmbedding()])
+def test_what_is_no_weight_takes_the_type_of_the_input(layer, rng):
+    params = {n: p.astype(np.float32) for n, p in drawn(layer, (5, 4), rng).items()}
+    wide = layer.forward(params, rng.normal(size=(3, 5, 4)).astype(np.float32), in_use(MASK))
+    params |= {name: params[name].astype(BFLOAT16) for name in layer.penalized}
+    narrow = layer.forward(params, rng.normal(size=(3, 5, 4)).astype(BFLOAT16), in_use(MASK))
+    assert (wide.dtype, narrow.dtype) == (np.float32, BFLOAT16)
 
 
 REFUSED = [

@@ -98,4 +98,5 @@ class PositionEmbedding(Trained):
         return self.initializer.draw(shape, shape, rng)
 
     def forward(self, params, x, run):
-        return ops.add(x, ops.slice(params["W"], (0, 0), x.shape[1:]))
+        rows = ops.slice(params["W"], (0, 0), x.shape[1:])
+        return ops.add(x, ops.cast(rows, x.dtype))

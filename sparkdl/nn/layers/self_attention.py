@@ -88,5 +88,6 @@ class LearnedSelfAttention(SelfAttention):
         return {"Q": (self.queries, in_shape[1]), **super().param_shapes(in_shape)}
 
     def forward(self, params, x, run):
-        queries = ops.broadcast_to(params["Q"], (x.shape[0], *params["Q"].shape))
+        queries = ops.cast(params["Q"], x.dtype)
+        queries = ops.broadcast_to(queries, (x.shape[0], *queries.shape))
         return self.attend(params, queries, x, x, run.mask, run)
