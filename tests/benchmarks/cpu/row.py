@@ -66,7 +66,7 @@ class Row:
     def figure(self, value):
         if value is None:
             return "-"
-        return f"{value * self.scale:.{2 if self.unit == 'ms' else 1}f} {self.unit}"
+        return f"{value * self.scale:.{0 if self.unit == 'MB' else 2}f} {self.unit}"
 
 
 def against(value, bar, sign=""):

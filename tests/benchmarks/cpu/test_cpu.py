@@ -94,8 +94,8 @@ def test_a_row_marks_the_bars_it_misses():
 
 def test_a_row_marks_the_limit_it_misses():
     row = {"title": "start", "threads": 2, "found": FOUND, "result": compared(FOUND), "unit": "s"}
-    assert "2.0 s (MISSED bar 1.5 s)" in str(Row(**row, scale=1.0, limit=1.5))
-    assert "2.0 s (bar 2.0 s)" in str(Row(**row, scale=1.0, limit=2.0))
+    assert "2.00 s (MISSED bar 1.50 s)" in str(Row(**row, scale=1.0, limit=1.5))
+    assert "2.00 s (bar 2.00 s)" in str(Row(**row, scale=1.0, limit=2.0))
 
 
 def test_a_process_answers_with_the_seconds_of_its_steps():
