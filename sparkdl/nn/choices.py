@@ -53,9 +53,8 @@ def spread(network, number, other=0):
     -------
     float32 (n,) or None
     """
-    parts = [
-        np.full(prod(shape), number(layer, name), np.float32)
-        for layer, name, shape in arrays(network)
-    ]
-    vector = np.concatenate([np.zeros(0, np.float32), *parts])
-    return vector if (vector != other).any() else None
+    found = [(number(layer, name), prod(shape)) for layer, name, shape in arrays(network)]
+    numbers = np.array([value for value, size in found if size], np.float32)
+    if (numbers == other).all():
+        return None
+    return np.repeat(numbers, [size for _, size in found if size])
