@@ -52,11 +52,15 @@ class Chain(Elementwise):
         return self.decompose(*inputs)
 
 
-def into_chains(graph):
-    """The graph with its elementwise regions of two or more nodes as one Chain each."""
-    chains = {node: chain for chain in regions(graph) if len(chain) > 1 for node in chain}
+def into_chains(graph, may=None):
+    """The graph with its elementwise regions of two or more nodes as one Chain each.
+
+    `may` says which nodes may lie in a chain, where not `chainable`: a backend that compiles knows.
+    """
+    may = may or chainable
+    chains = {node: chain for chain in regions(graph, may) if len(chain) > 1 for node in chain}
     new, users = {}, readers(graph)
-    for node in by_level(graph):
+    for node in by_level(graph, may):
         if node.outputs[0] in new:
             continue
         with scope(node.scope):
@@ -92,13 +96,13 @@ def merged(chain, new, users):
     return dict.fromkeys(made) | dict(zip(outputs, results, strict=True))
 
 
-def regions(graph):
+def regions(graph, may):
     """Connected elementwise nodes of one shape and level: no path between two leads outside."""
-    levels, parent = node_levels(graph), {}
-    for node in filter(chainable, graph.nodes):
+    levels, parent = node_levels(graph, may), {}
+    for node in filter(may, graph.nodes):
         parent[node] = node
         for before in {t.node for t in node.inputs} & parent.keys():
-            if alike(before, node, levels):
+            if levels[before] == levels[node] and fits(before, node, may):
                 parent[root(before, parent)] = node
     found = {}
     for node in parent:
@@ -114,7 +118,7 @@ def root(node, parent):
     return node
 
 
-def node_levels(graph):
+def node_levels(graph, may):
     """{node: the number of regions on the longest way to it}; it never falls along a way.
 
     What is worked out from scalars alone comes first, at level -1: it stands in no chain's way.
@@ -124,24 +128,20 @@ def node_levels(graph):
         before = [t.node for t in node.inputs if t.node is not None]
         scalar = all(t.shape == () for t in (*node.inputs, *node.outputs))
         alone = scalar and all(levels[b] < 0 for b in before)
-        ways = [levels[b] + (not fits(b, node)) for b in before]
+        ways = [levels[b] + (not fits(b, node, may)) for b in before]
         levels[node] = -1 if alone else max(ways, default=0)
     return levels
 
 
-def by_level(graph):
-    levels = node_levels(graph)
+def by_level(graph, may):
+    levels = node_levels(graph, may)
     return sorted(graph.nodes, key=levels.get)
 
 
-def alike(first, second, levels):
-    return levels[first] == levels[second] and fits(first, second)
-
-
-def fits(first, second):
+def fits(first, second, may):
     """Whether two neighbours may lie in one chain."""
     shapes = first.outputs[0].shape, second.outputs[0].shape
-    return chainable(first) and chainable(second) and shapes[0] == shapes[1]
+    return shapes[0] == shapes[1] and may(first) and may(second)
 
 
 def chainable(node):

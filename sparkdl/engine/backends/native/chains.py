@@ -7,7 +7,10 @@ import numpy as np
 from sparkdl.engine.backends.native import loops
 from sparkdl.engine.backends.native.calls import bound
 from sparkdl.engine.backends.native.code import TYPES
+from sparkdl.engine.backends.native.operations import OPERATIONS
+from sparkdl.engine.chains import chainable
 from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.shape import BroadcastTo
 from sparkdl.errors import UnsupportedError
 
 
@@ -17,20 +20,34 @@ def chain_kernel(op, inputs, outputs, compiler):
     Raises
     ------
     UnsupportedError
-        For what is left to numpy: float64, some operations, arrays that lie in different orders.
+        For what is left to numpy: float64, some operations, results in different orders.
     """
     arrays = [*(np.broadcast_to(x, outputs[0].shape) for x in inputs), *outputs]
     axes = merged_axes(arrays)
     length, strides = axes.pop() if axes else (1, [a.itemsize for a in arrays])
-    if any(s not in (0, a.itemsize) for s, a in zip(strides, arrays, strict=True)):
-        raise UnsupportedError("the arrays lie in different orders")
-    wide = tuple(s > 0 for s in strides)
-    function = compiler.function(text(op, kinds_of(inputs), kinds_of(outputs), wide, len(axes)))
+    lies = tuple(map(lie, strides, arrays))
+    if set(lies[len(inputs) :]) - {loops.DENSE}:
+        raise UnsupportedError("the results lie in different orders")
+    lies = lies[: len(inputs)]
+    function = compiler.function(text(op, kinds_of(inputs), kinds_of(outputs), lies, len(axes)))
     rows = int(np.prod([size for size, _ in axes], dtype=np.int64))
-    words = [length, rows, *(a.ctypes.data for a in arrays)]
+    words = [length, rows, *(a.ctypes.data for a in arrays), *strides]
     for size, steps in axes:
         words += [size, *steps]
     return bound(function, words, arrays, sum(a.nbytes for a in (*inputs, *outputs)))
+
+
+def may_chain(node):
+    """Whether a compiled chain may have a node in it; its operands may broadcast."""
+    kinds = {tensor.spec.dtype for tensor in (*node.inputs, *node.outputs)}
+    if "float64" in kinds:
+        return chainable(node)
+    return type(node.op) in OPERATIONS and kinds <= TYPES.keys() and node.outputs[0].shape != ()
+
+
+def lie(stride, array):
+    """How an array's numbers lie along a row."""
+    return {0: loops.SHARED, array.itemsize: loops.DENSE}.get(stride, loops.APART)
 
 
 def kinds_of(arrays):
@@ -38,18 +55,17 @@ def kinds_of(arrays):
 
 
 @cache
-def text(op, inputs, outputs, wide, axes):
+def text(op, inputs, outputs, lies, axes):
     """The loop's text; a network repeats a few chains many times."""
     for kind in {*inputs, *outputs}:
         if kind == "float64" or kind not in TYPES:
             raise UnsupportedError(f"{kind} is left to numpy")
     specs = [Spec((), kind) for kind in inputs]
     for step, operands in op.steps:
-        specs.append(step.shape(*(specs[i] for i in operands)))
+        of = [specs[i] for i in operands]
+        specs.append(of[0] if isinstance(step, BroadcastTo) else step.shape(*of))
     kinds = tuple(spec.dtype for spec in specs[len(inputs) :])
-    return loops.function(
-        loops.Loop(op.steps, op.results, kinds, inputs, outputs, wide[: len(inputs)], axes)
-    )
+    return loops.function(loops.Loop(op.steps, op.results, kinds, inputs, outputs, lies, axes))
 
 
 def merged_axes(arrays):

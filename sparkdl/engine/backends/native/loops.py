@@ -1,16 +1,18 @@
 """The loop over memory around a chain: LANES numbers at a time, the rest under a mask.
 
-Its words are the length of a row, the number of rows, the operands' addresses, then for each outer
-axis its length and the operands' strides in bytes. So one function serves every shape.
+Its words are the length of a row, the number of rows, the operands' addresses and strides along a
+row, then for each outer axis its length and the operands' strides; strides are in bytes. So one
+function serves every shape.
 """
 
 from dataclasses import dataclass
 
 from sparkdl.engine.backends.native.code import LANES, TYPES, Code
 from sparkdl.engine.backends.native.control import FIRST, counting, module, pointer, share, word
-from sparkdl.engine.backends.native.memory import below, load, store
+from sparkdl.engine.backends.native.memory import below, gather, load, store
 from sparkdl.engine.backends.native.operations import apply, converted
 
+DENSE, APART, SHARED = "dense", "apart", "shared"
 GRAIN = 64  # numbers: threads share no cache line of an array
 LENGTH, ROWS, OPERANDS = range(FIRST, FIRST + 3)  # places among the words
 
@@ -24,7 +26,7 @@ class Loop:
     steps, results : of a Chain
     kinds : the numpy type of each step's result
     inputs, outputs : the numpy type of each operand
-    wide : for each input whether a row holds many numbers, or one that all share
+    lies : for each input whether along a row its numbers are DENSE, APART, or one is SHARED by all
     axes : how many outer axes there are; threads share their rows, or without them the one row
     """
 
@@ -33,7 +35,7 @@ class Loop:
     kinds: tuple
     inputs: tuple
     outputs: tuple
-    wide: tuple
+    lies: tuple
     axes: int
 
 
@@ -74,33 +76,38 @@ def moved(code, loop, pointers, row):
 
 
 def outer_word(operands, axis):
-    return OPERANDS + operands + axis * (1 + operands)
+    return OPERANDS + 2 * operands + axis * (1 + operands)
 
 
 def along_row(code, loop, pointers, begin, end):
     """The chain on the numbers from begin to end of a row."""
-    shared = {
-        i: code.splat(kind, code.define(f"load {TYPES[kind]}, ptr {pointers[i]}"))
-        for i, kind in enumerate(loop.inputs)
-        if not loop.wide[i]
-    }
+    readers = [reader(code, loop, pointers, i) for i in range(len(loop.inputs))]
     rest = code.define(f"and i64 {code.define(f'sub i64 {end}, {begin}')}, {LANES - 1}")
     whole = code.define(f"sub i64 {end}, {rest}")
     with counting(code, begin, whole, LANES) as i:
-        element(code, loop, pointers, shared, i, None)
+        element(code, loop, readers, pointers, i, None)
     some = code.define(f"icmp ne i64 {rest}, 0")
     tail, done = code.name()[1:], code.name()[1:]
     code.add(f"br i1 {some}, label %{tail}, label %{done}\n{tail}:")
-    element(code, loop, pointers, shared, whole, below(code, rest))
+    element(code, loop, readers, pointers, whole, below(code, rest))
     code.add(f"br label %{done}\n{done}:")
 
 
-def element(code, loop, pointers, shared, index, mask):
+def reader(code, loop, pointers, i):
+    """A function of (index, mask) that reads an input; what all share is read before the loop."""
+    kind, base = loop.inputs[i], pointers[i]
+    if loop.lies[i] == SHARED:
+        value = code.splat(kind, code.define(f"load {TYPES[kind]}, ptr {base}"))
+        return lambda index, mask: value
+    if loop.lies[i] == DENSE:
+        return lambda index, mask: load(code, kind, base, index, mask)
+    stride = code.splat("int64", word(code, OPERANDS + len(pointers) + i))
+    return lambda index, mask: gather(code, kind, base, index, stride, mask)
+
+
+def element(code, loop, readers, pointers, index, mask):
     """LANES numbers: read, go through the chain, and are written."""
-    values = [
-        shared[i] if i in shared else load(code, kind, pointers[i], index, mask)
-        for i, kind in enumerate(loop.inputs)
-    ]
+    values = [read(index, mask) for read in readers]
     for (op, operands), kind in zip(loop.steps, loop.kinds, strict=True):
         values.append(apply(op, [values[i] for i in operands], kind))
     count = len(loop.inputs)

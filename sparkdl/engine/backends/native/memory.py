@@ -20,6 +20,18 @@ def load(code, kind, base, index, mask, rest="zeroinitializer"):
     return code.vector(kind, code.call(wide, name, ("ptr", at), align, *choice))
 
 
+def gather(code, kind, base, index, stride, mask):
+    """Numbers that lie `stride` bytes apart, from the number `index` on."""
+    numbers = ", ".join(f"i64 {i}" for i in range(LANES))
+    places = code.splat("int64", index) + Vector(code, "int64", f"<{numbers}>")
+    wide, offsets = vector_type(kind), places * stride
+    at = code.define(f"getelementptr i8, ptr {base}, {offsets.typed}")
+    lanes = (f"<{LANES} x i1>", "splat (i1 true)" if mask is None else mask.name)
+    name = f"llvm.masked.gather.{suffix(kind)}.v{LANES}p0"
+    arguments = (f"<{LANES} x ptr>", at), ("i32", bits_of(kind) // 8), lanes
+    return code.vector(kind, code.call(wide, name, *arguments, (wide, "zeroinitializer")))
+
+
 def store(code, vector, base, index, mask):
     kind = vector.kind
     at = code.pointer(base, TYPES[kind], index)

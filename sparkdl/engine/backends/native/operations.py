@@ -7,7 +7,7 @@ import numpy as np
 from sparkdl.engine.backends.native import formulas
 from sparkdl.engine.ops import activation, elementwise
 from sparkdl.engine.ops.reduce import Equal
-from sparkdl.engine.ops.shape import Cast, Copy
+from sparkdl.engine.ops.shape import BroadcastTo, Cast, Copy
 from sparkdl.engine.ops.softmax import SigmoidCrossEntropy
 from sparkdl.errors import UnsupportedError
 
@@ -141,6 +141,7 @@ OPERATIONS = {
     activation.Erf: floating(formulas.erf),
     SigmoidCrossEntropy: cross_entropy,
     Equal: plain(lambda x, y: x.compare("eq", y)),
+    BroadcastTo: lambda op, x: x,
     Cast: lambda op, x: x,
     Copy: lambda op, x: x,
 }

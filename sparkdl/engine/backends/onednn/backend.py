@@ -11,6 +11,7 @@ import numpy as np
 
 from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
+from sparkdl.engine.backends.native.chains import may_chain
 from sparkdl.engine.backends.native.jit import compiler
 from sparkdl.engine.backends.onednn import (
     batch_norm_relu,
@@ -70,6 +71,10 @@ class OneDnn(reference.Reference):
     def __init__(self):
         super().__init__()
         self.session, self.compiler = Session(), None
+        try:
+            self.compiler = compiler()
+        except UnsupportedError as error:
+            self.note = str(error)
         self.rewrites = (
             fuse,
             rewrites.maxima_remembered,
@@ -80,12 +85,8 @@ class OneDnn(reference.Reference):
             column_sums.of_features,
             rewrites.relayouts,
             rewrites.sequences_in_place,
-            into_chains,
+            into_chains if self.compiler is None else partial(into_chains, may=may_chain),
         )
-        try:
-            self.compiler = compiler()
-        except UnsupportedError as error:
-            self.note = str(error)
 
     def array(self, part, shape):
         """An array of the arena: images and volumes channels last."""
