@@ -27,9 +27,10 @@ from sparkdl.conflict import warn_if_shadowed
 __version__ = "0.1.0"
 
 NAMES = {
-    "sparkdl.data": "Arrays Batch LMDB Parquet Scale digits write_lmdb",
+    "sparkdl.data": "Arrays Batch Characters LMDB Parquet Scale TextSequences digits write_lmdb",
     "sparkdl.training.averaging": "ParameterAveraging",
     "sparkdl.training.checkpoint": "Checkpoints",
+    "sparkdl.training.generation": "generate",
     "sparkdl.training.listeners": "Listener",
     "sparkdl.training.local": "LocalWorkers",
     "sparkdl.training.network": "Network",

@@ -4,9 +4,11 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from sparkdl import Network, cli
+from sparkdl import Batch, Network, cli
+from sparkdl.nn.replica import Replica
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text()
@@ -20,11 +22,22 @@ def blocks(language):
 
 def test_example_runs(spark, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    [example] = blocks("python")
+    example = blocks("python")[0]
     exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
     accuracy = float(capsys.readouterr().out.splitlines()[-1])
     assert accuracy > 0.85
     assert Network.load(tmp_path / "digits-model").state.epoch == 2
+
+
+def test_the_graph_is_one_that_learns():
+    names, rng = {}, np.random.default_rng(0)
+    exec(compile(blocks("python")[1], "README.md", "exec"), names)
+    replica, n = Replica(names["conf"]), 8
+    columns = {"features": rng.normal(size=(n, 3, 32, 32)).astype(np.float32)}
+    columns["labels"] = rng.integers(0, 10, n).astype(np.int32)
+    batch = Batch(columns=columns, ids=np.arange(n, dtype=np.uint64))
+    losses = [replica.step(batch, 0.05, t) for t in range(1, 11)]
+    assert losses[-1] < losses[0]
 
 
 def commands():
@@ -38,7 +51,7 @@ def commands():
 
 def test_there_are_commands_of_each_kind():
     kinds = {line.split()[1] for line in commands()}
-    assert kinds == {"train", "evaluate", "predict", "features", "summary"}
+    assert kinds == {"train", "evaluate", "predict", "features", "summary", "time"}
 
 
 @pytest.mark.parametrize("line", commands())
