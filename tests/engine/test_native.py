@@ -1,5 +1,6 @@
 """Compiled loops beside numpy: every operation, drawn chains, numbers at the edges, any threads."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 import scipy.special
@@ -208,6 +209,32 @@ def test_broadcasts_lie_within_chains():
     assert {"BroadcastTo", "Equal", "Where", "Mul"} <= set(step.op.split("+"))
     found = program.run(feeds(arrays))["y0"]
     np.testing.assert_allclose(found, function(*arrays), rtol=1e-5, atol=1e-6)
+
+
+NARROW = ml_dtypes.bfloat16
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 3e38, 1e-30, 1.00390625, 1.01171875]
+
+
+@pytest.mark.parametrize("size", [1, 16, 37])
+def test_bfloat16_is_rounded_after_each_operation(size):
+    rng = np.random.default_rng(size)
+    x, y = (np.resize([*SPECIAL, *rng.normal(0, 3, 40)], size + i)[i:] for i in range(2))
+    arrays = x.astype(NARROW), y.astype(NARROW), np.asarray(0.1, NARROW)
+
+    def function(x, y, rate):
+        z = ops.add(ops.mul(x, rate), y)
+        kept = ops.where(ops.greater(z, x), z, ops.relu(y))
+        return kept, ops.cast(ops.sub(z, x), "float32"), ops.tanh(ops.maximum(x, y))
+
+    program = compile(trace(function, *arrays), "onednn")
+    assert {step.kernel for step in program.steps} == {"compiled loop"}
+    with np.errstate(all="ignore"):
+        expected = function(*arrays)
+    for found, plain in zip(program.run(feeds(arrays)).values(), expected, strict=True):
+        assert found.dtype == plain.dtype
+        rounding = 0 if plain.dtype == np.float32 else 2.0**-8  # of tanh
+        found, plain = found.astype(np.float32), plain.astype(np.float32)
+        np.testing.assert_allclose(found, plain, rtol=rounding)
 
 
 def test_float64_is_left_to_numpy():

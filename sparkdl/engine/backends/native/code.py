@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 LANES = 16  # numbers in a vector: one AVX-512 register of float32
-TYPES = {"float32": "float", "float64": "double", "mask": "i1", "bool": "i8"}
+TYPES = {"float32": "float", "float64": "double", "bfloat16": "bfloat", "mask": "i1", "bool": "i8"}
 TYPES |= {f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
-FLOATS = ("float32", "float64")
+FLOATS = ("float32", "float64", "bfloat16")
 ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 
 
@@ -195,6 +195,8 @@ class Vector:
         """The same numbers in another kind; masks become 0 and 1."""
         if kind == self.kind:
             return self
+        if "bfloat16" in (kind, self.kind) and "float32" not in (kind, self.kind):
+            return self.cast("float32").cast(kind)
         instruction = conversion(self.kind, kind)
         if instruction is None:  # two kinds of the same bits
             return Vector(self.code, kind, self.name)

@@ -1,6 +1,6 @@
 """Vectors from memory and to it, whole or under a mask."""
 
-from sparkdl.engine.backends.native.code import LANES, TYPES, Vector, bits_of, vector_type
+from sparkdl.engine.backends.native.code import FLOATS, LANES, TYPES, Vector, bits_of, vector_type
 
 
 def below(code, count):
@@ -44,4 +44,6 @@ def store(code, vector, base, index, mask):
 
 
 def suffix(kind):
-    return f"v{LANES}{TYPES[kind][0].replace('d', 'f')}{bits_of(kind)}"
+    """How LLVM names vectors of a kind in its functions' names."""
+    short = "bf" if kind == "bfloat16" else "f" if kind in FLOATS else "i"
+    return f"v{LANES}{short}{bits_of(kind)}"

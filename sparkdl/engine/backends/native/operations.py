@@ -9,6 +9,7 @@ from sparkdl.engine.ops import activation, elementwise
 from sparkdl.engine.ops.reduce import Equal
 from sparkdl.engine.ops.shape import BroadcastTo, Cast, Copy
 from sparkdl.engine.ops.softmax import SigmoidCrossEntropy
+from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import UnsupportedError
 
 
@@ -23,7 +24,12 @@ def apply(op, vectors, kind):
     make = OPERATIONS.get(type(op))
     if make is None:
         raise UnsupportedError(f"{type(op).__name__} is not compiled")
-    return converted(make(op, *vectors), kind)
+    return converted(make(op, *map(widened, vectors)), kind)
+
+
+def widened(vector):
+    """bfloat16 is computed in float32, and each operation's result is rounded."""
+    return vector.cast("float32") if vector.kind == BFLOAT16 else vector
 
 
 def converted(vector, kind):
