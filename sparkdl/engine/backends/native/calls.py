@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.engine.backends.native.threads import address, pool
 
-WORTH_THREADS = 1 << 19  # bytes read and written: below it waking a thread costs more than it saves
+WORTH_THREADS = 1 << 21  # bytes read and written: below it waking a thread costs what it saves
 
 
 def bound(function, words, arrays, work):
