@@ -56,7 +56,7 @@ class Program:
     """
 
     def __init__(self, graph, backend, bindings=None, strict=False):
-        bindings = bindings or {}
+        bindings, backend = bindings or {}, backend.fresh()
         for rewrite in backend.rewrites:
             graph = rewrite(graph)
         check(graph, bindings)

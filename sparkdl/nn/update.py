@@ -5,7 +5,7 @@ Constraints hold for what comes out.
 """
 
 from sparkdl.engine import ops
-from sparkdl.nn.choices import arrays, constraints_of, rate_factor, spread
+from sparkdl.nn.choices import arrays, constraints_of, rate_factor, spread, updater_of
 from sparkdl.nn.layout import cut
 from sparkdl.nn.penalty import add_penalty, decay_factor
 
@@ -65,11 +65,15 @@ def rates_of(network, rate):
 
 def decays_of(network):
     """The decoupled decay of each entry of each group; None where a group has none."""
-    factors = spread(network, decay_factor)
-    if factors is None:
+
+    def decay(layer, name):
+        return updater_of(network, layer, name).weight_decay * decay_factor(layer, name)
+
+    decays = spread(network, decay)
+    if decays is None:
         return [None] * len(network.groups)
-    decays = [group.updater.weight_decay * factors[group.part] for group in network.groups]
-    return [decay if decay.any() else None for decay in decays]
+    parts = [decays[group.part] for group in network.groups]
+    return [part if part.any() else None for part in parts]
 
 
 def constrained(network, params):

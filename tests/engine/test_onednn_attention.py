@@ -33,9 +33,9 @@ def test_products_of_batches_of_drawn_shapes(lead, m, k, n, tx, ty):
     close_on_onednn(with_gradients(function, x, y), [x, y], 1e-3)
 
 
-def attend(heads):
+def attend(heads, scale=0.5):
     def function(q, k, v, *bias):
-        scores = ops.head_scores(q, k, *bias, heads=heads, scale=0.5)
+        scores = ops.head_scores(q, k, *bias, heads=heads, scale=scale)
         return ops.head_mix(ops.softmax(scores), v, heads=heads)
 
     return function
@@ -46,8 +46,9 @@ def attend(heads):
 def test_attention_of_drawn_shapes(n, t, s, heads, d, bias):
     arrays = [normal(n, length, heads * d) for length in (t, s, s)]
     arrays += {"none": [], "rows": [normal(n, t, s)], "keys": [normal(n, 1, s)]}[bias]
-    close_on_onednn(trace(attend(heads), *arrays), arrays)
-    close_on_onednn(with_gradients(attend(heads), *arrays), arrays, 1e-3)
+    function = attend(heads, d**-0.5)  # one that saturates no softmax: its gradient would cancel
+    close_on_onednn(trace(function, *arrays), arrays)
+    close_on_onednn(with_gradients(function, *arrays), arrays, 1e-3)
 
 
 @settings(max_examples=30, deadline=None)

@@ -33,6 +33,9 @@ class Backend(Protocol):
     name: str
     rewrites: tuple  # functions Graph -> Graph, applied in order before memory is planned
 
+    def fresh(self):
+        """The backend for one program: what its kernels share, they share with no other's."""
+
     def empty(self, size):
         """`size` bytes of uninitialised memory of the device, aligned to 64."""
 

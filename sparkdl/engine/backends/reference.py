@@ -22,6 +22,9 @@ class Reference:
     def __init__(self, note=""):
         self.note = note
 
+    def fresh(self):
+        return self
+
     def empty(self, size):
         memory = np.empty(size + ALIGNMENT, np.uint8)
         start = -memory.ctypes.data % ALIGNMENT

@@ -1,7 +1,10 @@
 """oneDNN's C interface by ctypes: descriptors of memory, primitives, calls bound to arguments."""
 
 import ctypes
+from copy import copy
 from ctypes import byref, c_int, c_int64, c_size_t, c_void_p
+
+import numpy as np
 
 from sparkdl.engine.backends.onednn.library import load
 from sparkdl.errors import UnsupportedError
@@ -17,7 +20,7 @@ DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
 QUERY_IMPL = 8
 KINDS = ("memory_desc", "memory", "primitive_desc", "primitive", "primitive_attr", "post_ops")
 QUERIES = {"weights": 131, "diff_weights": 132, "workspace": 135}
-NO_MEMORY = -1  # DNNL_MEMORY_ALLOCATE: the library allocates
+LINE = 64
 
 
 class Argument(ctypes.Structure):
@@ -51,6 +54,7 @@ class Session:
         library.dnnl_primitive_desc_query_md.restype = c_void_p
         library.dnnl_primitive_desc_query_md.argtypes = [c_void_p, c_int, c_int]
         self.kinds = {kind: handles(library, kind) for kind in KINDS}
+        self.scratch = np.empty(0, np.uint8)
 
     def call(self, name, *arguments):
         status = getattr(self.library, f"dnnl_{name}")(*arguments)
@@ -74,9 +78,24 @@ class Session:
         arguments = array.ndim, dims(array.shape), TYPES[array.dtype.name], dims(strides)
         return self.made("memory_desc", "memory_desc_create_with_strides", *arguments)
 
-    def memory(self, md, address=NO_MEMORY):
-        """Memory at an address, or of the library's own."""
+    def fresh(self):
+        """A session that shares all with this one but its scratch memory."""
+        own = copy(self)
+        own.scratch = np.empty(0, np.uint8)
+        return own
+
+    def memory(self, md, address):
+        """The memory of this descriptor at an address."""
         return self.made("memory", "memory_create", md, self.engine, c_void_p(address))
+
+    def passing(self, md):
+        """Memory for what one kernel works out for itself: the next one writes over it."""
+        needed = self.size(md)
+        if needed > self.scratch.nbytes:
+            self.scratch = aligned(max(needed, 2 * self.scratch.nbytes))
+        memory = self.memory(md, self.scratch.ctypes.data)
+        memory.owner = self.scratch
+        return memory
 
     def at(self, array, md=None):
         """The memory of a numpy array, which the caller keeps, or of what lies there by `md`."""
@@ -137,6 +156,13 @@ class Session:
         attribute = self.made("primitive_attr", "primitive_attr_create")
         self.call("primitive_attr_set_post_ops", attribute, ops)
         return attribute
+
+
+def aligned(size):
+    """`size` bytes that begin at a cache line."""
+    memory = np.empty(size + LINE, np.uint8)
+    start = -memory.ctypes.data % LINE
+    return memory[start : start + size]
 
 
 def handles(library, kind):

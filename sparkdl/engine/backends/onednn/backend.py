@@ -5,6 +5,7 @@ Images and volumes lie channels last in memory while their logical axes stay (N,
 it just as well.
 """
 
+from copy import copy
 from functools import partial
 
 import numpy as np
@@ -87,6 +88,11 @@ class OneDnn(reference.Reference):
             rewrites.sequences_in_place,
             into_chains if self.compiler is None else partial(into_chains, may=may_chain),
         )
+
+    def fresh(self):
+        own = copy(self)
+        own.session = self.session.fresh()
+        return own
 
     def array(self, part, shape):
         """An array of the arena: images and volumes channels last."""

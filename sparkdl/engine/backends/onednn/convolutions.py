@@ -67,7 +67,7 @@ def backward_weights(session, op, gy, x, gw, gb=None):
     pd = session.describe(name, DIRECT, *mds, session.of(gy), *geometry(op), hint, None)
     chosen, own = session.query(pd, "diff_weights"), session.of(target)
     same = session.equal(chosen, own)
-    memory = session.at(target) if same else session.memory(chosen)
+    memory = session.at(target) if same else session.passing(chosen)
     arguments = {SRC: session.at(x), DIFF_DST: session.at(gy), DIFF_WEIGHTS: memory}
     if gb is not None:
         arguments[DIFF_BIAS] = session.at(gb)
@@ -82,5 +82,5 @@ def as_wanted(session, array, md):
     own = session.of(np.asarray(array))
     if session.equal(own, md):
         return [], session.at(array)
-    memory = session.memory(md)
+    memory = session.passing(md)
     return [session.reorder(session.at(array), own, memory, md)], memory
