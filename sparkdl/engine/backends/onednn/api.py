@@ -54,7 +54,7 @@ class Session:
         library.dnnl_primitive_desc_query_md.restype = c_void_p
         library.dnnl_primitive_desc_query_md.argtypes = [c_void_p, c_int, c_int]
         self.kinds = {kind: handles(library, kind) for kind in KINDS}
-        self.scratch = np.empty(0, np.uint8)
+        self.scratch, self.used = np.empty(0, np.uint8), 0
 
     def call(self, name, *arguments):
         status = getattr(self.library, f"dnnl_{name}")(*arguments)
@@ -81,19 +81,24 @@ class Session:
     def fresh(self):
         """A session that shares all with this one but its scratch memory."""
         own = copy(self)
-        own.scratch = np.empty(0, np.uint8)
+        own.scratch, own.used = np.empty(0, np.uint8), 0
         return own
 
     def memory(self, md, address):
         """The memory of this descriptor at an address."""
         return self.made("memory", "memory_create", md, self.engine, c_void_p(address))
 
+    def next_kernel(self):
+        """The scratch memory is free again: what is asked for from now on is another kernel's."""
+        self.used = 0
+
     def passing(self, md):
         """Memory for what one kernel works out for itself: the next one writes over it."""
-        needed = self.size(md)
-        if needed > self.scratch.nbytes:
-            self.scratch = aligned(max(needed, 2 * self.scratch.nbytes))
-        memory = self.memory(md, self.scratch.ctypes.data)
+        needed = -(-self.size(md) // LINE) * LINE
+        if self.used + needed > self.scratch.nbytes:
+            self.scratch, self.used = aligned(max(needed, 2 * self.scratch.nbytes)), 0
+        memory = self.memory(md, self.scratch.ctypes.data + self.used)
+        self.used += needed
         memory.owner = self.scratch
         return memory
 
