@@ -128,12 +128,11 @@ class Session:
         self.call("primitive_desc_query", pd, QUERY_IMPL, 0, byref(name))
         return (name.value or b"").decode()
 
-    def alternative(self, pd, name):
-        """A descriptor of what `pd` computes by the kernel called `name`; None if there is none."""
-        other = self.made("primitive_desc", "primitive_desc_clone", pd)
-        while self.library.dnnl_primitive_desc_next_impl(other) == 0:
-            if self.implementation(other) == name:
-                return other
+    def advanced(self, pd, name):
+        """`pd` moved on to the kernel called `name`; None, and `pd` is spent, if there is none."""
+        while self.library.dnnl_primitive_desc_next_impl(pd) == 0:
+            if self.implementation(pd) == name:
+                return pd
         return None
 
     def size(self, md):

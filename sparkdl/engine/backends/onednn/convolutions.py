@@ -1,5 +1,7 @@
 """Convolution and its two gradients. Channels lie last; weights are laid out anew."""
 
+from functools import partial
+
 import numpy as np
 
 from sparkdl.engine.backends.onednn.api import (
@@ -41,23 +43,24 @@ def forward_pd(session, op, x, w, y, bias=None, after=()):
     return session.describe(name, TRAINING, DIRECT, *mds, *geometry(op), attribute)
 
 
-def preferred(session, pd, w):
-    """The primitive descriptor, or that of the direct kernel where it is faster than the first.
+def preferred(session, describe, w):
+    """What `describe()` gives, or that of the direct kernel where it is faster than the first.
 
     A fixed rule, not a trial: which kernel runs must not differ from one process to the next. Zen
     4, float32: LeNet's second convolution 2.53 to 2.24 ms forward, 3.13 to 2.79 backward; from 64
     channels on the first choice is as fast or faster.
     """
+    pd = describe()
     first = session.implementation(pd)
     if min(w.shape[:2]) >= NARROW or not first.startswith("brg") or "1x1" in first:
         return pd
     direct = f"jit:{first.rpartition(':')[2]}"
-    return session.alternative(pd, direct) or pd
+    return session.advanced(describe(), direct) or pd
 
 
 def forward(session, op, x, w, y, bias=None, after=()):
     """Calls of y = conv(x, w) (+ bias, then what comes `after`)."""
-    pd = preferred(session, forward_pd(session, op, x, w, y, bias, after), w)
+    pd = preferred(session, partial(forward_pd, session, op, x, w, y, bias, after), w)
     calls, weights = as_wanted(session, grouped(op, w), session.query(pd, "weights"))
     arguments = {SRC: session.at(x), WEIGHTS: weights, DST: session.at(y)}
     if bias is not None:
@@ -69,7 +72,8 @@ def backward_input(session, op, gy, w, gx):
     hint = forward_pd(session, op, gx, w, gy)
     mds = session.of(gx), session.any(grouped(op, w)), session.of(gy)
     name = "convolution_backward_data"
-    pd = preferred(session, session.describe(name, DIRECT, *mds, *geometry(op), hint, None), w)
+    describe = partial(session.describe, name, DIRECT, *mds, *geometry(op), hint, None)
+    pd = preferred(session, describe, w)
     calls, weights = as_wanted(session, grouped(op, w), session.query(pd, "weights"))
     arguments = {DIFF_DST: session.at(gy), WEIGHTS: weights, DIFF_SRC: session.at(gx)}
     return [*calls, session.bound(pd, arguments)], session.implementation(pd)
