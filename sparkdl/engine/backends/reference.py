@@ -5,11 +5,11 @@ from functools import partial
 import numpy as np
 
 from sparkdl.engine.backends.base import Kernel
+from sparkdl.engine.backends.memory import empty
 from sparkdl.engine.chains import Chain, chain_kernel, into_chains
 from sparkdl.engine.fusion import RULES, BiasActivation, fuse
 from sparkdl.engine.ops.elementwise import Elementwise
 from sparkdl.engine.ops.matmul import MatMul
-from sparkdl.engine.planner import ALIGNMENT
 from sparkdl.engine.types import BFLOAT16, widened
 
 
@@ -26,9 +26,7 @@ class Reference:
         return self
 
     def empty(self, size):
-        memory = np.empty(size + ALIGNMENT, np.uint8)
-        start = -memory.ctypes.data % ALIGNMENT
-        return memory[start : start + size]
+        return empty(size)
 
     def array(self, part, shape):
         return part.reshape(shape)

@@ -12,6 +12,7 @@ import numpy as np
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, square, sub
+from sparkdl.engine.ops.normalization import normalized_gradient
 from sparkdl.engine.ops.reduce import mean, reduced
 from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.shape import axis_of, reshape
@@ -75,16 +76,8 @@ class LayerNorm(AlongAxis):
         return centred * inverse * self.along(gamma, x) + self.along(beta, x), mu, var
 
     def gradient(self, gys, x, gamma, beta, ys):
-        from sparkdl.engine.autodiff import pullback
-
-        gy, gmean, gvariance = gys
-        grads = (None, None, None)
-        if gy is not None:
-            grads = LayerNormGrad(self.axis, self.epsilon)(gy, x, gamma, ys[1], ys[2])
-        if gmean is None and gvariance is None:
-            return grads
-        more = pullback(self.statistics, (x,), (gmean, gvariance))[0]
-        return (more if grads[0] is None else add(grads[0], more), *grads[1:])
+        grad = LayerNormGrad(self.axis, self.epsilon)
+        return normalized_gradient(self, grad, gys, x, gamma, ys)
 
 
 @register

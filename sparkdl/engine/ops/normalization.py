@@ -67,16 +67,7 @@ class BatchNorm(PerChannel):
         return centred * self.wide(scale, x) + self.wide(beta, x), mu, var
 
     def gradient(self, gys, x, gamma, beta, ys):
-        from sparkdl.engine.autodiff import pullback
-
-        gy, gmean, gvariance = gys
-        grads = (None, None, None)
-        if gy is not None:
-            grads = BatchNormGrad(self.epsilon)(gy, x, gamma, ys[1], ys[2])
-        if gmean is None and gvariance is None:
-            return grads
-        more = pullback(self.statistics, (x,), (gmean, gvariance))[0]
-        return (more if grads[0] is None else add(grads[0], more), *grads[1:])
+        return normalized_gradient(self, BatchNormGrad(self.epsilon), gys, x, gamma, ys)
 
 
 @register
@@ -124,6 +115,18 @@ class Normalize(PerChannel):
         scale = div(gamma, sqrt(add(var, self.epsilon)))
         centred = sub(x, self.wide(mu, x))
         return add(mul(centred, self.wide(scale, x)), self.wide(beta, x))
+
+
+def normalized_gradient(op, grad, gys, x, gamma, ys):
+    """The gradients of (y, mean, variance): `grad` for y, on top of it those of the statistics."""
+    from sparkdl.engine.autodiff import pullback
+
+    gy, gmean, gvariance = gys
+    grads = (None, None, None) if gy is None else grad(gy, x, gamma, ys[1], ys[2])
+    if gmean is None and gvariance is None:
+        return grads
+    more = pullback(op.statistics, (x,), (gmean, gvariance))[0]
+    return (more if grads[0] is None else add(grads[0], more), *grads[1:])
 
 
 def batch_norm(x, gamma, beta, epsilon=1e-5):

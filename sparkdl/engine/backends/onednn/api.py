@@ -4,9 +4,9 @@ import ctypes
 from copy import copy
 from ctypes import byref, c_int, c_int64, c_size_t, c_void_p
 
-import numpy as np
-
+from sparkdl.engine.backends.memory import empty
 from sparkdl.engine.backends.onednn.library import load
+from sparkdl.engine.planner import aligned
 from sparkdl.errors import UnsupportedError
 
 TYPES = {"float32": 3, "bfloat16": 2, "int32": 4, "uint8": 6}
@@ -20,7 +20,6 @@ DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
 QUERY_IMPL = 8
 KINDS = ("memory_desc", "memory", "primitive_desc", "primitive", "primitive_attr", "post_ops")
 QUERIES = {"weights": 131, "diff_weights": 132, "workspace": 135}
-LINE = 64
 
 
 class Argument(ctypes.Structure):
@@ -54,7 +53,7 @@ class Session:
         library.dnnl_primitive_desc_query_md.restype = c_void_p
         library.dnnl_primitive_desc_query_md.argtypes = [c_void_p, c_int, c_int]
         self.kinds = {kind: handles(library, kind) for kind in KINDS}
-        self.scratch, self.used = np.empty(0, np.uint8), 0
+        self.scratch, self.used = empty(0), 0
 
     def call(self, name, *arguments):
         status = getattr(self.library, f"dnnl_{name}")(*arguments)
@@ -81,7 +80,7 @@ class Session:
     def fresh(self):
         """A session that shares all with this one but its scratch memory."""
         own = copy(self)
-        own.scratch, own.used = np.empty(0, np.uint8), 0
+        own.scratch, own.used = empty(0), 0
         return own
 
     def memory(self, md, address):
@@ -94,9 +93,9 @@ class Session:
 
     def passing(self, md):
         """Memory for what one kernel works out for itself: the next one writes over it."""
-        needed = -(-self.size(md) // LINE) * LINE
+        needed = aligned(self.size(md))
         if self.used + needed > self.scratch.nbytes:
-            self.scratch, self.used = aligned(max(needed, 2 * self.scratch.nbytes)), 0
+            self.scratch, self.used = empty(max(needed, 2 * self.scratch.nbytes)), 0
         memory = self.memory(md, self.scratch.ctypes.data + self.used)
         self.used += needed
         memory.owner = self.scratch
@@ -168,13 +167,6 @@ class Session:
         attribute = self.made("primitive_attr", "primitive_attr_create")
         self.call("primitive_attr_set_post_ops", attribute, ops)
         return attribute
-
-
-def aligned(size):
-    """`size` bytes that begin at a cache line."""
-    memory = np.empty(size + LINE, np.uint8)
-    start = -memory.ctypes.data % LINE
-    return memory[start : start + size]
 
 
 def handles(library, kind):
