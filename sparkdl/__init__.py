@@ -12,6 +12,7 @@ philox      random numbers as a function of what they are for
 engine      arrays in, arrays out: graphs, gradients, programs, kernels
 nn          what a user configures: layers, losses, updaters, networks
 data        storage to batches
+exchange    what processes do together: links, sums, a key-value store
 training    who computes what, when it is exchanged; evaluation, checkpoints, progress
 spark       the same on a cluster; the only part that imports pyspark
 commands    what the command line does
@@ -38,7 +39,7 @@ NAMES = {
     "sparkdl.spark": "SparkNetwork",
     "sparkdl.errors": """
         SparkdlError ConfigError ShapeError DataError CheckpointError UnsupportedError WorkerError
-        DivergedError""",
+        PeerError DivergedError""",
 }
 HOMES = {name: module for module, names in NAMES.items() for name in names.split()}
 __all__ = ["__version__", *HOMES]

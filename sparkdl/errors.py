@@ -29,6 +29,27 @@ class WorkerError(SparkdlError, RuntimeError):
     """A worker failed; says which worker, and what it was doing."""
 
 
+class PeerError(WorkerError):
+    """Another process of a group is gone, silent, or sent what cannot be.
+
+    Parameters
+    ----------
+    rank : int or None
+        Whose; None where it is not known.
+    host : str
+    what : str
+        What happened, and what was awaited.
+    """
+
+    def __init__(self, rank, host, what):
+        super().__init__(rank, host, what)
+        self.rank, self.host, self.what = rank, host, what
+
+    def __str__(self):
+        who = "a process" if self.rank is None else f"rank {self.rank}"
+        return f"{who} on {self.host}: {self.what}"
+
+
 class DivergedError(SparkdlError, RuntimeError):
     """The loss is no longer a finite number; says at which round."""
 

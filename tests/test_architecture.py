@@ -42,6 +42,8 @@ HOME = {
     "google.protobuf": {"data", "interop"},
     "ml_dtypes": {"engine"},
     "socket": {"exchange"},
+    "selectors": {"exchange"},
+    "ssl": {"exchange"},
     "tqdm": {"training"},
     "safetensors": {"training"},
     "yaml": {"nn"},

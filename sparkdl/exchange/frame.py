@@ -1,0 +1,43 @@
+"""The head of every frame on a connection: what follows, for whom, and how long it is."""
+
+from enum import IntEnum
+from struct import Struct
+from typing import NamedTuple
+
+from sparkdl.errors import DataError
+
+MAGIC = b"SDL1"
+HEADER = Struct("<4sBxxxQQ")
+
+
+class Kind(IntEnum):
+    """What a frame holds."""
+
+    DATA = 1  # numbers, raw
+    MESSAGE = 2  # a JSON object, which says what arrays follow
+    HEARTBEAT = 3  # nothing: the sender is alive
+    ABORT = 4  # a JSON object: who failed, and what was awaited
+    GOODBYE = 5  # nothing: the sender has finished and will close
+
+
+class Header(NamedTuple):
+    """A frame's kind, its tag (which buffer of the receiver it is for), and its bytes."""
+
+    kind: Kind
+    tag: int
+    length: int
+
+
+def packed(kind, tag=0, length=0):
+    """The bytes (24,) of a header."""
+    return HEADER.pack(MAGIC, kind, tag, length)
+
+
+def unpacked(data, limit):
+    """The Header in 24 bytes; DataError if they are none, or announce more than `limit` bytes."""
+    magic, kind, tag, length = HEADER.unpack(data)
+    if magic != MAGIC or kind not in Kind.__members__.values():
+        raise DataError(f"a frame must begin with {MAGIC!r} and a known kind, got {bytes(data)!r}")
+    if length > limit:
+        raise DataError(f"a frame must have at most {limit} bytes, got {length}")
+    return Header(Kind(kind), tag, length)
