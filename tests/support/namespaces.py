@@ -1,0 +1,148 @@
+"""Two hosts on this machine: namespaces of Linux, joined by a pair of virtual Ethernet devices.
+
+Each has its own addresses, processes, host name and shared memory; files they share. When the
+process that made them ends, however it does, so does all that runs on them.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+
+KINDS = ("--net", "--mount", "--uts", "--ipc", "--pid")
+DEVICE, LIMIT = "eth0", 30.0  # seconds for a command that sets something up
+ADDRESSES = {"left": ("10.213.7.1", "fd5d::1"), "right": ("10.213.7.2", "fd5d::2")}
+# /proc shows the host's own processes; shared memory is its own too.
+LIFE = 'hostname "$0" && mount -t tmpfs tmpfs /dev/shm && ip link set lo up && echo up && read end'
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host: the namespaces of process `holder`."""
+
+    name: str
+    holder: int
+    address: str
+    address6: str
+
+    def command(self, *arguments):
+        """What to start on the machine for `arguments` to run on the host."""
+        return ["nsenter", f"--target={self.holder}", *KINDS, *map(str, arguments)]
+
+    def start(self, *arguments, **options):
+        """A Popen of the program, with its options. To kill it, see `kill`."""
+        return subprocess.Popen(self.command(*arguments), **options)
+
+    def run(self, *arguments, check=True, timeout=LIMIT, **options):
+        """The CompletedProcess of a short program, its output as text."""
+        options = {"capture_output": True, "text": True} | options
+        return subprocess.run(self.command(*arguments), check=check, timeout=timeout, **options)
+
+    def processes(self):
+        """The numbers that the machine has for the host's processes, but the one that holds it."""
+        own = os.readlink(f"/proc/{self.holder}/ns/pid")
+        found = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        return [pid for pid in found if pid != self.holder and namespace_of(pid) == own]
+
+    def limit(self, rate):
+        """What leaves the host does so at this rate, such as "1gbit"; None: at any."""
+        if rate is None:
+            self.run("tc", "qdisc", "del", "dev", DEVICE, "root", check=False)
+        else:
+            shape = ("tbf", "rate", rate, "burst", "256kb", "latency", "100ms")
+            self.run("tc", "qdisc", "replace", "dev", DEVICE, "root", *shape)
+
+    def cut(self):
+        """Pull the plug: nothing comes or goes, and nobody is told."""
+        self.run("ip", "link", "set", DEVICE, "down")
+
+    def mend(self):
+        self.run("ip", "link", "set", DEVICE, "up")
+        address(self)  # one of IPv6 goes with the link
+
+
+@contextmanager
+def two_hosts(rate=None):
+    """(left, right), with at most `rate` each way between them; gone at the end of the block."""
+    with ExitStack() as stack:
+        left, right = (stack.enter_context(host(name)) for name in ADDRESSES)
+        pair = ("type", "veth", "peer", "name", DEVICE, "netns", str(right.holder))
+        link = ["nsenter", f"--target={left.holder}", "--net", "ip", "link", "add", DEVICE, *pair]
+        subprocess.run(link, check=True, capture_output=True, timeout=LIMIT)
+        for each in (left, right):
+            each.run("ip", "addr", "add", f"{each.address}/30", "dev", DEVICE)
+            each.mend()
+            each.limit(rate)
+        yield left, right
+
+
+def why_not():
+    """Why there can be no hosts here, or None."""
+    try:
+        with two_hosts("1gbit") as (left, _):
+            left.run("true")
+    except (OSError, subprocess.SubprocessError) as error:
+        said = getattr(error, "stderr", None) or ""
+        return f"namespaces cannot be made here: {error} {said}".strip()
+    return None
+
+
+@contextmanager
+def host(name):
+    """A Host that has no link yet."""
+    quit = ("--kill-child", "--fork", "--mount-proc")
+    options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    program = ["unshare", *KINDS, *quit, "sh", "-c", LIFE, name]
+    with subprocess.Popen(program, text=True, **options) as process:
+        try:
+            if process.stdout.readline() != "up\n":  # at the end of a life there is an empty line
+                said = process.stderr.read()
+                raise subprocess.CalledProcessError(process.wait(LIMIT), program, stderr=said)
+            [child] = children(process.pid)
+            yield Host(name, child, *ADDRESSES[name])
+        finally:
+            process.kill()  # the child goes with it, and with the child all that runs in there
+
+
+def address(host):
+    """Give the host its IPv6 address, at once usable."""
+    add = ("ip", "-6", "addr", "replace", f"{host.address6}/64", "dev", DEVICE, "nodad")
+    host.run(*add)
+
+
+def kill(process, patience=10.0):
+    """End a program that `start` has started, and all it has started itself."""
+    for pid in [*descendants(process.pid), process.pid]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait(patience)
+
+
+def descendants(pid):
+    """Children's children first."""
+    return [below for child in children(pid) for below in [*descendants(child), child]]
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return [int(number) for number in file.read().split()]
+    except FileNotFoundError:
+        return []
+
+
+def namespace_of(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:  # it has ended, or is not ours
+        return None
+
+
+def gone(host, patience=10.0):
+    """Whether no process is left on the host, at the latest after `patience` seconds."""
+    deadline = time.monotonic() + patience
+    while host.processes() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not host.processes()

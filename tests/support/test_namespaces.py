@@ -1,0 +1,94 @@
+"""The two hosts that other tests use: they reach each other, at the rate asked for, and go."""
+
+import os
+import sys
+import time
+
+import pytest
+
+from tests.support.namespaces import gone, kill, two_hosts, why_not
+
+REASON = why_not()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+TAKE = """
+import socket, sys, time
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+with socket.create_server((sys.argv[1], 5000), family=family) as server:
+    print("listening", flush=True)
+    sock, _ = server.accept()
+    began, count = time.perf_counter(), 0
+    while data := sock.recv(1 << 20):
+        count += len(data)
+    print(count, time.perf_counter() - began)
+"""
+GIVE = """
+import socket, sys
+with socket.create_connection((sys.argv[1], 5000), 10) as sock:
+    sock.sendall(bytes(int(sys.argv[2])))
+"""
+
+
+@pytest.fixture
+def hosts():
+    with two_hosts() as pair:
+        yield pair
+
+
+def send(source, target, count, six=False):
+    """Seconds for `count` bytes from one host to the other."""
+    to = target.address6 if six else target.address
+    with target.start(sys.executable, "-c", TAKE, to, stdout=-1, text=True) as taker:
+        assert taker.stdout.readline() == "listening\n"
+        source.run(sys.executable, "-c", GIVE, to, count)
+        got, seconds = taker.stdout.read().split()
+    assert int(got) == count
+    return float(seconds)
+
+
+@pytest.mark.parametrize("six", [False, True], ids=["IPv4", "IPv6"])
+def test_they_reach_each_other(six, hosts):
+    left, right = hosts
+    send(left, right, 1000, six)
+    send(right, left, 1000, six)
+
+
+def test_a_rate_holds_until_it_is_lifted(hosts):
+    left, right = hosts
+    left.limit("80mbit")
+    assert send(left, right, 4_000_000) > 0.3  # 0.4 s, less what may come in a burst
+    left.limit(None)
+    assert send(left, right, 4_000_000) < 0.3
+
+
+def test_each_has_a_name_processes_and_shared_memory_of_its_own(hosts):
+    left, right = hosts
+    assert [host.run("hostname").stdout for host in hosts] == ["left\n", "right\n"]
+    left.run("touch", "/dev/shm/mine")
+    assert left.run("ls", "/dev/shm").stdout == "mine\n"  # the next program sees it
+    assert right.run("ls", "/dev/shm").stdout == ""
+    assert not os.path.exists("/dev/shm/mine")
+    assert int(left.run("sh", "-c", "ls -d /proc/[0-9]* | wc -l").stdout) < 10
+
+
+def test_a_link_is_cut_and_mended(hosts):
+    left, right = hosts
+    left.cut()
+    refused = left.run(sys.executable, "-c", GIVE, right.address, 1, check=False)
+    assert "unreachable" in refused.stderr
+    left.mend()
+    send(left, right, 1000)
+    send(left, right, 1000, six=True)
+
+
+def test_what_runs_there_can_be_killed_and_ends_with_the_host():
+    with two_hosts() as (left, right):
+        kill(left.start("sh", "-c", "sleep 100 & sleep 100"))
+        assert gone(left)
+        sleeper = right.start("sleep", "100")
+        deadline = time.monotonic() + 10
+        while not right.processes() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        [pid] = right.processes()
+    assert sleeper.wait(10) != 0
+    assert not os.path.exists(f"/proc/{pid}")
