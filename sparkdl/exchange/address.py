@@ -1,0 +1,95 @@
+"""Which of this host's addresses the other processes should dial."""
+
+import contextlib
+import fcntl
+import os
+import socket
+import struct
+import sys
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+
+from sparkdl.errors import ConfigError
+from sparkdl.exchange.sockets import family
+
+VARIABLE = "SPARKDL_INTERFACE"
+LOOPBACK = "127.0.0.1"
+SIOCGIFADDR = 0xC0206921 if sys.platform == "darwin" else 0x8915  # "address of this interface"
+INET6 = Path("/proc/net/if_inet6")
+
+
+def own_address(interface=None, toward=None):
+    """The address (text) of this host that others should dial.
+
+    Parameters
+    ----------
+    interface : str, optional
+        Name of an interface ("eth1"), an address of this host, or a network ("10.1.0.0/16": the
+        same text then fits every host). Without it the variable SPARKDL_INTERFACE says.
+    toward : str, optional
+        A host all processes can reach, as the driver: where neither is set, the address from which
+        this host reaches it. Without it too, the loopback: processes of one machine.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such interface or address here.
+    """
+    wanted = interface or os.environ.get(VARIABLE)
+    if wanted:
+        return named(wanted, toward)
+    return reaching(toward) if toward else LOOPBACK
+
+
+def named(wanted, toward=None):
+    found = dict.fromkeys(ip for ip, name in addresses() if wanted == name or within(ip, wanted))
+    if not found:
+        here = ", ".join(f"{name} {ip}" for ip, name in addresses())
+        raise ConfigError(f"{VARIABLE} must name an interface, address or network of this host "
+                          f"({here}), got {wanted!r}")  # fmt: skip
+    if toward:
+        like = {family(reaching(toward))}
+        return next((ip for ip in found if family(ip) in like), next(iter(found)))
+    return next(iter(found))
+
+
+def within(ip, wanted):
+    with contextlib.suppress(ValueError):
+        return ip_address(ip) in ip_network(wanted, strict=False)
+    return False
+
+
+def reaching(host):
+    """The local address that packets to `host` would bear; nothing is sent."""
+    try:
+        for kind, *_, place in socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM):
+            with socket.socket(kind, socket.SOCK_DGRAM) as sock, contextlib.suppress(OSError):
+                sock.connect(place)
+                return sock.getsockname()[0]
+    except OSError as error:
+        raise ConfigError(f"toward must name a host, got {host!r}: {error}") from error
+    raise ConfigError(
+        f"toward must be a host that can be reached from here, got {host!r}; set {VARIABLE}"
+    )
+
+
+def addresses():
+    """(address, interface) of this host: IPv4 before IPv6, none that only one link knows."""
+    names = [name for _, name in socket.if_nameindex()]
+    return [*four(names), *six()]
+
+
+def four(names):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        for name in names:
+            request = struct.pack("256s", name.encode()[:15])
+            with contextlib.suppress(OSError):  # an interface without an IPv4 address
+                yield socket.inet_ntoa(fcntl.ioctl(sock, SIOCGIFADDR, request)[20:24]), name
+
+
+def six():
+    lines = INET6.read_text().splitlines() if INET6.exists() else []
+    for digits, *_, name in map(str.split, lines):
+        ip = ip_address(bytes.fromhex(digits))
+        if not ip.is_link_local:
+            yield str(ip), name

@@ -1,0 +1,131 @@
+"""How two processes of a job prove to each other that both hold its secret.
+
+The listener greets with a nonce; the caller answers with one of its own, who it is and what it
+wants, signed (HMAC-SHA256) with the secret over all of it; the listener signs its welcome. Nonces
+are fresh, so old messages prove nothing; each role signs with its name, so none can be sent back.
+All messages have small fixed lengths and one time limit together.
+"""
+
+import hmac
+from enum import IntEnum
+from secrets import token_bytes
+from struct import Struct
+from typing import NamedTuple
+
+from sparkdl.errors import ConfigError
+
+PROTOCOL = b"sparkdl1"
+NONCE = MAC = 32
+HELLO = Struct("<qB")  # rank, bytes of the channel's name
+LONGEST_CHANNEL = 255
+SHORTEST_SECRET = 16
+
+
+class Verdict(IntEnum):
+    """What the listener answers, in one byte."""
+
+    WELCOME = 1
+    ANOTHER_SECRET = 2
+    BUSY = 3
+
+
+class Refused(Exception):
+    """The other side is none of ours, or does not want us; `reason` is counted."""
+
+    def __init__(self, reason, final=True):
+        super().__init__(reason)
+        self.reason, self.final = reason, final
+
+
+class Caller(NamedTuple):
+    """Who calls, what for, and all that was said so far."""
+
+    rank: int
+    channel: str
+    said: bytes
+
+
+def examine(sock, secret, deadline):
+    """The listener's part: the Caller, who holds the secret; `welcome` must follow."""
+    greeting = PROTOCOL + token_bytes(NONCE)
+    send(sock, greeting, deadline)
+    expect_protocol(sock, deadline)
+    head = receive(sock, NONCE + HELLO.size, deadline)
+    rank, length = HELLO.unpack(head[NONCE:])
+    name = receive(sock, length, deadline)
+    said = greeting + head + name
+    if not hmac.compare_digest(receive(sock, MAC, deadline), signed(secret, b"caller", said)):
+        send(sock, bytes([Verdict.ANOTHER_SECRET]) + bytes(MAC), deadline)
+        raise Refused("another secret")
+    try:
+        return Caller(rank, name.decode(), said)
+    except UnicodeDecodeError:
+        raise Refused("garbage") from None
+
+
+def welcome(sock, secret, caller, deadline):
+    """Let the Caller in."""
+    verdict = bytes([Verdict.WELCOME])
+    send(sock, verdict + signed(secret, b"listener", caller.said + verdict), deadline)
+
+
+def turn_away(sock, deadline):
+    """Tell a caller to come again later."""
+    send(sock, bytes([Verdict.BUSY]) + bytes(MAC), deadline)
+
+
+def introduce(sock, secret, channel, rank, deadline):
+    """The caller's part: returns once the listener, who holds the secret, has let us in."""
+    expect_protocol(sock, deadline)
+    nonce = receive(sock, NONCE, deadline)
+    name = channel.encode()
+    head = token_bytes(NONCE) + HELLO.pack(rank, len(name))
+    said = PROTOCOL + nonce + head + name
+    send(sock, PROTOCOL + head + name + signed(secret, b"caller", said), deadline)
+    verdict, proof = receive(sock, 1, deadline), receive(sock, MAC, deadline)
+    if verdict[0] == Verdict.BUSY:
+        raise Refused("too many callers", final=False)
+    if verdict[0] != Verdict.WELCOME or not hmac.compare_digest(
+        proof, signed(secret, b"listener", said + verdict)
+    ):
+        raise Refused("another secret")
+
+
+def signed(secret, role, said):
+    return hmac.digest(secret, role + said, "sha256")
+
+
+def expect_protocol(sock, deadline):
+    if receive(sock, len(PROTOCOL), deadline) != PROTOCOL:
+        raise Refused("garbage")
+
+
+def receive(sock, n, deadline):
+    """Exactly n bytes; what follows stays in the socket."""
+    data = bytearray()
+    while len(data) < n:
+        sock.settimeout(deadline.left())
+        part = sock.recv(n - len(data))
+        if not part:
+            raise ConnectionResetError("hung up in the middle of the handshake")
+        data += part
+    return bytes(data)
+
+
+def send(sock, data, deadline):
+    sock.settimeout(deadline.left())
+    sock.sendall(data)
+
+
+def check_secret(secret):
+    """ConfigError unless it is bytes, enough that nobody guesses them."""
+    if not isinstance(secret, bytes) or len(secret) < SHORTEST_SECRET:
+        raise ConfigError(
+            f"secret must be at least {SHORTEST_SECRET} bytes; secrets.token_bytes(32) makes one"
+        )
+
+
+def check_channel(channel):
+    """ConfigError unless its name fits into the handshake."""
+    if not 0 < len(channel.encode()) <= LONGEST_CHANNEL:
+        raise ConfigError(f"channel must have 1 to {LONGEST_CHANNEL} bytes, got {channel!r}")
