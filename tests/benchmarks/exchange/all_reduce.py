@@ -1,0 +1,97 @@
+"""All-reduce of a large and a small vector: sparkdl, bare sockets and peers, in turns."""
+
+from functools import partial
+from statistics import median
+
+from tests.benchmarks.cpu.load import Others
+from tests.benchmarks.cpu.pairs import in_turns, opened
+from tests.benchmarks.exchange.crew import Crew
+from tests.benchmarks.exchange.row import Bar, Row, best, duration, ratio
+from tests.benchmarks.exchange.sides import (
+    BARE,
+    OPEN_MPI_SHARED,
+    OURS,
+    OURS_SHARED,
+    OVER_SOCKETS,
+)
+
+LARGE, SMALL = 64_000_000, 4_096
+BURSTS = {LARGE: 1.0, SMALL: 0.2}  # of the burst that was asked for
+SIDES = (OURS, OURS_SHARED, BARE, *OVER_SOCKETS, OPEN_MPI_SHARED)
+
+
+class Turn:
+    """What a side does when it is its turn."""
+
+    def __init__(self, crew, name, nbytes):
+        bare = "move" if nbytes == LARGE else "ping_pong"
+        what = bare if name == BARE else "all_reduce"
+        self.measure = partial(crew.measure, what=what, nbytes=nbytes)
+
+
+def measure(size, options):
+    """Rows for so many processes: each vector over sockets, then through shared memory."""
+    chosen = [name for name in SIDES if name in options.sides]
+    crews, failed = opened(partial(Crew, size=size), chosen)
+    try:
+        for nbytes, burst in BURSTS.items():
+            turns = {n: Turn(crew, n, nbytes) for n, crew in crews.items() if fits(n, nbytes, size)}
+            others = Others([pid for crew in crews.values() for pid in crew.pids])
+            found = in_turns(turns, options.rounds, options.burst * burst)
+            notes = [note(name, found, crews[name].version) for name in found]
+            notes += [f"{name} failed: {reason}"[:160] for name, reason in failed.items()]
+            notes += [f"other programs took {others.cores():.2f} cores"]
+            yield from rows(found, nbytes, size, notes)
+    finally:
+        for crew in crews.values():
+            crew.close()
+
+
+def fits(name, nbytes, size):
+    """A ping-pong is between two."""
+    return name != BARE or nbytes == LARGE or size == 2
+
+
+def rows(found, nbytes, size, notes):
+    what = f"{'64 MB' if nbytes == LARGE else '4 KB'}, {size} processes"
+    bars = over_sockets(found, nbytes, size)
+    yield row(f"all-reduce {what}, sockets", found, OURS, bars, notes)
+    bars = through_memory(found, nbytes)
+    yield row(f"all-reduce {what}, shared memory", found, OURS_SHARED, bars, [])
+
+
+def row(title, found, ours, bars, notes):
+    figure = duration(median(found[ours])) if ours in found else "-"
+    return Row(title=title, ours=figure, bars=tuple(bars), notes=tuple(notes), figures=found)
+
+
+def over_sockets(found, nbytes, size):
+    """The bars over sockets. Bare sockets are compared by speed, a ping-pong by time."""
+    if nbytes == LARGE:
+        yield Bar(what="bare sockets' speed", value=ratio(found, BARE, OURS), bound=0.8)
+        yield against_best(found, OURS, 1.0)
+    elif size == 2:
+        bare = ratio(found, BARE, OURS)
+        value = None if bare is None else 1 / bare
+        yield Bar(what="time of a bare ping-pong", value=value, bound=2.5, most=True)
+        yield against_best(found, OURS)
+
+
+def through_memory(found, nbytes):
+    """Shared memory beside sockets, theirs and our own, and beside theirs through memory."""
+    bound = 2.0 if nbytes == LARGE else None
+    yield against_best(found, OURS_SHARED, bound)
+    yield Bar(what="our sockets", value=ratio(found, OURS, OURS_SHARED), bound=bound)
+    yield Bar(what=OPEN_MPI_SHARED, value=ratio(found, OPEN_MPI_SHARED, OURS_SHARED))
+
+
+def against_best(found, ours, bound=None):
+    name = best(found, OVER_SOCKETS)
+    what = f"best peer ({name})" if name else "best peer"
+    return Bar(what=what, value=ratio(found, name, ours), bound=bound)
+
+
+def note(name, found, version):
+    low, high = min(found[name]), max(found[name])
+    middle = duration(median(found[name]))
+    return f"{name:24} {middle:>8} ({duration(low)} to {duration(high)})  {version}".rstrip()

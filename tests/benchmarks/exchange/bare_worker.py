@@ -1,0 +1,79 @@
+"""Bare sockets: the bytes of a ring all-reduce without its sums, and a ping-pong.
+
+Each process sends to its right neighbour what a ring all-reduce of the vector sends in all, and
+takes as much from its left one, both at once, in sends as large as the kernel takes.
+"""
+
+import socket
+from threading import Thread
+
+import numpy as np
+
+from tests.benchmarks.exchange.member import found, left, place, serve
+
+BUFFER = 4 << 20
+
+
+class Ring:
+    """Connections to the neighbours."""
+
+    def __init__(self, rank, size):
+        self.rank, self.size, self.taken = rank, size, np.empty(0, np.uint8)
+        with socket.create_server(("127.0.0.1", 0), backlog=1) as listener:
+            left(f"port{rank}", str(listener.getsockname()[1]))
+            port = int(found(f"port{(rank + 1) % size}"))
+            self.right = fast(socket.create_connection(("127.0.0.1", port)))
+            self.left = fast(listener.accept()[0])
+
+    def move(self, vector):
+        """Send and take 2 (R - 1) / R of the vector's bytes at the same time."""
+        data = vector.view(np.uint8)
+        if len(self.taken) != len(data):
+            self.taken = np.zeros_like(data)
+        total = 2 * (self.size - 1) * len(data) // self.size
+        sender = Thread(target=self.send, args=(data, total))
+        sender.start()
+        for part in parts(self.taken, total):
+            self.receive(part)
+        sender.join()
+
+    def send(self, data, total):
+        for part in parts(data, total):
+            self.right.sendall(part)
+
+    def receive(self, part):
+        got = 0
+        while got < len(part):
+            got += self.left.recv_into(part[got:])
+
+    def ping_pong(self, vector):
+        """The vector's bytes to the neighbour and back."""
+        data = vector.view(np.uint8)
+        if self.rank == 0:
+            self.right.sendall(data)
+            self.receive(data)
+        else:
+            self.receive(data)
+            self.right.sendall(data)
+
+
+def parts(data, total):
+    """Views of `data` of `total` bytes in all: it is gone through again where that is more."""
+    return [memoryview(data)[: min(len(data), total - at)] for at in range(0, total, len(data))]
+
+
+def fast(one):
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        one.setsockopt(socket.SOL_SOCKET, option, BUFFER)
+    return one
+
+
+def main():
+    rank, size = place()
+    ring = Ring(rank, size)
+    serve(rank, "", {"move": ring.move, "ping_pong": ring.ping_pong})
+
+
+if __name__ == "__main__":
+    main()

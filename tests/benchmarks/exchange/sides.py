@@ -1,0 +1,43 @@
+"""Who is compared: the processes that each side starts, and what it tells them."""
+
+import os
+import sys
+
+from tests.benchmarks.exchange.member import AT, RANK, SHARED, SIZE
+from tests.benchmarks.peers.environment import ROOT, python_of
+
+PACKAGE = "tests.benchmarks.exchange"
+OURS, OURS_SHARED, BARE = "sparkdl", "sparkdl, shared memory", "bare sockets"
+GLOO, XGBOOST = "gloo", "xgboost"
+OPEN_MPI, OPEN_MPI_SHARED = "Open MPI over TCP", "Open MPI, shared memory"
+OVER_SOCKETS = (GLOO, XGBOOST, OPEN_MPI)
+
+MODULES = {
+    OURS: (None, "our_worker"),
+    OURS_SHARED: (None, "our_worker"),
+    BARE: (None, "bare_worker"),
+    GLOO: ("torch", "gloo_worker"),
+    XGBOOST: ("xgboost", "xgboost_worker"),
+    OPEN_MPI: ("openmpi", "mpi_worker"),
+    OPEN_MPI_SHARED: ("openmpi", "mpi_worker"),
+}
+MPIEXEC = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1"]
+TCP = ["--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"]
+
+
+def commands(name, size):
+    """The processes to start: one for each rank, or one that starts them all."""
+    environment, module = MODULES[name]
+    python = python_of(environment) if environment else sys.executable
+    worker = [str(python), "-m", f"{PACKAGE}.{module}"]
+    if environment != "openmpi":
+        return [worker] * size
+    path = TCP if name == OPEN_MPI else []
+    return [[str(python.with_name("mpiexec")), *MPIEXEC, *path, "-n", str(size), *worker]]
+
+
+def variables(name, size, rank, folder):
+    """The environment of a process. Sums take one thread: there are as many processes as cores."""
+    fixed = {"PYTHONPATH": str(ROOT), "PYTHONNOUSERSITE": "1", "OMP_NUM_THREADS": "1"}
+    told = {AT: str(folder), RANK: str(rank), SIZE: str(size), SHARED: str(name == OURS_SHARED)}
+    return {**os.environ, **fixed, **told}
