@@ -1,0 +1,182 @@
+"""What all codecs share: the head of a message, what is checked before anything is written."""
+
+from dataclasses import dataclass
+from struct import Struct
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.errors import CheckpointError, ConfigError, DataError, DivergedError, ShapeError
+from sparkdl.exchange.codecs.family import Family
+
+HEAD = Struct("<4sI")  # the codec's mark, numbers in the vector
+LONGEST = 2**31 - 1  # an index and a sign share 32 bits
+BLOCK = 1 << 15  # numbers worked on at a time: what they need stays in the cache of a core
+MOST = np.finfo(np.float32).max
+
+
+@dataclass(frozen=True)
+class Codec(Family):
+    """A way to write a vector of float32 in fewer bytes, and to read it.
+
+    A codec is only options. What has to be remembered from one vector to the next (what was not
+    sent yet) is in its coder. A message says by itself how it is read, so any process that has the
+    same codec reads it without state.
+
+    Attributes
+    ----------
+    mark : bytes (4,)
+        What its messages begin with.
+    to_all : bool
+        How vectors of several processes are summed. True: each message goes to every process,
+        which adds them. False: each process sums a stripe of the vector and encodes the sum again.
+    """
+
+    mark: ClassVar[bytes]
+    to_all: ClassVar[bool] = False
+
+    def coder(self, n):
+        """A Coder for vectors of n numbers, with nothing kept back."""
+        raise NotImplementedError
+
+    def decode(self, message, out, add=False):
+        """Fill `out` with the vector in a message, or add the vector to it.
+
+        Parameters
+        ----------
+        message : bytes-like
+            What an `encode` of the same codec gave. It may come from anywhere: all of it is checked
+            before `out` is touched.
+        out : float32 array (n,)
+
+        Raises
+        ------
+        DataError
+            If it is not a message of this codec for n numbers.
+        """
+        vector_of(type(self).__name__, out, len(out))
+        body = self.opened(np.frombuffer(message, np.uint8), len(out))
+        self.write(self.parsed(body, len(out)), out, add)
+
+    def opened(self, message, n):
+        """The bytes after the head, if the head is ours and says n."""
+        self.check(len(message) >= HEAD.size, f"at least {HEAD.size} bytes", len(message))
+        mark, numbers = HEAD.unpack_from(message)
+        self.check(mark == self.mark, f"the mark {self.mark!r}", mark)
+        self.check(numbers == n, f"{n} numbers", numbers)
+        return message[HEAD.size :]
+
+    def check(self, holds, expected, found):
+        if not holds:
+            raise DataError(f"a message of {type(self).__name__} needs {expected}, got {found}")
+
+    def parsed(self, body, n):
+        """What `body` holds, completely checked; DataError otherwise."""
+        raise NotImplementedError
+
+    def write(self, parts, out, add):
+        """Fill `out` from what `parsed` gave, or add it."""
+        raise NotImplementedError
+
+
+class Coder:
+    """Encodes one vector after another, and keeps what a message could not say for the next.
+
+    Parameters
+    ----------
+    codec : Codec
+    n : int
+        Numbers in each vector.
+    capacity : int
+        The most bytes that a message can have after its head.
+    """
+
+    def __init__(self, codec, n, capacity):
+        if not 0 <= n <= LONGEST:
+            raise ConfigError(f"a coder needs a length from 0 to {LONGEST}, got {n}")
+        self.codec, self.n = codec, n
+        self._message = np.zeros(HEAD.size + capacity, np.uint8)
+        HEAD.pack_into(self._message, 0, codec.mark, n)
+        self.body = self._message[HEAD.size :]
+
+    def encode(self, vector):
+        """The message for `vector`: a uint8 array, valid until the next call.
+
+        Parameters
+        ----------
+        vector : float32 array (n,)
+
+        Raises
+        ------
+        DivergedError
+            If it holds a NaN, an infinity, or numbers too large for the codec. What was kept back
+            is then partly replaced: the coder is of no more use.
+        """
+        vector_of(type(self.codec).__name__, vector, self.n)
+        return self._message[: HEAD.size + self.fill(vector)]
+
+    def fill(self, vector):
+        """Write the body of the message for `vector`; how many bytes."""
+        raise NotImplementedError
+
+    def state(self):
+        """Copies of what is kept between vectors, {name: array}."""
+        return {name: array.copy() for name, array in self.kept().items()}
+
+    def restore(self, state):
+        """Continue from what `state` of a coder of the same codec and length gave.
+
+        Raises
+        ------
+        CheckpointError
+            If names, shapes or types differ.
+        """
+        kept = self.kept()
+        ours, given = described(kept), described(state)
+        if ours != given:
+            raise CheckpointError(f"{type(self.codec).__name__} needs state {ours}, got {given}")
+        for name, array in kept.items():
+            array[...] = state[name]
+
+    def kept(self):
+        """The arrays that hold what is kept."""
+        return {}
+
+
+class ResidualCoder(Coder):
+    """A coder with error feedback: what a message leaves out is added to the next vector."""
+
+    def __init__(self, codec, n, capacity):
+        super().__init__(codec, n, capacity)
+        self.residual = np.zeros(n, np.float32)
+
+    def kept(self):
+        return {"residual": self.residual}
+
+
+def blocks(n, size=BLOCK):
+    """Slices that cover n numbers, `size` at a time."""
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def vector_of(owner, vector, n):
+    fits = isinstance(vector, np.ndarray) and vector.dtype == np.float32 and vector.shape == (n,)
+    if not fits or not vector.flags.c_contiguous:
+        form = getattr(vector, "dtype", type(vector).__name__), getattr(vector, "shape", None)
+        raise ShapeError(f"{owner} needs a contiguous float32 vector ({n},), got {form}")
+
+
+def refuse_unless(finite, codec, part, start, limit=MOST):
+    """DivergedError that names the first number of `part` that is no number up to `limit`."""
+    if finite:
+        return
+    bad = np.flatnonzero(~(np.abs(part) <= limit))
+    where = f"[{start + bad[0]}] is {part[bad[0]]}" if len(bad) else f"[{start}...] is too large"
+    raise DivergedError(
+        f"{type(codec).__name__} needs numbers of at most {limit:.3g}, but with what was kept "
+        f"back the vector{where}"
+    )
+
+
+def described(arrays):
+    return {name: (str(a.dtype), a.shape) for name, a in sorted(arrays.items())}

@@ -1,0 +1,89 @@
+"""Numbers of 16 bits: half the bytes, nothing kept back."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.errors import require
+from sparkdl.exchange.codecs.base import Codec, Coder, blocks, refuse_unless
+
+LARGEST = {"float16": 65504.0, "bfloat16": 3.3895314e38}
+INFINITE = {"float16": 0x7C00, "bfloat16": 0x7F80}  # all bits of the exponent
+TO_INFINITY = 0x7F7F8000  # float32 bits from which bfloat16 rounds to infinity, or are NaN
+
+
+@dataclass(frozen=True)
+class Half(Codec):
+    """Each number rounded to the nearest of 16 bits, ties to even.
+
+    Parameters
+    ----------
+    dtype : str
+        "float16": 11 significant bits, up to 65504. "bfloat16": 8 significant bits, the range of
+        float32.
+    """
+
+    mark: ClassVar = b"half"
+    dtype: str = "float16"
+
+    def __post_init__(self):
+        require(self, "dtype", self.dtype in LARGEST, "'float16' or 'bfloat16'")
+
+    def coder(self, n):
+        return HalfCoder(self, n, 2 * n)
+
+    def parsed(self, body, n):
+        self.check(len(body) == 2 * n, f"{2 * n} bytes after its head", len(body))
+        words = body.view("<u2")
+        top = np.uint16(INFINITE[self.dtype])
+        for block in blocks(n):
+            self.check(((words[block] & top) != top).all(), "finite numbers", "others")
+        return words
+
+    def write(self, words, out, add):
+        for block in blocks(len(out)):
+            numbers = widened(words[block], self.dtype)
+            if add:
+                out[block] += numbers
+            else:
+                out[block] = numbers
+
+
+class HalfCoder(Coder):
+    """Encodes by Half; keeps nothing."""
+
+    def fill(self, vector):
+        words = self.body.view("<u2")
+        narrow = to_float16 if self.codec.dtype == "float16" else to_bfloat16
+        for block in blocks(self.n):
+            finite = narrow(vector[block], words[block])
+            refuse_unless(finite, self.codec, vector[block], block.start, LARGEST[self.codec.dtype])
+        return len(self.body)
+
+
+def to_float16(x, out):
+    """Write x (n,) as the bits of float16 to out (n,) uint16; whether all are finite."""
+    with np.errstate(over="ignore"):
+        np.copyto(out.view("<f2"), x, casting="same_kind")
+    return not ((out & 0x7C00) == 0x7C00).any()
+
+
+def to_bfloat16(x, out):
+    """Write x (n,) as the bits of bfloat16 to out (n,) uint16; whether all are finite."""
+    bits = x.view(np.uint32)
+    finite = not len(x) or (bits & 0x7FFFFFFF).max() < TO_INFINITY
+    odd = (bits >> 16) & 1
+    odd += 0x7FFF  # half of the last place that stays, less the one that makes ties even
+    odd += bits
+    np.copyto(out, odd >> 16, casting="same_kind")
+    return finite
+
+
+def widened(words, dtype):
+    """The float32 (n,) of 16-bit words (n,)."""
+    if dtype == "float16":
+        return words.view("<f2").astype(np.float32)
+    wide = words.astype(np.uint32)
+    wide <<= 16
+    return wide.view(np.float32)

@@ -1,0 +1,161 @@
+"""Only the numbers that have grown past a threshold are sent, as a step up or a step down."""
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.errors import require
+from sparkdl.exchange.codecs import pairs
+from sparkdl.exchange.codecs.base import MOST, Codec, ResidualCoder, blocks, refuse_unless
+from sparkdl.exchange.codecs.rules import AdaptiveThreshold, ThresholdRule
+
+FORM = Struct("<If")  # SPARSE or DENSE, the threshold
+SPARSE, DENSE = 0, 1
+SMALLEST = np.finfo(np.float32).tiny
+
+
+@dataclass(frozen=True)
+class Threshold(Codec):
+    """A number of at least t becomes t, one of at most -t becomes -t, others are kept back.
+
+    A message lists the places of the numbers that are sent, 4 bytes each with the sign, or has two
+    bits for every number where that is smaller (from 1/16 of the numbers on). The two bits have a
+    fourth code, -t/2, for numbers in (-t, -t/2]; DL4J's bitmap has it too.
+
+    Parameters
+    ----------
+    rule : ThresholdRule
+        Gives t for each message: FixedThreshold, AdaptiveThreshold or TargetSparsity.
+    clip : float or None
+        What is kept back is cut to [-clip t, clip t], so that it can be sent within `clip` messages
+        (DL4J's ResidualClippingPostProcessor: 5.0 every 5). At least 1; None cuts nothing.
+    clip_every : int
+        After every so many messages.
+
+    References
+    ----------
+    Strom, Scalable distributed DNN training using commodity GPU cloud computing (2015).
+    """
+
+    mark: ClassVar = b"thr1"
+    to_all: ClassVar = True
+    rule: ThresholdRule = field(default_factory=AdaptiveThreshold)
+    clip: float | None = 5.0
+    clip_every: int = 5
+
+    def __post_init__(self):
+        require(self, "rule", isinstance(self.rule, ThresholdRule), "a ThresholdRule")
+        require(self, "clip", self.clip is None or self.clip >= 1, "at least 1, or None")
+        whole = isinstance(self.clip_every, int) and self.clip_every >= 1
+        require(self, "clip_every", whole, "a number of messages, at least 1")
+
+    def coder(self, n):
+        return ThresholdCoder(self, n, FORM.size + pairs.bytes_for(n))
+
+    def parsed(self, body, n):
+        self.check(len(body) >= FORM.size, f"{FORM.size} bytes after its head", len(body))
+        form, t = FORM.unpack_from(body)
+        self.check(0 < t <= MOST, "a threshold above 0", t)
+        self.check(form in (SPARSE, DENSE), "form 0 or 1", form)
+        body = body[FORM.size :]
+        return t, self.places(body, n) if form == SPARSE else None, self.codes(body, n, form)
+
+    def places(self, body, n):
+        """The places in a message, twice, plus 1 for a step down; they rise."""
+        self.check(len(body) % 4 == 0, "4 bytes a place", len(body))
+        places = body.view("<u4")
+        at = places >> 1
+        self.check((at[1:] > at[:-1]).all(), "places that rise", "others")
+        self.check(not len(at) or at[-1] < n, f"places below {n}", at[-1:])
+        return places
+
+    def codes(self, body, n, form):
+        if form == SPARSE:
+            return None
+        self.check(len(body) == pairs.bytes_for(n), f"{pairs.bytes_for(n)} bytes", len(body))
+        self.check(pairs.ends_in_zeros(body, n), "zeros after its last code", "others")
+        return body
+
+    def write(self, parts, out, add):
+        t, places, codes = parts
+        if not add:
+            out[...] = 0
+        if places is not None:
+            out[places >> 1] += steps(places, t)
+        else:
+            for block in blocks(len(out)):
+                some = codes[block.start // 4 : pairs.bytes_for(block.stop)]
+                out[block] += pairs.levels(some, of_code(t))[: block.stop - block.start]
+
+
+class ThresholdCoder(ResidualCoder):
+    """Encodes by Threshold; the last threshold and sparsity are kept with the residual."""
+
+    def __init__(self, codec, n, capacity):
+        super().__init__(codec, n, capacity)
+        self._last = np.zeros(3)  # threshold, sparsity, messages so far
+
+    def kept(self):
+        return super().kept() | {"last": self._last}
+
+    @property
+    def threshold(self):
+        """The threshold of the next message."""
+        threshold, sparsity, messages = self._last
+        rule = self.codec.rule
+        t = rule.after(threshold, sparsity) if messages else rule.first()
+        return float(np.clip(t, SMALLEST, MOST))
+
+    def fill(self, vector):
+        t, messages = np.float32(self.threshold), self._last[2]
+        places = self.added(vector, t)
+        dense = 4 * len(places) >= pairs.bytes_for(self.n)
+        FORM.pack_into(self.body, 0, DENSE if dense and self.n else SPARSE, t)
+        length = self.dense(t) if dense else self.sparse(places, t)
+        if self.codec.clip and messages and messages % self.codec.clip_every == 0:
+            bound = min(self.codec.clip * t, MOST)
+            np.clip(self.residual, -bound, bound, out=self.residual)
+        self._last[:] = self.threshold, len(places) / max(self.n, 1), messages + 1
+        return FORM.size + length
+
+    def added(self, vector, t):
+        """Add `vector` to the residual; the places that are then at least t."""
+        places = [np.zeros(0, np.uint32)]
+        for block in blocks(self.n):
+            total = self.residual[block]
+            total += vector[block]
+            size = np.abs(total)
+            largest = size.max()
+            refuse_unless(largest < np.inf, self.codec, total, block.start)
+            if largest >= t:
+                places.append(np.flatnonzero(size >= t).astype(np.uint32) + block.start)
+        return np.concatenate(places)
+
+    def sparse(self, places, t):
+        body = self.body[FORM.size :][: 4 * len(places)].view("<u4")
+        body[:] = places << 1
+        body |= self.residual[places] < 0
+        self.residual[places] -= steps(body, t)
+        return 4 * len(places)
+
+    def dense(self, t):
+        body = self.body[FORM.size :]
+        for block in blocks(self.n):
+            total = self.residual[block]
+            up, down = total >= t, total <= -t
+            half = (total <= -t / 2) ^ down
+            codes = pairs.packed(up | down, up | half)
+            body[block.start // 4 :][: len(codes)] = codes
+            total -= pairs.levels(codes, of_code(t))[: len(total)]
+        return len(body)
+
+
+def steps(places, t):
+    """t or -t for each of `places`."""
+    return np.where(places & 1, -np.float32(t), np.float32(t))
+
+
+def of_code(t):
+    return 0, -np.float32(t) / 2, -t, t

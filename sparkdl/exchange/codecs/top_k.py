@@ -1,0 +1,94 @@
+"""The largest numbers are sent as they are; the others are kept back and grow."""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.errors import require
+from sparkdl.exchange.codecs.base import Codec, ResidualCoder, blocks, refuse_unless
+
+
+@dataclass(frozen=True)
+class TopK(Codec):
+    """The `fraction` of the numbers that are largest in size, 8 bytes each with their place.
+
+    Zeros are never sent, so a vector that has few other numbers makes a shorter message.
+
+    Parameters
+    ----------
+    fraction : float
+        In (0, 1]; rounded up to whole numbers.
+
+    References
+    ----------
+    Aji and Heafield, Sparse communication for distributed gradient descent (2017); Stich,
+    Cordonnier and Jaggi, Sparsified SGD with memory (2018).
+    """
+
+    mark: ClassVar = b"topk"
+    to_all: ClassVar = True
+    fraction: float = 0.01
+
+    def __post_init__(self):
+        require(self, "fraction", 0 < self.fraction <= 1, "in (0, 1]")
+
+    def most(self, n):
+        """How many of n numbers are sent at most."""
+        return min(n, ceil(self.fraction * n))
+
+    def coder(self, n):
+        return TopKCoder(self, n, 8 * self.most(n))
+
+    def parsed(self, body, n):
+        self.check(len(body) % 8 == 0, "8 bytes a number", len(body))
+        k = len(body) // 8
+        places, numbers = body[: 4 * k].view("<u4"), body[4 * k :].view("<f4")
+        self.check((places[1:] > places[:-1]).all(), "places that rise", "others")
+        self.check(not k or places[-1] < n, f"places below {n}", places[-1:])
+        self.check(np.isfinite(numbers).all(), "finite numbers", "others")
+        return places, numbers
+
+    def write(self, parts, out, add):
+        places, numbers = parts
+        if not add:
+            out[...] = 0
+        out[places] += numbers
+
+
+class TopKCoder(ResidualCoder):
+    """Encodes by TopK."""
+
+    def fill(self, vector):
+        places = self.largest(vector)
+        k = len(places)
+        self.body[: 4 * k].view("<u4")[:] = places
+        self.body[4 * k : 8 * k].view("<f4")[:] = self.residual[places]
+        self.residual[places] = 0
+        return 8 * k
+
+    def largest(self, vector):
+        """Add `vector` to the residual; the places of its largest numbers, rising."""
+        size = np.empty(self.n, np.float32)
+        for block in blocks(self.n):
+            total = self.residual[block]
+            total += vector[block]
+            np.abs(total, out=size[block])
+            refuse_unless(size[block].max() < np.inf, self.codec, total, block.start)
+        most = self.codec.most(self.n)
+        if not most:
+            return np.zeros(0, np.uint32)
+        size.partition(self.n - most)
+        return self.at_least(size[self.n - most], most)
+
+    def at_least(self, least, most):
+        """The first `most` places of numbers of at least `least` (> 0), larger ones before."""
+        above, equal = [], []
+        for block in blocks(self.n):
+            size = np.abs(self.residual[block])
+            above.append(np.flatnonzero(size > least) + block.start)
+            equal.append(np.flatnonzero(size == least) + block.start if least else above[-1][:0])
+        above = np.concatenate(above)
+        rest = np.concatenate(equal)[: most - len(above)]
+        return np.sort(np.concatenate([above, rest])).astype(np.uint32)
