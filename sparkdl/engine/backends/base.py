@@ -23,7 +23,6 @@ class Kernel:
 
     call: object
     name: str
-    note: str  # why no faster backend was taken, where one was looked for
     note: str = ""
 
 
