@@ -187,7 +187,7 @@ BYTES = [
     (Half("bfloat16"), 2000),
     (OneBit(chunk=512), 1000 // 8 + 2 * 8),
     (OneBit(chunk=64), 1000 // 8 + 16 * 8),
-    (TwoBit(), 250),
+    (TwoBit(), 4 + 250),
     (Threshold(FixedThreshold(1e9)), 8),
     (Threshold(FixedThreshold(1e-9)), 8 + 250),
     (TopK(0.0101), 11 * 8),
@@ -247,7 +247,7 @@ def test_one_bit_agrees_with_the_formula():
 def test_two_bit_sends_steps_as_mxnet_does():
     coder, x = TwoBit(0.5).coder(5), np.array([0.6, -0.5, 0.4, -1.2, 0.5], np.float32)
     message = coder.encode(x)
-    assert message[8:].tolist() == [0b11_10_00_10, 0b11_000000]
+    assert message[12:].tolist() == [0b11_10_00_10, 0b11_000000]
     np.testing.assert_allclose(coder.residual, [0.1, 0, 0.4, -0.7, 0], atol=1e-7)
     assert decoded(TwoBit(0.5), coder.encode(0 * x), 5).tolist() == [0, 0, 0, -0.5, 0]
 
@@ -366,7 +366,7 @@ def test_a_message_of_another_codec_or_length_is_refused(codec):
     message = bytes(codec.coder(64).encode(vector(64)))
     refused(codec, message, 65)
     refused(codec, b"????" + message[4:], 64)
-    others = [other for other in EXAMPLES if type(other) is not type(codec)]
+    others = [other for other in EXAMPLES if other.mark != codec.mark]
     for other in others:
         refused(codec, bytes(other.coder(64).encode(vector(64))), 64)
 
@@ -379,8 +379,9 @@ HOSTILE = {
     "level that is NaN": (OneBit(), 1, NAN + bytes(5)),
     "level that is infinite": (OneBit(), 1, bytes(4) + INF + b"\1"),
     "bit after the last": (OneBit(), 3, bytes(8) + b"\x08"),
-    "code 01": (TwoBit(), 4, b"\x40"),
-    "code after the last": (TwoBit(), 3, b"\x03"),
+    "code 01": (TwoBit(), 4, struct.pack("<f", 0.5) + b"\x40"),
+    "code after the last": (TwoBit(), 3, struct.pack("<f", 0.5) + b"\x03"),
+    "another threshold": (TwoBit(), 4, struct.pack("<f", 0.25) + b"\0"),
     "threshold 0": (Threshold(), 100, struct.pack("<If", 0, 0)),
     "threshold below 0": (Threshold(), 100, struct.pack("<If", 0, -1)),
     "threshold NaN": (Threshold(), 100, bytes(4) + NAN),

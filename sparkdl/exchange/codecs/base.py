@@ -89,6 +89,11 @@ class Coder:
         Numbers in each vector.
     capacity : int
         The most bytes that a message can have after its head.
+
+    Attributes
+    ----------
+    size : int
+        The most bytes of a message. Where the codec's `to_all` does not hold, all have as many.
     """
 
     def __init__(self, codec, n, capacity):
@@ -96,6 +101,7 @@ class Coder:
             raise ConfigError(f"a coder needs a length from 0 to {LONGEST}, got {n}")
         self.codec, self.n = codec, n
         self._message = np.zeros(HEAD.size + capacity, np.uint8)
+        self.size = len(self._message)
         HEAD.pack_into(self._message, 0, codec.mark, n)
         self.body = self._message[HEAD.size :]
 

@@ -1,7 +1,6 @@
 """Numbers of 16 bits: half the bytes, nothing kept back."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -24,11 +23,14 @@ class Half(Codec):
         float32.
     """
 
-    mark: ClassVar = b"half"
     dtype: str = "float16"
 
     def __post_init__(self):
         require(self, "dtype", self.dtype in LARGEST, "'float16' or 'bfloat16'")
+
+    @property
+    def mark(self):
+        return b"fp16" if self.dtype == "float16" else b"bf16"
 
     def coder(self, n):
         return HalfCoder(self, n, 2 * n)

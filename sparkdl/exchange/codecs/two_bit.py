@@ -1,6 +1,7 @@
 """Two bits a number: a step up, a step down, or nothing; what is lost is added next time."""
 
 from dataclasses import dataclass
+from struct import Struct
 from typing import ClassVar
 
 import numpy as np
@@ -8,6 +9,8 @@ import numpy as np
 from sparkdl.errors import require
 from sparkdl.exchange.codecs import pairs
 from sparkdl.exchange.codecs.base import Codec, ResidualCoder, blocks, refuse_unless
+
+STEP = Struct("<f")  # so that processes whose thresholds differ find out
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,18 @@ class TwoBit(Codec):
         require(self, "threshold", 0 < np.float32(self.threshold) < np.inf, "a number above 0")
 
     def coder(self, n):
-        return TwoBitCoder(self, n, pairs.bytes_for(n))
+        return TwoBitCoder(self, n, STEP.size + pairs.bytes_for(n))
 
     @property
     def of_code(self):
         return 0, 0, -self.threshold, self.threshold
 
     def parsed(self, body, n):
-        self.check(len(body) == pairs.bytes_for(n), f"{pairs.bytes_for(n)} bytes", len(body))
+        size = STEP.size + pairs.bytes_for(n)
+        self.check(len(body) == size, f"{size} bytes after its head", len(body))
+        [step] = STEP.unpack_from(body)
+        self.check(step == np.float32(self.threshold), f"threshold {self.threshold}", step)
+        body = body[STEP.size :]
         self.check(not (body & ~(body >> 1) & 0x55).any(), "no code 01", "some")
         self.check(pairs.ends_in_zeros(body, n), "zeros after its last code", "others")
         return body
@@ -59,12 +66,14 @@ class TwoBitCoder(ResidualCoder):
 
     def fill(self, vector):
         threshold, of_code = np.float32(self.codec.threshold), self.codec.of_code
+        STEP.pack_into(self.body, 0, threshold)
+        body = self.body[STEP.size :]
         for block in blocks(self.n):
             total = self.residual[block]
             total += vector[block]
             size = np.abs(total)
             refuse_unless(size.max() < np.inf, self.codec, total, block.start)
             codes = pairs.packed(size >= threshold, total >= threshold)
-            self.body[block.start // 4 :][: len(codes)] = codes
+            body[block.start // 4 :][: len(codes)] = codes
             total -= pairs.levels(codes, of_code)[: len(total)]
         return len(self.body)
