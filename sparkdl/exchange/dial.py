@@ -6,6 +6,7 @@ from sparkdl.errors import PeerError
 from sparkdl.exchange.deadline import Deadline
 from sparkdl.exchange.handshake import Refused, check_channel, introduce
 from sparkdl.exchange.sockets import connected, hang_up, shown
+from sparkdl.exchange.tls import told
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 
@@ -28,6 +29,8 @@ def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None):
         At the limit; at once where the other has another secret or speaks another protocol.
     """
     check_channel(channel)
+    if tls:
+        tls.check()
     deadline, pause = Deadline(timeout), FIRST_PAUSE
     while True:
         try:
@@ -53,7 +56,8 @@ def attempt(address, secret, channel, rank, deadline, tls):
     try:
         if tls:
             sock = tls.as_caller(sock, deadline)
-        introduce(sock, secret, channel, rank, deadline)
+        with told():  # the listener looks at our certificate when we are already through
+            introduce(sock, secret, channel, rank, deadline)
         sock.settimeout(None)
         return tls.plain(sock) if tls else sock
     except BaseException:

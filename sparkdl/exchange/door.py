@@ -93,6 +93,9 @@ class Door:
             reason = "too slow"
         except OSError:
             reason = "hung up"
+        except Exception:
+            log.exception("the handshake with %s", visit.host)
+            reason = "failed"
         finally:
             if reason:
                 hang_up(visit.sock)

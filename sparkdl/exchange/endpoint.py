@@ -57,6 +57,8 @@ class Endpoint:
         check_secret(secret)
         self._secret, self._tls, self.timeout = secret, tls, timeout
         require(self, "timeout", timeout > 0, "a number of seconds > 0")
+        if tls:
+            tls.check()
         listener = listening(own_address(interface, toward), ports)
         self.address = listener.getsockname()[:2]
         self.refused = Counter()
