@@ -1,0 +1,1 @@
+"""Files of other systems, read into networks and data, and written."""

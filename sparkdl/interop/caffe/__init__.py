@@ -1,0 +1,1 @@
+"""Caffe's and CaffeOnSpark's files: nets, solvers, weights."""

@@ -1,0 +1,61 @@
+"""Text files of Caffe as messages, with errors that say where."""
+
+import re
+from difflib import get_close_matches
+
+from google.protobuf import text_format
+
+from sparkdl.data import files
+from sparkdl.errors import ConfigError, DataError
+
+LAYER = re.compile(r"^\s*layers?\s*:?\s*\{")
+NAME = re.compile(r'\bname\s*:\s*["\']([^"\']*)["\']')
+UNKNOWN = re.compile(r'Message type "\S*?(\w+)" has no field named "(\w+)"')
+
+
+def read_text(path, kind):
+    """The message of class `kind` in the text file at `path`, local or a URI.
+
+    Raises
+    ------
+    ConfigError
+        If it holds what Caffe does not know: names file, line and layer.
+    DataError
+        If the file cannot be read.
+    """
+    with files.open(path) as file:
+        data = file.read()
+    try:
+        return parsed(data.decode(), kind, path)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} must be a text file: {error}") from error
+
+
+def parsed(text, kind, path="<text>"):
+    """The message of class `kind` that `text` is; ConfigError as in `read_text`."""
+    try:
+        return text_format.Parse(text, kind())
+    except text_format.ParseError as error:
+        line = error.GetLine() or 1
+        why = re.sub(r"^\d+:\d+ : ", "", str(error))
+        raise ConfigError(f"{place(text, path, line)}: {explained(why, kind)}") from None
+
+
+def place(text, path, line):
+    """The file and line, and the layer that the line stands in."""
+    lines = text.splitlines()
+    start = next((i for i in range(min(line, len(lines)) - 1, -1, -1) if LAYER.match(lines[i])), -1)
+    end = next((i for i in range(line, len(lines)) if LAYER.match(lines[i])), len(lines))
+    found = NAME.search("\n".join(lines[start:end])) if start >= 0 else None
+    return f"{path}, line {line}" + (f", layer {found[1]!r}" if found else "")
+
+
+def explained(why, kind):
+    """What protobuf says, with the field that was perhaps meant."""
+    unknown = UNKNOWN.search(why)
+    if unknown is None:
+        return why
+    message, field = unknown.groups()
+    known = kind.DESCRIPTOR.file.message_types_by_name[message].fields_by_name
+    near = get_close_matches(field, known, n=1)
+    return f"{message} has no field {field!r}" + (f"; did you mean {near[0]!r}?" if near else "")
