@@ -1,0 +1,1 @@
+"""What processes of one machine do together through memory that all of them map."""

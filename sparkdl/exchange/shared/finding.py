@@ -1,0 +1,96 @@
+"""How processes find out which of them share memory: by trying, for names of hosts may lie."""
+
+import json
+import logging
+import os
+
+from sparkdl.errors import WorkerError
+from sparkdl.exchange.shared import futex
+from sparkdl.exchange.shared.memory import SharedMemory, layout_of
+from sparkdl.exchange.shared.segment import Segment
+
+log = logging.getLogger(__name__)
+
+
+def find_memory(rank, gather, host="this machine", timeout=60.0, patience=600.0):
+    """Which ranks share memory with each other, and this rank's hold on what it shares.
+
+    Each process makes a piece of memory with a random token and tells its path. Each takes the
+    first one that it can open and that has the token. All processes of the group call this.
+
+    Parameters
+    ----------
+    rank : int
+    gather : callable
+        gather(text) -> [text of each rank].
+    host : str
+        For errors.
+    timeout : float
+        Seconds of silence after which a member that is awaited counts as lost.
+    patience : float
+        Seconds that a member may be awaited though it is alive.
+
+    Returns
+    -------
+    machines : list of list of int
+        The ranks of each; each rank is in one. Those that share no memory are alone.
+    memory : SharedMemory or None
+        None if this rank is alone.
+    """
+    own = Segment.create() if futex.supported() and hasattr(os, "memfd_create") else None
+    offers = [json.loads(text) for text in gather(_offer(own))]
+    leader, segment = _first_seen(offers[:rank], own)
+    machines = _machines([int(text) for text in gather(str(leader))])
+    [ranks] = [machine for machine in machines if rank in machine]
+    complaint = _prepare(segment, ranks, rank) if len(ranks) > 1 else ""
+    machines = sorted(_sound(machines, gather(complaint)))
+    if own is not None and own is not segment:
+        own.close()
+    if ranks in machines and len(ranks) > 1:
+        return machines, SharedMemory(segment, ranks, rank, host, timeout, patience)
+    if segment is not None:
+        segment.close()
+    return machines, None
+
+
+def _offer(segment):
+    if segment is None:
+        return json.dumps(None)
+    return json.dumps({"path": segment.path, "token": segment.token})
+
+
+def _first_seen(offers, own):
+    """The lowest rank whose memory this process can open, and that memory; else its own."""
+    for rank, offer in enumerate(offers):
+        segment = Segment.open(**offer) if own is not None and offer is not None else None
+        if segment is not None:
+            return rank, segment
+    return len(offers), own
+
+
+def _machines(leaders):
+    """Who took the same memory; alone is whoever took that of one who took another's."""
+    machines = {}
+    for rank, leader in enumerate(leaders):
+        machines.setdefault(leader if leaders[leader] == leader else rank, []).append(rank)
+    return list(machines.values())
+
+
+def _prepare(segment, ranks, rank):
+    """Show that this process lives, and let the first one take the memory; what went wrong."""
+    try:
+        segment.hold(ranks.index(rank))
+        if rank == ranks[0]:
+            segment.allocate(layout_of(len(ranks)).nbytes)
+    except (OSError, WorkerError) as error:
+        return f"rank {rank}: {error}"
+    return ""
+
+
+def _sound(machines, complaints):
+    """The machines, those whose members have complained taken apart."""
+    for ranks in machines:
+        told = [complaints[rank] for rank in ranks if complaints[rank]]
+        if told:
+            log.warning("ranks %s exchange over sockets, not shared memory: %s", ranks, told)
+        yield from [[rank] for rank in ranks] if told else [ranks]

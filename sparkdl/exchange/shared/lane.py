@@ -1,0 +1,176 @@
+"""Collectives between the members of a machine, one at a time, through slots of shared memory.
+
+All follow one rule: what a member writes before a step, the others read before the next. There are
+two slots of each kind, so it writes the other one meanwhile.
+"""
+
+from threading import Lock
+
+import numpy as np
+
+from sparkdl.errors import PeerError, ShapeError
+from sparkdl.exchange.shared.call import DTYPES, Call
+from sparkdl.exchange.shared.layout import PARITIES
+from sparkdl.exchange.shared.pieces import Pieces, equal_bounds
+from sparkdl.exchange.shared.steps import Steps
+
+ADD = {"sum": np.add, "max": np.maximum, "min": np.minimum}
+AT_ONCE = 64 * 1024  # bytes up to which each member adds up everything by itself, in one step
+NOTHING = np.empty(0, np.uint8)
+
+
+class Lane:
+    """One member's part in the collectives of a lane. All members call the same ones in order.
+
+    Vectors are contiguous arrays (n,) of float32, float64, int64 or uint8. Sums are made in the
+    order of the members, each number by one member for all: the same bits everywhere and always.
+
+    Parameters
+    ----------
+    watch : Watch
+    lane : int
+    """
+
+    def __init__(self, watch, lane):
+        layout, memory = watch.layout, watch.segment.memory
+        self.me, self.members = watch.me, layout.members
+        self._slot_bytes = layout.slot
+        self._watch, self._steps, self._one_at_a_time = watch, Steps(watch, lane), Lock()
+        self._calls = memoryview(memory).cast("q")
+        self._call_at = [layout.entered(lane, member) // 8 for member in range(self.members)]
+        slots = np.frombuffer(memory, np.uint8, np.prod(layout.shape), layout.slots)
+        slots = slots.reshape(layout.shape)[lane]
+        self._slots = {
+            dtype: [list(slots[parity].view(dtype)) for parity in range(PARITIES)]
+            for dtype in DTYPES
+        }
+
+    def barrier(self):
+        """Return when all members have come."""
+        with self._one_at_a_time:
+            self._enter(Call.about("barrier", NOTHING))
+
+    def all_reduce(self, x, op="sum"):
+        """Replace x (n,) by its sum (or "max", "min") over the members."""
+        call = Call.about(f"all_reduce ({op})", x)
+        with self._one_at_a_time:
+            if x.nbytes <= min(AT_ONCE, self._slot_bytes):
+                self._add_at_once(x, call, ADD[op])
+            else:
+                self._add_in_turns(x, call, ADD[op])
+
+    def reduce_scatter(self, x, bounds, op="sum"):
+        """Replace x[start:stop] of bounds[i] by its sum on member i; the rest of x stays."""
+        call = Call.about(f"reduce_scatter ({op})", x, bounds)
+        slots, pieces = self._slots[x.dtype.name], self._pieces(x, bounds, len(bounds))
+        with self._one_at_a_time:
+            for turn in range(max(1, pieces.turns)):
+                self._offer(slots, pieces, x, turn)
+                self._next(call, turn)
+                if self.me < len(bounds):
+                    self._add(slots, pieces, x, turn, ADD[op])
+
+    def all_gather(self, x, bounds):
+        """Copy x[start:stop] of bounds[i] from member i to all: a broadcast if one has any."""
+        call = Call.about("all_gather", x, bounds)
+        slots, pieces = self._slots[x.dtype.name], self._pieces(x, bounds, 1)
+        others = [owner for owner in range(len(bounds)) if owner != self.me]
+        with self._one_at_a_time:
+            for turn in range(max(1, pieces.turns)):
+                if self.me < len(bounds):
+                    mine = pieces.of(x, self.me, turn)
+                    self._written(slots)[self.me][: mine.size] = mine
+                self._next(call, turn)
+                for owner in others:
+                    piece = pieces.of(x, owner, turn)
+                    piece[:] = self._readable(slots)[owner][: piece.size]
+
+    def _add_at_once(self, x, call, add):
+        slots = self._slots[x.dtype.name]
+        self._written(slots)[self.me][: x.size] = x
+        self._enter(call)
+        first, second, *others = (slot[: x.size] for slot in self._readable(slots)[:-1])
+        add(first, second, out=x)
+        for other in others:
+            add(x, other, out=x)
+
+    def _add_in_turns(self, x, call, add):
+        """Three turns are on their way: one is offered, one added up, one taken."""
+        slots = self._slots[x.dtype.name]
+        pieces = self._pieces(x, equal_bounds(x.size, self.members), self.members)
+        for turn in range(pieces.turns + 2):
+            if turn < pieces.turns:
+                self._offer(slots, pieces, x, turn)
+            if 1 <= turn <= pieces.turns:
+                self._add(slots, pieces, x, turn - 1, add)
+            if turn >= 2:
+                self._take(slots, pieces, x, turn - 2)
+            if turn <= pieces.turns:
+                self._next(call, turn)
+
+    def _pieces(self, x, bounds, sharing):
+        """Pieces of x so small that `sharing` of them fit a slot."""
+        return Pieces(bounds, self._slot_bytes // x.itemsize // sharing)
+
+    def _offer(self, slots, pieces, x, turn):
+        """Show the others what they are to add up."""
+        slot = self._written(slots)[self.me]
+        for owner in range(len(pieces.bounds)):
+            if owner != self.me:
+                piece = pieces.of(x, owner, turn)
+                pieces.room(slot, owner, piece)[:] = piece
+
+    def _add(self, slots, pieces, x, turn, add):
+        """Add up this member's piece over all, in their order, and show the others."""
+        mine = pieces.of(x, self.me, turn)
+        first, second, *others = (
+            mine if member == self.me else pieces.room(slot, self.me, mine)
+            for member, slot in enumerate(self._readable(slots)[:-1])
+        )
+        result = pieces.room(self._written(slots)[-1], self.me, mine)
+        add(first, second, out=result)
+        for other in others:
+            add(result, other, out=result)
+        mine[:] = result
+
+    def _take(self, slots, pieces, x, turn):
+        """Copy what the others have added up."""
+        result = self._readable(slots)[-1]
+        for owner in range(self.members):
+            if owner != self.me:
+                piece = pieces.of(x, owner, turn)
+                piece[:] = pieces.room(result, owner, piece)
+
+    def _written(self, slots):
+        """Slots that nobody reads before the next step."""
+        return slots[(self._steps.number + 1) % PARITIES]
+
+    def _readable(self, slots):
+        """Slots that were written before the last step."""
+        return slots[self._steps.number % PARITIES]
+
+    def _next(self, call, turn):
+        """The next step; in the first turn with a look at what the others have entered."""
+        if turn:
+            self._steps.reach(call)
+        else:
+            self._enter(call)
+
+    def _enter(self, call):
+        """The first step of a collective: PeerError or ShapeError if the others do not join it."""
+        error = self._watch.error()
+        if error is not None:
+            raise error
+        number, parity = call.packed(), (self._steps.number + 1) % PARITIES
+        calls, places = self._calls, self._call_at
+        calls[places[self.me] + parity] = number
+        self._steps.reach(call)
+        for member, place in enumerate(places):
+            if calls[place + parity] != number:
+                self._refuse(member, call, Call.unpacked(calls[place + parity]))
+
+    def _refuse(self, member, mine, others):
+        ranks = self._watch.ranks
+        what = f"entered {others} where rank {ranks[self.me]} entered {mine}"
+        self._watch.fail(PeerError(ranks[member], self._watch.host, what))
+        raise ShapeError(f"rank {ranks[member]} {what}")

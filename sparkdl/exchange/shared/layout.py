@@ -1,0 +1,68 @@
+"""What lies where in the shared memory of a machine's members.
+
+Each number that one process writes and others read has a line of the cache to itself.
+"""
+
+from typing import NamedTuple
+
+LINE = 64  # bytes
+PAGE = 4096
+TEXT = 4096  # bytes in which a member says what went wrong
+PARITIES = 2
+
+
+class Layout(NamedTuple):
+    """Places in bytes, for `members` processes with `lanes` of `slot` bytes a member.
+
+    First come the lines of all members (alive, closed), of all lanes (go, arrived, entered), and
+    the texts; then for each lane the slots: two of each member, and two for results.
+    """
+
+    members: int
+    lanes: int
+    slot: int
+
+    @property
+    def failed(self):
+        """One more than the member who told last what went wrong; 0: all is well."""
+        return 0
+
+    def beats(self, member):
+        """How often the member has said that it is alive."""
+        return (1 + member) * LINE
+
+    def closed(self, member):
+        """1 after the member has left."""
+        return (1 + self.members + member) * LINE
+
+    def _lane(self, lane):
+        return (1 + 2 * self.members + lane * (1 + 2 * self.members)) * LINE
+
+    def go(self, lane):
+        """The last step that all members have reached."""
+        return self._lane(lane)
+
+    def arrived(self, lane, member):
+        """The last step that the member has reached."""
+        return self._lane(lane) + (1 + member) * LINE
+
+    def entered(self, lane, member):
+        """Two numbers (64 bits): which operation the member has begun, by parity of the step."""
+        return self._lane(lane) + (1 + self.members + member) * LINE
+
+    def text(self, member):
+        return self._lane(self.lanes) + member * TEXT
+
+    @property
+    def slots(self):
+        """Where the slots begin: [lane][parity][member, or last the result]."""
+        return -(-self.text(self.members) // PAGE) * PAGE
+
+    @property
+    def shape(self):
+        """Of all slots as one array of bytes."""
+        return (self.lanes, PARITIES, self.members + 1, self.slot)
+
+    @property
+    def nbytes(self):
+        return self.slots + self.lanes * PARITIES * (self.members + 1) * self.slot

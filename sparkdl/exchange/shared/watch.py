@@ -1,0 +1,120 @@
+"""Who of a machine's members is alive, and what went wrong, told through shared memory."""
+
+import json
+import time
+
+import numpy as np
+
+from sparkdl.errors import PeerError
+from sparkdl.exchange.shared import futex
+from sparkdl.exchange.shared.layout import TEXT
+
+LONGEST = 500  # characters of a text: in JSON, at six bytes each, it must fit TEXT
+
+
+class Watch:
+    """One member's eye on the others. Ranks are those of the group, members those of the machine.
+
+    Parameters
+    ----------
+    segment : Segment
+        Mapped.
+    layout : Layout
+    me : int
+        This member.
+    ranks : list of int
+        The group's rank of each member.
+    host : str
+    timeout : float
+        Seconds of silence after which a member that is awaited counts as lost.
+    patience : float
+        Seconds that a member may be awaited though it is alive.
+    """
+
+    def __init__(self, segment, layout, me, ranks, host, timeout, patience):
+        self.segment, self.layout, self.me, self.ranks = segment, layout, me, ranks
+        self.host, self.timeout, self.patience = host, timeout, patience
+        self.words = memoryview(segment.memory).cast("I")
+        self._start = np.frombuffer(segment.memory, np.uint8).ctypes.data
+
+    def beat(self):
+        """Tell the others that this member is alive."""
+        place = self.layout.beats(self.me) // 4
+        self.words[place] = (self.words[place] + 1) & 0xFFFFFFFF
+
+    def error(self):
+        """What some member has told to be wrong, as a PeerError, or None."""
+        teller = self.words[self.layout.failed // 4]
+        if not teller:
+            return None
+        start = self.layout.text(teller - 1)
+        told = json.loads(self.segment.memory[start : start + TEXT].rstrip(b"\0"))
+        return PeerError(told["rank"], told["host"], told["what"])
+
+    def fail(self, error):
+        """Tell all members what went wrong, unless one has already, and wake them."""
+        if self.words[self.layout.failed // 4]:
+            return
+        if not isinstance(error, PeerError):
+            error = PeerError(self.ranks[self.me], self.host, str(error))
+        told = {"rank": error.rank, "host": error.host[:64], "what": error.what[:LONGEST]}
+        data = json.dumps(told).encode()[:TEXT]
+        start = self.layout.text(self.me)
+        self.segment.memory[start : start + len(data)] = data
+        self.words[self.layout.failed // 4] = 1 + self.me
+        self.wake()
+
+    def wake(self):
+        """Let whoever sleeps look around."""
+        for lane in range(self.layout.lanes):
+            futex.wake(self.address(self.layout.go(lane)))
+
+    def address(self, place):
+        """Of a byte of the memory in this process."""
+        return self._start + place
+
+    def leave(self):
+        """Tell the others that this member has ended of its own accord."""
+        self.words[self.layout.closed(self.me) // 4] = 1
+        self.wake()
+
+
+class Patience:
+    """What one wait has seen so far of those it waits for."""
+
+    def __init__(self, watch, what):
+        self.watch, self.what = watch, what
+        self.began = time.monotonic()
+        self.seen = {}  # member: its last beat, and when that was first seen
+
+    def check(self, missing):
+        """Raise PeerError if one of the missing members will not come."""
+        error = self.watch.error()
+        if error is None:
+            error = next(filter(None, map(self._complaint, missing)), None)
+        if error is not None:
+            self.watch.fail(error)
+            raise error
+
+    def _complaint(self, member):
+        reason = self._reason(member)
+        if reason is None:
+            return None
+        what = f"{reason} while {self.what} was awaited"
+        return PeerError(self.watch.ranks[member], self.watch.host, what)
+
+    def _reason(self, member):
+        watch, now = self.watch, time.monotonic()
+        if watch.words[watch.layout.closed(member) // 4]:
+            return "has left the group"
+        if not watch.segment.held(member):
+            return "is gone"
+        beat = watch.words[watch.layout.beats(member) // 4]
+        last, since = self.seen.get(member, (None, None))
+        if beat != last:
+            self.seen[member] = last, since = beat, now
+        if now - since > watch.timeout:
+            return f"has been silent for {watch.timeout:g} seconds"
+        if now - self.began > watch.patience:
+            return f"has not come for {watch.patience:g} seconds, though it is alive,"
+        return None

@@ -1,0 +1,65 @@
+"""Processes of this machine that share memory, for tests."""
+
+import multiprocessing
+import time
+from contextlib import contextmanager
+
+from sparkdl.errors import SparkdlError
+from sparkdl.exchange.rendezvous import FileRendezvous
+from sparkdl.exchange.shared.finding import find_memory
+
+LIMIT = 60.0  # seconds
+spawning = multiprocessing.get_context("spawn")
+
+
+@contextmanager
+def machine(folder, size, task, *arguments, timeout=2.0, patience=20.0):
+    """A function that waits for what `task(memory, rank, *arguments)` has returned or raised
+    in the process of a rank. Nothing is left of the processes at the end."""
+    pipes = [spawning.Pipe(duplex=False) for _ in range(size)]
+    limits = {"timeout": timeout, "patience": patience}
+    processes = [
+        spawning.Process(target=_run, args=(end, folder, rank, size, limits, task, arguments))
+        for rank, (_, end) in enumerate(pipes)
+    ]
+    for process in processes:
+        process.start()
+    for _, end in pipes:
+        end.close()
+    deadline = time.monotonic() + LIMIT
+    try:
+        yield lambda rank: _answer(pipes[rank][0], deadline)
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+        for mine, _ in pipes:
+            mine.close()
+
+
+def results(folder, size, task, *arguments, **limits):
+    """What `task(memory, rank, *arguments)` returns in each process; its error is raised here."""
+    with machine(folder, size, task, *arguments, **limits) as answer:
+        found = [answer(rank) for rank in range(size)]
+    for result in found:
+        if isinstance(result, Exception):
+            raise result
+    return found
+
+
+def _answer(pipe, deadline):
+    if not pipe.poll(max(0.0, deadline - time.monotonic())):
+        raise TimeoutError(f"no answer in {LIMIT} seconds")
+    return pipe.recv()
+
+
+def _run(pipe, folder, rank, size, limits, task, arguments):
+    rendezvous = FileRendezvous(folder, rank, size)
+    machines, memory = find_memory(rank, lambda text: rendezvous.all_gather(text, 30), **limits)
+    assert machines == [list(range(size))]
+    try:
+        answer = task(memory, rank, *arguments)
+    except SparkdlError as error:
+        answer = error
+    pipe.send(answer)
+    memory.close()
