@@ -15,6 +15,7 @@ from sparkdl.exchange.sockets import family
 VARIABLE = "SPARKDL_INTERFACE"
 LOOPBACK = "127.0.0.1"
 SIOCGIFADDR = 0xC0206921 if sys.platform == "darwin" else 0x8915  # "address of this interface"
+ELSEWHERE = ("198.51.100.1", 9)  # kept for documentation: it is nobody's (RFC 5737)
 INET6 = Path("/proc/net/if_inet6")
 
 
@@ -42,15 +43,18 @@ def own_address(interface=None, toward=None):
 
 
 def named(wanted, toward=None):
-    found = dict.fromkeys(ip for ip, name in addresses() if wanted == name or within(ip, wanted))
+    here = addresses()
+    found = dict.fromkeys(ip for ip, name in here if wanted == name or within(ip, wanted))
+    if not found and bindable(wanted):  # an interface may have more addresses than it tells
+        return wanted
     if not found:
-        here = ", ".join(f"{name} {ip}" for ip, name in addresses())
-        raise ConfigError(f"{VARIABLE} must name an interface, address or network of this host "
-                          f"({here}), got {wanted!r}")  # fmt: skip
-    if toward:
-        like = {family(reaching(toward))}
-        return next((ip for ip in found if family(ip) in like), next(iter(found)))
-    return next(iter(found))
+        have = ", ".join(f"{name} {ip}" for ip, name in here)
+        raise ConfigError(
+            f"interface (or {VARIABLE}) must name an interface, address or network of this host "
+            f"({have}), got {wanted!r}"
+        )
+    kind = family(reaching(toward)) if toward else family(next(iter(found)))
+    return next((ip for ip in found if family(ip) == kind), next(iter(found)))
 
 
 def within(ip, wanted):
@@ -59,18 +63,46 @@ def within(ip, wanted):
     return False
 
 
+def bindable(wanted):
+    with contextlib.suppress(ValueError, OSError):
+        ip = str(ip_address(wanted))
+        with socket.socket(family(ip), socket.SOCK_DGRAM) as sock:
+            sock.bind((ip, 0))
+            return True
+    return False
+
+
 def reaching(host):
-    """The local address that packets to `host` would bear; nothing is sent."""
+    """The local address that packets to `host` would bear; nothing is sent.
+
+    Many hosts know their own name by a loopback address, under which no other host knows them: then
+    it is the address of the way out.
+    """
     try:
-        for kind, *_, place in socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM):
-            with socket.socket(kind, socket.SOCK_DGRAM) as sock, contextlib.suppress(OSError):
-                sock.connect(place)
-                return sock.getsockname()[0]
+        places = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)
     except OSError as error:
         raise ConfigError(f"toward must name a host, got {host!r}: {error}") from error
-    raise ConfigError(
-        f"toward must be a host that can be reached from here, got {host!r}; set {VARIABLE}"
-    )
+    found = next(filter(None, (source(place[4]) for place in places)), None)
+    if found is None:
+        raise ConfigError(
+            f"toward must be a host that can be reached from here, got {host!r}; set {VARIABLE}"
+        )
+    by_name = not within(host, "0.0.0.0/0") and not within(host, "::/0") and host != "localhost"
+    return way_out() or found if by_name and ip_address(found).is_loopback else found
+
+
+def source(place):
+    """The address of ours that a packet to `place` would bear, or None."""
+    with contextlib.suppress(OSError):
+        with socket.socket(family(place[0]), socket.SOCK_DGRAM) as sock:
+            sock.connect(place)
+            return sock.getsockname()[0]
+
+
+def way_out():
+    """Our address on the way to the rest of the world, else any that is no loopback, or None."""
+    others = (ip for ip, _ in addresses() if not ip_address(ip).is_loopback)
+    return source(ELSEWHERE) or next(others, None)
 
 
 def addresses():

@@ -3,6 +3,7 @@
 import time
 
 from sparkdl.errors import PeerError
+from sparkdl.exchange.address import VARIABLE
 from sparkdl.exchange.deadline import Deadline
 from sparkdl.exchange.handshake import Refused, check_channel, introduce
 from sparkdl.exchange.sockets import connected, hang_up, shown
@@ -45,7 +46,8 @@ def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None):
             raise PeerError(
                 None,
                 shown(address),
-                f"did not answer on channel {channel!r} within {timeout:g} s: {reason}",
+                f"did not answer on channel {channel!r} within {timeout:g} s: {reason}"
+                + hint(address),
             ) from reason
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
@@ -63,6 +65,12 @@ def attempt(address, secret, channel, rank, deadline, tls):
     except BaseException:
         hang_up(sock)
         raise
+
+
+def hint(address):
+    if address[0] != "::1" and not address[0].startswith("127."):
+        return ""
+    return f"; if that is meant to be another host, set {VARIABLE} there: this is the loopback"
 
 
 def refused(address, channel, error):

@@ -1,0 +1,217 @@
+"""Feeds random and mutated bytes to all that reads from a socket.
+
+Usage: python -m tests.exchange.fuzz [--minutes 10] [--seed 0] [--only wire] [--case 1234]
+
+Each case must end in time, with the errors that are meant for it and no others, and memory stays
+below a bound. A failure prints the seed and the number of the case, which repeat it.
+"""
+
+import argparse
+import contextlib
+import faulthandler
+import functools
+import json
+import math
+import random
+import resource
+import socket
+import struct
+import sys
+import threading
+import time
+
+import numpy as np
+
+from sparkdl.errors import DataError, PeerError
+from sparkdl.exchange.deadline import Deadline
+from sparkdl.exchange.endpoint import Endpoint
+from sparkdl.exchange.frame import HEADER, Kind, packed, unpacked
+from sparkdl.exchange.handshake import (
+    HELLO,
+    MAC,
+    NONCE,
+    PROTOCOL,
+    Refused,
+    Verdict,
+    examine,
+    introduce,
+    signed,
+)
+from sparkdl.exchange.message import packed_message, unpacked_message
+from sparkdl.exchange.wire import Wire
+from tests.exchange.mutation import garbage, mutated
+from tests.exchange.pairs import SECRET
+
+BOUND = 256 << 20  # bytes that the process may grow by
+LONGEST = 20  # seconds for one case
+LIMIT = 1 << 20
+
+
+def frame(rng):
+    """The frame decoder."""
+    kind = rng.choice(list(Kind))
+    data = mutated(packed(kind, rng.getrandbits(64), rng.getrandbits(rng.choice([4, 20, 64]))), rng)
+    data = rng.choice([data, garbage(rng)]).ljust(HEADER.size, b"\0")[: HEADER.size]
+    with contextlib.suppress(DataError):
+        assert unpacked(data, LIMIT).length <= LIMIT
+
+
+def message(rng):
+    """The JSON that announces arrays."""
+    text = json.dumps({"meta": {"a": [1]}, "arrays": [["<f4", [2, 3]], ["|u1", []]]}).encode()
+    try:
+        _, specs = unpacked_message(mutated(text, rng), LIMIT)
+        assert sum(math.prod(shape) for _, shape in specs) <= LIMIT
+    except DataError:
+        pass
+
+
+def wire(rng):
+    """A Wire that receives good messages with changes in them, up to the end."""
+    good = b"".join(part for _ in range(rng.randint(1, 4)) for part in some_message(rng))
+    stream = garbage(rng) if rng.random() < 0.1 else mutated(good, rng)
+    ours, theirs = socket.socketpair()
+    with theirs, Wire(ours, "a stranger", timeout=5.0, limit=LIMIT) as wire:
+        theirs.sendall(stream)
+        theirs.shutdown(socket.SHUT_WR)
+        try:
+            while True:
+                _, arrays = wire.receive()
+                assert sum(array.nbytes for array in arrays) <= LIMIT
+        except PeerError:
+            pass
+
+
+def some_message(rng):
+    if rng.random() < 0.3:
+        yield packed(Kind.HEARTBEAT)
+    meta = {"round": rng.getrandbits(8), "text": "é" * rng.randint(0, 20), "deep": [[{}]]}
+    arrays = [np.zeros(rng.randint(0, 300), rng.choice(["f4", "i8", "u1"])) for _ in range(3)]
+    yield from packed_message(meta, arrays[: rng.randint(0, 3)])
+
+
+def listener(rng):
+    """The handshake of an Endpoint with a member whose answer is changed on the way."""
+
+    def answer(greeting):
+        head = rng.randbytes(NONCE) + HELLO.pack(3, 5) + b"links"
+        good = PROTOCOL + head + signed(SECRET, b"caller", greeting + head)
+        sent = rng.choice([good, mutated(good, rng), mutated(good, rng), garbage(rng)])
+        line.right = sent.startswith(good)
+        return sent
+
+    line = Line(answer)
+    try:
+        caller = examine(line, SECRET, Deadline(5))
+        assert line.right and (caller.rank, caller.channel) == (3, "links")
+    except (Refused, OSError):
+        assert not line.right
+
+
+def caller(rng):
+    """The handshake of a caller with a stranger who says what a listener might."""
+    greeting = PROTOCOL + rng.randbytes(NONCE)
+    verdict = bytes([rng.choice(list(Verdict))]) + rng.randbytes(MAC)
+    stream = rng.choice([greeting + verdict, mutated(greeting + verdict, rng), garbage(rng)])
+    try:
+        introduce(Line(None, stream), SECRET, "links", rng.getrandbits(40), Deadline(5))
+        raise AssertionError("a caller believed a stranger")
+    except (Refused, OSError):
+        pass
+
+
+class Line:
+    """As much of a socket as a handshake uses; what is sent into it may have an answer."""
+
+    def __init__(self, answer, stream=b""):
+        self.answer, self.stream, self.right = answer, bytearray(stream), False
+
+    def settimeout(self, seconds):
+        assert 0 < seconds <= 5
+
+    def sendall(self, data):
+        if self.answer:
+            self.stream += self.answer(data)
+            self.answer = None
+
+    def recv(self, n):
+        assert n <= 1024, "a stranger decides about memory"
+        part = self.stream[:n]
+        del self.stream[:n]
+        return bytes(part)
+
+
+def door(rng):
+    """A whole Endpoint: a stranger, then a member who must get in all the same."""
+    with socket.create_connection(endpoint().address, timeout=LONGEST) as sock:
+        now = struct.pack("ii", 1, 0)  # no port may stay in TIME_WAIT
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+        with contextlib.suppress(OSError):  # found out already
+            sock.sendall(rng.choice([garbage(rng), mutated(PROTOCOL + bytes(NONCE), rng)]))
+            if rng.random() < 0.5:
+                sock.shutdown(socket.SHUT_WR)
+                while sock.recv(1 << 16):
+                    pass
+    endpoint().connect(endpoint().address, "links", rank=5, timeout=LONGEST).close()
+    rank, sock = endpoint().accept("links", timeout=LONGEST)
+    sock.close()
+    assert rank == 5 and threading.active_count() < 200
+
+
+@functools.cache
+def endpoint():
+    return Endpoint(SECRET, timeout=2.0)
+
+
+TARGETS = {target.__name__: target for target in (frame, message, wire, listener, caller, door)}
+
+
+def run(seconds, seed=0, names=tuple(TARGETS), watch=lambda: None):
+    """Cases one after the other, each target as long as the others; {target: number of cases}."""
+    counts, spent = dict.fromkeys(names, 0), dict.fromkeys(names, 0.0)
+    before, end = memory(), time.monotonic() + seconds
+    while time.monotonic() < end:
+        name = min(names, key=spent.get)
+        start = time.monotonic()
+        for _ in range(20):
+            watch()
+            case(name, seed, counts[name])
+            counts[name] += 1
+        spent[name] += time.monotonic() - start
+        assert memory() - before < BOUND, f"memory grew by {memory() - before} bytes at {counts}"
+    return counts
+
+
+def case(name, seed, number):
+    try:
+        TARGETS[name](random.Random(f"{name} {seed} {number}"))
+    except BaseException:
+        print(f"failed: --only {name} --seed {seed} --case {number}", file=sys.stderr)
+        raise
+
+
+def memory():
+    """The most bytes that this process has had."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", choices=TARGETS)
+    parser.add_argument("--case", type=int)
+    given = parser.parse_args()
+    names = (given.only,) if given.only else tuple(TARGETS)
+    if given.case is not None:
+        return case(given.only, given.seed, given.case)
+    watch = functools.partial(faulthandler.dump_traceback_later, LONGEST, exit=True)
+    counts = run(60 * given.minutes, given.seed, names, watch)
+    faulthandler.cancel_dump_traceback_later()
+    print(f"no crash, no hang, {memory() >> 20} MB: {counts}")
+    endpoint().close()
+
+
+if __name__ == "__main__":
+    main()

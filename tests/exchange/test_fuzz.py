@@ -1,0 +1,30 @@
+"""A few seconds of what `python -m tests.exchange.fuzz` does for ten minutes."""
+
+import random
+
+import pytest
+
+from tests.exchange import fuzz
+from tests.exchange.mutation import CHANGES, mutated
+
+
+def test_hostile_bytes_do_no_harm():
+    counts = fuzz.run(seconds=4, seed=random.randrange(1 << 30))
+    fuzz.endpoint().close()
+    fuzz.endpoint.cache_clear()
+    assert min(counts.values()) >= 20
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_changes_something(change):
+    changed = 0
+    for seed in range(20):
+        data = bytearray(b"some bytes of some length")
+        change(data, random.Random(seed))
+        changed += data != b"some bytes of some length"
+    assert changed > 10
+
+
+def test_a_case_can_be_repeated():
+    once, again = (mutated(b"12345678", random.Random("x")) for _ in range(2))
+    assert once == again

@@ -1,0 +1,35 @@
+"""Nothing that arrives can run code, and nothing here knows Spark."""
+
+import io
+import tokenize
+from pathlib import Path
+
+import pytest
+
+import sparkdl.exchange
+
+FORBIDDEN = {"pyspark", "py4j", "pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib"}
+FORBIDDEN |= {"allow_pickle", "eval", "exec", "__import__", "import_module"}
+FOLDER = Path(sparkdl.exchange.__file__).parent
+FILES = sorted(FOLDER.rglob("*.py"))
+
+
+def names(source):
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {token.string for token in tokens if token.type == tokenize.NAME}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FOLDER)))
+def test_no_file_names_what_runs_code_or_spark(path):
+    assert not names(path.read_text()) & FORBIDDEN
+
+
+def test_the_files_are_all_there():
+    assert {"wire.py", "endpoint.py", "frame.py"} <= {path.name for path in FILES}
+
+
+def test_a_name_is_seen_where_it_is_code_only():
+    source = (
+        "'pickle'\n# pickle\ndef f():\n    from numpy import load\n    load(x, allow_pickle=1)\n"
+    )
+    assert names(source) & FORBIDDEN == {"allow_pickle"}
