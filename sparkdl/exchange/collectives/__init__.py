@@ -1,0 +1,5 @@
+"""What the ranks of a group do together: each file holds the steps of one collective.
+
+Steps are generators over a Call: they send, and yield the receipts of what they need next. They
+see flat numpy arrays. On every rank the same calls give the same bits.
+"""

@@ -1,0 +1,47 @@
+"""All-gather: everybody sends its own to everybody; all links are busy at the same time."""
+
+import numpy as np
+
+from sparkdl.exchange.collectives.pieces import pieces, raw
+
+PIECE = 512 << 10  # bytes
+SMALL = 16 << 10  # bytes that a rank may send before the others have said that they wait
+
+
+def all_gather(call, views):
+    """Fill `views`, bytes by rank, of which this rank's is full, on all ranks."""
+    others = [(call.rank + i) % call.size for i in range(1, call.size)]
+    receipts = [
+        call.receive(other, piece) for other in others for piece in pieces(views[other], PIECE)
+    ]
+    for piece in pieces(views[call.rank], PIECE):
+        for other in others:
+            call.send(other, piece)
+    yield from receipts
+
+
+def all_gather_bytes(call, data):
+    """The bytes of each rank, of any length each, as uint8 arrays by rank."""
+    own, small = np.frombuffer(data, np.uint8), len(data) <= SMALL
+    lengths = np.full(call.size, len(own), np.int64)
+    others = [(call.rank + i) % call.size for i in range(1, call.size)]
+    heads = [call.receive(other, raw(lengths[other : other + 1])) for other in others]
+    for other in others:
+        call.send(other, raw(lengths[call.rank : call.rank + 1]))
+        if small:
+            send_all(call, [other], own)
+    yield from heads
+    found = [own if r == call.rank else np.empty(n, np.uint8) for r, n in enumerate(lengths)]
+    receipts = [
+        call.receive(other, piece) for other in others for piece in pieces(raw(found[other]), PIECE)
+    ]
+    if not small:
+        send_all(call, others, own)
+    yield from receipts
+    return found
+
+
+def send_all(call, others, data):
+    for piece in pieces(raw(data), PIECE):
+        for other in others:
+            call.send(other, piece)

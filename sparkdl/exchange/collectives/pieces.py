@@ -1,0 +1,21 @@
+"""Vectors as the pieces in which they travel."""
+
+import itertools
+
+import numpy as np
+
+
+def raw(x):
+    """The bytes of a contiguous array, no copy."""
+    return x.reshape(-1).view(np.uint8).data
+
+
+def cuts(length, parts):
+    """Where a vector is cut into as equal parts as can be: parts + 1 numbers."""
+    return [length * i // parts for i in range(parts + 1)]
+
+
+def pieces(data, longest):
+    """The views of at most `longest` bytes that make up a view; one empty view if it is empty."""
+    edges = cuts(len(data), max(1, -(-len(data) // longest)))
+    return [data[a:b] for a, b in itertools.pairwise(edges)]

@@ -1,0 +1,234 @@
+"""A Group of processes and what they do together."""
+
+import itertools
+import json
+
+from sparkdl.errors import ConfigError
+from sparkdl.exchange.call import Call
+from sparkdl.exchange.choice import all_reduce_for
+from sparkdl.exchange.collectives import all_gather, barrier, broadcast, message, ring
+from sparkdl.exchange.collectives.pieces import cuts, raw
+from sparkdl.exchange.endpoint import Endpoint
+from sparkdl.exchange.forming import connect, meet
+from sparkdl.exchange.pending import Pending
+from sparkdl.exchange.progress import Progress
+from sparkdl.exchange.pulse import PULSE
+from sparkdl.exchange.tag import LARGEST_NUMBER, tag_of
+from sparkdl.exchange.vectors import REDUCTIONS, flat, summed
+
+
+class Group:
+    """Processes that make the same calls in the same order; `form` makes one.
+
+    Calls of all ranks work on numpy arrays in place: contiguous, of the same type and size on all
+    ranks. Results are the same bits on all ranks and in each run. A `start_` method returns a
+    Pending at once; until its `wait` has returned, the array belongs to the group.
+
+    All calls raise PeerError when a peer is gone, silent for `timeout` seconds, alive without
+    doing its part for `patience` seconds, or making another call. Every rank raises it, naming the
+    same culprit, and the group cannot be used after that. Arrays then hold anything.
+
+    Attributes
+    ----------
+    rank, size : int
+    members : list of Member
+        By rank of this group; `Member.rank` is that in the group that was formed.
+    """
+
+    def __init__(self, members, rank, links, progress, context=0):
+        self.members, self.rank, self.size = members, rank, len(members)
+        self._links, self._progress, self._context = links, progress, context
+        self._numbers = itertools.count()
+
+    @classmethod
+    def form(
+        cls,
+        rendezvous,
+        secret,
+        *,
+        timeout=60.0,
+        patience=600.0,
+        ports="0",
+        interface=None,
+        toward=None,
+        tls=None,
+    ):
+        """Meet all other processes of a rendezvous, and link up with each of them.
+
+        Parameters
+        ----------
+        rendezvous : Rendezvous
+            Gives rank and size.
+        secret : bytes
+            The same for all; who does not know it is turned away.
+        timeout : float
+            Seconds that forming may take, and of silence after which a peer counts as dead.
+        patience : float
+            Seconds after which a call that does not go on has failed, though all peers live.
+        ports, interface, toward, tls
+            As Endpoint takes them.
+
+        Raises
+        ------
+        WorkerError
+            If not all have come and linked up within `timeout` seconds; says who is missing.
+        """
+        options = {"ports": ports, "interface": interface, "toward": toward, "tls": tls}
+        with Endpoint(secret, timeout=timeout, **options) as endpoint:
+            members = meet(rendezvous, endpoint, timeout)
+            sockets = connect(members, rendezvous.rank, endpoint, timeout)
+        group = cls.over(sockets, members, rendezvous.rank, timeout, patience)
+        group.barrier()
+        return group
+
+    @classmethod
+    def over(cls, sockets, members, rank, timeout=60.0, patience=600.0):
+        """The group of `members` over connected sockets {rank: socket} to all others."""
+        progress = Progress(members[rank], timeout, patience)
+        links = [progress.link(sockets[m.rank], m) if m.rank != rank else None for m in members]
+        PULSE.add(progress, timeout / 4)
+        return cls(members, rank, links, progress)
+
+    def all_reduce(self, x, op="sum"):
+        """Replace x by its sum ("max", "min") over all ranks, and return it.
+
+        x is of float32, float64 or int64.
+        """
+        self._progress.run(self._all_reduce(x, op))
+        return x
+
+    def start_all_reduce(self, x, op="sum"):
+        """`all_reduce` beside what the caller does next."""
+        return Pending(self._progress.start(self._all_reduce(x, op)), x)
+
+    def reduce_scatter(self, x, op="sum"):
+        """The part of flat x that is this rank's (`part`), summed over all ranks, as a view.
+
+        The rest of x holds sums of some ranks after that.
+        """
+        vector, name = summed(x, "reduce_scatter")
+        text = f"reduce_scatter {op} of {len(vector)} {name}"
+        return self._progress.run(self._call(text, ring.reduce_scatter, vector, reduction(op)))
+
+    def part(self, length, rank=None):
+        """The slice of a vector of so many numbers that is a rank's (None: this one's)."""
+        rank, edges = self.rank if rank is None else rank, cuts(length, self.size)
+        return slice(edges[rank], edges[rank + 1])
+
+    def all_gather(self, x, out):
+        """Fill the vector `out` with the parts of all ranks; x is this rank's, `out[part]`.
+
+        `out` may have any length; parts are those of `part`. Returns out.
+        """
+        vector, own = flat(out, "all_gather"), flat(x, "all_gather", writeable=False)
+        parts = [vector[self.part(len(vector), rank)] for rank in range(self.size)]
+        if own.dtype != vector.dtype or len(own) != len(parts[self.rank]):
+            raise ConfigError(
+                f"all_gather: the part of rank {self.rank} must be {len(parts[self.rank])} "
+                f"{vector.dtype}, got {len(own)} {own.dtype}"
+            )
+        parts[self.rank][...] = own
+        text = f"all_gather of {len(vector)} {vector.dtype}"
+        self._progress.run(self._call(text, all_gather.all_gather, [raw(part) for part in parts]))
+        return out
+
+    def all_gather_bytes(self, data):
+        """[bytes of each rank], as uint8 arrays, which may differ in length."""
+        return self._progress.run(self._all_gather_bytes(data))
+
+    def start_all_gather_bytes(self, data):
+        """`all_gather_bytes` beside what the caller does next."""
+        return Pending(self._progress.start(self._all_gather_bytes(data)))
+
+    def broadcast(self, x, root=0):
+        """Replace x by that of rank `root`. Returns x."""
+        check_rank(root, self.size)
+        vector = flat(x, "broadcast")
+        text = f"broadcast of {len(vector)} {vector.dtype} from rank {root}"
+        self._progress.run(self._call(text, broadcast.broadcast, vector, root))
+        return x
+
+    def barrier(self):
+        """Return once all ranks have come here."""
+        self._progress.run(self._call("barrier", barrier.barrier))
+
+    def send(self, x, to, tag=0):
+        """Send x to a rank that receives an array of the same type and size with this tag.
+
+        Returns once x may change; the other may not have it yet.
+        """
+        vector = flat(x, "send", writeable=False)
+        self._progress.run(self._message(message.send, vector, to, tag))
+
+    def receive(self, x, source, tag=0):
+        """Fill x with what rank `source` sends with this tag, in the order sent, and return it."""
+        self._progress.run(self._message(message.receive, flat(x, "receive"), source, tag))
+        return x
+
+    def split(self, color):
+        """The Group of the ranks that give the same color (any JSON value), in the same order.
+
+        All ranks must call it. It uses the same links, and ends with this group.
+        """
+        own = json.dumps([color, self._progress.contexts]).encode()
+        told = [json.loads(bytes(text)) for text in self.all_gather_bytes(own)]
+        context = 1 + max(highest for _, highest in told)
+        self._progress.contexts = context
+        ranks = [rank for rank, (other, _) in enumerate(told) if other == color]
+        members, links = [self.members[r] for r in ranks], [self._links[r] for r in ranks]
+        return Group(members, ranks.index(self.rank), links, self._progress, context)
+
+    @property
+    def sent_bytes(self):
+        """All that has gone out to other ranks, with headers and heartbeats."""
+        return sum(link.sent for link in self._links if link is not None)
+
+    def close(self):
+        """Say goodbye and hang up; whoever needs this rank after that gets a PeerError.
+
+        What `split` made ends with the group that it was made from, not by itself.
+        """
+        if self._context == 0:
+            PULSE.discard(self._progress)
+            self._progress.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    # How calls are made
+
+    def _all_reduce(self, x, op):
+        vector, name = summed(x, "all_reduce")
+        steps = all_reduce_for(vector.nbytes, self.size)
+        text = f"all_reduce {op} of {len(vector)} {name}"
+        return self._call(text, steps, vector, reduction(op))
+
+    def _all_gather_bytes(self, data):
+        return self._call("all_gather_bytes", all_gather.all_gather_bytes, data)
+
+    def _call(self, text, steps, *arguments):
+        tag = tag_of(self._context, False, next(self._numbers), text)
+        return Call(self._links, self.rank, tag, text, True, steps, *arguments)
+
+    def _message(self, steps, vector, other, tag):
+        check_rank(other, self.size, but=self.rank)
+        if not (type(tag) is int and 0 <= tag <= LARGEST_NUMBER):
+            raise ConfigError(f"tag must be an integer from 0 to {LARGEST_NUMBER}, got {tag!r}")
+        text = f"a message of {len(vector)} {vector.dtype} with tag {tag}"
+        number = tag_of(self._context, True, tag, text)
+        return Call(self._links, self.rank, number, text, False, steps, vector, other)
+
+
+def reduction(op):
+    if op not in REDUCTIONS:
+        raise ConfigError(f"op must be one of {sorted(REDUCTIONS)}, got {op!r}")
+    return REDUCTIONS[op]
+
+
+def check_rank(rank, size, but=None):
+    if type(rank) is not int or not 0 <= rank < size or rank == but:
+        end = "" if but is None else f" other than {but}, which is this one"
+        raise ConfigError(f"a rank must be an integer from 0 to {size - 1}{end}, got {rank!r}")

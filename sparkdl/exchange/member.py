@@ -1,0 +1,49 @@
+"""Who is in a group."""
+
+import json
+from dataclasses import asdict, dataclass, fields
+
+from sparkdl.errors import DataError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """One process of a group, as the others know it.
+
+    Parameters
+    ----------
+    rank : int
+    host : str
+        Its name, for people.
+    address : str
+        The IP address that it listens at.
+    port : int
+    pid : int
+    machine : str
+        The same for processes of one running machine, as far as these can tell.
+    group : str
+        The name that it proposes for the group; that of rank 0 holds.
+    """
+
+    rank: int
+    host: str
+    address: str
+    port: int
+    pid: int
+    machine: str
+    group: str
+
+    def to_json(self):
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text):
+        """The Member in a JSON text; DataError if it is none."""
+        try:
+            found = json.loads(text)
+            complete = all(type(found[field.name]) is field.type for field in fields(cls))
+            if complete and len(found) == len(fields(cls)):
+                return cls(**found)
+        except (ValueError, TypeError, KeyError):
+            pass
+        raise DataError(f"a member must be told as JSON, got {text!r}"[:300])

@@ -1,0 +1,31 @@
+"""Which arrays a group takes."""
+
+import numpy as np
+
+from sparkdl.errors import ShapeError
+
+SUMMED = {np.dtype(name): name for name in ("float32", "float64", "int64")}
+REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
+
+
+def summed(x, owner):
+    """(flat view, name of its type) of an array whose numbers can be reduced in place."""
+    name = SUMMED.get(getattr(x, "dtype", None))
+    if name is None:
+        given = getattr(x, "dtype", type(x).__name__)
+        raise ShapeError(f"{owner} takes arrays of {sorted(SUMMED.values())}, got {given}")
+    return flat(x, owner), name
+
+
+def flat(x, owner, writeable=True):
+    """The one-dimensional view of an array of numbers, or of bytes."""
+    if isinstance(x, bytes | bytearray | memoryview):
+        x = np.frombuffer(x, np.uint8)
+    if not isinstance(x, np.ndarray) or x.dtype.hasobject:
+        raise ShapeError(f"{owner} takes numpy arrays of numbers, got {type(x).__name__}")
+    if not x.flags.c_contiguous or (writeable and not x.flags.writeable):
+        raise ShapeError(
+            f"{owner} takes contiguous arrays that can be written to, got {x.dtype} of shape "
+            f"{x.shape} with strides {x.strides}; give np.ascontiguousarray(x)"
+        )
+    return x.reshape(-1)

@@ -1,0 +1,88 @@
+"""Waits for events on all links at once."""
+
+import contextlib
+import os
+import select
+import time
+
+from sparkdl.errors import PeerError
+
+
+class Watch:
+    """Reads and flushes links as their sockets become ready; another thread may ring a bell.
+
+    Attributes
+    ----------
+    links : list of Link
+    changed : set
+        Links that are to be watched for other events than before.
+    """
+
+    def __init__(self):
+        self.links, self.changed = [], set()
+        self._by_number, self._poll = {}, select.poll()
+        self._bell, self._rope = os.pipe()
+        for end in (self._bell, self._rope):
+            os.set_blocking(end, False)
+        self._poll.register(self._bell, select.POLLIN)
+
+    def add(self, link):
+        self.links.append(link)
+        self._by_number[link.fileno()] = link
+        self._poll.register(link, select.POLLIN)
+
+    def ring(self):
+        """End a `turn` that waits in another thread."""
+        with contextlib.suppress(BlockingIOError):  # it has rung long enough
+            os.write(self._rope, b"!")
+
+    def turn(self, seconds):
+        """Handle what is ready; wait for something that is, so long at most."""
+        for link in self.changed:
+            if not link.left:
+                self._poll.modify(link, interest(link))
+        self.changed.clear()
+        for number, event in self._poll.poll(1000 * seconds):
+            if number == self._bell:
+                os.read(self._bell, 1 << 16)
+            else:
+                self._serve(self._by_number[number], event)
+
+    def _serve(self, link, event):
+        if event & select.POLLOUT:
+            link.flush()
+        if event & ~select.POLLOUT:
+            link.read(time.monotonic())
+            if link.left:
+                self._poll.unregister(link)
+
+    def flush(self, seconds):
+        """Send what waits on any link, as far as that is possible in so many seconds."""
+        end = time.monotonic() + seconds
+        open_ones = {link.fileno(): link for link in self.links if link.blocked}
+        while open_ones and (left := end - time.monotonic()) > 0:
+            poll = select.poll()
+            for number in open_ones:
+                poll.register(number, select.POLLOUT)
+            for number, _ in poll.poll(1000 * left):
+                if not flushed(open_ones[number]):
+                    del open_ones[number]
+
+    def close(self):
+        for link in self.links:
+            link.close()
+        os.close(self._bell)
+        os.close(self._rope)
+
+
+def interest(link):
+    return (0 if link.full else select.POLLIN) | (select.POLLOUT if link.blocked else 0)
+
+
+def flushed(link):
+    """Send what there is room for; whether more of it waits."""
+    try:
+        link.flush()
+        return link.blocked
+    except PeerError:
+        return False

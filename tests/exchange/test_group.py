@@ -1,0 +1,203 @@
+"""What a group of processes does together, for each size: all ranks get the same, and the right."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError, PeerError, ShapeError, WorkerError
+from sparkdl.exchange.choice import DOUBLING
+from tests.exchange.crew import crew
+
+SIZES = [1, 2, 3, 4, 5]
+TYPES = ["float32", "float64", "int64"]
+LONG = 1_000_003  # of which a ring makes pieces that are not alike
+
+
+def lengths(size):
+    return [0, 1, size - 1, size + 1, DOUBLING // 4, DOUBLING // 4 + 1, LONG]
+
+
+def numbers(length, kind, rank):
+    """Small whole numbers, whose sums are exact in any order."""
+    return np.random.default_rng(rank).integers(-1000, 1000, length).astype(kind)
+
+
+def checked(size, function, *arguments):
+    """The results of a crew, none of which is an error."""
+    results = crew(size, function, *arguments)
+    for result in results:
+        if isinstance(result, Exception):
+            raise result
+    assert not any(result is None for result in results)
+    return results
+
+
+def reduce_all(group):
+    """Compare every way of reducing with numpy's; the bytes of sums that are not exact."""
+    for kind in TYPES:
+        for length in lengths(group.size):
+            vectors = [numbers(length, kind, rank) for rank in range(group.size)]
+            for op, reduce in {"sum": np.sum, "max": np.max, "min": np.min}.items():
+                x, expected = vectors[group.rank].copy(), reduce(vectors, axis=0)
+                assert group.all_reduce(x, op) is x
+                np.testing.assert_array_equal(x, expected, f"{op} {kind} {length}")
+            own = group.part(length)
+            x = group.reduce_scatter(vectors[group.rank].copy())
+            np.testing.assert_array_equal(x, sum(vectors)[own])
+    rough = [np.random.default_rng(group.rank).normal(size=n) for n in (1000, LONG)]
+    return [group.all_reduce(x).tobytes() for x in rough]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_reductions(size):
+    first, *others = checked(size, reduce_all)
+    assert all(other == first for other in others)
+
+
+def gather_all(group):
+    for length in lengths(group.size):
+        whole = numbers(length, "float32", 7)
+        out = np.zeros_like(whole)
+        assert group.all_gather(whole[group.part(length)], out) is out
+        np.testing.assert_array_equal(out, whole)
+    for longest in (0, 10, 3_000_000):
+        texts = [bytes([rank]) * (longest * rank // group.size) for rank in range(group.size)]
+        pending = group.start_all_gather_bytes(texts[group.rank])
+        assert [bytes(text) for text in group.all_gather_bytes(texts[group.rank])] == texts
+        assert [bytes(text) for text in pending.wait()] == texts
+    return True
+
+
+def broadcast_all(group):
+    for length in lengths(group.size):
+        for root in range(group.size):
+            x = numbers(length, "float64", group.rank)
+            assert group.broadcast(x, root) is x
+            np.testing.assert_array_equal(x, numbers(length, "float64", root))
+    return True
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("function", [gather_all, broadcast_all])
+def test_gathering_and_broadcasting(size, function):
+    checked(size, function)
+
+
+def messages(group):
+    """Everybody sends to everybody, two tags, taken in the other order; long ones cross."""
+    for length in (0, 5, LONG):
+        others = [rank for rank in range(group.size) if rank != group.rank]
+        for tag in (1, 2):
+            for other in others if length < LONG else ():
+                group.send(numbers(length, "float32", group.rank) + tag, other, tag)
+        for tag in (2, 1):
+            for other in others if length < LONG else ():
+                x = group.receive(np.zeros(length, np.float32), other, tag)
+                np.testing.assert_array_equal(x, numbers(length, "float32", other) + tag)
+    if group.rank:
+        group.send(numbers(LONG, "int64", group.rank), 0)
+        return True
+    for other in range(1, group.size):
+        x = group.receive(np.zeros(LONG, np.int64), other)
+        np.testing.assert_array_equal(x, numbers(LONG, "int64", other))
+    return True
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_messages(size):
+    checked(size, messages)
+
+
+def in_flight(group):
+    """Many sums at once, others in between, waited for in the other order."""
+    vectors = [numbers(10 ** (1 + i % 6), "float32", i + group.rank) for i in range(30)]
+    pending = [group.start_all_reduce(x) for x in vectors]
+    small = group.all_reduce(np.ones(3, np.float32))
+    for i, call in reversed(list(enumerate(pending))):
+        expected = sum(numbers(10 ** (1 + i % 6), "float32", i + r) for r in range(group.size))
+        np.testing.assert_array_equal(call.wait(), expected)
+        assert call.ended
+    np.testing.assert_array_equal(small, np.full(3, group.size))
+    group.barrier()
+    return group.sent_bytes
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_calls_in_flight_at_the_same_time(size):
+    sent = checked(size, in_flight)
+    assert all(bytes_ > 1_000_000 for bytes_ in sent) or size == 1
+
+
+def split_up(group):
+    """Sub-groups of even and odd ranks, and sub-groups of those, work at the same time."""
+    half = group.split(group.rank % 2)
+    x = half.all_reduce(np.full(100_000, group.rank, np.float32))
+    alone = half.split(half.rank)
+    alone.all_reduce(x)
+    whole = group.all_reduce(x[:1].copy())
+    half.close()
+    group.barrier()
+    return half.rank, half.size, alone.size, x[0], x[-1], whole[0]
+
+
+def test_sub_groups():
+    assert checked(5, split_up) == [
+        (rank // 2, 2 if rank % 2 else 3, 1, [6, 4][rank % 2], [6, 4][rank % 2], 3 * 6 + 2 * 4)
+        for rank in range(5)
+    ]
+
+
+def refused(group):
+    x = np.zeros((4, 4), np.float32)
+    refusals = [
+        (lambda: group.all_reduce(x.astype(np.float16)), ShapeError, "takes arrays of .*float16"),
+        (lambda: group.all_reduce(x.T[1:]), ShapeError, "contiguous"),
+        (lambda: group.all_reduce([1.0]), ShapeError, "takes arrays of .*got list"),
+        (lambda: group.all_reduce(x, "mean"), ConfigError, "op must be one of"),
+        (lambda: group.broadcast(x, root=2), ConfigError, "from 0 to 1, got 2"),
+        (lambda: group.send(x, group.rank), ConfigError, "other than .*which is this one"),
+        (lambda: group.send(x, 1 - group.rank, tag=-1), ConfigError, "tag must be"),
+        (lambda: group.all_gather(x[0], np.zeros(20, np.float32)), ConfigError, "part of rank"),
+    ]
+    for call, error, text in refusals:
+        with pytest.raises(error, match=text):
+            call()
+    return group.all_reduce(x + 1).sum()  # a refusal sends nothing, so the group goes on
+
+
+def test_what_cannot_be_sent_is_refused_and_does_no_harm():
+    assert checked(2, refused) == [32, 32]
+
+
+def differing(group, call):
+    x = np.zeros(4, np.int64 if group.rank == 1 else np.float64)
+    if call == "another length":
+        x = np.zeros(70_000 if group.rank == 1 else 6, np.float32)
+    elif call == "another call" and group.rank == 1:
+        return group.broadcast(x)
+    return group.all_reduce(x)
+
+
+@pytest.mark.parametrize("call", ["another type", "another length", "another call"])
+def test_ranks_whose_calls_differ_all_get_an_error(call):
+    results = crew(3, differing, call, limit=20)
+    assert [type(result) for result in results] == [PeerError] * 3
+    assert all("all ranks must make the same calls" in str(result) for result in results)
+
+
+def closed_early(group):
+    if group.rank == 1:
+        return None
+    with pytest.raises(PeerError, match="rank 1 on .* has left the group"):
+        group.all_reduce(np.ones(3))
+    with pytest.raises(PeerError, match="rank 1 .*cannot be used since then"):
+        group.barrier()
+    group.close()
+    with pytest.raises(WorkerError, match="closed on rank 0"):
+        group.barrier()
+    with pytest.raises(WorkerError, match="closed on rank 0"):
+        group.start_all_reduce(np.ones(3)).wait()
+    return "told"
+
+
+def test_who_leaves_early_is_named_and_so_is_a_closed_group():
+    assert crew(2, closed_early) == ["told", None]
