@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from sparkdl.errors import DataError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.exchange.frame import Kind, packed
 
 LONGEST_TEXT = 1 << 20  # bytes of JSON
@@ -68,3 +68,24 @@ def spec(name, shape):
     if not all(type(n) is int and 0 <= n < 1 << 48 for n in shape):
         raise ValueError(f"shape {shape!r}"[:200])
     return np.dtype(name), tuple(shape)
+
+
+def memory(specs):
+    """New arrays for what comes."""
+    return [np.empty(shape, dtype) for dtype, shape in specs]
+
+
+def fitting(into, specs):
+    """The given arrays, if what comes fits into them; else DataError."""
+    wanted = [(view.dtype.str, view.size) for view in into]
+    coming = [(dtype.str, math.prod(shape)) for dtype, shape in specs]
+    if wanted != coming:
+        raise DataError(f"arrays of (type, size) {wanted} were due, got {coming}")
+    return into
+
+
+def check_memory(into):
+    """ConfigError unless all arrays can be received into."""
+    for array in into or ():
+        if not (array.flags.c_contiguous and array.flags.writeable):
+            raise ConfigError("into must be contiguous arrays that can be written to")

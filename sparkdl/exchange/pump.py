@@ -48,6 +48,7 @@ class Pump:
         self.safe, self.inner = safe, inner
         self.block = memoryview(bytearray(BLOCK))
         self.outward, self.inward = NOTHING, NOTHING  # bytes taken from one side, not yet given on
+        self.ended = False  # nothing more will come in
         self.until = None  # the time to end at, once our side is closed
 
     def run(self):
@@ -66,12 +67,10 @@ class Pump:
 
     def _step(self):
         """Move what can be moved; False at the end."""
-        with contextlib.suppress(*WAIT):
-            if not self.inward:
-                got = self.safe.recv_into(self.block)
-                if not got:
-                    return False
-                self.inward = self.block[:got]
+        if not self.inward:
+            self._take()
+            if self.ended and not self.inward:
+                return False
         with contextlib.suppress(*WAIT):
             self._deliver()
         with contextlib.suppress(*WAIT):
@@ -80,15 +79,28 @@ class Pump:
                 if not self.outward:
                     self.until = time.monotonic() + LINGER
         with contextlib.suppress(*WAIT):
-            if self.outward:
+            while self.outward:  # 16 KB at a time
                 self.outward = self.outward[self.safe.send(self.outward) :]
         return self.until is None or (bool(self.outward) and time.monotonic() < self.until)
 
-    def _deliver(self):
-        if not self.inward:
-            return
+    def _take(self):
+        """Fill the block with what has come; TLS gives 16 KB at a time."""
+        filled = 0
         try:
-            self.inward = self.inward[self.inner.send(self.inward) :]
+            while filled < BLOCK and not self.ended:
+                got = self.safe.recv_into(self.block[filled:])
+                filled += got
+                self.ended = not got
+        except WAIT:
+            pass
+        except OSError:  # what came before is still good
+            self.ended = True
+        self.inward = self.block[:filled]
+
+    def _deliver(self):
+        try:
+            while self.inward:
+                self.inward = self.inward[self.inner.send(self.inward) :]
         except BrokenPipeError:  # our side is closed: what still comes is for nobody
             self.inward = NOTHING
 

@@ -1,20 +1,24 @@
 """Messages to and from one peer, each wait with a limit."""
 
-import select
 import threading
 
-import numpy as np
-
-from sparkdl.errors import ConfigError, DataError, PeerError
+from sparkdl.errors import DataError, PeerError
 from sparkdl.exchange.deadline import Deadline
 from sparkdl.exchange.frame import HEADER, Kind, packed, unpacked
-from sparkdl.exchange.message import LONGEST_TEXT, packed_message, raw, unpacked_message
+from sparkdl.exchange.message import (
+    LONGEST_TEXT,
+    check_memory,
+    fitting,
+    memory,
+    packed_message,
+    raw,
+    unpacked_message,
+)
 from sparkdl.exchange.pulse import PULSE
-from sparkdl.exchange.sockets import hang_up
+from sparkdl.exchange.stream import Stream, Trouble
 
 LIMIT = 1 << 34
-AT_ONCE = 64  # pieces that one system call takes
-BEAT = packed(Kind.HEARTBEAT)
+BEAT = memoryview(packed(Kind.HEARTBEAT))
 
 
 class Wire:
@@ -38,11 +42,7 @@ class Wire:
 
     def __init__(self, sock, peer, timeout=60.0, *, rank=None, limit=LIMIT):
         self.peer, self.rank, self.timeout, self.limit = peer, rank, timeout, limit
-        self._sock = sock
-        sock.setblocking(False)
-        self._readable, self._writable = select.poll(), select.poll()
-        self._readable.register(sock, select.POLLIN)
-        self._writable.register(sock, select.POLLOUT)
+        self._stream = Stream(sock, timeout)
         self._sending, self._receiving = threading.Lock(), threading.Lock()
         self._unsent = memoryview(b"")  # the rest of a heartbeat, if there was room for a part only
         self._head, self._filled = memoryview(bytearray(HEADER.size)), 0
@@ -60,13 +60,8 @@ class Wire:
         """
         views = packed_message(meta, arrays)
         with self._sending:
-            self._check()
-            try:
-                self._push([view for view in (self._unsent, *views) if view])
-                self._unsent = memoryview(b"")
-            except BaseException as error:
-                self._broken = repr(error)  # perhaps half a message is out
-                raise
+            self._watched(lambda: self._stream.send([*filter(None, [self._unsent]), *views]))
+            self._unsent = memoryview(b"")
 
     def receive(self, timeout=None, *, into=None, waiting_for="a message"):
         """(meta, [arrays]) of the next message.
@@ -98,22 +93,20 @@ class Wire:
 
     def beat(self):
         """Show that we live, if that takes no waiting; a message under way shows it as well."""
-        if not self._sending.acquire(blocking=False):
-            return
-        try:
-            if not self._broken:
-                beat = self._unsent or memoryview(BEAT)
-                self._unsent = beat[self._sock.send(beat) :]
-        except OSError:
-            pass  # full, which is no news, or gone, which the next message will find
-        finally:
-            self._sending.release()
+        if self._sending.acquire(blocking=False):
+            try:
+                if not self._broken:
+                    beat = self._unsent or BEAT
+                    sent = self._stream.offer(beat)
+                    self._unsent = beat[sent:] if sent else self._unsent
+            finally:
+                self._sending.release()
 
     def close(self):
         """Hang up; whoever sends or receives meanwhile gets a PeerError."""
         self._broken = self._broken or "closed on this side"
         PULSE.discard(self)
-        hang_up(self._sock)
+        self._stream.close()
 
     def __enter__(self):
         return self
@@ -121,48 +114,30 @@ class Wire:
     def __exit__(self, *_):
         self.close()
 
-    def _check(self):
+    def _watched(self, act, waiting_for=None):
+        """What `act` returns; an error in it, perhaps in the middle of a message, ends the wire."""
         if self._broken:
             raise self._lost(f"cannot be talked to any more: {self._broken}")
-
-    def _lost(self, what, waiting_for=None):
-        awaited = f" while {waiting_for} was awaited" if waiting_for else ""
-        return PeerError(self.rank, self.peer, f"{what}{awaited}")
-
-    def _watched(self, receive, waiting_for):
-        """What `receive` returns; its trouble, and ours in the middle of it, end the wire."""
-        self._check()
         try:
-            return receive()
+            return act()
         except (Trouble, DataError) as error:
             what = f"sent what cannot be: {error}" if isinstance(error, DataError) else str(error)
-            self._broken = what
+            self._broken = self._broken or what
             raise self._lost(what, waiting_for) from error
         except BaseException as error:
             self._broken = repr(error)
             raise
 
-    def _push(self, views):
-        while views:
-            try:
-                sent = self._sock.sendmsg(views[:AT_ONCE])
-            except BlockingIOError:
-                if not self._writable.poll(1000 * self.timeout):
-                    raise self._lost(f"took nothing for {self.timeout:g} s") from None
-                continue
-            except OSError as error:
-                raise self._lost(f"is gone: {error}") from error
-            while views and sent >= len(views[0]):
-                sent -= len(views.pop(0))
-            if sent:
-                views[0] = views[0][sent:]
+    def _lost(self, what, waiting_for=None):
+        awaited = f" while {waiting_for} was awaited" if waiting_for else ""
+        return PeerError(self.rank, self.peer, f"{what}{awaited}")
 
     def _begin(self, deadline):
         """Read up to the header of a message; False if it has not come by then."""
         while not self._begun:
             try:
                 while self._filled < HEADER.size:
-                    self._filled += self._read(self._head[self._filled :], deadline)
+                    self._filled += self._stream.read(self._head[self._filled :], deadline)
             except TimeoutError:
                 return False
             self._filled = 0
@@ -174,61 +149,12 @@ class Wire:
         return True
 
     def _rest(self, into):
-        text = self._filled_memory(bytearray(self._begun.length))
+        text = memoryview(bytearray(self._begun.length))
+        self._stream.fill(text)
         meta, specs = unpacked_message(text, self.limit)
         arrays = memory(specs) if into is None else fitting(into, specs)
         for array in arrays:
             if array.size:
-                self._filled_memory(raw(array))
+                self._stream.fill(raw(array))
         self._begun = None
         return meta, arrays
-
-    def _filled_memory(self, data):
-        view, never = memoryview(data), Deadline(None)
-        while view:
-            view = view[self._read(view, never) :]
-        return data
-
-    def _read(self, view, deadline):
-        """Some bytes; TimeoutError at the deadline, Trouble if the peer is gone or silent."""
-        while True:
-            try:
-                got = self._sock.recv_into(view)
-            except BlockingIOError:
-                self._await(deadline)
-                continue
-            except OSError as error:
-                raise Trouble(f"is gone: {error}") from error
-            if not got:
-                raise Trouble("hung up")
-            return got
-
-    def _await(self, deadline):
-        left = deadline.left()
-        if left is not None and left < self.timeout:
-            self._readable.poll(1000 * left)
-        elif not self._readable.poll(1000 * self.timeout):
-            raise Trouble(f"was silent for {self.timeout:g} s")
-
-
-class Trouble(Exception):
-    """What happened to the peer, yet without what was awaited."""
-
-
-def check_memory(into):
-    for array in into or ():
-        if not (array.flags.c_contiguous and array.flags.writeable):
-            raise ConfigError("into must be contiguous arrays that can be written to")
-
-
-def memory(specs):
-    return [np.empty(shape, dtype) for dtype, shape in specs]
-
-
-def fitting(into, specs):
-    """The given arrays, if what comes fits into them."""
-    wanted = [(view.dtype, view.size) for view in into]
-    coming = [(dtype, int(np.prod(shape, dtype=object))) for dtype, shape in specs]
-    if wanted != coming:
-        raise DataError(f"arrays of (type, size) {wanted} were due, got {coming}")
-    return into

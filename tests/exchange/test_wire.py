@@ -110,6 +110,16 @@ def test_a_silent_peer_is_an_error_at_the_limit():
             wire.receive()
 
 
+def test_a_silent_peer_is_seen_by_one_who_only_looks_now_and_then():
+    with wire_and_socket(timeout=0.3) as (wire, sock):
+        sock.sendall(packed(Kind.HEARTBEAT))
+        time.sleep(0.4)
+        assert not wire.ready()  # it was not silent: its heartbeat had come
+        time.sleep(0.4)
+        with pytest.raises(PeerError, match="was silent for 0.3 s while the report was awaited"):
+            wire.ready(waiting_for="the report")
+
+
 def test_heartbeats_keep_a_peer_that_has_nothing_to_say():
     with wires(timeout=1.0) as (a, b):
         late = threading.Timer(2.5, a.send, args=({"late": True},))
@@ -165,7 +175,7 @@ def test_a_full_peer_costs_a_heartbeat_no_time_and_breaks_no_message():
     with wire_and_socket() as (wire, sock):
         wire.beat()
         beats = 1
-        while wire._writable.poll(0):
+        while wire._stream._writable.poll(0):
             wire.beat()
             beats += 1
         wire.beat()  # no room
