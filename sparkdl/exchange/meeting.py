@@ -57,7 +57,7 @@ class AddressRendezvous:
         if self._wire:
             with contextlib.suppress(WorkerError):  # the meeting may be over already
                 self._wire.send({"leaves": True})
-            self._wire.close()
+            self._wire.finish(ANSWER)
 
     def __enter__(self):
         return self
@@ -94,6 +94,7 @@ class Meeting:
                     self._answer(wire, number, rank, texts[0].tobytes().decode(), meta["seconds"])
                 number += 1
             wire.send({"error": reason})
+            wire.finish()
 
     def _enter(self, rank):
         with self._changed:

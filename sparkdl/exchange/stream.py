@@ -1,6 +1,8 @@
 """Bytes to and from one peer over a socket, no wait longer than a limit."""
 
+import contextlib
 import select
+import socket
 import time
 
 from sparkdl.exchange.deadline import Deadline
@@ -74,6 +76,14 @@ class Stream:
                 raise Trouble("hung up")
             self._heard = time.monotonic()
             return got
+
+    def finish(self, deadline):
+        """Send the end, and read up to the peer's: it has had everything then, or is lost."""
+        rest = memoryview(bytearray(1 << 16))
+        with contextlib.suppress(OSError, Trouble):  # TimeoutError is one of the first
+            self._sock.shutdown(socket.SHUT_WR)
+            while True:
+                self.read(rest, deadline)
 
     def close(self):
         """Hang up; whoever reads or sends meanwhile gets Trouble."""

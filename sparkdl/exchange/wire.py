@@ -102,6 +102,20 @@ class Wire:
             finally:
                 self._sending.release()
 
+    def finish(self, timeout=5.0):
+        """Close so that the peer gets all that was sent: for the side that has the last word.
+
+        A close drops what is still on its way if the peer's heartbeats lie unread here. This waits,
+        `timeout` seconds at most, until the peer has read to the end and hung up too; what it still
+        says is not heard.
+        """
+        PULSE.discard(self)
+        with self._sending, self._receiving:
+            if not self._broken:
+                self._broken = "closed on this side"
+                self._stream.finish(Deadline(timeout))
+        self.close()
+
     def close(self):
         """Hang up; whoever sends or receives meanwhile gets a PeerError."""
         self._broken = self._broken or "closed on this side"

@@ -1,5 +1,6 @@
 """Messages arrive as they were sent; a peer that is gone, silent or hostile is an error in time."""
 
+import socket
 import threading
 import time
 
@@ -9,6 +10,7 @@ import pytest
 from sparkdl.errors import ConfigError, DataError, PeerError
 from sparkdl.exchange.frame import HEADER, Kind, packed
 from sparkdl.exchange.message import TYPES
+from sparkdl.exchange.wire import Wire
 from tests.exchange.pairs import wire_and_socket, wires
 
 MESSAGES = {
@@ -21,6 +23,16 @@ MESSAGES = {
     "many": ({}, [np.full(3, i, np.int16) for i in range(300)]),
     **{name: ({}, [np.ones(3, name)]) for name in sorted(TYPES)},
 }
+
+
+@pytest.fixture
+def tcp():
+    """Two Wires over TCP, whose closing has traps that a socketpair's has not."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        here = socket.create_connection(server.getsockname(), timeout=5)
+        there, _ = server.accept()
+    with Wire(here, "here", 5.0) as a, Wire(there, "there", 5.0) as b:
+        yield a, b
 
 
 @pytest.mark.parametrize("name", MESSAGES)
@@ -80,6 +92,31 @@ def test_many_may_send_at_once():
         got = [b.receive() for _ in threads]
     assert sorted(meta["n"] for meta, _ in got) == [0, 1, 2, 3]
     assert all((array == meta["n"]).all() for meta, [array] in got)
+
+
+def test_the_last_word_arrives_although_heartbeats_lie_unread(tcp):
+    a, b = tcp
+    for _ in range(100):
+        b.beat()
+    big = np.ones(300_000)
+    talker = threading.Thread(target=lambda: (a.send({"last": True}, big), a.finish()))
+    talker.start()
+    time.sleep(0.3)
+    meta, [array] = b.receive()
+    assert meta == {"last": True} and array.sum() == big.size
+    with pytest.raises(PeerError, match="hung up"):
+        b.receive()
+    b.close()
+    talker.join(5)
+    assert not talker.is_alive()
+    with pytest.raises(PeerError, match="closed on this side"):
+        a.receive()
+
+
+def test_finishing_waits_for_a_deaf_peer_no_longer_than_the_limit():
+    with wire_and_socket() as (wire, _):
+        wire.finish(timeout=0.1)
+        wire.finish(timeout=0.1)
 
 
 def test_what_is_no_array_of_numbers_is_not_sent():
