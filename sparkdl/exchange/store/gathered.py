@@ -1,0 +1,38 @@
+"""What workers have pushed for a step that is not complete."""
+
+import numpy as np
+
+
+class Gathered:
+    """Sums contributions in the order of their ranks, whatever the order they come in.
+
+    So the sum has the same bits in each run. Memory: the sum, and those that came too early.
+    """
+
+    def __init__(self):
+        self.ranks, self.weight = set(), 0.0
+        self._total, self._early, self._next = None, {}, 0
+
+    def add(self, rank, gradient, weight):
+        """Take over an array, which is ours from now on."""
+        self.ranks.add(rank)
+        self._early[rank] = gradient, weight
+        while self._next in self._early:
+            self._fold(self._next)
+            self._next += 1
+
+    def take(self):
+        """(sum of the arrays, sum of the weights); what was gathered is gone."""
+        for rank in sorted(self._early):
+            self._fold(rank)
+        total, weight = self._total, self.weight
+        self.__init__()
+        return total, weight
+
+    def _fold(self, rank):
+        gradient, weight = self._early.pop(rank)
+        if self._total is None:
+            self._total = gradient
+        else:
+            np.add(self._total, gradient, out=self._total)
+        self.weight += weight

@@ -1,0 +1,68 @@
+"""The numbers of one key that one server holds."""
+
+from threading import Condition
+from typing import NamedTuple
+
+from sparkdl.exchange.store.gathered import Gathered
+
+
+class Outcome(NamedTuple):
+    """What became of a push.
+
+    `staleness` is the number of updates between the worker's last pull and the one it pushed for
+    (of dropped ones: how many steps too late they came).
+    """
+
+    dropped: bool
+    staleness: int
+
+
+class Circumstances(NamedTuple):
+    """What an update may want to know beside its gradient.
+
+    `rank` is None where the gradient is of several workers; `version` counts the updates before.
+    """
+
+    rank: int | None
+    weight: float
+    staleness: int
+    version: int
+
+
+class Part:
+    """A value, what the optimizer keeps beside it, and how far each worker has come.
+
+    Attributes
+    ----------
+    value : array (n,)
+        Changed in place.
+    slots : {name: array or number}
+        Of the optimizer.
+    version : int
+        Number of updates so far.
+    clock : list of int
+        By rank: the step that its next push is for ("sync"), or how often it has pushed.
+    seen : list of int
+        By rank: the version that it has pulled last.
+    changed : Condition
+        Its lock guards all of these.
+    """
+
+    def __init__(self, key, value, size):
+        self.key, self.value, self.slots = key, value, {}
+        self.version, self.clock, self.seen = 0, [0] * size, [0] * size
+        self.changed, self.gathered = Condition(), Gathered()
+        self._copy = None
+
+    def advance(self):
+        """Count an update, and wake those who wait for it."""
+        self.version += 1
+        self._copy = None
+        self.changed.notify_all()
+
+    def copied(self):
+        """The value as it is now; pulls of one version share one copy, which nobody may change."""
+        if self._copy is None:
+            self._copy = self.value.copy()
+            self._copy.flags.writeable = False
+        return self._copy

@@ -1,0 +1,91 @@
+"""Who takes part in a store, and the one way to wait for others."""
+
+import time
+from threading import Lock
+
+from sparkdl.errors import PeerError
+
+
+class Roster:
+    """The ranks that still work, and what went wrong, if anything did.
+
+    A worker that leaves in order is waited for no longer. One that is lost fails the store: all
+    waits end, now and later, with the same error.
+
+    Parameters
+    ----------
+    size : int
+        Number of workers.
+    host : str
+        Where this roster is kept, for errors.
+    patience : float
+        Seconds that a wait may take while all are alive.
+    """
+
+    def __init__(self, size, host, patience):
+        self.size, self.host, self.patience = size, host, patience
+        self.active = set(range(size))
+        self.failure = None
+        self._lock, self._watchers, self._listeners = Lock(), [], []
+
+    def watch(self, condition):
+        """Notify this Condition, from now on, of whoever leaves and of a failure."""
+        with self._lock:
+            self._watchers.append(condition)
+
+    def on_failure(self, tell):
+        """Call tell() once the store has failed."""
+        with self._lock:
+            self._listeners.append(tell)
+
+    def leave(self, rank):
+        """This rank is waited for no longer."""
+        with self._lock:
+            self.active = self.active - {rank}
+        self._notify()
+
+    def fail(self, error):
+        """End all waits with this PeerError; the first one counts."""
+        with self._lock:
+            known, self.failure = self.failure, self.failure or error
+            listeners = [] if known else list(self._listeners)
+        self._notify()
+        for tell in listeners:
+            tell()
+
+    def check(self):
+        """Raise the PeerError, if the store has failed."""
+        if self.failure:
+            raise PeerError(self.failure.rank, self.failure.host, self.failure.what)
+
+    def wait(self, condition, holds, missing, awaited):
+        """Wait, with `condition` held, until holds(); it may let go meanwhile.
+
+        Parameters
+        ----------
+        missing : callable
+            The ranks that are waited for, for the error.
+        awaited : str
+            What is waited for, for the error.
+
+        Raises
+        ------
+        PeerError
+            If the store fails meanwhile, or patience ends.
+        """
+        end = time.monotonic() + self.patience
+        while not holds():
+            self.check()
+            left = end - time.monotonic()
+            if left <= 0:
+                ranks = sorted(missing())
+                what = f"waited {self.patience:g} s for {awaited} of ranks {ranks}, who are alive"
+                raise PeerError(min(ranks, default=None), self.host, what)
+            condition.wait(left)
+
+    def _notify(self):
+        with self._lock:
+            watchers = list(self._watchers)
+        for condition in watchers:
+            with condition:
+                condition.notify_all()

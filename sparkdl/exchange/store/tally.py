@@ -1,0 +1,41 @@
+"""What a store counts."""
+
+from collections import Counter
+from threading import Lock
+
+COUNTS = ("pushes", "dropped", "pulls", "bytes_in", "bytes_out")
+
+
+class Tally:
+    """Counts of one server, or of one client; threads may count at the same time."""
+
+    def __init__(self):
+        self._lock, self._counts, self._staleness = Lock(), Counter(), Counter()
+
+    def push(self, outcome, nbytes):
+        """A push of so many bytes, with its Outcome."""
+        with self._lock:
+            self._counts.update(pushes=1, dropped=int(outcome.dropped), bytes_in=nbytes)
+            if not outcome.dropped:
+                self._staleness[outcome.staleness] += 1
+
+    def pull(self, nbytes):
+        """A pull answered with so many bytes."""
+        with self._lock:
+            self._counts.update(pulls=1, bytes_out=nbytes)
+
+    def to_dict(self):
+        """The counts by name; "staleness" is {updates between pull and push: pushes}."""
+        with self._lock:
+            return {name: self._counts[name] for name in COUNTS} | {
+                "staleness": dict(sorted(self._staleness.items()))
+            }
+
+
+def added(tallies):
+    """The counts of several servers together; of JSON too, whose keys are text."""
+    total, staleness = Counter(), Counter()
+    for tally in tallies:
+        total.update({name: tally[name] for name in COUNTS})
+        staleness.update({int(n): count for n, count in tally["staleness"].items()})
+    return {name: total[name] for name in COUNTS} | {"staleness": dict(sorted(staleness.items()))}

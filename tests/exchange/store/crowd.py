@@ -1,0 +1,79 @@
+"""Workers with endpoints of their own that share a store: threads here, or processes."""
+
+import multiprocessing
+import os
+import time
+from contextlib import ExitStack
+from queue import Empty
+
+from sparkdl.exchange.endpoint import Endpoint
+from sparkdl.exchange.rendezvous import FileRendezvous
+from sparkdl.exchange.store import KeyValueStore, Places
+from tests.exchange.pairs import SECRET
+from tests.exchange.store.threads import together
+
+TIMEOUT = 5.0
+
+
+def in_threads(size, work, servers=None, **options):
+    """[work(store) for each rank], in threads of this process that talk over sockets."""
+    options = {"timeout": TIMEOUT, "patience": 10.0} | options
+    with ExitStack() as stack:
+        endpoints = [stack.enter_context(Endpoint(SECRET, timeout=TIMEOUT)) for _ in range(size)]
+        addresses = {rank: endpoint.address for rank, endpoint in enumerate(endpoints)}
+
+        def run(rank):
+            places = Places(endpoints[rank], rank, size, addresses)
+            with KeyValueStore(places, servers=servers, **options) as store:
+                return work(store)
+
+        return together(size, run)
+
+
+def in_processes(size, folder, work, *args, limit=60.0, allow=(), **options):
+    """{rank: work(store, *args)}, each in a process of its own.
+
+    What a rank raises is its result, as text. Ranks of `allow` may end without one.
+    """
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    job = (folder, work, args, {"timeout": TIMEOUT, "patience": 30.0} | options, results)
+    processes = [
+        context.Process(target=life, args=(rank, size, *job), daemon=True) for rank in range(size)
+    ]
+    for process in processes:
+        process.start()
+    try:
+        return collected(results, set(range(size)) - set(allow), time.monotonic() + limit)
+    finally:
+        for process in processes:
+            process.join(5)
+            process.kill()
+            process.join()
+
+
+def collected(results, ranks, end):
+    found = {}
+    while not ranks <= found.keys():
+        try:
+            rank, result = results.get(timeout=max(0.0, end - time.monotonic()))
+        except Empty:
+            raise AssertionError(f"nothing from ranks {sorted(ranks - found.keys())}") from None
+        found[rank] = result
+    return found
+
+
+def life(rank, size, folder, work, args, options, results):
+    os.environ["OMP_NUM_THREADS"] = "1"
+    with Endpoint(SECRET, timeout=30.0) as endpoint:
+        told = f"{endpoint.address[0]} {endpoint.address[1]}"
+        lines = FileRendezvous(folder, rank, size).all_gather(told, 30.0)
+        addresses = {i: (line.split()[0], int(line.split()[1])) for i, line in enumerate(lines)}
+        try:
+            with KeyValueStore(Places(endpoint, rank, size, addresses), **options) as store:
+                result = work(store, *args)
+        except Exception as error:
+            result = f"{type(error).__name__}: {error}"
+        results.put((rank, result))
+        results.close()
+        results.join_thread()

@@ -1,0 +1,67 @@
+"""What workers of the tests do with their store."""
+
+import os
+import signal
+import time
+
+import numpy as np
+
+STEPS = 5
+SIZES = {"w": (3, 4), "b": (), "big": (1001,)}
+BIG = 100  # numbers from which a key is split
+
+
+def descend(key, value, gradient, slots):
+    """Momentum, so that there is something to keep."""
+    velocity = slots.setdefault("velocity", np.zeros_like(value))
+    slots["steps"] = slots.get("steps", 0) + 1
+    velocity *= 0.5
+    velocity += gradient
+    value -= velocity
+
+
+def values(seed=0):
+    rng = np.random.default_rng(seed)
+    return [np.asarray(rng.normal(size=shape), np.float32) for shape in SIZES.values()]
+
+
+def gradients(rank, step):
+    return [np.full(shape, (rank + 1) * (step + 1), np.float32) for shape in SIZES.values()]
+
+
+def train(store, steps=STEPS):
+    """Some steps: the values of all keys at the end."""
+    keys, out = list(SIZES), [np.empty_like(value) for value in values()]
+    store.set_optimizer(descend)
+    store.broadcast(keys, values(store.rank), out)
+    for step in range(steps):
+        store.pushpull(keys, gradients(store.rank, step), out)
+    store.barrier()
+    store.pull(keys, out)
+    return [array.tolist() for array in out]
+
+
+def expected(size, steps=STEPS):
+    """What `train` comes to in mode "sync"."""
+    out, slots = values(0), {}
+    for step in range(steps):
+        several = [gradients(rank, step) for rank in range(size)]
+        for key, value, *parts in zip(SIZES, out, *several, strict=True):
+            descend(key, value, sum(parts[1:], parts[0]), slots.setdefault(key, {}))
+    return [array.tolist() for array in out]
+
+
+def killed(store, who, sign):
+    """Rank `who` ends in the middle; the others' error must tell."""
+    value = np.zeros(10, np.float32)
+    store.set_optimizer(descend)
+    store.broadcast("w", value, value)
+    for step in range(1000):
+        if store.rank == who and step == 3:
+            os.kill(os.getpid(), sign)
+        store.pushpull("w", np.ones(10, np.float32), value)
+        time.sleep(0.01)
+    return "went on"
+
+
+KILL, STOP = signal.SIGKILL, signal.SIGSTOP
