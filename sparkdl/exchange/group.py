@@ -165,6 +165,17 @@ class Group:
         self._progress.run(self._message(message.receive, flat(x, "receive"), source, tag))
         return x
 
+    def call(self, text, steps, *arguments):
+        """Make a collective of another kind: what `steps(call, *arguments)` returns; see Call.
+
+        `text` says what is called, and with what; all ranks must say the same.
+        """
+        return self._progress.run(self._call(text, steps, *arguments))
+
+    def start_call(self, text, steps, *arguments):
+        """`call` beside what the caller does next."""
+        return Pending(self._progress.start(self._call(text, steps, *arguments)))
+
     def split(self, color):
         """The Group of the ranks that give the same color (any JSON value), in the same order.
 
