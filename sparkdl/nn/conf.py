@@ -87,20 +87,25 @@ class Conf(Config):
 
     @cached_property
     def label_columns(self):
-        """{column of a batch: place of the output that it is for}: "labels" where there is one."""
-        if len(self.outputs) == 1:
-            return {"labels": self.outputs[0]}
-        return {place.name: place for place in self.outputs}
+        """{column of a batch: place of the first output that it is for}"""
+        columns = {}
+        for place in self.outputs:
+            columns.setdefault(self.label_column(place), place)
+        return columns
+
+    def label_column(self, place):
+        """The column of a batch that holds the labels of an output; see ScoredLayer.labels."""
+        return place.layer.labels or ("labels" if len(self.outputs) == 1 else place.name)
 
     @property
     def output(self):
-        """The layer that predicts: of several outputs the first."""
-        return self._first.layer
+        """The layer that predicts."""
+        return self.main.layer
 
     @property
     def output_size(self):
         """Classes, or numbers per label, of the layer that predicts."""
-        shape = self._first.out_shape
+        shape = self.main.out_shape
         return shape[0] if len(shape) > 2 else shape[-1]
 
     @property
@@ -109,10 +114,11 @@ class Conf(Config):
         return self.output.loss
 
     @property
-    def _first(self):
+    def main(self):
+        """The place of the output that predicts: the first of those whose loss weighs most."""
         if not self.outputs:
             raise ConfigError(f"{type(self).__name__} has no output layer, so nothing to train")
-        return self.outputs[0]
+        return max(self.outputs, key=lambda place: place.layer.loss_weight)
 
     @cached_property
     def params_layout(self):

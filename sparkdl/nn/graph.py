@@ -6,6 +6,7 @@ from functools import cached_property
 from sparkdl.errors import ConfigError, require
 from sparkdl.nn.conf import SHAPES, Conf, is_example_shape
 from sparkdl.nn.config import Config, build, nearest, of
+from sparkdl.nn.labels import check_labels
 from sparkdl.nn.layers import Flatten, Layer
 from sparkdl.nn.place import Placed, check_unique, shape_after
 from sparkdl.nn.truncated import check_tbptt
@@ -54,8 +55,9 @@ class GraphConf(Conf):
 
     The vertices may stand in any order. Where images meet a layer that takes rows, a Flatten is
     put in. Vertices with an output layer are compared with labels: the column "labels" of the data
-    where there is one, else a column of the vertex's name; inputs likewise read "features", or a
-    column of their name.
+    where there is one, else a column of the vertex's name, unless the layer says which; inputs
+    likewise read "features", or a column of their name. Of several outputs the one whose loss
+    weighs most predicts.
 
     Parameters
     ----------
@@ -101,6 +103,7 @@ class GraphConf(Conf):
         check_unique([*names, *self._doubled_inputs()], "names of inputs and vertices")
         assert self.stack  # the graph and its shapes are looked at now, not when it is used
         check_tbptt(self)
+        check_labels(self)
 
     def _doubled_inputs(self):
         return [name for i, (name, _) in enumerate(self.inputs) if name in dict(self.inputs[:i])]

@@ -6,6 +6,7 @@ from functools import cached_property
 from sparkdl.errors import require
 from sparkdl.nn.conf import SHAPES, Conf, is_example_shape
 from sparkdl.nn.config import of
+from sparkdl.nn.labels import check_labels
 from sparkdl.nn.layers import Layer
 from sparkdl.nn.stack import INPUT, arranged, placed, without_automatic_names
 from sparkdl.nn.truncated import check_tbptt
@@ -55,6 +56,7 @@ class NetworkConf(Conf):
         require(self, "input_shape", is_example_shape(self.input_shape), SHAPES)
         object.__setattr__(self, "layers", arranged(self.layers, self.input_shape))
         check_tbptt(self)
+        check_labels(self)
 
     @cached_property
     def stack(self):

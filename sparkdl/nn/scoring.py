@@ -17,7 +17,8 @@ def example_losses(network, result, labels, masks=None, weights=None):
         Factor of each example's loss.
     """
     parts = list(result.losses)
-    for column, place in network.label_columns.items():
+    for place in network.outputs:
+        column = network.label_column(place)
         mask = (masks or {}).get(column)
         mask = result.masks[place.name] if mask is None else mask
         losses = place.layer.per_example(result.scores[place.name], labels[column], mask)

@@ -8,9 +8,9 @@ from sparkdl.nn.columns import label_mask_of, mask_of
 def judged(conf, batch, predictions, losses):
     """Predictions, labels and losses of what counts, each thing that is predicted a row.
 
-    Of several outputs the first is judged. What a mask leaves out and labels that the loss ignores
-    do not count. The loss of an example that is a mean or sum over steps is spread over those that
-    count, so that the mean over all is the mean per step.
+    Of several outputs the main one is judged. What a mask leaves out and labels that the loss
+    ignores do not count. The loss of an example that is a mean or sum over steps is spread over
+    those that count, so that the mean over all is the mean per step.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def judged(conf, batch, predictions, losses):
     -------
     predictions (m, units), labels (m,) or (m, k), losses (m,)
     """
-    column, place = next(iter(conf.label_columns.items()))
+    place, column = conf.main, conf.label_column(conf.main)
     labels = batch.columns[column]
     if place.layer.loss.whole:
         return predictions, labels, losses

@@ -266,3 +266,41 @@ dense/flatten  Flatten      sum            (32,)                  0"""
 
 def test_the_summary_says_what_is_read():
     assert residual().summary().startswith(SUMMARY_HEAD)
+
+
+def shared_labels(**second):
+    """Two outputs, the second of which says more, that read the labels "kind"."""
+    build = GraphBuilder(row=(3,))
+    options = {"units": 3, "labels": "kind", "loss_weight": 0.5}
+    build.add(Output(**options), "row", name="half_way")
+    build.add(Dense(units=4, activation="tanh"), "row")
+    build.add(Output(**options | {"loss_weight": 1.0} | second), name="last")
+    return build.conf()
+
+
+def test_outputs_may_share_labels(rng):
+    conf = shared_labels()
+    assert list(conf.label_columns) == ["kind"] and conf.output.name == "last"
+    batch = batch_of(conf, rng)
+    replica = Replica(conf)
+    total, _ = replica.gradient(batch)
+    scores = {name: replica.forward(batch, [name])[name] for name in ("half_way", "last")}
+    picked = {n: -np.log(y[IDS, batch.columns["kind"]]).sum() for n, y in scores.items()}
+    assert total == pytest.approx(0.5 * picked["half_way"] + picked["last"], rel=1e-5)
+    prediction, _ = replica.losses(batch)
+    np.testing.assert_allclose(prediction, scores["last"], rtol=1e-5)
+
+
+NOT_SHARED = {
+    "of another size": ({"units": 4}, "last and half_way cannot share the labels 'kind'"),
+    "of another kind": ({"loss": "mse"}, "last and half_way cannot share the labels 'kind'"),
+    "an input": ({"labels": "features"}, "last.labels must be no input, got 'features'"),
+    "no name": ({"labels": " "}, "Output.labels must be the name of a column or None, got ' '"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_SHARED)
+def test_labels_that_cannot_be_shared(name):
+    options, says = NOT_SHARED[name]
+    with pytest.raises(ConfigError, match=says):
+        shared_labels(**options)

@@ -26,6 +26,9 @@ class ScoredLayer(Layer, abstract=True):
         Factor of the loss in that of the network, at least 0.
     reduction : str
         What becomes of the losses of an example's steps or places: "mean" or "sum".
+    labels : str, optional
+        Column of the data that holds the labels; outputs that name the same one share it. Unless
+        given, "labels" where the network has one output, else the layer's name.
 
     Shapes
     ------
@@ -35,11 +38,14 @@ class ScoredLayer(Layer, abstract=True):
     loss: Loss = field(default="softmax_cross_entropy", metadata=of(Loss))
     loss_weight: float = 1.0
     reduction: str = "mean"
+    labels: str | None = None
 
     def __post_init__(self):
         super().__post_init__()
         require(self, "loss_weight", is_not_negative(self.loss_weight), "a number >= 0")
         require(self, "reduction", self.reduction in ("mean", "sum"), "'mean' or 'sum'")
+        named = self.labels is None or (isinstance(self.labels, str) and self.labels.strip() != "")
+        require(self, "labels", named, "the name of a column or None")
 
     @property
     def label_kind(self):

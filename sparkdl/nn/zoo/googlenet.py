@@ -35,8 +35,8 @@ def googlenet(classes=1000, auxiliary=True, **options):
     ----------
     classes : int
     auxiliary : bool
-        Whether two outputs half-way, each with 0.3 of the weight, help to train. Labels are then
-        three columns of the same classes: "loss1", "loss2" and "output".
+        Whether two outputs half-way, each with 0.3 of the weight, help to train. All three read
+        the column "labels"; predictions are those of the last.
 
     References
     ----------
@@ -59,7 +59,7 @@ def googlenet(classes=1000, auxiliary=True, **options):
             last = build.add(pool(), last, name=f"pool{name[0]}")
     build.add(GlobalPool(kind="avg"), last, name="pool5")
     build.add(Dropout(rate=0.4), name="dropout")
-    build.add(Output(units=classes), name="output")
+    build.add(Output(units=classes, labels="labels"), name="output")
     return build.conf(**options)
 
 
@@ -82,7 +82,7 @@ def helper(build, source, classes, name):
     build.add(conv(128, 1), name=f"{name}/conv")
     build.add(Dense(units=1024, activation="relu"), name=f"{name}/dense")
     build.add(Dropout(rate=0.7), name=f"{name}/dropout")
-    build.add(Output(units=classes, loss_weight=0.3), name=name)
+    build.add(Output(units=classes, loss_weight=0.3, labels="labels"), name=name)
 
 
 def conv(filters, kernel, stride=1):
