@@ -10,21 +10,36 @@ def find_silent(links, since, now, timeout):
             raise link.trouble(f"was silent for {timeout:g} s")
 
 
-def find_stuck(calls, now, patience):
+def find_stuck(calls, links, now, patience):
     """Raise PeerError if a call has not gone on for `patience` seconds, though all peers live."""
     for call in calls:
         if now - call.moved > patience:
-            raise missing(call).trouble(
-                f"is alive, but does nothing for {call.text} since {patience:g} s; "
-                "do all ranks make the same calls?"
+            raise last_awaited(missing(call), links).trouble(
+                f"is alive, but has not done its part for {patience:g} s; do all ranks make the "
+                "same calls?"
             )
+
+
+def last_awaited(link, links):
+    """Who waits for nobody, at the end of a chain of peers that wait for each other."""
+    by_rank, seen = {link.member.rank: link for link in links}, set()
+    while link.awaits in by_rank and link.awaits not in seen:
+        seen.add(link.member.rank)
+        link = by_rank[link.awaits]
+    return link
 
 
 def missing(call):
     """The link that a call waits for."""
     if call.awaited is not None:
         return call.awaited.link
-    return next(link for link in call.links if link is not None and link.blocked)
+    links = [link for link in call.links if link is not None]
+    return next((link for link in links if link.blocked), links[0])
+
+
+def awaited_by(calls):
+    """The rank that the oldest call waits for, None if there is none."""
+    return next((missing(call).member.rank for call in calls), None)
 
 
 def explained(error, calls, member):

@@ -16,7 +16,7 @@ MOST_KEPT = 64 << 20  # bytes that nobody awaits, before the peer has to wait
 AT_ONCE = 2 << 20  # bytes read before others get a turn
 PIECES = 32  # of memory that one system call sends
 HEAD = HEADER.size
-BEAT, GOODBYE = packed(Kind.HEARTBEAT), packed(Kind.GOODBYE)
+GOODBYE = packed(Kind.GOODBYE)
 
 
 class Link:
@@ -42,12 +42,15 @@ class Link:
         Whether the peer has said goodbye.
     sent : int
         Bytes, with headers.
+    awaits : int or None
+        The rank that the peer waited for when it last said so.
     """
 
     def __init__(self, sock, member, calls, changed):
         sock.setblocking(False)
         self.member, self.box = member, Box(calls)
         self.heard, self.sent, self.left = time.monotonic(), 0, False
+        self.awaits = None
         self._sock, self._changed = sock, changed
         self._queue = deque()  # of [views, call or None, whether begun]
         self._stage, self._filled = bytearray(STAGE), 0
@@ -129,15 +132,15 @@ class Link:
             sent = self._sock.sendmsg(views)
         except BlockingIOError:
             return 0
-        except OSError as error:
-            raise self.trouble(f"is gone: {error}") from error
+        except OSError:
+            return 0  # it hung up; why, is among what is left to read
         self.sent += sent
         return sent
 
-    def beat(self):
-        """Show that we live; what waits to be sent shows it as well."""
+    def beat(self, awaited=None):
+        """Show that we live, and which rank we wait for; what waits to be sent shows it as well."""
         if not self._queue and not self.left:
-            self._notice(BEAT)
+            self._notice(packed(Kind.HEARTBEAT, 0 if awaited is None else awaited + 1))
 
     def abort(self, error):
         """Tell the peer who failed, instead of all that has not begun to go out."""
@@ -205,7 +208,7 @@ class Link:
         try:
             if magic != MAGIC or kind != Kind.DATA or length > LONGEST_FRAME:
                 header = unpacked(self._stage[at : at + HEAD], LONGEST_FRAME)
-                self._goal = Notice(self, header.kind, length)
+                self._goal = Notice(self, header)
             else:
                 self._goal = self.box.arrive(tag, length)
         except DataError as error:
@@ -216,6 +219,12 @@ class Link:
         if not self._body:
             goal, self._body, self._goal = self._goal, None, None
             goal.complete()
+
+    def end(self):
+        """The peer has said goodbye: PeerError if it is still needed."""
+        self.left = True
+        if self.box.awaits or any(call is not None for _, call, _ in self._queue):
+            raise self.trouble("has left the group")
 
     def trouble(self, what):
         """The PeerError that says so about the other side."""
@@ -233,27 +242,29 @@ class Link:
 class Notice:
     """A frame that is not for any call."""
 
-    def __init__(self, link, kind, length):
-        if length and kind != Kind.ABORT:
-            raise DataError(f"{kind.name} must be empty, got {length} bytes")
-        self._link, self._kind = link, kind
+    def __init__(self, link, header):
+        self._link, (self._kind, self._tag, length) = link, header
+        if length and self._kind != Kind.ABORT:
+            raise DataError(f"sent {length} bytes with {self._kind.name}, which has none")
         self.view = memoryview(bytearray(length))
 
     def complete(self):
-        if self._kind == Kind.GOODBYE:
-            self._link.left = True
-            if self._link.box.awaits:
-                raise self._link.trouble("has left the group")
+        if self._kind == Kind.HEARTBEAT:
+            self._link.awaits = self._tag - 1 if self._tag else None
+        elif self._kind == Kind.GOODBYE:
+            self._link.end()
         elif self._kind == Kind.ABORT:
             raise self._told()
-        elif self._kind != Kind.HEARTBEAT:
+        else:
             raise self._link.trouble(f"sent {self._kind.name}, which no group sends")
 
     def _told(self):
         try:
             told = json.loads(bytes(self.view))
             rank, host, what = told["rank"], str(told["host"]), str(told["what"])
-            return PeerError(rank if type(rank) is int else None, host, what)
+            error = PeerError(rank if type(rank) is int else None, host, what)
+            error.told = True
+            return error
         except (ValueError, TypeError, KeyError, RecursionError):
             return self._link.trouble("failed, and could not say why")
 

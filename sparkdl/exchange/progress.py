@@ -7,7 +7,7 @@ import time
 from collections import deque
 
 from sparkdl.errors import PeerError, WorkerError
-from sparkdl.exchange.faults import explained, find_silent, find_stuck
+from sparkdl.exchange.faults import awaited_by, explained, find_silent, find_stuck
 from sparkdl.exchange.line import Line
 from sparkdl.exchange.link import Link
 from sparkdl.exchange.watch import Watch
@@ -141,12 +141,13 @@ class Progress:
             self._next_beat = now + self.timeout / 4
             self._beat()
         find_silent(self.watch.links, self._since, now, self.timeout)
-        find_stuck(self.line.active, now, self.patience)
+        find_stuck(self.line.active, self.watch.links, now, self.patience)
 
     def _beat(self):
+        awaited = awaited_by(self.line.active)
         for link in self.watch.links:
             with contextlib.suppress(PeerError):  # reading from it tells more
-                link.beat()
+                link.beat(awaited)
 
     # When it cannot go on
 

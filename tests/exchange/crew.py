@@ -12,50 +12,51 @@ from sparkdl.exchange.rendezvous import FileRendezvous
 SECRET = b"a secret of the tests"
 
 
-def crew(size, function, *arguments, limit=60.0, **options):
+def crew(size, function, *arguments, limit=60.0, spare=(), secrets=None, **options):
     """[what function(group, *arguments) returned, or the exception it raised] by rank.
 
-    A process that ended without either, or not within `limit` seconds, gives None. `options` are
-    those of Group.form.
+    A process that ended without either, or not within `limit` seconds, gives None. Ranks in `spare`
+    are not waited for. `secrets` are by rank, `options` those of Group.form.
     """
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         started = [
-            start(context, member, (folder, rank, size, function, arguments, options))
-            for rank, member in enumerate([member] * size)
+            start(
+                context, (FileRendezvous(folder, rank, size), secret, function, arguments, options)
+            )
+            for rank, secret in enumerate(secrets or [SECRET] * size)
         ]
         try:
-            return gathered(started, limit)
+            return gathered(started, limit, spare)
         finally:
             for process, _ in started:
                 process.kill()  # also one that is stopped
                 process.join()
 
 
-def start(context, target, arguments):
+def start(context, arguments):
     mine, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=target, args=(theirs, *arguments))
+    process = context.Process(target=member, args=(theirs, *arguments))
     process.start()
     theirs.close()
     return process, mine
 
 
-def gathered(started, limit):
+def gathered(started, limit, spare):
     results, end = [None] * len(started), time.monotonic() + limit
     left = {pipe: rank for rank, (_, pipe) in enumerate(started)}
-    while left and (seconds := end - time.monotonic()) > 0:
+    while set(left.values()) - set(spare) and (seconds := end - time.monotonic()) > 0:
         for pipe in wait(list(left), seconds):
+            rank = left.pop(pipe)
             with contextlib.suppress(EOFError):
-                results[left.pop(pipe)] = pipe.recv()
+                results[rank] = pipe.recv()
             pipe.close()
     return results
 
 
-def member(pipe, folder, rank, size, function, arguments, options):
+def member(pipe, rendezvous, secret, function, arguments, options):
     try:
-        rendezvous = FileRendezvous(folder, rank, size)
-        options = {"timeout": 20.0, "secret": SECRET} | options
-        with Group.form(rendezvous, options.pop("secret"), **options) as group:
+        with Group.form(rendezvous, secret, **{"timeout": 20.0} | options) as group:
             result = function(group, *arguments)
     except Exception as error:
         result = error
