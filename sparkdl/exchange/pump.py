@@ -24,12 +24,24 @@ running = {}
 def plain(safe):
     """An ordinary socket whose bytes go through `safe`, which from now on belongs to it."""
     ours, inner = socket.socketpair()
+    ours = Plain(ours, safe.getpeername())
     for sock in (safe, inner):
         sock.setblocking(False)
     thread = threading.Thread(target=Pump(safe, inner).run, name="sparkdl-tls", daemon=True)
     running[thread] = inner
     thread.start()
     return ours
+
+
+class Plain(socket.socket):
+    """The near end of a pump, which names the far one as its peer."""
+
+    def __init__(self, sock, peer):
+        super().__init__(fileno=sock.detach())
+        self._peer = peer
+
+    def getpeername(self):
+        return self._peer
 
 
 @atexit.register

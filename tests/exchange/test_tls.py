@@ -48,6 +48,7 @@ def connected(endpoint):
     here = endpoint.connect(endpoint.address, "wire", rank=1)
     rank, there = endpoint.accept("wire")
     assert rank == 1
+    assert here.getpeername() == endpoint.address and there.getpeername()[0] == "127.0.0.1"
     return Wire(here, "here", 5.0), Wire(there, "there", 5.0)
 
 
