@@ -1,5 +1,6 @@
 """A key-value store over the processes of a job: see `store.KeyValueStore`."""
 
+from sparkdl.exchange.store.levels import TwoLevelStore
 from sparkdl.exchange.store.options import MODES, StoreOptions
 from sparkdl.exchange.store.part import Circumstances, Outcome
 from sparkdl.exchange.store.places import DRIVER, Places
@@ -15,4 +16,5 @@ __all__ = [
     "Places",
     "StoreOptions",
     "StoreServer",
+    "TwoLevelStore",
 ]

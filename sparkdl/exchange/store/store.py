@@ -25,8 +25,8 @@ class KeyValueStore:
 
     Parameters
     ----------
-    places : Group or Places
-        Who takes part, and where.
+    places : Places
+        Who takes part, and where; Places.of asks a Group.
     servers : list of int, optional
         Ranks that hold keys. None: all that places have addresses of.
     channel : str
@@ -292,3 +292,5 @@ class KeyValueStore:
             line.close()
         if self._server:
             self._server.close()
+        if self._places.owned:
+            self._places.endpoint.close()
