@@ -29,6 +29,7 @@ __version__ = "0.1.0"
 
 NAMES = {
     "sparkdl.data": "Arrays Batch Characters LMDB Parquet Scale TextSequences digits write_lmdb",
+    "sparkdl.training.all_reduce": "AllReduceSGD",
     "sparkdl.training.averaging": "ParameterAveraging",
     "sparkdl.training.checkpoint": "Checkpoints",
     "sparkdl.training.generation": "generate",

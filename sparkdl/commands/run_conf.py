@@ -13,8 +13,8 @@ from sparkdl.spark.session import TWO_EXECUTORS
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import Checkpoints
 from sparkdl.training.manifest import refuse_to_destroy
-
-MASTERS = {"ParameterAveraging": ParameterAveraging}
+from sparkdl.training.master import TrainingMaster
+from sparkdl.training.masters import MASTERS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class RunConf:
     network: Conf
     data: DataSets
     output: str
-    training: ParameterAveraging = field(default_factory=ParameterAveraging)
+    training: TrainingMaster = field(default_factory=ParameterAveraging)
     epochs: int = 1
     checkpoints: Checkpoints | None = None
     spark: SparkOptions = field(default_factory=SparkOptions)

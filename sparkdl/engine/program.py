@@ -68,6 +68,7 @@ class Program:
         self.steps = [self._lower(node, strict) for node in graph.nodes if self._works(node)]
         self.steps += [self._copy(tensor, to) for tensor, to in self.plan.copies]
         self._calls = [step.call for step in self.steps]
+        self._finals = {}
         self._feeds = {n: self.arrays[t] for n, t in graph.inputs.items() if n not in bindings}
         self.inputs = {n: t.spec for n, t in graph.inputs.items() if n not in bindings}
         self.outputs = {n: bindings.get(n, self.arrays[t]) for n, t in graph.outputs.items()}
@@ -116,7 +117,11 @@ class Program:
 
     def final(self, name):
         """The index of the step after which the output `name` no longer changes."""
-        target = self.outputs[name]
+        if name not in self._finals:  # asked for in each training step
+            self._finals[name] = self._final(self.outputs[name])
+        return self._finals[name]
+
+    def _final(self, target):
         hits = [any(np.may_share_memory(target, o) for o in s.writes) for s in self.steps]
         return max((i for i, hit in enumerate(hits) if hit), default=0)
 

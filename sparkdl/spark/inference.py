@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, Str
 from sparkdl.data.readers.arrow import require_column, table_batch
 from sparkdl.errors import ConfigError, SparkdlError
 from sparkdl.training.aggregate import Failure
-from sparkdl.training.network import evaluate_batches, new_evaluation, pieces
+from sparkdl.training.evaluating import evaluate_batches, new_evaluation, pieces
 from sparkdl.training.schema import schema_of
 from sparkdl.training.steps import limit_threads, replica_for
 

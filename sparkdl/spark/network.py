@@ -14,8 +14,10 @@ from sparkdl.spark.shared import Shared, sharing
 from sparkdl.spark.workers import SparkWorkers, tree
 from sparkdl.training.aggregate import unwrap
 from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.master import TrainingMaster
 from sparkdl.training.network import Network, fit_network
 from sparkdl.training.schema import schema_of
+from sparkdl.training.workers import Validation
 
 
 class SparkNetwork:
@@ -46,7 +48,7 @@ class SparkNetwork:
         require_kind("conf", conf, Conf | Network, "a NetworkConf, GraphConf or Network")
         self.network = conf if isinstance(conf, Network) else Network(conf)
         self.master = ParameterAveraging() if tm is None else tm
-        if not hasattr(self.master, "epoch"):
+        if not isinstance(self.master, TrainingMaster):
             raise ConfigError(f"tm must be a TrainingMaster, got {type(tm).__name__}")
         self._model = None
 
@@ -161,7 +163,7 @@ class SparkNetwork:
     def _batches(self, records, labels=True):
         """An RDD of the records' Batches, and what to do to each."""
         schema = schema_of(self.conf, labels, records.transform)
-        return records.batches(self.sc, schema), records.transform
+        return Validation(records.batches(self.sc, schema), records.transform)
 
     def _evaluate(self, state, data):
         batches, transform = data

@@ -1,51 +1,42 @@
 """Parameter averaging: workers train alone for some minibatches, then go on from their mean."""
 
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sparkdl.data.blocks import permutation
-from sparkdl.data.dealing import WAYS
 from sparkdl.errors import DivergedError, WorkerError, require
+from sparkdl.training.master import ResidentMaster, require_flag, require_whole
+from sparkdl.training.peer_averaging import PeerAveraging
 from sparkdl.training.report import RoundReport
 from sparkdl.training.steps import Round, train_block
 
-# On the weights. The number of workers has one, but here it is only asked for.
-WITHOUT_EFFECT = ("prefetch", "storage_level", "workers")
+AGGREGATIONS = ("driver", "peers")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParameterAveraging:
+class ParameterAveraging(ResidentMaster):
     """Workers train alone for `averaging_frequency` minibatches, then continue from the mean.
 
-    Parameters, buffers and updater state are averaged by the driver, weighted by examples. With a
-    frequency of 1 and plain SGD this is synchronous SGD over the workers' batches together.
+    Parameters, buffers and updater state are averaged, weighted by examples. With a frequency of 1
+    and plain SGD this is synchronous SGD over the workers' batches together.
 
     Parameters
     ----------
-    batch_size_per_worker : int
-        Examples of a minibatch, at least 1.
     averaging_frequency : int
         Minibatches of each worker between two averages, at least 1.
     average_updater_state : bool
         Average momentum and the like too; else they start anew after each average (as DL4J's
         saveUpdater=false).
+    aggregation : str
+        "driver": each round is an ordinary job, and what is lost is computed again; "peers": the
+        workers stay for the whole fit and sum among themselves, which takes a fraction of the time.
     aggregation_depth : int
-        Levels of the tree that sums over workers; with 1 the driver takes all vectors itself.
-    workers : int or None
-        None: as many as the cluster runs at once. The result depends on it.
-    prefetch : int
-        Minibatches made ready ahead; 0 for none.
-    repartition : str
-        "always": deal records to workers at random; "uneven": only if partitions are small or
-        uneven; "never": a worker's block comes from one partition.
-    storage_level : str
-        Where Spark keeps blocks, a name of pyspark.StorageLevel.
-    seed : int or None
-        Of the order of records; None: the network's.
-    backend : str
-        Of the engine; "auto": oneDNN where it is installed, else the reference.
+        Of "driver": levels of the tree that sums over workers; with 1 the driver takes all vectors
+        itself.
+    options
+        Of TrainingMaster, and of ResidentMaster for "peers".
 
     References
     ----------
@@ -53,48 +44,28 @@ class ParameterAveraging:
     DL4J ParameterAveragingTrainingMaster, whose options these are.
     """
 
-    batch_size_per_worker: int = 64
     averaging_frequency: int = 5
     average_updater_state: bool = True
+    aggregation: str = "driver"
     aggregation_depth: int = 2
-    workers: int | None = None
-    prefetch: int = 2
-    repartition: str = "uneven"
-    storage_level: str = "MEMORY_AND_DISK"
-    seed: int | None = None
-    backend: str = "auto"
 
     def __post_init__(self):
-        for name in ("batch_size_per_worker", "averaging_frequency", "aggregation_depth"):
-            require(self, name, whole(getattr(self, name), 1), "an integer >= 1")
-        require(self, "prefetch", whole(self.prefetch, 0), "an integer >= 0")
-        sound = self.workers is None or whole(self.workers, 1)
-        require(self, "workers", sound, "an integer >= 1 or None")
-        seed = self.seed is None or (whole(self.seed, 0) and self.seed < 2**63)
-        require(self, "seed", seed, "an integer in [0, 2^63) or None")
-        kind = isinstance(self.average_updater_state, bool)
-        require(self, "average_updater_state", kind, "True or False")
-        require(self, "repartition", self.repartition in WAYS, f"one of {WAYS}")
-        for name in ("storage_level", "backend"):
-            value = getattr(self, name)
-            require(self, name, isinstance(value, str) and value != "", "a name")
+        super().__post_init__()
+        require_whole(self, "averaging_frequency")
+        require_whole(self, "aggregation_depth")
+        require_flag(self, "average_updater_state")
+        require(self, "aggregation", self.aggregation in AGGREGATIONS, f"one of {AGGREGATIONS}")
 
     @property
-    def records_per_block(self):
-        """What a worker trains on in a round."""
-        return self.batch_size_per_worker * self.averaging_frequency
+    def resident(self):
+        return self.aggregation == "peers"
 
-    def to_dict(self):
-        """The options by name, as JSON has them."""
-        return asdict(self)
+    @property
+    def minibatches_per_round(self):
+        return self.averaging_frequency
 
-    def identity(self):
-        """The options that the weights depend on: a run that is resumed must have the same."""
-        return {n: value for n, value in self.to_dict().items() if n not in WITHOUT_EFFECT}
-
-    def rounds_in_epoch(self, workers, blocks):
-        """Rounds that an epoch over `blocks` takes."""
-        return -(-len(blocks.sizes) // workers.size)
+    def strategy(self, worker):
+        return PeerAveraging(self, worker)
 
     def epoch(self, workers, conf, blocks, state, transform=None):
         """Train the rest of the state's epoch.
@@ -186,7 +157,3 @@ def report(number, plan, chosen, state, result, seconds):
         seconds=seconds,
         workers=len(chosen),
     )
-
-
-def whole(value, least):
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least

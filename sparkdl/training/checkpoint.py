@@ -25,7 +25,8 @@ class Checkpoints:
     every_rounds : int or None
         Write when the number of rounds done is a multiple of this.
     every_minutes : float or None
-        Write at the end of a round when so much time has passed since the last.
+        Write at the end of a round when so much time has passed since the last; where workers stay
+        for the whole fit, of a round after which they sent the state.
     keep : int
         How many of the last to keep, at least 1.
     """
@@ -68,7 +69,7 @@ class CheckpointWriter(Listener):
         self.last = present[max(present)] if present else None
 
     def on_round(self, report, state):
-        if self._is_due(state):
+        if state is not None and self._is_due(state):
             self._write(state)
 
     def on_epoch(self, report, state):

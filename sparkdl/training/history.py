@@ -1,18 +1,22 @@
 """The record of a fit: every round, every epoch, and where the time went."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import takewhile
 
-from sparkdl.training.report import PARTS, EpochReport, RoundReport, total_seconds
+from sparkdl.training.report import PARTS, EpochReport, Restart, RoundReport, total_seconds
 from sparkdl.training.table import align
 
 
 @dataclass
 class History:
-    """Reports of a fit in the order in which they were made."""
+    """Reports of a fit in the order in which they were made.
+
+    Of rounds that were done twice, since a worker was lost, the second time counts.
+    """
 
     rounds: list[RoundReport] = field(default_factory=list)
     epochs: list[EpochReport] = field(default_factory=list)
+    restarts: list[Restart] = field(default_factory=list)
 
     def add_round(self, report):
         self.rounds.append(report)
@@ -23,6 +27,11 @@ class History:
         rounds = list(takewhile(lambda report: report.epoch == epoch, reversed(self.rounds)))
         self.epochs.append(EpochReport.of(rounds, validation))
         return self.epochs[-1]
+
+    def go_back(self, restart):
+        """Forget the rounds that are lost."""
+        self.restarts.append(restart)
+        del self.rounds[len(self.rounds) - restart.lost :]
 
     def times(self):
         """Seconds of all rounds by part: reading, compute, averaging, overhead."""
@@ -40,13 +49,15 @@ class History:
             "rounds": [report.to_dict() for report in self.rounds],
             "epochs": [report.to_dict() for report in self.epochs],
             "times": self.times(),
+            "restarts": [asdict(restart) for restart in self.restarts],
         }
 
     def __str__(self):
-        """One line per epoch, then where the time went."""
+        """One line per epoch, then where the time went, then restarts."""
         if not self.rounds:
             return "no rounds"
-        return "\n\n".join(filter(None, [_epoch_table(self.epochs), _time_table(self)]))
+        restarts = "\n".join(map(str, self.restarts))
+        return "\n\n".join(filter(None, [_epoch_table(self.epochs), _time_table(self), restarts]))
 
 
 def _epoch_table(epochs):

@@ -11,10 +11,18 @@ class Listener:
         """A fit begins; `plan` is a FitPlan."""
 
     def on_round(self, report, state):
-        """A round is done; `report` is its RoundReport, `state` the TrainState after it."""
+        """A round is done; `report` is its RoundReport, `state` the TrainState after it.
+
+        Where workers stay for the whole fit they have the state; it is None here but for the
+        rounds after which they sent it: every `snapshot_every`, those of Checkpoints, and the last
+        of an epoch.
+        """
 
     def on_epoch(self, report, state):
         """An epoch is done and evaluated; `report` is its EpochReport."""
+
+    def on_restart(self, restart):
+        """A worker was lost; `restart` is a Restart. Rounds that are lost will be heard again."""
 
     def on_fit_end(self, history):
         """The fit is over; also called, with what was done, where it failed."""
@@ -37,6 +45,10 @@ class Listeners(Listener):
     def on_epoch(self, report, state):
         for listener in self.listeners:
             listener.on_epoch(report, state)
+
+    def on_restart(self, restart):
+        for listener in self.listeners:
+            listener.on_restart(restart)
 
     def on_fit_end(self, history):
         """Every listener hears the end, also after one that failed; the first error is raised."""

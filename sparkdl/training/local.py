@@ -7,12 +7,14 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Event, Timer
+from typing import Any
 
 from sparkdl.data.batch import Batch
 from sparkdl.data.dealing import assembled, deal
 from sparkdl.data.source import checked_batches
 from sparkdl.errors import ConfigError, DataError, SparkdlError, WorkerError
 from sparkdl.training.aggregate import Failure, tree_total
+from sparkdl.training.local_launch import LocalLaunched
 
 GRACE = 5.0  # seconds for an idle process to end by itself
 
@@ -50,7 +52,7 @@ class LocalWorkers:
     def __init__(self, size=2, timeout=600.0, threads=None):
         if not (isinstance(size, int) and size >= 1):
             raise ConfigError(f"LocalWorkers.size must be an integer >= 1, got {size!r}")
-        self.size, self.timeout = size, timeout
+        self.size, self.timeout, self.host = size, timeout, "127.0.0.1"
         self.threads = threads or max(1, (os.cpu_count() or 1) // size)
         self._processes = []
 
@@ -80,7 +82,7 @@ class LocalWorkers:
         jobs = list(zip(self._processes[: len(chosen)], chosen, strict=True))
         try:
             for worker, number in jobs:
-                worker.send((task, shared, number, blocks.blocks[number]))
+                worker.send(BlockJob(task, shared, number, blocks.blocks[number]))
             results = [(rank, worker.receive()) for rank, (worker, _) in enumerate(jobs)]
         except BaseException:
             self._kill()  # what others still send would be taken for results of the next round
@@ -89,6 +91,18 @@ class LocalWorkers:
         result = tree_total(results, len(results), depth)
         result.averaging += time.perf_counter() - began
         return result
+
+    def room(self):
+        """As many as it has: see Workers.room."""
+        return self.size
+
+    def launch(self, task, blocks, shares, shared, validation=None):
+        """The processes that run rounds, told to stay; see Workers.launch."""
+        if len(shares) > self.size:
+            raise ConfigError(f"there is room for {self.size} workers, got {len(shares)}")
+        self._start()
+        processes = self._processes[: len(shares)]
+        return LocalLaunched(processes, self._kill, task, blocks, shares, shared, validation)
 
     def close(self):
         """End the processes; the next round starts new ones."""
@@ -149,14 +163,14 @@ class Process:
         except (EOFError, OSError):
             if expired.is_set():
                 raise WorkerError(f"{self}: {late} within {self.timeout} s") from None
-            raise self._lost() from None
+            raise self.lost("in the middle of a round") from None
         finally:
             watch.cancel()
 
-    def _lost(self):
+    def lost(self, when):
+        """The error for a process that has hung up."""
         self.process.join(GRACE)
-        code = self.process.exitcode
-        return WorkerError(f"{self}: ended with exit code {code} in the middle of a round")
+        return WorkerError(f"{self}: ended with exit code {self.process.exitcode} {when}")
 
 
 def serve(pipe, threads):
@@ -171,19 +185,28 @@ def serve(pipe, threads):
 def served(pipe):
     """The result of the next job."""
     try:
-        task, shared, number, block = pipe.recv()
+        job = pipe.recv()
     except (EOFError, OSError):
         raise
     except Exception as error:  # most often a task that this process cannot import
         return Failure(WorkerError(f"a job cannot be read: {type(error).__name__}: {error}"))
-    return attempt(task, shared, number, block)
+    return job.run(pipe)
 
 
-def attempt(task, shared, number, block):
-    """The task's result, or what went wrong as a Failure."""
-    try:
-        return task(shared, number, block)
-    except SparkdlError as error:
-        return Failure(error)
-    except Exception as error:
-        return Failure(WorkerError(f"block {number}: {type(error).__name__}: {error}"))
+@dataclass(frozen=True)
+class BlockJob:
+    """A task of `sum` on one block."""
+
+    task: Any
+    shared: Any
+    number: int
+    block: Batch
+
+    def run(self, pipe):
+        """In the process: the task's result, or what went wrong as a Failure."""
+        try:
+            return self.task(self.shared, self.number, self.block)
+        except SparkdlError as error:
+            return Failure(error)
+        except Exception as error:
+            return Failure(WorkerError(f"block {self.number}: {type(error).__name__}: {error}"))

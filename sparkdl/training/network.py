@@ -15,18 +15,15 @@ from sparkdl.nn.solvers import Lbfgs
 from sparkdl.nn.truncated import check_carries
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import load_checkpoint
-from sparkdl.training.evaluation import evaluation_for
+from sparkdl.training.evaluating import evaluate_batches, new_evaluation, pieces
 from sparkdl.training.full_batch import solve
-from sparkdl.training.judged import judged
 from sparkdl.training.local import LocalWorkers
-from sparkdl.training.minibatch import ready
 from sparkdl.training.pretraining import pretrained
 from sparkdl.training.schema import schema_of
 from sparkdl.training.state import TrainState
 from sparkdl.training.store import load_model, save_model
 from sparkdl.training.trainer import Trainer, check_epochs, start_state
-
-BATCH = 256  # examples that inference computes at once
+from sparkdl.training.workers import Validation
 
 
 class Network:
@@ -206,7 +203,8 @@ def fit_network(
     ----------
     network : Network
     data : what workers.load takes
-    validation : data to evaluate on after each epoch, or None
+    validation : data to evaluate on after each epoch, or None; a Validation that the workers know
+        is evaluated by them, where they stay for the whole fit
     evaluate : function (state, validation) -> Evaluation; on this process unless given
     listeners : sequence of Listener
     checkpoints : Checkpoints or None
@@ -222,9 +220,8 @@ def fit_network(
     state = start_state(conf, master, network.state)
     if resume is not None:
         state, extra = resumed(conf, resume)
-    evaluate = evaluate or Network(conf, state).evaluate_at
-    after = None if validation is None else (lambda state: evaluate(state, validation))
-    options = {"listeners": listeners, "checkpoints": checkpoints, "evaluate": after}
+    options = {"listeners": listeners, "checkpoints": checkpoints}
+    options |= evaluating(conf, master, state, validation, evaluate)
     trainer = Trainer(conf, master, workers, **options)
     transform = getattr(data, "transform", None)
     schema, options = schema_of(conf, transform=transform), with_seed(master, state)
@@ -232,11 +229,34 @@ def fit_network(
     try:
         if resume is not None:
             trainer.check_resumed(blocks, extra, resume)
-        first = extra.get("first_epoch")
-        network.state, history = trainer.fit(blocks, state, epochs, transform, first)
+        network.state, history = trainer.fit(blocks, state, epochs, transform, extra)
     finally:
         blocks.close()
     return history
+
+
+def evaluating(conf, master, state, validation, evaluate):
+    """Who evaluates on what, as options of a Trainer."""
+    if validation is None:
+        return {}
+    if master.resident and isinstance(validation, Validation):
+        return {"validation": validation}
+    if master.resident and evaluate is None:
+        source = as_source(validation)
+        return {"validation": Validation(Checked(conf, source), source.transform)}
+    evaluate = evaluate or Network(conf, state).evaluate_at
+    return {"evaluate": lambda state: evaluate(state, validation)}
+
+
+class Checked:
+    """The Batches of a source, checked for a network; may be gone through several times."""
+
+    def __init__(self, conf, source):
+        self.schema, self.source = schema_of(conf, transform=source.transform), source
+
+    def __iter__(self):
+        for split in self.source.splits():
+            yield from checked_batches(self.source.read, split, self.schema)
 
 
 def with_seed(master, state):
@@ -273,20 +293,3 @@ def as_source(data):
     raise ConfigError(
         f"data must be a Batch, (features, labels) or a source, got {type(data).__name__}"
     )
-
-
-def pieces(batch, transform, conf):
-    """The batch in parts small enough to compute at once, ready for the network."""
-    for start in range(0, len(batch), BATCH):
-        yield ready(batch.take(slice(start, start + BATCH)), transform, conf)
-
-
-def new_evaluation(conf):
-    return evaluation_for(conf.loss, conf.output_size)
-
-
-def evaluate_batches(replica, batches, evaluation):
-    """Add the replica's predictions for each batch to an evaluation; see `judged`."""
-    for batch in batches:
-        prediction, losses = replica.losses(batch)
-        evaluation.add(*judged(replica.conf, batch, prediction, losses))

@@ -58,6 +58,11 @@ class ProgressBar(Listener):
             line = f"epoch {report.epoch + 1}/{self._epochs}: loss {report.loss:.4f}{score}, "
             self._bar.write(f"{line}{report.duration:.1f} s", file=self._bar.fp)
 
+    def on_restart(self, restart):
+        self._bar.update(-restart.lost)
+        if not self._bar.disable:
+            self._bar.write(str(restart), file=self._bar.fp)
+
     def on_fit_end(self, history):
         self._close()
 

@@ -43,6 +43,8 @@ class RoundReport(_Timed):
         Mean over the round's examples, each with the weights of its minibatch.
     seconds : dict
         Wall-clock seconds by part (`PARTS`); they add up to the time of the round.
+    bytes_sent : int
+        What workers sent to each other; 0 where they do not talk.
     """
 
     epoch: int
@@ -53,6 +55,7 @@ class RoundReport(_Timed):
     loss: float
     seconds: dict[str, float]
     workers: int
+    bytes_sent: int = 0
 
     def __post_init__(self):
         self._check_seconds()
@@ -135,6 +138,33 @@ class FitPlan:
     def rounds_before(self):
         """Those of `rounds_in_all` that are done when the fit starts."""
         return self.epoch * self.rounds_in_epoch + self.round
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restart:
+    """Workers were lost, and others go on from an earlier state.
+
+    Parameters
+    ----------
+    epoch, round : int
+        The next to train, both from 0.
+    lost : int
+        Rounds that were done and must be done again.
+    workers : int
+        How many there are now.
+    reason : str
+        Who was lost, and how.
+    """
+
+    epoch: int
+    round: int
+    lost: int
+    workers: int
+    reason: str
+
+    def __str__(self):
+        place = f"epoch {self.epoch + 1}, round {self.round + 1}"
+        return f"{self.reason}; {self.workers} workers go on from {place}, {self.lost} rounds lost"
 
 
 def plain(value):

@@ -58,7 +58,9 @@ def train_block(shared, number, block):
     slots = state.slots if shared.keep_slots else initial_slots(shared.conf)
     replica.load(state.params, state.buffers, slots)
     order = permutation(state.seed, state.epoch, number, n=len(block))
-    batches = prefetch(minibatches(block, order, shared), shared.prefetch)
+    transform = in_training(shared.transform, state.seed, state.epoch)
+    made = minibatches(block, order, shared.batch_size, transform, shared.conf)
+    batches = prefetch(made, shared.prefetch)
     loss, updates, reading = 0.0, 0, time.perf_counter() - began
     for batch, waited in timed(batches):
         for chunk, share, states in chunks(shared.conf, batch):
@@ -74,12 +76,10 @@ def train_block(shared, number, block):
     return Contribution(vector, len(block), loss, updates, reading, compute)
 
 
-def minibatches(block, order, shared):
+def minibatches(block, order, size, transform, conf):
     """The block's minibatches in this order, the last one smaller, ready for the replica."""
-    transform = in_training(shared.transform, shared.state.seed, shared.state.epoch)
-    for start in range(0, len(block), shared.batch_size):
-        batch = block.take(order[start : start + shared.batch_size])
-        yield ready(batch, transform, shared.conf)
+    for start in range(0, len(block), size):
+        yield ready(block.take(order[start : start + size]), transform, conf)
 
 
 def timed(iterator):

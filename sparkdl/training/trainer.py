@@ -1,12 +1,17 @@
 """A fit: epochs of rounds, with listeners, validation, and runs that go on where they stopped."""
 
+from contextlib import closing
 from dataclasses import replace
 
 from sparkdl.errors import CheckpointError, ConfigError, DivergedError
 from sparkdl.training.checkpoint import CheckpointWriter
+from sparkdl.training.events import driven
 from sparkdl.training.history import History
 from sparkdl.training.listeners import Listeners
 from sparkdl.training.report import FitPlan
+from sparkdl.training.resident.schedule import BEGUN, schedule_of
+from sparkdl.training.resident.shared import Shared
+from sparkdl.training.resident.supervisor import Supervisor
 
 
 class Trainer:
@@ -20,17 +25,34 @@ class Trainer:
     listeners : sequence of Listener
     checkpoints : Checkpoints or None
     evaluate : function of a TrainState that gives an Evaluation, or None
+    validation : Validation or None
+        What workers that stay evaluate themselves, in place of `evaluate`.
     """
 
-    def __init__(self, conf, master, workers, *, listeners=(), checkpoints=None, evaluate=None):
+    def __init__(
+        self,
+        conf,
+        master,
+        workers,
+        *,
+        listeners=(),
+        checkpoints=None,
+        evaluate=None,
+        validation=None,
+    ):
         self.conf, self.master, self.workers = conf, master, workers
+        self.every = () if checkpoints is None else (checkpoints.every_rounds,)
+        self.validation = validation
         self.writer = None if checkpoints is None else CheckpointWriter(checkpoints)
         # The checkpoint is written before others hear of the round: what they do may fail.
         self.listeners = Listeners(*([self.writer] if self.writer else []), *listeners)
         self.evaluate = evaluate
 
-    def fit(self, blocks, state, epochs, transform=None, first_epoch=None):
-        """Train until `epochs` epochs after `first_epoch` (the state's own unless given) are done.
+    def fit(self, blocks, state, epochs, transform=None, resumed=None):
+        """Train until `epochs` epochs after the state's own are done.
+
+        `resumed` is the extra of the checkpoint that the state is from, where a fit goes on: it
+        ends where that fit would have.
 
         Returns
         -------
@@ -42,12 +64,17 @@ class Trainer:
         DivergedError
             If the loss is not finite; names the round and the last good checkpoint.
         """
-        first = state.epoch if first_epoch is None else first_epoch
+        first = (resumed or {}).get("first_epoch", state.epoch)
         history, extra = History(), self.fingerprint(blocks) | {"first_epoch": first}
+        if self.master.resident:
+            extra[BEGUN] = (resumed or {}).get(BEGUN)
         self.listeners.on_fit_start(self._plan(blocks, state, first + epochs, extra))
+        events = self._events(blocks, state, first + epochs, transform, extra)
         try:
-            while state.epoch < first + epochs:
-                state = self._epoch(blocks, state, transform, history)
+            with closing(events):
+                for event in events:
+                    event.tell(history, self.listeners)
+                    state = event.state or state
         except DivergedError as error:
             raise self._with_checkpoint(error) from error
         finally:
@@ -74,14 +101,28 @@ class Trainer:
                     "would not give the same weights: use the same, or load the model and fit it"
                 )
 
-    def _epoch(self, blocks, state, transform, history):
-        rounds = self.master.epoch(self.workers, self.conf, blocks, state, transform)
-        for state, report in rounds:
-            history.add_round(report)
-            self.listeners.on_round(report, state)
-        validation = None if self.evaluate is None else self.evaluate(state)
-        self.listeners.on_epoch(history.end_epoch(validation), state)
-        return state
+    def _events(self, blocks, state, epochs, transform, extra):
+        """RoundDone, EpochDone ... as they come."""
+        if not self.master.resident:
+            parts = self.master, self.workers, self.conf, blocks, state
+            return driven(*parts, epochs, transform, self.evaluate)
+        return self._supervisor(blocks, state, epochs, transform, extra).events()
+
+    def _supervisor(self, blocks, state, epochs, transform, extra):
+        on = self.validation
+        shared = Shared(
+            conf=self.conf,
+            master=self.master,
+            state=state,
+            epochs=epochs,
+            schedule=schedule_of(blocks, self.workers, state, extra),
+            transform=transform,
+            validation_transform=None if on is None else on.transform,
+            evaluates=on is not None,
+            every=(self.master.snapshot_every, *filter(None, self.every)),
+        )
+        batches = None if on is None else on.batches
+        return Supervisor(self.workers, blocks, shared, extra, batches, self.evaluate)
 
     def _plan(self, blocks, state, epochs, extra):
         return FitPlan(

@@ -1,6 +1,6 @@
 """What trains: processes that each take a block of records and a state, and give a contribution."""
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sparkdl.data.source import Source
 from sparkdl.training.aggregate import Contribution
@@ -15,6 +15,20 @@ class Blocks(Protocol):
     sizes: list[int]
 
     def close(self) -> None: ...
+
+
+class Validation(NamedTuple):
+    """Data to evaluate on, as workers take it.
+
+    Parameters
+    ----------
+    batches : what `launch` of the workers deals out
+    transform : callable or None
+        Batch to Batch.
+    """
+
+    batches: Any
+    transform: Any
 
 
 class Launched(Protocol):

@@ -65,7 +65,7 @@ REFUSED = [
     ("training.worker=3", "training: ParameterAveraging has no field 'worker'; did you mean"),
     ("training.workers=0", "training: ParameterAveraging.workers must be an integer >= 1"),
     ("training.type=ParameterAverage", "did you mean 'ParameterAveraging'?"),
-    ("training=fast", "training: type must be one of ParameterAveraging, got 'fast'"),
+    ("training=fast", f"training: type must be one of {', '.join(MASTERS)}, got 'fast'"),
     ("network.layers.0.unit=3", "network: Output has no field 'unit'; did you mean 'units'?"),
     ("network.sed=3", "network: NetworkConf has no field 'sed'; did you mean 'seed'?"),
     (

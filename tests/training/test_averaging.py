@@ -286,6 +286,7 @@ def test_options_as_a_dict_are_json_and_give_the_master_back():
         "batch_size_per_worker": 64,
         "averaging_frequency": 5,
         "average_updater_state": True,
+        "aggregation": "driver",
         "aggregation_depth": 2,
         "workers": None,
         "prefetch": 2,
@@ -293,6 +294,13 @@ def test_options_as_a_dict_are_json_and_give_the_master_back():
         "storage_level": "MEMORY_AND_DISK",
         "seed": None,
         "backend": "auto",
+        "timeout": 60.0,
+        "patience": 600.0,
+        "snapshot_every": 100,
+        "max_restarts": 3,
+        "ports": "0",
+        "interface": None,
+        "shared_memory": True,
     }
 
 

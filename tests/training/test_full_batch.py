@@ -7,8 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import BatchNorm, Dense, Dropout, Output
 from sparkdl.nn.solvers import ConjugateGradient, Lbfgs
+from sparkdl.training.evaluating import BATCH
 from sparkdl.training.full_batch import FullBatch
-from sparkdl.training.network import BATCH, Network
+from sparkdl.training.network import Network
 from tests.training.problems import Partitions, perceptron, softmax_net
 
 N = BATCH + 50  # two batches, of different sizes

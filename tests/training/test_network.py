@@ -11,7 +11,8 @@ from sparkdl.errors import CheckpointError, ConfigError, DataError
 from sparkdl.nn import Dense, Momentum, NetworkConf, Output, Sgd
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import Checkpoints
-from sparkdl.training.network import BATCH, Network, as_source, first_state
+from sparkdl.training.evaluating import BATCH
+from sparkdl.training.network import Network, as_source, first_state
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron, softmax_net, whole_net
 

@@ -1,0 +1,122 @@
+"""Synchronous SGD: every update uses the mean gradient over the minibatches of all workers."""
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import require
+from sparkdl.exchange.codecs import Codec
+from sparkdl.training.buckets import Buckets
+from sparkdl.training.master import ResidentMaster, require_whole, whole
+from sparkdl.training.resident.mean import mean_buffers
+from sparkdl.training.resident.strategy import Strategy
+from sparkdl.training.resident.synchrony import synchronized
+
+NORMALISE = ("examples", "workers")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllReduceSGD(ResidentMaster):
+    """Workers sum their gradients for each update, while the rest of the backward pass still runs.
+
+    It is training on the joint minibatch of all workers, with any updater. A worker whose data ends
+    before that of others gives zeros, and the mean is over those that gave something.
+
+    Parameters
+    ----------
+    updates_per_round : int
+        How many updates a round has. After a round there is a report, and buffers (running means)
+        are averaged.
+    accumulate : int
+        Minibatches of each worker whose gradients are added up for an update.
+    bucket_bytes : int
+        Gradients travel in pieces of about this size, each as soon as it is final.
+    normalise : str
+        "examples": the gradient is the mean over all examples of an update; "workers": over the
+        minibatches, however many examples a short one has (DistLearn's
+        sumAndNormalizeGradients).
+    sync_epochs : int or None
+        Epochs after which all take over the vectors of the worker with the most updates
+        (DistLearn's synchronizeParameters): hosts of several kinds may round differently. None:
+        never.
+    codec : Codec, the dict of one, or None
+        What gradients are encoded with, all at once after the backward pass; what it leaves out is
+        sent later.
+    options
+        Of ResidentMaster.
+
+    References
+    ----------
+    Chen, Pan, Monga, Bengio and Jozefowicz, Revisiting distributed synchronous SGD (2016). Buckets:
+    Li et al., PyTorch distributed (2020). Torch DistLearn AllReduceSGD.
+    """
+
+    updates_per_round: int = 10
+    accumulate: int = 1
+    bucket_bytes: int = 4 << 20
+    normalise: str = "examples"
+    sync_epochs: int | None = 1
+    codec: Any = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("updates_per_round", "accumulate", "bucket_bytes"):
+            require_whole(self, name)
+        require(self, "normalise", self.normalise in NORMALISE, f"one of {NORMALISE}")
+        sound = self.sync_epochs is None or whole(self.sync_epochs, 1)
+        require(self, "sync_epochs", sound, "an integer >= 1 or None")
+        if self.codec is not None:  # by name, as a configuration has it, or itself
+            object.__setattr__(self, "codec", Codec.from_dict(self.codec))
+
+    @property
+    def minibatches_per_round(self):
+        return self.updates_per_round * self.accumulate
+
+    def strategy(self, worker):
+        return AllReduce(self, worker)
+
+
+class AllReduce(Strategy):
+    """The half of AllReduceSGD in a worker."""
+
+    lockstep = True
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        self._buckets = Buckets(worker, master.bucket_bytes, master.codec)
+        self._earlier = np.zeros_like(worker.replica.grad) if master.accumulate > 1 else None
+
+    def round(self, steps):
+        trained = 0
+        while some := list(islice(steps, self.master.accumulate)):
+            trained += self._update([step for step in some if step is not None])
+        mean_buffers(self.worker, trained)
+
+    def end_epoch(self):
+        every = self.master.sync_epochs
+        if every is not None and (self.worker.epoch + 1) % every == 0:
+            synchronized(self.worker)
+
+    def _update(self, steps):
+        """One update of all workers; `steps` are this one's own, perhaps none."""
+        weights = [self._weight(step) for step in steps]
+        self._buckets.begin(sum(weights))
+        for step, weight in zip(steps[:-1], weights[:-1], strict=True):
+            self.worker.gradient(step)
+            self._earlier += weight * self.worker.replica.grad
+        if steps:
+            earlier = self._earlier if len(steps) > 1 else None
+            after = self._buckets.when_final(weights[-1], earlier)
+            self.worker.gradient(steps[-1], after)
+            if earlier is not None:
+                earlier[:] = 0
+        else:
+            self._buckets.nothing()
+        self._buckets.end()
+        self.worker.apply()
+        return sum(len(step.batch) for step in steps)
+
+    def _weight(self, step):
+        return len(step.batch) if self.master.normalise == "examples" else 1

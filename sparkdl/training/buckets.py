@@ -1,0 +1,103 @@
+"""Slices of the gradient that are summed over workers as soon as they are final."""
+
+from functools import partial
+
+import numpy as np
+
+from sparkdl.exchange.compressed import CompressedSum
+
+
+class Buckets:
+    """Turns a replica's gradient into the weighted mean over all workers.
+
+    All workers exchange the buckets in one order, from the last layers to the first, as gradients
+    become final; the sum of the weights travels before them.
+
+    Parameters
+    ----------
+    worker : Worker
+    nbytes : int
+        Size of a bucket; a larger array is one by itself.
+    codec : Codec or None
+        With one, all is one bucket, encoded when the last gradient is final.
+    """
+
+    def __init__(self, worker, nbytes, codec=None):
+        self.worker, self.grad = worker, worker.replica.grad
+        slices = worker.conf.params_layout.slices
+        limit = self.grad.nbytes if codec is not None else nbytes
+        self._owners, self._slices = cut(slices, limit / self.grad.itemsize)
+        self._compressed = None
+        if codec is not None:
+            self._compressed = CompressedSum(worker.group, codec, len(self.grad))
+
+    def begin(self, weight):
+        """A new gradient; `weight` is that of all that this worker gives to it."""
+        self._missing = [list(self._owners.values()).count(i) for i in range(len(self._slices))]
+        self._pending = []
+        self._total = np.array([weight], np.float64)
+        self._counted = self.worker.group.start_all_reduce(self._total)
+
+    def when_final(self, weight, earlier):
+        """What Replica.gradient calls `after` each array is final.
+
+        Parameters
+        ----------
+        weight : float
+            Of the gradient that is being computed.
+        earlier : vector or None
+            What is added to it, weighted already.
+        """
+        return {n: partial(self._final, i, weight, earlier) for n, i in self._owners.items()}
+
+    def nothing(self):
+        """This worker has no gradient: it gives zeros."""
+        self.grad[:] = 0
+        for place in range(len(self._slices)):
+            self._start(place)
+
+    def end(self):
+        """Wait until all have come; the replica's gradient is the mean."""
+        with self.worker.exchanging():
+            self._counted.wait()
+            for part, pending in zip(self._slices, self._pending, strict=True):
+                if pending is not None:
+                    pending.wait()
+                self.grad[part] *= 1 / self._total[0]
+            if self._compressed is not None:
+                self._compressed.sum(self.grad)
+
+    def _final(self, place, weight, earlier):
+        self._missing[place] -= 1
+        if not self._missing[place]:
+            part = self._slices[place]
+            self.grad[part] *= weight
+            if earlier is not None:
+                self.grad[part] += earlier[part]
+        while len(self._pending) < len(self._slices) and not self._missing[len(self._pending)]:
+            self._start(len(self._pending))
+
+    def _start(self, place):
+        plain, view = self._compressed is None, self.grad[self._slices[place]]
+        self._pending.append(self.worker.group.start_all_reduce(view) if plain else None)
+
+
+def cut(slices, size):
+    """{name: bucket}, [slice of each bucket]: neighbours together from the end of the vector on.
+
+    Parameters
+    ----------
+    slices : {name: slice}, one behind the other
+    size : float
+        Numbers of a bucket: it ends with the array that makes it so large.
+    """
+    owners, parts, stop = {}, [], None
+    for name, part in reversed(slices.items()):
+        owners[name] = len(parts)
+        stop = part.stop if stop is None else stop
+        if stop - part.start >= size:
+            parts.append(slice(part.start, stop))
+            stop = None
+    if stop is not None:
+        parts.append(slice(0, stop))
+    return owners, parts

@@ -1,0 +1,63 @@
+"""Evaluation of a replica on batches, wherever they are."""
+
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+
+from sparkdl.errors import DataError
+from sparkdl.training.evaluation import evaluation_for
+from sparkdl.training.judged import judged
+from sparkdl.training.minibatch import ready
+
+BATCH = 256  # examples that inference computes at once
+
+
+def pieces(batch, transform, conf):
+    """The batch in parts small enough to compute at once, ready for the network."""
+    for start in range(0, len(batch), BATCH):
+        yield ready(batch.take(slice(start, start + BATCH)), transform, conf)
+
+
+def new_evaluation(conf):
+    return evaluation_for(conf.loss, conf.output_size)
+
+
+def evaluate_batches(replica, batches, evaluation):
+    """Add the replica's predictions for each batch to an evaluation; see `judged`."""
+    for batch in batches:
+        prediction, losses = replica.losses(batch)
+        evaluation.add(*judged(replica.conf, batch, prediction, losses))
+
+
+def counts_of(evaluation):
+    """All that an Evaluation has counted, as arrays."""
+    return [np.atleast_1d(x) for name in evaluation.sums for x in parts(getattr(evaluation, name))]
+
+
+def with_counts(evaluation, arrays):
+    """An Evaluation that has counted nothing, filled with what `counts_of` gave of another.
+
+    Raises
+    ------
+    DataError
+        If they are not the counts of such an evaluation.
+    """
+    wanted = [(x.shape, x.dtype.kind) for x in counts_of(evaluation)]
+    if [(x.shape, x.dtype.kind) for x in arrays] != wanted:
+        raise DataError(f"{evaluation!r} counts arrays of {wanted}, got {len(arrays)} others")
+    left = iter(arrays)
+    for name in evaluation.sums:
+        setattr(evaluation, name, made_of(getattr(evaluation, name), left))
+    return evaluation
+
+
+def parts(value):
+    """The numbers and arrays in a value: itself, or the fields of a dataclass."""
+    return [getattr(value, f.name) for f in fields(value)] if is_dataclass(value) else [value]
+
+
+def made_of(like, arrays):
+    """A value like the given one from the next of `arrays`."""
+    if is_dataclass(like):
+        return type(like)(*(made_of(getattr(like, f.name), arrays) for f in fields(like)))
+    return next(arrays) if isinstance(like, np.ndarray) else next(arrays)[0].item()

@@ -1,0 +1,104 @@
+"""What workers tell the driver, and how they learn that it is gone."""
+
+import threading
+import time
+
+import numpy as np
+
+from sparkdl import errors
+from sparkdl.errors import PeerError, SparkdlError, WorkerError
+from sparkdl.exchange.dial import dial
+from sparkdl.exchange.wire import Wire
+
+CHANNEL = "control"
+READING = 5.0  # seconds between two words of a worker that takes in its records
+VECTORS = ("params", "buffers", "slots")
+
+
+class Control:
+    """A worker's line to the driver.
+
+    Raises
+    ------
+    PeerError
+        From any call, if the driver is gone or silent.
+    """
+
+    def __init__(self, shared, rank):
+        timeout = shared.master.timeout
+        sock = dial(shared.address, shared.secret, CHANNEL, rank, timeout=timeout)
+        self._wire = Wire(sock, f"{shared.address[0]} (the driver)", timeout)
+        self._lost = None
+        # The driver says nothing but that it lives.
+        self._watch = threading.Thread(target=self._listen, name="sparkdl-control", daemon=True)
+        self._watch.start()
+
+    def check(self):
+        """Raise PeerError if the driver is gone."""
+        if self._lost is not None:
+            raise self._lost
+
+    def reading(self, blocks):
+        """The blocks; now and then the driver hears that they are still coming."""
+        told = time.monotonic()
+        for block in blocks:
+            if time.monotonic() - told > READING:
+                told = time.monotonic()
+                self._send({"say": "reading"})
+            yield block
+
+    def report(self, state, figures):
+        """A round is done; `state` has the counters after it."""
+        self._send({"say": "report", "rounds": state.rounds}, figures.vector())
+
+    def snapshot(self, state):
+        """The state after a round, from one worker for all, before its report."""
+        vectors = [np.ascontiguousarray(getattr(state, name)) for name in VECTORS]
+        self._send({"say": "snapshot", "counters": state.counters}, *vectors)
+
+    def evaluated(self, epoch, counts):
+        """What this worker's share of the data to evaluate on gave, as arrays."""
+        self._send({"say": "evaluated", "epoch": epoch}, *counts)
+
+    def failed(self, error):
+        """Why this worker ends."""
+        self._send({"say": "failed"} | told(error))
+
+    def done(self):
+        """All epochs are over."""
+        self._send({"say": "done"})
+
+    def close(self):
+        self._wire.close()
+        self._watch.join(5.0)
+
+    def _send(self, meta, *arrays):
+        self.check()
+        self._wire.send(meta, *arrays)
+
+    def _listen(self):
+        try:
+            self._wire.receive(waiting_for="the end of the fit")
+            raise WorkerError("the driver must not say anything")
+        except SparkdlError as error:
+            self._lost = error
+
+
+def told(error):
+    """An error as JSON; `heard` makes it again. `lost`: whether it may help to begin anew."""
+    lost = isinstance(error, (WorkerError, OSError, MemoryError))
+    if isinstance(error, PeerError):
+        what = {"error": "PeerError", "arguments": [error.rank, error.host, error.what]}
+    elif isinstance(error, SparkdlError):
+        what = {"error": type(error).__name__, "arguments": [str(error)]}
+    else:
+        what = {"error": None, "arguments": [f"{type(error).__name__}: {error}"]}
+    return what | {"lost": lost}
+
+
+def heard(rank, meta):
+    """The error that a worker told of: one of ours as it was, another as a WorkerError."""
+    kind = getattr(errors, str(meta["error"]), None)
+    if isinstance(kind, type) and issubclass(kind, SparkdlError):
+        return kind(*meta["arguments"])
+    return WorkerError(f"worker {rank}: {meta['arguments'][0]}")

@@ -1,0 +1,142 @@
+"""The driver's side of workers that were launched together."""
+
+import secrets
+import time
+from dataclasses import replace
+from queue import Empty, SimpleQueue
+
+from sparkdl.errors import PeerError, SparkdlError, WorkerError
+from sparkdl.exchange.endpoint import Endpoint
+from sparkdl.exchange.wire import Wire
+from sparkdl.training.resident.control import CHANNEL, heard
+from sparkdl.training.resident.life import live
+
+POLL = 0.2  # seconds
+GRACE = 2.0  # seconds in which the cause of a failure is told, which is often not the first to be
+ENDING = 30.0  # seconds for workers that have done everything to end
+
+
+class Lost(Exception):
+    """A worker is gone; others may take over. `error` is the WorkerError that says so."""
+
+    def __init__(self, error):
+        super().__init__(str(error))
+        self.error = error
+
+
+class Crew:
+    """Launches `live` on workers, and listens to them.
+
+    Parameters
+    ----------
+    workers : Workers
+    blocks : Blocks
+    shared : Shared
+    validation : what `workers.launch` takes
+    """
+
+    def __init__(self, workers, blocks, shared, validation):
+        self.size, self.master = shared.schedule.workers, shared.master
+        self._said, self._kept = SimpleQueue(), {}
+        secret, timeout = secrets.token_bytes(32), shared.master.timeout
+        self._endpoint = Endpoint(
+            secret, ports=self.master.ports, interface=workers.host, timeout=timeout
+        )
+        shared = replace(shared, address=self._endpoint.address, secret=secret)
+        try:
+            self._endpoint.serve(CHANNEL, self._listen)
+            shares = shared.schedule.shares
+            self._launched = workers.launch(live, blocks, shares, shared, validation)
+        except BaseException as error:
+            self._endpoint.close()
+            if isinstance(error, WorkerError):
+                raise Lost(error) from error
+            raise
+
+    def gathered(self, say, key=None):
+        """What all workers say on this, in the order of rank: [[array]].
+
+        Raises
+        ------
+        Lost
+            If a worker is gone, or none says anything for `patience` seconds.
+        SparkdlError
+            What else a worker has raised.
+        """
+        while len(self._kept.get((say, key), ())) < self.size:
+            self._take()
+        found = self._kept.pop((say, key))
+        return [found[rank][1] for rank in range(self.size)]
+
+    def snapshot(self, rounds):
+        """(counters, vectors) after so many rounds, None if rank 0 did not send them."""
+        found = self._kept.pop(("snapshot", rounds), None)
+        return None if found is None else (found[0][0]["counters"], found[0][1])
+
+    def finish(self):
+        """Wait until all workers have ended well."""
+        self.gathered("done")
+        deadline = time.monotonic() + ENDING
+        while not self._launched.finished() and time.monotonic() < deadline:
+            time.sleep(POLL / 20)
+
+    def stop(self):
+        """End all that is left."""
+        self._launched.stop()
+        self._endpoint.close()
+
+    def _take(self):
+        rank, meta, arrays = self._next()
+        say = meta["say"]
+        if say == "failed":
+            self._fail(heard(rank, meta), meta["lost"])
+        key = meta["counters"]["rounds"] if say == "snapshot" else None
+        key = meta.get("rounds", meta.get("epoch", key))
+        self._kept.setdefault((say, key), {})[rank] = meta, arrays
+
+    def _next(self):
+        deadline = time.monotonic() + self.master.patience
+        while time.monotonic() < deadline:
+            try:
+                return self._said.get(timeout=POLL)
+            except Empty:
+                error = self._launched.error()
+                if error is not None:
+                    self._fail(error, isinstance(error, WorkerError))
+        raise Lost(WorkerError(f"no worker has said anything for {self.master.patience:g} s"))
+
+    def _fail(self, error, lost):
+        """Raise the cause: when one worker is gone, the others say so first."""
+        deadline = time.monotonic() + GRACE
+        while lost and time.monotonic() < deadline:
+            cause = self._launched.error()
+            if cause is not None and not isinstance(cause, PeerError):
+                error, lost = cause, isinstance(cause, WorkerError)
+                break
+            if not self._said.empty():
+                rank, meta, _ = self._said.get()
+                if meta["say"] == "failed" and (other := better(error, heard(rank, meta))):
+                    error, lost = other, meta["lost"]
+                continue
+            time.sleep(POLL / 4)
+        if lost:
+            raise Lost(error if isinstance(error, WorkerError) else WorkerError(str(error)))
+        raise error
+
+    def _listen(self, rank, sock):
+        """One worker's line, in a thread of its own."""
+        with Wire(sock, sock.getpeername()[0], self.master.timeout, rank=rank) as wire:
+            try:
+                while True:
+                    meta, arrays = wire.receive(waiting_for="word from a worker")
+                    self._said.put((rank, meta, arrays))
+                    if meta["say"] in ("done", "failed"):
+                        return
+            except SparkdlError as error:
+                told = {"error": "PeerError", "arguments": [rank, wire.peer, str(error)]}
+                self._said.put((rank, {"say": "failed", "lost": True} | told, []))
+
+
+def better(error, other):
+    """The other error, if it is no mere consequence of a worker that is gone."""
+    return other if isinstance(error, PeerError) and not isinstance(other, PeerError) else None

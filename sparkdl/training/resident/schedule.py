@@ -1,0 +1,112 @@
+"""Which worker trains which block in which round."""
+
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import zip_longest
+
+from sparkdl.data.blocks import permutation
+
+BEGUN = "begun"  # where checkpoints have it in their extra
+DEALING = -1  # in the key of a permutation, where others have the number of an epoch or block
+
+
+@dataclass(frozen=True, kw_only=True)
+class Begun:
+    """An epoch that other workers have begun.
+
+    Parameters
+    ----------
+    epoch, rounds : int
+        Which one, and its rounds that are done.
+    left : tuple of int
+        The blocks that nobody has trained in it.
+    """
+
+    epoch: int
+    rounds: int
+    left: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """A function of the seed and the number of workers: everyone works it out alone.
+
+    Workers keep their blocks for the whole fit. Each has as many as any other, or one less, and
+    trains them in a new order in each epoch.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Records of each block.
+    workers, seed : int
+    begun : Begun or None
+        What is left of the first epoch is dealt evenly as well.
+    """
+
+    sizes: tuple[int, ...]
+    workers: int
+    seed: int
+    begun: Begun | None = None
+
+    @cached_property
+    def shares(self):
+        """The blocks of each worker."""
+        order = permutation(self.seed, DEALING, n=len(self.sizes)).tolist()
+        if self.begun:
+            left = set(self.begun.left)
+            order.sort(key=lambda number: number not in left)
+        return [order[rank :: self.workers] for rank in range(self.workers)]
+
+    def rounds(self, epoch):
+        """[[block of each worker, None where it has none] of each round] to do in an epoch."""
+        return _rounds(self, epoch)
+
+    def first_round(self, epoch):
+        """The number of the first of `rounds`."""
+        return self.begun.rounds if self._has_begun(epoch) else 0
+
+    def last_round(self, epoch):
+        """The number of rounds that the epoch has had at its end."""
+        return self.first_round(epoch) + len(self.rounds(epoch))
+
+    def todo(self, state):
+        """(number, blocks) of each round that is left of the state's epoch."""
+        first = self.first_round(state.epoch)
+        return list(enumerate(self.rounds(state.epoch), first))[state.round - first :]
+
+    def resized(self, workers, state):
+        """The schedule of other workers, who go on where the state is."""
+        if workers == self.workers:
+            return self
+        left = [n for _, blocks in self.todo(state) for n in blocks if n is not None]
+        begun = Begun(epoch=state.epoch, rounds=state.round, left=tuple(sorted(left)))
+        return replace(self, workers=workers, begun=begun if state.round else None)
+
+    def _has_begun(self, epoch):
+        return self.begun is not None and self.begun.epoch == epoch
+
+    def _order(self, rank, epoch):
+        share = self.shares[rank]
+        order = permutation(self.seed, epoch, DEALING, rank, n=len(share))
+        blocks = [share[i] for i in order]
+        return [n for n in blocks if n in self.begun.left] if self._has_begun(epoch) else blocks
+
+
+def schedule_of(blocks, workers, state, extra):
+    """The Schedule of a fit, or of one that goes on from a checkpoint with this `extra`."""
+    begun = extra.get(BEGUN)
+    begun = begun and Begun(**begun | {"left": tuple(begun["left"])})
+    sizes = tuple(blocks.sizes)
+    return Schedule(sizes=sizes, workers=workers.size, seed=state.seed, begun=begun)
+
+
+def told(schedule, extra):
+    """Have checkpoints know what workers there are now, and what these have begun with."""
+    extra["workers"] = schedule.workers
+    extra[BEGUN] = schedule.begun and asdict(schedule.begun)
+
+
+@lru_cache(maxsize=2)
+def _rounds(schedule, epoch):
+    orders = [schedule._order(rank, epoch) for rank in range(schedule.workers)]
+    return [list(blocks) for blocks in zip_longest(*orders)]

@@ -1,0 +1,70 @@
+"""What a master's half in the workers must do. Each master that stays has one, beside its options.
+
+A fit is epochs of rounds; in a round a worker trains the minibatches of one block, or of none. The
+life of a worker (life.py) does the rest: data, order, reports, snapshots, evaluation, faults.
+"""
+
+from typing import Any, NamedTuple
+
+
+class Step(NamedTuple):
+    """What one gradient is computed on.
+
+    Parameters
+    ----------
+    batch : Batch
+    share : float
+        Of the minibatch: 1, but with tbptt the part of its steps that this is.
+    states : dict or None
+        For Replica.gradient.
+    """
+
+    batch: Any
+    share: float
+    states: dict | None
+
+
+class Strategy:
+    """Trains and exchanges. The next master writes `round`, and what else differs for it.
+
+    `lockstep`: whether `round` gets as many steps in all workers, None where one has no more data,
+    as a strategy needs that exchanges after each step.
+
+    Parameters
+    ----------
+    master : ResidentMaster
+        The options.
+    worker : Worker
+        Has the replica, loaded with the state that all start from; the Group; and `update`,
+        `gradient`, `apply`, which count what was trained. All exchange must stand inside
+        `with worker.exchanging():`, which is how its time is told.
+    """
+
+    lockstep = False
+
+    def __init__(self, master, worker):
+        self.master, self.worker = master, worker
+
+    def round(self, steps):
+        """Train one round.
+
+        Called equally often in all workers. Must take all of `steps`, an iterator of Step, which
+        may be empty. Afterwards `worker.iteration` is the number of updates done, the same in all
+        workers where they keep together.
+        """
+        raise NotImplementedError
+
+    def end_epoch(self):
+        """Called in all workers after the last round of an epoch, before its `state`."""
+
+    def state(self):
+        """{"params", "buffers", "slots": vector}: what the fit would end with now.
+
+        Called in all workers after the same rounds, so it may exchange; the same bits in all. What
+        it gives is evaluated, kept in checkpoints, and started from after a worker was lost.
+        """
+        replica = self.worker.replica
+        return {name: getattr(replica, name) for name in ("params", "buffers", "slots")}
+
+    def close(self):
+        """Called in all workers at the end, also after a failure; must not wait for others."""

@@ -1,0 +1,16 @@
+"""Workers that ought to hold the same vectors, made to hold the same."""
+
+
+def synchronized(worker):
+    """All take over params, buffers and slots of the worker with the most updates.
+
+    Of several it is the one of the lowest rank. So do DistLearn's synchronizeParameters.
+    """
+    most = worker.most(worker.iteration * worker.size + worker.size - 1 - worker.rank)
+    root = worker.size - 1 - most % worker.size
+    replica = worker.replica
+    with worker.exchanging():
+        for vector in (replica.params, replica.buffers, replica.slots):
+            if len(vector):
+                worker.group.broadcast(vector, root)
+    worker.iteration = most // worker.size

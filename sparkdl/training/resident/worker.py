@@ -1,0 +1,89 @@
+"""What a master's half in a worker works with."""
+
+import time
+from contextlib import contextmanager
+
+import numpy as np
+
+from sparkdl.training.resident.figures import Figures
+from sparkdl.training.steps import replica_for
+
+
+class Worker:
+    """A replica, the other workers, and how far training has come.
+
+    Attributes
+    ----------
+    conf : NetworkConf
+    replica : Replica
+        Loaded with the state that all start from.
+    group : Group
+        All workers; `rank` and `size` are its.
+    epoch, iteration : int
+        The epoch under way; updates done so far, which rates depend on.
+    figures : Figures
+        Of the round under way.
+    """
+
+    def __init__(self, shared, group):
+        self.conf, self.group = shared.conf, group
+        self.replica = replica_for(shared.conf, shared.master.backend)
+        state = shared.state
+        self.replica.load(state.params, state.buffers, state.slots)
+        self.epoch, self.iteration = state.epoch, state.iteration
+        self.figures = Figures()
+
+    @property
+    def rank(self):
+        return self.group.rank
+
+    @property
+    def size(self):
+        return self.group.size
+
+    def update(self, step, age=None):
+        """One update of the replica, by itself.
+
+        Parameters
+        ----------
+        age : int, optional
+            Updates that the slots have had with this one; else as many as the weights.
+        """
+        self.gradient(step)
+        self.apply(age)
+
+    def gradient(self, step, after=None):
+        """Fill replica.grad with the mean gradient of a step; how many examples it is of."""
+        replica = self.replica
+        loss, examples = replica.gradient(step.batch, self.epoch, after, step.states)
+        self.figures.loss += step.share * loss
+        self.figures.examples += step.share * examples
+        return examples
+
+    def apply(self, age=None):
+        """One update with what replica.grad holds."""
+        rate = self.conf.rate_at(self.iteration, self.epoch)
+        self.iteration += 1
+        self.replica.apply(rate, self.iteration if age is None else age)
+
+    @contextmanager
+    def exchanging(self):
+        """Time in here is told as exchange, not as compute."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.figures.exchanging += time.perf_counter() - began
+
+    def most(self, number):
+        """The largest of the workers' numbers; all must ask."""
+        with self.exchanging():
+            numbers = np.array([number], np.int64)
+            self.group.all_reduce(numbers, op="max")
+        return int(numbers[0])
+
+    def is_finite(self):
+        """Whether weights and the round's loss are."""
+        with np.errstate(all="ignore"):
+            sums = [x.sum(dtype=np.float64) for x in (self.replica.params, self.replica.buffers)]
+            return bool(np.isfinite([self.figures.loss, *sums]).all())

@@ -1,0 +1,103 @@
+"""The one table of TrainingMasters. What each promises is asked of each row, on all workers."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sparkdl.data.batch import Batch
+from sparkdl.data.blocks import permutation
+from sparkdl.nn import Momentum, Sgd
+from sparkdl.training.all_reduce import AllReduceSGD
+from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.master import TrainingMaster
+from sparkdl.training.network import first_state
+from sparkdl.training.resident.schedule import Schedule
+
+SMALL = {"batch_size_per_worker": 4, "timeout": 10.0, "patience": 60.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A master with small options.
+
+    Parameters
+    ----------
+    joint : dict or None
+        Options with which an update is one on the minibatches of all workers together.
+    updater : Updater
+        With which it is so.
+    same_bits : bool
+        Whether two fits give the same weights.
+    diverges : str
+        What it says when the loss is no longer finite.
+    """
+
+    master: TrainingMaster
+    joint: dict | None = None
+    updater: object = field(default_factory=lambda: Sgd(rate=0.3))
+    same_bits: bool = True
+    diverges: str = "in epoch 0, round .: training has diverged"
+
+
+MASTERS = {
+    "averaging by the driver": Row(
+        master=ParameterAveraging(averaging_frequency=2, **SMALL),
+        joint={"averaging_frequency": 1},
+    ),
+    "averaging by peers": Row(
+        master=ParameterAveraging(averaging_frequency=2, aggregation="peers", **SMALL),
+        joint={"averaging_frequency": 1},
+    ),
+    "averaging by peers, slots anew": Row(
+        master=ParameterAveraging(
+            averaging_frequency=2, aggregation="peers", average_updater_state=False, **SMALL
+        ),
+    ),
+    "all-reduce": Row(
+        master=AllReduceSGD(updates_per_round=3, bucket_bytes=64, **SMALL),
+        joint={},
+        updater=Momentum(rate=0.1),
+    ),
+    "all-reduce, accumulating": Row(
+        master=AllReduceSGD(updates_per_round=2, accumulate=2, **SMALL), joint={}
+    ),
+    "all-reduce, mean of minibatches": Row(
+        master=AllReduceSGD(updates_per_round=2, normalise="workers", **SMALL)
+    ),
+    "all-reduce, half precision": Row(
+        master=AllReduceSGD(updates_per_round=2, codec={"type": "Half"}, **SMALL),
+        diverges="Half needs numbers of at most",
+    ),
+}
+RESIDENT = [name for name, row in MASTERS.items() if row.master.resident]
+JOINT = [name for name, row in MASTERS.items() if row.joint is not None]
+
+
+def schedule_of(blocks, workers, conf):
+    """The Schedule of a fit of a resident master, and the state that it starts from."""
+    state = replace(first_state(conf), seed=conf.seed)
+    return Schedule(sizes=tuple(blocks.sizes), workers=workers.size, seed=state.seed), state
+
+
+def plan_of(master, blocks, workers, conf, epoch):
+    """[blocks of a round] of an epoch, whichever kind of master it is."""
+    schedule, state = schedule_of(blocks, workers, conf)
+    if not master.resident:
+        return master.plan(workers, blocks, replace(state, epoch=epoch))
+    return [[n for n in chosen if n is not None] for chosen in schedule.rounds(epoch)]
+
+
+def joint_batches(master, blocks, workers, conf, epoch):
+    """[Batch of all workers together] for each update of an epoch."""
+    step = master.batch_size_per_worker * getattr(master, "accumulate", 1)
+    for chosen in plan_of(master, blocks, workers, conf, epoch):
+        held = [blocks.blocks[n] for n in chosen]
+        orders = [permutation(conf.seed, epoch, n, n=len(blocks.blocks[n])) for n in chosen]
+        for start in range(0, max(map(len, held)), step):
+            parts = [b.take(order[start : start + step]) for b, order in zip(held, orders)]
+            yield Batch.concat([part for part in parts if len(part)])
+
+
+def assert_close(found, expected, relative=1e-5):
+    """Within `relative` of the largest number."""
+    assert np.abs(found - expected).max() / np.abs(expected).max() < relative
