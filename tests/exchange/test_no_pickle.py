@@ -15,6 +15,8 @@ FILES = sorted(FOLDER.rglob("*.py"))
 
 
 def names(source):
+    """The names in code. `allow_pickle=False` says no, so it may stand there."""
+    source = source.replace("allow_pickle=False", "")
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {token.string for token in tokens if token.type == tokenize.NAME}
 
@@ -33,3 +35,4 @@ def test_a_name_is_seen_where_it_is_code_only():
         "'pickle'\n# pickle\ndef f():\n    from numpy import load\n    load(x, allow_pickle=1)\n"
     )
     assert names(source) & FORBIDDEN == {"allow_pickle"}
+    assert not names("np.load(path, allow_pickle=False)") & FORBIDDEN
