@@ -24,11 +24,17 @@ def job(sc, description, doing):
     doing : str
         Begins the error: "a round" failed on the cluster.
     """
+    with described(sc, description), clear_errors(doing):
+        yield
+
+
+@contextmanager
+def described(sc, description):
+    """Jobs run here have a description on Spark's pages."""
     before = sc.getLocalProperty(DESCRIPTION)
     sc.setJobDescription(f"sparkdl: {description}")
     try:
-        with clear_errors(doing):
-            yield
+        yield
     finally:
         sc.setLocalProperty(DESCRIPTION, before)
 
@@ -39,9 +45,13 @@ def clear_errors(doing):
     try:
         yield
     except (Py4JError, PySparkException) as error:
-        cause = getattr(error, "java_exception", None)
-        text = str(error if cause is None else cause.getMessage())
-        raise WorkerError(f"{doing} failed on the cluster: {reason(text)}") from error
+        raise WorkerError(f"{doing} failed on the cluster: {reason(message(error))}") from error
+
+
+def message(error):
+    """What Spark says of an error of py4j or pyspark."""
+    cause = getattr(error, "java_exception", None)
+    return str(error if cause is None else cause.getMessage())
 
 
 def reason(text):

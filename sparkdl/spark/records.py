@@ -71,7 +71,7 @@ class Records:
             require_column(column, self.data.columns, "the DataFrame")
         read = partial(read_tables, schema, columns)
         chosen = self.data.select(*dict.fromkeys(columns.values()))  # some may be the same
-        return chosen.mapInArrow(read, "packed binary, error string").rdd.map(unpacked)
+        return chosen.mapInArrow(read, "packed binary, error string").rdd.map(of_row)
 
 
 def read_rows(schema, names, partition, rows):
@@ -118,10 +118,13 @@ def packed(batch):
     return file.getvalue()
 
 
-def unpacked(row):
-    """The Batch, or the Failure, of a row."""
-    if row.error is not None:
-        return Failure(DataError(row.error))
-    with np.load(BytesIO(bytes(row.packed)), allow_pickle=False) as arrays:
+def unpacked(data):
+    """The Batch of such bytes."""
+    with np.load(BytesIO(data), allow_pickle=False) as arrays:
         columns = dict(arrays)
     return Batch(ids=columns.pop("ids"), columns=columns)
+
+
+def of_row(row):
+    """The Batch, or the Failure, of a row."""
+    return unpacked(bytes(row.packed)) if row.error is None else Failure(DataError(row.error))

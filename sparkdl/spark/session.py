@@ -20,7 +20,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
-from sparkdl.spark.jobs import reason
+from sparkdl.spark.jobs import message, reason
 
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
 ALWAYS = {
@@ -156,8 +156,7 @@ def created(conf, master):
     try:
         return SparkSession.builder.config(conf=conf).getOrCreate()
     except (Py4JError, PySparkException) as error:
-        cause = getattr(error, "java_exception", None)
-        why = reason(str(error if cause is None else cause.getMessage()))
+        why = reason(message(error))
         raise UnsupportedError(f"Spark did not start with master {master!r}: {why}") from error
 
 

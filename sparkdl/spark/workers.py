@@ -1,17 +1,17 @@
 """Workers that are tasks of ordinary Spark jobs, so that Spark itself heals what is lost."""
 
-import re
 import time
 from functools import partial
 
 from sparkdl.data.dealing import assembled
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.blocks import load_blocks
-from sparkdl.spark.jobs import job, no_waiting_for_locality
+from sparkdl.spark.jobs import clear_errors, job, no_waiting_for_locality
+from sparkdl.spark.launched import Launched
 from sparkdl.spark.shared import sharing
+from sparkdl.spark.shares import dealt
+from sparkdl.spark.slots import check_barrier, slots
 from sparkdl.training.aggregate import Failure, group, levels, total, unwrap
-
-PATIENCE = 30.0  # seconds for executors to come that Spark was asked for
 
 
 class SparkWorkers:
@@ -26,6 +26,7 @@ class SparkWorkers:
 
     def __init__(self, sc, size=None):
         self.sc, self._size = sc, size
+        self._most = 0  # slots that there were at any time
 
     @property
     def size(self):
@@ -51,6 +52,27 @@ class SparkWorkers:
             result = unwrap(total(sums))
         result.averaging += averaging + time.perf_counter() - began
         return result
+
+    @property
+    def host(self):
+        """Where executors reach this process, as they do for Spark itself."""
+        return self.sc.getConf().get("spark.driver.host")
+
+    def room(self):
+        """How many workers can run at once now; see Workers.room.
+
+        Executors that were lost are waited for, some seconds, as Spark starts others.
+        """
+        with clear_errors("asking for slots"):
+            found = slots(self.sc, self._most)
+        self._most = max(self._most, found)
+        return min(self.size, found)
+
+    def launch(self, task, blocks, shares, shared, validation=None):
+        """One barrier stage: a task for each share; see Workers.launch."""
+        check_barrier(self.sc, len(shares), self.room())
+        share = dealt(blocks, shares, validation)
+        return Launched(self.sc, task, share, shared, judged=validation is not None)
 
     def close(self):
         """Nothing to end: the executors are Spark's."""
@@ -100,31 +122,3 @@ def added(add, keyed):
     """(group, its sum), whatever order its values came in."""
     groups, pairs = zip(*keyed, strict=True)
     yield groups[0], add(pairs)
-
-
-def slots(sc):
-    """Tasks that the executors run at once.
-
-    Executors come one by one, and what is trained depends on how many there are: those that Spark
-    was asked for are waited for.
-    """
-    wanted, deadline = executors_wanted(sc), time.monotonic() + PATIENCE
-    while executors(sc) < wanted and time.monotonic() < deadline:
-        time.sleep(0.05)
-    context = sc._jsc.sc()
-    profile = context.resourceProfileManager().defaultResourceProfile()
-    return max(1, context.maxNumConcurrentTasks(profile))
-
-
-def executors(sc):
-    """Executors that have come; the driver counts as one in Spark's list."""
-    return sc._jsc.sc().getExecutorMemoryStatus().size() - 1
-
-
-def executors_wanted(sc):
-    """Executors that the session was started with, 0 where Spark decides that itself."""
-    local = re.match(r"local-cluster\[\s*(\d+)", sc.master)
-    if local:
-        return int(local[1])
-    dynamic = sc.getConf().get("spark.dynamicAllocation.enabled", "false") == "true"
-    return 0 if dynamic else int(sc.getConf().get("spark.executor.instances", "0"))

@@ -1,0 +1,94 @@
+"""Workers of one fit that run until it ends, all at once: the tasks of a barrier stage."""
+
+import logging
+import time
+import uuid
+from contextlib import suppress
+from functools import partial
+
+from py4j.protocol import Py4JError
+from pyspark import BarrierTaskContext, InheritableThread
+from pyspark.errors import PySparkException
+
+from sparkdl.spark.failures import failure, told_to_the_driver
+from sparkdl.spark.jobs import described, message, no_waiting_for_locality
+from sparkdl.spark.rendezvous import BarrierRendezvous
+from sparkdl.spark.shared import sharing
+from sparkdl.spark.shares import parted
+
+log = logging.getLogger(__name__)
+GRACE = 15.0  # seconds: Spark kills the process of a cancelled task after some 4
+POLL = 0.05
+
+
+class Launched:
+    """A barrier stage that runs beside the driver's own work; see training's Launched.
+
+    Parameters
+    ----------
+    sc : SparkContext
+    task : function (shared, rank, rendezvous, blocks, validation)
+    dealt : RDD with a partition for each worker, of items as `parted` takes them
+    shared : what all workers are given
+    judged : bool
+        Whether there is data to evaluate on among the items.
+    """
+
+    def __init__(self, sc, task, dealt, shared, judged):
+        self._sc, self._tag = sc, f"sparkdl-{uuid.uuid4().hex}"
+        self._error, self._done = None, False
+        arguments = task, dealt, shared, judged
+        self._thread = InheritableThread(target=self._run, args=arguments, daemon=True)
+        self._thread.start()
+
+    def error(self):
+        """Why the stage has ended before its time, or None."""
+        return self._error
+
+    def finished(self):
+        """Whether all workers have ended well."""
+        return self._done
+
+    def stop(self):
+        """End what still runs, and wait until it has."""
+        deadline = time.monotonic() + GRACE
+        with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
+            while self._thread.is_alive() and time.monotonic() < deadline:
+                self._sc.cancelJobsWithTag(self._tag)  # again, as its job may only now begin
+                self._thread.join(POLL)
+            while (tasks := self._tasks()) and time.monotonic() < deadline:
+                time.sleep(POLL)
+            if tasks:
+                log.warning("%d workers still run %g s after they were cancelled", tasks, GRACE)
+
+    def _run(self, task, dealt, shared, judged):
+        try:
+            self._sc.addJobTag(self._tag)
+            doing = f"{dealt.getNumPartitions()} workers that train together"
+            with sharing(self._sc, shared) as sent, no_waiting_for_locality(self._sc):
+                with described(self._sc, doing):
+                    dealt.barrier().mapPartitions(partial(work, task, sent, judged)).collect()
+            self._done = True
+        except (Py4JError, PySparkException) as error:
+            self._error = failure(message(error))
+        except Exception as error:  # most often that task or shared cannot travel
+            self._error = error
+
+    def _tasks(self):
+        """How many tasks of ours still run: those of a cancelled job end some seconds later."""
+        tracker, running = self._sc._jsc.sc().statusTracker(), 0
+        for number in tracker.getJobIdsForTag(self._tag):
+            for stage in tracker.getJobInfo(number).get().stageIds():
+                info = tracker.getStageInfo(stage)
+                running += info.get().numActiveTasks() if info.isDefined() else 0
+        return running
+
+
+def work(task, shared, judged, items):
+    """What a worker does, on an executor."""
+    context = BarrierTaskContext.get()
+    rendezvous = BarrierRendezvous(context)
+    with told_to_the_driver(), parted(items) as (blocks, validation):
+        validation = validation if judged else None
+        task(shared.value, rendezvous.rank, rendezvous, blocks, validation)
+    return iter(())

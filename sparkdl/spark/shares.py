@@ -1,0 +1,85 @@
+"""What each worker of a barrier stage trains on and is asked about: one partition for each."""
+
+import tempfile
+from contextlib import contextmanager
+from functools import partial
+
+from sparkdl.data.dealing import assembled
+from sparkdl.errors import WorkerError
+from sparkdl.spark.records import packed, unpacked
+from sparkdl.training.aggregate import Failure
+
+
+def dealt(blocks, shares, validation=None):
+    """An RDD with a partition for each worker, to run a barrier stage on.
+
+    Its items are (number, Batch) for the worker's blocks, and ((partition, position), Batch or
+    Failure) for what it evaluates: such a stage takes one RDD, so both go through one shuffle.
+
+    Parameters
+    ----------
+    blocks : SparkBlocks
+    shares : list of list of int
+        Numbers of the blocks of each worker.
+    validation : RDD of Batch and Failure, or None
+    """
+    owners = {number: rank for rank, share in enumerate(shares) for number in share}
+    numbers = sorted(owners)
+    items = blocks.chosen(numbers).mapPartitionsWithIndex(partial(one_block, numbers))
+    if validation is not None:
+        items = items.union(validation.mapPartitionsWithIndex(placed))
+    return items.partitionBy(len(shares), partial(owner, owners, len(shares)))
+
+
+def one_block(numbers, index, pieces):
+    yield numbers[index], assembled([piece for _, piece in pieces])
+
+
+def placed(partition, batches):
+    for position, batch in enumerate(batches):
+        yield (partition, position), batch
+
+
+def owner(owners, workers, key):
+    """The rank that an item goes to; of a partition of validation, neighbours to different ones."""
+    return sum(key) % workers if isinstance(key, tuple) else owners[key]
+
+
+@contextmanager
+def parted(items):
+    """(blocks, validation): iterators over the two kinds of items of a worker.
+
+    The first gives (number, Batch) as they come. The second gives Batches, in the same order at
+    each launch; it can be asked once the first has ended.
+    """
+    with tempfile.TemporaryFile(prefix="sparkdl-validation-") as file:
+        later = Later(file)
+        yield later.after(items), iter(later)
+
+
+class Later:
+    """Batches that come before they are wanted: they lie in a file until then."""
+
+    def __init__(self, file):
+        self._file, self._places, self._complete = file, {}, False
+
+    def after(self, items):
+        """The blocks among the items; what else comes is kept."""
+        for key, item in items:
+            if isinstance(item, Failure):
+                raise item.error
+            if isinstance(key, tuple):
+                start = self._file.tell()
+                self._file.write(packed(item))
+                self._places[key] = start, self._file.tell() - start
+            else:
+                yield key, item
+        self._complete = True
+
+    def __iter__(self):
+        if not self._complete:
+            raise WorkerError("batches for validation come last: take all blocks before")
+        for key in sorted(self._places):
+            start, length = self._places[key]
+            self._file.seek(start)
+            yield unpacked(self._file.read(length))

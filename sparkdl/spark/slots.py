@@ -1,0 +1,77 @@
+"""How many tasks a cluster runs at once: what workers that talk to each other need."""
+
+import re
+import time
+
+from sparkdl.errors import ConfigError
+
+PATIENCE = 30.0  # seconds for executors to come that Spark was asked for
+
+
+def slots(sc, least=1):
+    """Tasks that the executors run at once.
+
+    Executors come one by one, and what is trained depends on how many there are: those that Spark
+    was asked for are waited for, and so are `least` slots.
+    """
+    wanted, deadline = executors_wanted(sc), time.monotonic() + PATIENCE
+    while executors(sc) < wanted or concurrent_tasks(sc) < least:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.05)
+    return max(1, concurrent_tasks(sc))
+
+
+def concurrent_tasks(sc):
+    context = sc._jsc.sc()
+    profile = context.resourceProfileManager().defaultResourceProfile()
+    return context.maxNumConcurrentTasks(profile)
+
+
+def executors(sc):
+    """Executors that have come; the driver counts as one in Spark's list."""
+    return sc._jsc.sc().getExecutorMemoryStatus().size() - 1
+
+
+def executors_wanted(sc):
+    """Executors that the session was started with, 0 where Spark decides that itself."""
+    local = re.match(r"local-cluster\[\s*(\d+)", sc.master)
+    if local:
+        return int(local[1])
+    if dynamic(sc):
+        return 0
+    if sc.master.startswith("spark://"):  # a standalone cluster's executors are told by their cores
+        total, each = (
+            int(option(sc, f"spark.{of}", "0")) for of in ("cores.max", "executor.cores")
+        )
+        return total // each if each else 0
+    return int(option(sc, "spark.executor.instances", "0"))
+
+
+def dynamic(sc):
+    """Whether Spark asks for executors and gives them back as its jobs need them."""
+    in_driver = sc.master == "local" or sc.master.startswith("local[")
+    return not in_driver and option(sc, "spark.dynamicAllocation.enabled", "false") == "true"
+
+
+def option(sc, name, default):
+    return sc.getConf().get(name, default)
+
+
+def check_barrier(sc, workers, room):
+    """Raise ConfigError where a barrier stage of so many tasks cannot run.
+
+    Spark would try for ten minutes, or refuse it with a number of an issue.
+    """
+    if dynamic(sc):
+        raise ConfigError(
+            "spark.dynamicAllocation.enabled must be false where workers talk to each other, got "
+            "true: they run all at once, in a barrier stage, and Spark runs none with it; set it "
+            "to false and spark.executor.instances to the number of executors"
+        )
+    if workers > room:
+        raise ConfigError(
+            f"workers must be at most {room}, got {workers}: they talk to each other and so run all"
+            f" at once, and the cluster has {room} slots; ask for fewer, or give Spark more "
+            "executors or cores"
+        )
