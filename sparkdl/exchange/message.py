@@ -9,6 +9,7 @@ from sparkdl.errors import ConfigError, DataError
 from sparkdl.exchange.frame import Kind, packed
 
 LONGEST_TEXT = 1 << 20  # bytes of JSON
+ENCODER = json.JSONEncoder(separators=(",", ":"))
 MOST_ARRAYS, MOST_AXES = 4096, 32
 WIDTHS = {"f": (2, 4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "b": (1,)}
 TYPES = {np.dtype(f"{k}{n}").newbyteorder("<").str for k, widths in WIDTHS.items() for n in widths}
@@ -18,7 +19,7 @@ def packed_message(meta, arrays):
     """The byte views to send for a JSON object and arrays (or bytes)."""
     arrays = [as_array(array) for array in arrays]
     shapes = [[array.dtype.str, list(array.shape)] for array in arrays]
-    text = json.dumps({"meta": meta, "arrays": shapes}, separators=(",", ":")).encode()
+    text = ENCODER.encode({"meta": meta, "arrays": shapes}).encode()
     if len(text) > LONGEST_TEXT or len(arrays) > MOST_ARRAYS:
         raise DataError(
             f"a message must have at most {LONGEST_TEXT} bytes of JSON and {MOST_ARRAYS} arrays, "

@@ -37,7 +37,11 @@ from sparkdl.exchange.handshake import (
     introduce,
     signed,
 )
+from sparkdl.exchange.link import LONGEST_FRAME, Link
+from sparkdl.exchange.mail import Receipt
+from sparkdl.exchange.member import Member
 from sparkdl.exchange.message import packed_message, unpacked_message
+from sparkdl.exchange.tag import stream_of, tag_of
 from sparkdl.exchange.wire import Wire
 from tests.exchange.mutation import garbage, mutated
 from tests.exchange.pairs import SECRET
@@ -45,6 +49,7 @@ from tests.exchange.pairs import SECRET
 BOUND = 256 << 20  # bytes that the process may grow by
 LONGEST = 20  # seconds for one case
 LIMIT = 1 << 20
+MEMBER = Member(rank=1, host="here", address="::1", port=1, pid=1, machine="m", group="g")
 
 
 def frame(rng):
@@ -88,6 +93,37 @@ def some_message(rng):
     meta = {"round": rng.getrandbits(8), "text": "é" * rng.randint(0, 20), "deep": [[{}]]}
     arrays = [np.zeros(rng.randint(0, 300), rng.choice(["f4", "i8", "u1"])) for _ in range(3)]
     yield from packed_message(meta, arrays[: rng.randint(0, 3)])
+
+
+def link(rng):
+    """A Link of a group, with memory that waits for some of what comes."""
+    tag = tag_of(0, False, 0, "a call")
+    good = b"".join(some_frame(tag, rng) for _ in range(rng.randint(1, 8)))
+    stream = garbage(rng) if rng.random() < 0.1 else mutated(good, rng)
+    ours, theirs = socket.socketpair()
+    link = Link(ours, MEMBER, {stream_of(tag): tag}, set())
+    with theirs, contextlib.closing(link):
+        theirs.sendall(stream)
+        theirs.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(PeerError):
+            for length in [100, 0, 3000]:
+                link.post(Receipt(tag, memoryview(bytearray(length))))
+            while True:
+                link.read(time.monotonic())
+        assert link.box.kept <= len(stream) + LONGEST_FRAME
+
+
+def some_frame(tag, rng):
+    other = tag_of(0, True, rng.getrandbits(10), "a message")
+    told = json.dumps({"rank": 1, "host": "here", "what": "failed"}).encode()
+    body, kind, tag = rng.choice([
+        (bytes(rng.choice([100, 0, 3000])), Kind.DATA, tag),
+        (rng.randbytes(rng.randint(0, 5000)), Kind.DATA, other),
+        (b"", Kind.HEARTBEAT, rng.getrandbits(4)),
+        (b"", Kind.GOODBYE, 0),
+        (told, Kind.ABORT, 0),
+    ])  # fmt: skip
+    return packed(kind, tag, len(body)) + body
 
 
 def listener(rng):
@@ -163,7 +199,9 @@ def endpoint():
     return Endpoint(SECRET, timeout=2.0)
 
 
-TARGETS = {target.__name__: target for target in (frame, message, wire, listener, caller, door)}
+TARGETS = {
+    target.__name__: target for target in (frame, message, wire, link, listener, caller, door)
+}
 
 
 def run(seconds, seed=0, names=tuple(TARGETS), watch=lambda: None):
@@ -209,8 +247,9 @@ def main():
     watch = functools.partial(faulthandler.dump_traceback_later, LONGEST, exit=True)
     counts = run(60 * given.minutes, given.seed, names, watch)
     faulthandler.cancel_dump_traceback_later()
+    if "door" in names:
+        endpoint().close()
     print(f"no crash, no hang, {memory() >> 20} MB: {counts}")
-    endpoint().close()
 
 
 if __name__ == "__main__":

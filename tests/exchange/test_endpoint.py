@@ -9,6 +9,7 @@ import pytest
 from sparkdl.errors import ConfigError, PeerError, WorkerError
 from sparkdl.exchange.endpoint import Endpoint
 from sparkdl.exchange.handshake import HELLO, PROTOCOL
+from sparkdl.exchange.sockets import BUFFER, LIMITS, allowed
 from tests.exchange.pairs import OTHER, SECRET
 
 
@@ -38,6 +39,16 @@ def test_a_call_is_accepted_with_its_rank(endpoint):
         with there:
             assert rank == 7
             talk(here, there)
+
+
+def test_sockets_send_at_once_have_large_buffers_and_are_not_inherited(endpoint):
+    with endpoint.connect(endpoint.address, "links") as here, endpoint.accept("links")[1] as there:
+        for sock in (here, there):
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            assert not sock.get_inheritable()
+            for option, limit in LIMITS.items():
+                wanted = allowed(limit) >= BUFFER
+                assert not wanted or sock.getsockopt(socket.SOL_SOCKET, option) >= BUFFER
 
 
 def test_all_may_connect_before_any_accepts(endpoint):
