@@ -77,11 +77,15 @@ class Stream:
             self._heard = time.monotonic()
             return got
 
-    def finish(self, deadline):
-        """Send the end, and read up to the peer's: it has had everything then, or is lost."""
-        rest = memoryview(bytearray(1 << 16))
-        with contextlib.suppress(OSError, Trouble):  # TimeoutError is one of the first
+    def end(self):
+        """Let the peer see an end after what was sent; nothing can be sent after that."""
+        with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_WR)
+
+    def drain(self, deadline):
+        """Read up to the peer's end: then it has had everything, or is lost."""
+        rest = memoryview(bytearray(1 << 16))
+        with contextlib.suppress(TimeoutError, Trouble):
             while True:
                 self.read(rest, deadline)
 

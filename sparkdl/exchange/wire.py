@@ -109,11 +109,16 @@ class Wire:
         `timeout` seconds at most, until the peer has read to the end and hung up too; what it still
         says is not heard.
         """
+        deadline = Deadline(timeout)
         PULSE.discard(self)
-        with self._sending, self._receiving:
-            if not self._broken:
-                self._broken = "closed on this side"
-                self._stream.finish(Deadline(timeout))
+        with self._sending:
+            self._broken = self._broken or "closed on this side"
+            self._stream.end()
+        if self._receiving.acquire(timeout=timeout):  # who receives meanwhile reads up to the end
+            try:
+                self._stream.drain(deadline)
+            finally:
+                self._receiving.release()
         self.close()
 
     def close(self):

@@ -119,6 +119,23 @@ def test_finishing_waits_for_a_deaf_peer_no_longer_than_the_limit():
         wire.finish(timeout=0.1)
 
 
+def test_finishing_goes_beside_a_thread_that_receives():
+    with wires() as (a, b):
+        failed = []
+        waiting = threading.Thread(target=lambda: failed.append(refused(a)))
+        waiting.start()
+        time.sleep(0.1)
+        a.send({"last": True})
+        ending = threading.Thread(target=a.finish)
+        ending.start()
+        assert b.receive()[0] == {"last": True}
+        b.close()
+        for thread in (waiting, ending):
+            thread.join(5)
+            assert not thread.is_alive()
+        assert "hung up" in failed[0]
+
+
 def test_what_is_no_array_of_numbers_is_not_sent():
     with wires() as (a, b):
         with pytest.raises(DataError, match="must have a type of"):
