@@ -2,3 +2,10 @@
 
 Only numpy vectors and plain bytes travel: no pickle, checked lengths, callers known by a secret.
 """
+
+from sparkdl.exchange.endpoint import Endpoint
+from sparkdl.exchange.group import Group
+from sparkdl.exchange.meeting import AddressRendezvous, Meeting
+from sparkdl.exchange.rendezvous import FileRendezvous, Rendezvous
+from sparkdl.exchange.tls import Tls
+from sparkdl.exchange.wire import Wire

@@ -77,11 +77,16 @@ class Door:
             self._admit(Visit(sock, shown(address[:2]), Deadline(self._limit)))
 
     def _admit(self, visit):
+        thread = threading.Thread(
+            target=self._receive, args=(visit,), name="sparkdl-handshake", daemon=True
+        )
         with self._changed:
             self._visits[id(visit)] = visit
-        threading.Thread(
-            target=self._receive, args=(visit,), name="sparkdl-handshake", daemon=True
-        ).start()
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads: that may pass, the door stays open
+            log.exception("the handshake with %s", visit.host)
+            self._leave(visit, "failed")
 
     def _receive(self, visit):
         reason = None
@@ -97,13 +102,17 @@ class Door:
             log.exception("the handshake with %s", visit.host)
             reason = "failed"
         finally:
-            if reason:
-                hang_up(visit.sock)
-            with self._changed:
-                shown_out = self._visits.pop(id(visit), None) is None  # and counted there
-                if reason and not shown_out and not self._closed:
-                    self._count(reason, visit.host)
-                self._changed.notify_all()
+            self._leave(visit, reason)
+
+    def _leave(self, visit, reason):
+        """The handshake is over; a reason says that it was in vain."""
+        if reason:
+            hang_up(visit.sock)
+        with self._changed:
+            shown_out = self._visits.pop(id(visit), None) is None  # and counted there
+            if reason and not shown_out and not self._closed:
+                self._count(reason, visit.host)
+            self._changed.notify_all()
 
     def _make_room(self):
         """Wait until one more may come in; who has had its time goes first."""

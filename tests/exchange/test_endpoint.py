@@ -157,6 +157,19 @@ def test_silent_strangers_hold_nobody_up():
             sock.close()
 
 
+def test_the_door_stays_open_when_there_are_no_more_threads(endpoint, monkeypatch, caplog):
+    start = threading.Thread.start
+
+    def none_left(thread):
+        if thread.name == "sparkdl-handshake" and not endpoint.refused:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", none_left)
+    endpoint.connect(endpoint.address, "links").close()  # at the second attempt
+    assert endpoint.refused == {"failed": 1}
+
+
 def test_a_caller_that_nobody_takes_is_sent_away():
     with Endpoint(SECRET, timeout=0.3) as endpoint:
         with endpoint.connect(endpoint.address, "links", timeout=5) as sock:
