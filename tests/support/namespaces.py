@@ -41,10 +41,11 @@ class Host:
         return subprocess.run(self.command(*arguments), check=check, timeout=timeout, **options)
 
     def processes(self):
-        """The numbers that the machine has for the host's processes, but the one that holds it."""
+        """{number that the machine has for it: command} of what runs, but for the holder."""
         own = os.readlink(f"/proc/{self.holder}/ns/pid")
-        found = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-        return [pid for pid in found if pid != self.holder and namespace_of(pid) == own]
+        found = (int(name) for name in os.listdir("/proc") if name.isdigit())
+        there = (pid for pid in found if pid != self.holder and namespace_of(pid) == own)
+        return {pid: command for pid in there if (command := command_of(pid))}
 
     def limit(self, rate):
         """What leaves the host does so at this rate, such as "1gbit"; None: at any."""
@@ -134,10 +135,14 @@ def children(pid):
 
 
 def namespace_of(pid):
-    try:
+    with suppress(OSError):  # it has ended, or is not ours
         return os.readlink(f"/proc/{pid}/ns/pid")
-    except OSError:  # it has ended, or is not ours
-        return None
+
+
+def command_of(pid):
+    """What was started, its parts with spaces between; none of a process that has ended."""
+    with suppress(OSError), open(f"/proc/{pid}/cmdline") as file:
+        return file.read().replace("\0", " ").strip()
 
 
 def gone(host, patience=10.0):

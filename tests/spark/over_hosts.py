@@ -1,0 +1,73 @@
+"""A driver on one of two hosts: trains with each master that it is told, and says what came of it.
+
+Its arguments are the session's master and config, and a folder where workers leave the name of
+their host. It reads names of masters, a line each, and answers each with a line of JSON.
+"""
+
+import hashlib
+import json
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from platform import node
+
+from sparkdl.spark import SparkNetwork
+from sparkdl.spark.session import session
+from tests.spark.networks import arrays, rich
+from tests.training.masters import MASTERS
+
+RECORDS, EPOCHS = 62, 2
+
+
+@dataclass(frozen=True)
+class Named:
+    """A transform that changes nothing."""
+
+    folder: str
+
+    def __call__(self, batch):
+        Path(self.folder, node()).touch()
+        return batch
+
+
+def told(fit, folder):
+    """What is told of a fit: `fit(conf, data, **options)` gives a Network and a History."""
+    data = arrays(RECORDS, records_per_split=25, transform=Named(str(folder)))
+    network, history = fit(rich(), data, epochs=EPOCHS, validation=arrays(31))
+    vectors = (network.state.params, network.state.buffers, network.state.slots)
+    return {
+        "examples": [epoch.examples for epoch in history.epochs],
+        "loss": [epoch.loss for epoch in history.epochs],
+        "judged": [epoch.validation.examples for epoch in history.epochs],
+        "hosts": sorted(path.name for path in Path(folder).iterdir()),
+        "restarts": len(history.restarts),
+        "vectors": hashlib.sha256(b"".join(v.tobytes() for v in vectors)).hexdigest(),
+    }
+
+
+def on_spark(sc, master):
+    def fit(conf, data, **options):
+        net = SparkNetwork(sc, conf, replace(master, workers=2))
+        history = net.fit(data, **options)
+        return net.network, history
+
+    return fit
+
+
+def answer(sc, name, folder):
+    folder.mkdir()
+    try:
+        return told(on_spark(sc, MASTERS[name].master), folder)
+    except Exception as error:  # of any kind: others have their turn
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def main(master, config, folder):
+    with session(master, json.loads(config), name="two hosts") as spark:
+        for number, line in enumerate(sys.stdin):
+            found = answer(spark.sparkContext, line.strip(), Path(folder, str(number)))
+            print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

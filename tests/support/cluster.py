@@ -1,0 +1,102 @@
+"""A standalone Spark cluster over two hosts: a worker with one core on each, the master on one."""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.find_spark_home import _find_spark_home
+
+from tests.support.namespaces import Host, kill
+
+ROOT = Path(__file__).resolve().parents[2]
+PORT, LIMIT = 7077, 180.0  # seconds for it to come
+DEPLOY = "org.apache.spark.deploy"
+FRUGAL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Hosts, and a folder for what Spark writes."""
+
+    left: Host
+    right: Host
+    folder: Path
+
+    @property
+    def options(self):
+        """What `session` is given on the left host, as master and config."""
+        config = {
+            "spark.driver.host": self.left.address,
+            "spark.executor.memory": "1g",
+            "spark.executor.cores": "1",
+            "spark.cores.max": "2",
+            "spark.ui.enabled": "false",
+            "spark.log.level": "ERROR",
+        }
+        return f"spark://{self.left.address}:{PORT}", config
+
+    def start(self, module, *arguments, **options):
+        """A Popen of a driver on the left host: a module of the tests."""
+        program = sys.executable, "-m", module, *arguments
+        return self.left.start(*program, cwd=ROOT, env=environment(self.left), **options)
+
+
+@contextmanager
+def cluster(left, right, folder):
+    """A Cluster; at its end nothing of it runs any more."""
+    made, started = Cluster(left, right, folder), []
+    master, _ = made.options
+    try:
+        where = ("--host", left.address, "--port", PORT, "--webui-port", 0)
+        started.append(daemon(made, left, "master.Master", *where))
+        for host in (left, right):
+            where = ("--host", host.address, "--cores", 1, "--memory", "1g", "--webui-port", 0)
+            work = ("--work-dir", folder / f"work-{host.name}")
+            started.append(daemon(made, host, "worker.Worker", *where, *work, master))
+        wait_for_workers(made, started)
+        yield made
+    finally:
+        for process in started:
+            kill(process)
+
+
+def daemon(made, host, name, *arguments):
+    """A JVM of Spark's that prints to a file."""
+    program = Path(_find_spark_home(), "bin", "spark-class")
+    with open(log_of(made, host, name), "w") as log:
+        return host.start(
+            program,
+            f"{DEPLOY}.{name}",
+            *arguments,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment(host),
+        )
+
+
+def environment(host):
+    own = {
+        "SPARK_LOCAL_IP": host.address,
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": FRUGAL,
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(ROOT),  # executors have the environment of the worker that starts them
+    }
+    return os.environ | own
+
+
+def wait_for_workers(made, started):
+    log, deadline = log_of(made, made.left, "master.Master"), time.monotonic() + LIMIT
+    while log.read_text().count("Registering worker") < 2:
+        ended = [process for process in started if process.poll() is not None]
+        if ended or time.monotonic() > deadline:
+            raise RuntimeError(f"no cluster: {ended or 'late'}; see {log}:\n{log.read_text()}")
+        time.sleep(0.1)
+
+
+def log_of(made, host, name):
+    return made.folder / f"{host.name}-{name}.log"
