@@ -37,6 +37,7 @@ NAMES = {
     "sparkdl.training.local": "LocalWorkers",
     "sparkdl.training.network": "Network",
     "sparkdl.training.progress": "ProgressBar",
+    "sparkdl.training.sharing": "GradientSharing",
     "sparkdl.spark": "SparkNetwork",
     "sparkdl.errors": """
         SparkdlError ConfigError ShapeError DataError CheckpointError UnsupportedError WorkerError

@@ -6,12 +6,14 @@ import numpy as np
 
 from sparkdl.data.batch import Batch
 from sparkdl.data.blocks import permutation
+from sparkdl.exchange.codecs import FixedThreshold, Threshold, TopK
 from sparkdl.nn import Momentum, Sgd
 from sparkdl.training.all_reduce import AllReduceSGD
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.master import TrainingMaster
 from sparkdl.training.network import first_state
 from sparkdl.training.resident.schedule import Schedule
+from sparkdl.training.sharing import GradientSharing
 
 SMALL = {"batch_size_per_worker": 4, "timeout": 10.0, "patience": 60.0}
 
@@ -28,15 +30,18 @@ class Row:
         With which it is so.
     same_bits : bool
         Whether two fits give the same weights.
-    diverges : str
-        What it says when the loss is no longer finite.
+    keeps_back : bool
+        Whether workers hold what no snapshot has, so that a resumed fit goes on a little different.
+    diverges : str or None
+        What it says when the loss is no longer finite. None: steps are too short for that.
     """
 
     master: TrainingMaster
     joint: dict | None = None
     updater: object = field(default_factory=lambda: Sgd(rate=0.3))
     same_bits: bool = True
-    diverges: str = "in epoch 0, round .: training has diverged"
+    keeps_back: bool = False
+    diverges: str | None = "in epoch 0, round .: training has diverged"
 
 
 MASTERS = {
@@ -67,6 +72,21 @@ MASTERS = {
     "all-reduce, half precision": Row(
         master=AllReduceSGD(updates_per_round=2, codec={"type": "Half"}, **SMALL),
         diverges="Half needs numbers of at most",
+    ),
+    "gradients of 1 bit": Row(
+        master=GradientSharing(codec="OneBit", share="gradients", updates_per_round=2, **SMALL),
+        joint={"codec": TopK(1.0)},
+        updater=Momentum(rate=0.1),
+        keeps_back=True,
+        diverges="(OneBit needs numbers of at most|in epoch 0, round .: training has diverged)",
+    ),
+    "updates past a threshold": Row(
+        master=GradientSharing(
+            codec=Threshold(FixedThreshold(0.01)), combine="sum", updates_per_round=3, **SMALL
+        ),
+        joint={"codec": TopK(1.0), "combine": "mean"},
+        keeps_back=True,
+        diverges=None,
     ),
 }
 RESIDENT = [name for name, row in MASTERS.items() if row.master.resident]

@@ -1,0 +1,143 @@
+"""Gradient sharing: after each minibatch workers exchange gradients in a few bits."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparkdl.errors import require
+from sparkdl.exchange.codecs import Codec, Threshold
+from sparkdl.exchange.compressed import CompressedSum
+from sparkdl.training.master import ResidentMaster, require_whole
+from sparkdl.training.resident.mean import mean_buffers
+from sparkdl.training.resident.strategy import Strategy
+
+SHARED = ("updates", "gradients")
+COMBINED = ("mean", "sum")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientSharing(ResidentMaster):
+    """After each minibatch all workers take a step that they put together from a few bits of each.
+
+    What a codec leaves out stays with its worker and is sent with later minibatches: it arrives,
+    but late. All workers have the same weights at all times. What they keep back is not part of a
+    snapshot or checkpoint: a run that goes on from one begins with nothing kept back.
+
+    Parameters
+    ----------
+    codec : Codec, its name, or the dict of one
+        Threshold() is DL4J's, OneBit() is CNTK's 1-bit SGD, which wants large minibatches.
+    share : str
+        "updates": each worker's updater makes a step of its own, and the combination of these is
+        the step of all (DL4J). The learning rate is in what is sent, so a threshold is one for
+        steps. Updater state then differs between workers; its mean is saved. "gradients": their
+        combination goes through one updater, the same in all workers (CNTK).
+    combine : str
+        "mean" over all workers' examples, or "sum" of their steps (DL4J): with it the steps are
+        longer the more workers there are.
+    updates_per_round : int
+        Minibatches of each worker between two reports, at which buffers (running means) are
+        averaged too.
+    options
+        Of ResidentMaster.
+
+    References
+    ----------
+    Strom, Scalable distributed DNN training using commodity GPU cloud computing (2015). Seide, Fu,
+    Droppo, Li and Yu, 1-bit stochastic gradient descent (2014). DL4J SharedTrainingMaster; CNTK
+    data-parallel SGD with gradientBits = 1.
+    """
+
+    codec: Codec = field(default_factory=Threshold)
+    share: str = "updates"
+    combine: str = "mean"
+    updates_per_round: int = 10
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "codec", Codec.from_dict(self.codec))
+        require(self, "share", self.share in SHARED, f"one of {SHARED}")
+        require(self, "combine", self.combine in COMBINED, f"one of {COMBINED}")
+        require_whole(self, "updates_per_round")
+
+    @property
+    def minibatches_per_round(self):
+        return self.updates_per_round
+
+    def strategy(self, worker):
+        return (ShareGradients if self.share == "gradients" else ShareUpdates)(self, worker)
+
+
+class Sharing(Strategy):
+    """What both kinds have in common: after each step all have the same weights."""
+
+    lockstep = True
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        n = len(worker.replica.params)
+        self._sums = CompressedSum(worker.group, master.codec, n)
+
+    def round(self, steps):
+        trained = 0
+        for step in steps:
+            self.exchange(step)
+            trained += 0 if step is None else step.share * len(step.batch)
+        mean_buffers(self.worker, trained)
+
+    def exchange(self, step):
+        """One update of all; `step` is this worker's own, or None."""
+        raise NotImplementedError
+
+    def combined(self, x, step):
+        """Replace x, the vector that a step gave, by the combination of all workers' vectors."""
+        mean = self.master.combine == "mean"
+        share = 0.0 if step is None else len(step.batch) / self.master.batch_size_per_worker
+        with self.worker.exchanging():
+            total = np.array([share])
+            counted = self.worker.group.start_all_reduce(total) if mean else None
+            if step is None:
+                x[:] = 0
+            elif mean:
+                x *= np.float32(share)
+            self._sums.sum(x)
+            if mean:
+                counted.wait()
+                x *= np.float32(1 / total[0])
+
+
+class ShareGradients(Sharing):
+    """Gradients travel; all make the same update with what they give together."""
+
+    def exchange(self, step):
+        if step is not None:
+            self.worker.gradient(step)
+        self.combined(self.worker.replica.grad, step)
+        self.worker.apply()
+
+
+class ShareUpdates(Sharing):
+    """Updates travel; weights take the step that they give together."""
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        self._before = np.empty_like(worker.replica.params)
+
+    def exchange(self, step):
+        params = self.worker.replica.params
+        np.copyto(self._before, params)
+        if step is None:
+            self.worker.iteration += 1  # as the others' updates
+        else:
+            self.worker.update(step)
+        params -= self._before
+        self.combined(params, step)
+        params += self._before
+
+    def state(self):
+        """Updater state is the mean over workers."""
+        state = super().state()
+        with self.worker.exchanging():
+            slots = state["slots"] / np.float32(self.worker.size)
+            state["slots"] = self.worker.group.all_reduce(slots) if len(slots) else slots
+        return state
