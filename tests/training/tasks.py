@@ -60,3 +60,19 @@ def exit_in_block(shared, number, block):
 
 def no_data(shared, number, block):
     raise DataError("partition 1, record 17: features must be finite, got nan at 3")
+
+
+def slowly(batch):
+    """A transform that changes nothing."""
+    time.sleep(0.03)
+    return batch
+
+
+class Raise:
+    """A transform that fails."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __call__(self, batch):
+        raise self.error("in a transform")

@@ -39,8 +39,16 @@ class Shelf:
             raise WorkerError(f"block {number} should be here, got only {sorted(self._pieces)}")
         return Kept(self._pieces[number])
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
     def close(self):
-        """Give the files back; blocks that are still held stay readable."""
+        """Give the files back."""
+        for column in self._files.values():
+            column.close()
         self._files.clear()
         self._pieces.clear()
 
@@ -69,6 +77,9 @@ class Column:
         start, self.count, self.rows = self.count, self.count + len(array), None
         self._file.write(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
         return self, start, self.count
+
+    def close(self):
+        self._file.close()
 
     def all(self):
         """All rows, mapped into memory (count, ...)."""

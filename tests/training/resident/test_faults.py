@@ -1,0 +1,202 @@
+"""Workers that are killed, stopped or raise: the fit goes on or fails by name, nothing is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import psutil
+import pytest
+
+from sparkdl.errors import ConfigError, DataError, WorkerError
+from sparkdl.nn import Adam
+from sparkdl.training.listeners import Listener
+from sparkdl.training.local import LocalWorkers
+from sparkdl.training.network import Network
+from tests.training import tasks
+from tests.training.masters import MASTERS, RESIDENT
+from tests.training.models import assert_equal
+from tests.training.problems import Partitions, whole_net
+
+COUNTS = [41, 0, 3, 15, 1]
+CONF = whole_net(updater=Adam(rate=0.01))
+QUICK = {"timeout": 2.0, "patience": 30.0, "snapshot_every": 2}
+
+
+class Slow(Partitions):
+    """Rounds take so long that something can happen in the middle of one."""
+
+    transform = staticmethod(tasks.slowly)
+
+
+class Harm(Listener):
+    """Sends a signal to the process of a worker after some rounds, once."""
+
+    def __init__(self, workers, rounds, what=signal.SIGKILL, rank=1):
+        self.workers, self.rounds, self.what, self.rank = workers, rounds, what, rank
+        self.restarts = []
+
+    def on_round(self, report, state):
+        self.rounds -= 1
+        if not self.rounds:
+            os.kill(self.workers._processes[self.rank].process.pid, self.what)
+
+    def on_restart(self, restart):
+        self.restarts.append(restart)
+
+
+@pytest.fixture(scope="module")
+def workers():
+    with LocalWorkers(2) as workers:
+        yield workers
+
+
+def fit(workers, name="averaging by peers", data=None, epochs=2, listeners=(), **options):
+    master = replace(MASTERS[name].master, **QUICK | options.pop("master", {}))
+    network = Network(CONF)
+    data = Slow(COUNTS) if data is None else data
+    history = network.fit(data, epochs, master, workers, listeners=listeners, **options)
+    return network.state, history
+
+
+def one_of_each():
+    """A row of each master that stays."""
+    return {type(MASTERS[name].master): name for name in reversed(RESIDENT)}.values()
+
+
+@pytest.mark.parametrize("name", one_of_each())
+def test_a_fit_goes_on_when_a_worker_is_killed(name, workers):
+    lose_a_worker(name, workers, signal.SIGKILL)
+
+
+def test_a_fit_goes_on_when_a_worker_is_stopped(workers):
+    lose_a_worker("averaging by peers", workers, signal.SIGSTOP)
+
+
+def lose_a_worker(name, workers, what):
+    harm = Harm(workers, rounds=3, what=what)
+    state, history = fit(workers, name, listeners=[harm], validation=Partitions([9]))
+    (restart,) = history.restarts
+    assert harm.restarts == [restart] and restart.workers == 2 and 0 <= restart.lost <= 2
+    assert "worker 1" in restart.reason or "rank 1" in restart.reason
+    assert [epoch.examples for epoch in history.epochs] == [60, 60]
+    assert [epoch.validation.examples for epoch in history.epochs] == [9, 9]
+    assert [report.round for report in history.rounds] == list(range(len(history.rounds) // 2)) * 2
+    assert "2 workers go on from epoch" in str(history)
+    if MASTERS[name].same_bits and not MASTERS[name].keeps_back:
+        assert_equal(state, fit(workers, name)[0])
+
+
+def test_a_fit_goes_on_with_fewer_workers(workers, monkeypatch):
+    monkeypatch.setattr(workers, "room", lambda: 1)
+    harm = Harm(workers, rounds=3)
+    state, history = fit(workers, listeners=[harm])
+    assert harm.restarts[0].workers == 1
+    assert [epoch.examples for epoch in history.epochs] == [60, 60], "each record once an epoch"
+    assert [report.workers for report in history.rounds][-1] == 1
+    assert state.epoch == 2 and history.rounds[-1].round + 1 == history.rounds[-1].rounds_in_epoch
+
+
+def test_an_epoch_that_has_not_been_evaluated_still_is(workers):
+    """Its last round is done, and a worker is killed before it has evaluated its share."""
+
+    class Late(Harm):
+        def on_round(self, report, state):
+            if report.round + 1 == report.rounds_in_epoch:
+                super().on_round(report, state)
+
+    harm, validation = Late(workers, rounds=1), Slow([2000])
+    _, history = fit(workers, epochs=1, listeners=[harm], validation=validation)
+    assert harm.restarts[0].lost == 0
+    assert history.epochs[0].validation.examples == 2000
+
+
+def test_after_so_many_restarts_the_fit_fails_and_says_why(workers):
+    harm = Harm(workers, rounds=1)
+    with pytest.raises(WorkerError, match=r"^worker 1 \(process \d+\): ended with exit code -9"):
+        fit(workers, listeners=[harm], master={"max_restarts": 0})
+    assert not harm.restarts
+
+
+def test_restarts_are_counted(workers):
+    class Again(Harm):
+        def on_restart(self, restart):
+            super().on_restart(restart)
+            self.rounds = 1
+
+    harm = Again(workers, rounds=1)
+    with pytest.raises(WorkerError, match=r"-9 .*\(2 restarts did not help\)"):
+        fit(workers, listeners=[harm], epochs=50, master={"max_restarts": 2})
+    assert len(harm.restarts) == 2
+
+
+class Failing(Partitions):
+    def __init__(self, transform):
+        super().__init__(COUNTS)
+        self.transform = transform
+
+
+@pytest.mark.parametrize("error", [DataError, ConfigError])
+def test_an_error_of_ours_comes_out_as_itself_without_a_restart(error, workers):
+    with pytest.raises(error, match="^in a transform$"):
+        fit(workers, data=Failing(tasks.Raise(error)))
+
+
+def test_any_other_error_names_the_worker(workers):
+    with pytest.raises(WorkerError, match="^worker [01]: ZeroDivisionError: in a transform$"):
+        fit(workers, data=Failing(tasks.Raise(ZeroDivisionError)))
+
+
+def test_validation_that_cannot_be_used_is_named(workers):
+    data = Partitions([4])
+    data.features[2, 1] = float("nan")
+    with pytest.raises(DataError, match="record 2: features must be finite, got nan"):
+        fit(workers, validation=data)
+
+
+def test_a_listener_that_raises_ends_the_workers(workers):
+    class Stop(Listener):
+        def on_round(self, report, state):
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        fit(workers, listeners=[Stop()])
+    assert not busy()
+    assert fit(workers, data=Partitions(COUNTS))[1].epochs[1].examples == 60
+
+
+def busy():
+    return [p for p in psutil.Process().children() if "spawn_main" in " ".join(p.cmdline())]
+
+
+SCRIPT = """
+from tests.training.resident.test_faults import *
+if __name__ == "__main__":
+    workers = LocalWorkers(2)
+    class Tell(Listener):
+        def on_round(self, report, state):
+            print(*(w.process.pid for w in workers._processes), flush=True)
+    fit(workers, epochs=1000, listeners=[Tell()])
+"""
+
+
+def test_workers_end_when_the_driver_is_killed(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    environment = os.environ | {"PYTHONPATH": os.getcwd()}
+    driver = subprocess.Popen([sys.executable, script], env=environment, stdout=subprocess.PIPE)
+    pids = list(map(int, driver.stdout.readline().split()))
+    assert len(pids) == 2
+    driver.kill()
+    driver.wait()
+    driver.stdout.close()
+    deadline = time.monotonic() + 20
+    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(alive(pid) for pid in pids)
+
+
+def alive(pid):
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
