@@ -26,6 +26,7 @@ class Coded:
         vector[:] = rng.normal(0, 0.01, len(vector))
         if self.sum is None or self.sum.n != len(vector):
             self.sum = CompressedSum(self.group, self.codec, len(vector))
+        self.group.barrier()
 
     def __call__(self, vector):
         self.sum.sum(vector)

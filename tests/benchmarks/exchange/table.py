@@ -7,13 +7,25 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+from tests.benchmarks.cpu.processes import Failed
 from tests.benchmarks.cpu.table import processor
-from tests.benchmarks.exchange import all_reduce
+from tests.benchmarks.exchange import (
+    all_reduce,
+    averaging_round,
+    coding,
+    convergence,
+    overlap,
+)
+from tests.benchmarks.exchange.row import Bar, Row
 
 ROUNDS, BURST = 7, 0.5
 MEASURES = {
     "all_reduce_2": partial(all_reduce.measure, 2),
     "all_reduce_4": partial(all_reduce.measure, 4),
+    "averaging_round": averaging_round.measure,
+    "overlap": overlap.measure,
+    "coding": coding.measure,
+    "convergence": convergence.measure,
 }
 
 
@@ -22,12 +34,21 @@ def main(arguments=None):
     print(f"{processor()}, Python {platform.python_version()}", flush=True)
     rows = []
     for name in options.only or MEASURES:
-        for row in MEASURES[name](options):
+        for row in made(name, options):
             rows.append(row)
             print(row, flush=True)
             save(rows, options.json)
     missed = [row.title for row in rows if any(bar.missed for bar in row.bars)]
     print(f"bars missed: {', '.join(missed) or 'none'}")
+
+
+def made(name, options):
+    """The rows of a measure, each as soon as it is there; a last one if it cannot go on."""
+    try:
+        yield from MEASURES[name](options)
+    except Failed as error:
+        failed = Bar(what=str(error)[:160], value=None, bound=0.0)
+        yield Row(title=name, ours="failed", bars=(failed,))
 
 
 def save(rows, path):
