@@ -51,6 +51,15 @@ class CompressedSum:
         self._pending = self.group.start_call(*self._steps(x))
         return self._pending
 
+    def settle(self):
+        """Give all ranks the mean of what codecs have adapted on each, as thresholds.
+
+        All ranks call it, after as many sums. DL4J does so after each epoch.
+        """
+        for settings in [coder.settings() for coder in self._coders]:
+            if len(settings):
+                settings[:] = self.group.all_reduce(settings / self.group.size)
+
     def _check(self):
         if self._pending is not None and not self._pending.ended:
             raise ConfigError("a CompressedSum sums one vector at a time; wait for the last one")

@@ -85,6 +85,10 @@ class Sharing(Strategy):
             trained += 0 if step is None else step.share * len(step.batch)
         mean_buffers(self.worker, trained)
 
+    def end_epoch(self):
+        with self.worker.exchanging():
+            self._sums.settle()
+
     def exchange(self, step):
         """One update of all; `step` is this worker's own, or None."""
         raise NotImplementedError

@@ -11,7 +11,15 @@ from sparkdl.errors import (
     PeerError,
     ShapeError,
 )
-from sparkdl.exchange.codecs import FixedThreshold, Half, OneBit, Threshold, TopK, TwoBit
+from sparkdl.exchange.codecs import (
+    AdaptiveThreshold,
+    FixedThreshold,
+    Half,
+    OneBit,
+    Threshold,
+    TopK,
+    TwoBit,
+)
 from sparkdl.exchange.compressed import CompressedSum
 from tests.exchange.crew import crew
 
@@ -131,6 +139,24 @@ def go_on(group):
 def test_a_restored_sum_goes_on_as_the_first_would_have():
     for same in checked(crew(2, go_on)):
         assert all(same)
+
+
+def settle(group):
+    """Thresholds before and after ranks settle on one."""
+    sums = CompressedSum(group, Threshold(AdaptiveThreshold(initial=1.0)), 1000)
+    for step in range(3):
+        sums.sum(vector(group.rank, step, 1000) * np.float32(1000 * group.rank))
+    before = sums.state()["0.last"]
+    sums.settle()
+    CompressedSum(group, OneBit(), 10).settle()  # which has nothing to settle
+    return before, sums.state()["0.last"]
+
+
+def test_ranks_settle_on_the_mean_of_their_thresholds():
+    (low, settled), (high, also) = checked(crew(2, settle))
+    assert low[0] < 1 < high[0] and low[1] < high[1]
+    np.testing.assert_array_equal(settled, also)
+    np.testing.assert_allclose(settled, (low + high) / 2)
 
 
 def damage(group, codec):

@@ -148,6 +148,10 @@ class Coder:
         """The arrays that hold what is kept."""
         return {}
 
+    def settings(self):
+        """What adapts itself to the vectors and may be averaged over coders: float64, a view."""
+        return np.zeros(0)
+
 
 class ResidualCoder(Coder):
     """A coder with error feedback: what a message leaves out is added to the next vector."""

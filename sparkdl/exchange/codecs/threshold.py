@@ -100,6 +100,9 @@ class ThresholdCoder(ResidualCoder):
     def kept(self):
         return super().kept() | {"last": self._last}
 
+    def settings(self):
+        return self._last[:2]
+
     @property
     def threshold(self):
         """The threshold of the next message."""
