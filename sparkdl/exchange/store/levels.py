@@ -42,9 +42,9 @@ class TwoLevelStore:
         self._store = None
         self._led(lambda: self._lead(leaders, secret, endpoint or {}, options))
 
-    def init(self, key, value):
+    def init(self, key, value, at=None):
         """As KeyValueStore.init; the value is that of the first process of all."""
-        self._led(lambda: self._store.init(key, value))
+        self._led(lambda: self._store.init(key, value, at))
 
     def push(self, key, value, weight=1.0):
         """As KeyValueStore.push, with the sums of values and of weights over the machine."""
@@ -60,9 +60,10 @@ class TwoLevelStore:
 
     def pull(self, key, out):
         """As KeyValueStore.pull."""
-        self._led(lambda: self._store.pull(key, out))
+        version = self._led(lambda: self._store.pull(key, out))
         for array in out if isinstance(key, list | tuple) else [out]:
             self.local.broadcast(array)
+        return version
 
     def pushpull(self, key, value, out=None, weight=1.0):
         """`push`, then `pull` (into the value itself where there is no `out`): push's Outcome."""

@@ -46,13 +46,14 @@ class Remote:
     """A server in another process."""
 
     def __init__(self, wire):
-        self._wire = wire
+        self._wire, self.sent_bytes = wire, 0
 
     def talk(self, meta, arrays, into):
         awaited = f"the answer to {meta['verb']}"
         if self._wire.ready(waiting_for="nothing"):  # the server says unasked that all is over
             checked(self._wire.receive()[0])
         self._wire.send(meta, *arrays)
+        self.sent_bytes += sum(array.nbytes for array in arrays)
         answer = checked(self._wire.receive(waiting_for=awaited)[0])
         if not answer["arrays"]:
             return answer, []
@@ -69,6 +70,8 @@ class Remote:
 
 class Nearby:
     """The server in this process."""
+
+    sent_bytes = 0
 
     def __init__(self, service, rank):
         self._service, self._rank = service, rank

@@ -1,7 +1,7 @@
 """The numbers of one key that one server holds."""
 
 from threading import Condition
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sparkdl.exchange.store.gathered import Gathered
 
@@ -15,6 +15,13 @@ class Outcome(NamedTuple):
 
     dropped: bool
     staleness: int
+
+
+class Pulled(NamedTuple):
+    """A value, not to be changed, and the number of updates that it has had."""
+
+    value: Any
+    version: int
 
 
 class Circumstances(NamedTuple):
@@ -61,8 +68,8 @@ class Part:
         self.changed.notify_all()
 
     def copied(self):
-        """The value as it is now; pulls of one version share one copy, which nobody may change."""
+        """The value as it is now, Pulled; pulls of one version share one copy."""
         if self._copy is None:
             self._copy = self.value.copy()
             self._copy.flags.writeable = False
-        return self._copy
+        return Pulled(self._copy, self.version)

@@ -44,6 +44,11 @@ class Roster:
             self.active = self.active - {rank}
         self._notify()
 
+    def resume(self, rank):
+        """This rank is waited for again."""
+        with self._lock:
+            self.active = self.active | {rank}
+
     def fail(self, error):
         """End all waits with this PeerError; the first one counts."""
         with self._lock:

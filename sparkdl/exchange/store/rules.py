@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass
 
-from sparkdl.exchange.store.part import Circumstances, Outcome
+from sparkdl.exchange.store.part import Circumstances, Outcome, Pulled
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class Synchronous:
             self._await(part, roster, part.clock[rank])
             part.clock[rank] = part.version
             return part.copied()
+
+    def furthest(self, part):
+        """The clock of a worker that comes back."""
+        return part.version
 
     def settle(self, part, roster, apply):
         """Change the value if nobody is missing; with part.changed held."""
@@ -70,6 +74,10 @@ class Asynchronous:
         with part.changed:
             part.seen[rank] = part.version
             return part.copied()
+
+    def furthest(self, part):
+        """The clock of a worker that comes back."""
+        return max(part.clock)
 
     def settle(self, part, roster, apply):
         """Nobody waits."""
@@ -114,8 +122,12 @@ class Hogwild:
 
     def pull(self, part, roster, rank):
         with part.changed:
-            part.seen[rank] = part.version
-        return part.value
+            part.seen[rank] = version = part.version
+        return Pulled(part.value, version)
+
+    def furthest(self, part):
+        """The clock of a worker that comes back."""
+        return max(part.clock)
 
     def settle(self, part, roster, apply):
         """Nobody waits."""

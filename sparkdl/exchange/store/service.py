@@ -24,7 +24,7 @@ class Service:
     def __init__(self, shard):
         self.shard = shard
         self._changed = Condition()
-        self._talks, self._left = {}, set()
+        self._talks, self._left, self._sent = {}, set(), 0
         shard.roster.watch(self._changed)
         shard.roster.on_failure(self._tell_all)
 
@@ -65,6 +65,15 @@ class Service:
         with self._changed:
             self._left.add(rank)
             self._changed.notify_all()
+
+    @property
+    def sent_bytes(self):
+        """Bytes of arrays in answers."""
+        return self._sent
+
+    def count(self, nbytes):
+        with self._changed:
+            self._sent += nbytes
 
     def heard(self, talk):
         """This worker knows of the store's failure."""
@@ -157,6 +166,7 @@ class Talk:
         self._wire.send(meta | {"arrays": len(arrays)})
         if arrays:  # apart, so that the worker can receive them into memory that it has
             self._wire.send({}, *arrays)
+            self._service.count(sum(array.nbytes for array in arrays))
 
     def _answered(self, meta, arrays):
         try:
@@ -201,11 +211,22 @@ def push(shard, rank, meta, arrays):
 
 
 def pull(shard, rank, meta, arrays):
-    return {}, [shard.pull(rank, key) for key in keys_of(meta)]
+    pulled = [shard.pull(rank, key) for key in keys_of(meta)]
+    return {"versions": [one.version for one in pulled]}, [one.value for one in pulled]
 
 
 def barrier(shard, rank, meta, arrays):
     shard.barrier(rank)
+    return {}, []
+
+
+def rest(shard, rank, meta, arrays):
+    shard.leave(rank)
+    return {}, []
+
+
+def resume(shard, rank, meta, arrays):
+    shard.resume(rank)
     return {}, []
 
 
@@ -250,7 +271,7 @@ def about(meta):
 
 
 VERBS = {f.__name__: f for f in (hello, init, await_keys, push, pull, barrier, leave, statistics)}
-VERBS |= {f.__name__: f for f in (failure, slots, set_slots)}
+VERBS |= {f.__name__: f for f in (failure, rest, resume, slots, set_slots)}
 
 
 def keys_of(meta, arrays=None):

@@ -91,11 +91,11 @@ class Shard:
         return outcome
 
     def pull(self, rank, key):
-        """The value, not to be changed; waits as the mode says."""
+        """A Pulled; waits as the mode says."""
         self.roster.check()
-        value = self._rule.pull(self._part(key), self.roster, rank)
-        self.tally.pull(value.nbytes)
-        return value
+        pulled = self._rule.pull(self._part(key), self.roster, rank)
+        self.tally.pull(pulled.value.nbytes)
+        return pulled
 
     def barrier(self, rank):
         """Wait until all who are still at work have come here."""
@@ -108,6 +108,13 @@ class Shard:
         for part in self.parts():
             with self._failing(), part.changed:
                 self._rule.settle(part, self.roster, self._apply)
+
+    def resume(self, rank):
+        """This worker takes part again, as far as those that are furthest."""
+        self.roster.resume(rank)
+        for part in self.parts():
+            with part.changed:
+                part.clock[rank] = self._rule.furthest(part)
 
     def fail(self, error):
         """End all waits with this PeerError."""

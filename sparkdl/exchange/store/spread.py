@@ -12,12 +12,14 @@ class Stretch(NamedTuple):
     stop: int
 
 
-def spread(key, length, servers, big):
-    """[Stretch] of a key: all with one server, found by the key's name; a big one with each.
+def spread(key, length, servers, big, at=None):
+    """[Stretch] of a key: all with server `at`; else with one found by the key's name, a big one
+    with each.
 
     All processes find the same ones, and no server has more than one of a key.
     """
-    if length <= big or servers == 1:
-        return [Stretch(crc32(key.encode()) % servers, 0, length)]
+    if at is not None or length <= big or servers == 1:
+        own = crc32(key.encode()) if at is None else at
+        return [Stretch(own % servers, 0, length)]
     ends = [length * i // servers for i in range(servers + 1)]
     return [Stretch(i, ends[i], ends[i + 1]) for i in range(servers)]

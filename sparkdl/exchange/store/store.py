@@ -58,11 +58,16 @@ class KeyValueStore:
         self._check_places()
         self._open()
 
-    def init(self, key, value):
-        """Give a new key, or a list of them, the value (a list of them) that rank 0 has."""
+    def init(self, key, value, at=None):
+        """Give a new key, or a list of them, the value (a list of them) that rank 0 has.
+
+        `at` says which server holds all of it, by its place among the servers; None leaves that to
+        the keys' names, and splits big ones.
+        """
         requests = Requests()
         for name, array in paired(key, value):
-            self._stretches[name] = spread(name, array.size, len(self._ranks), self.options.big)
+            places = len(self._ranks), self.options.big, at
+            self._stretches[name] = spread(name, array.size, *places)
             self._dtypes[name] = array.dtype
             for stretch in self._stretches[name]:
                 part = array[stretch.start : stretch.stop]
@@ -100,12 +105,24 @@ class KeyValueStore:
         return outcomes if isinstance(key, list | tuple) else outcomes[0]
 
     def pull(self, key, out):
-        """Fill an array, or a list of them, with the values of keys; waits as the mode says."""
+        """Fill an array, or a list of them, with the values of keys; waits as the mode says.
+
+        Returns
+        -------
+        int, or a list of them
+            How many updates the value has had (of a big key, the part with the most).
+        """
         requests = Requests()
         for name, array in paired(key, out, writeable=True):
             for stretch in self._where(name, array):
                 requests.add(stretch.server, name, array[stretch.start : stretch.stop])
-        self._ask(requests.into_arrays("pull"))
+        replies = self._ask(requests.into_arrays("pull"))
+        versions = defaultdict(int)
+        for server, (meta, _) in replies.items():
+            for name, version in zip(requests.keys[server], meta["versions"], strict=True):
+                versions[name] = max(versions[name], version)
+        several = isinstance(key, list | tuple)
+        return [versions[str(one)] for one in key] if several else versions[str(key)]
 
     def pushpull(self, key, value, out=None, weight=1.0):
         """`push`, then `pull` (into the value itself where there is no `out`): push's Outcome."""
@@ -162,11 +179,33 @@ class KeyValueStore:
         replies = self._ask(self._to_all("statistics"))
         return added(meta["statistics"] for meta, _ in replies.values())
 
+    def rest(self):
+        """Say that nobody shall wait for this worker until it calls `resume`."""
+        self._ask(self._to_all("rest"))
+
+    def resume(self):
+        """Take part again, as one who is as far as those that are furthest.
+
+        All who have rested call it, while nobody pushes; then a barrier must follow.
+        """
+        self._ask(self._to_all("resume"))
+
     def leave(self):
         """Say that this worker has ended: nobody waits for it any more."""
         if not self._left:
             self._ask(self._to_all("leave"))
             self._left = True
+
+    @property
+    def sent_bytes(self):
+        """Bytes of arrays that this process has sent to others, as worker and as server."""
+        served = self._server.service.sent_bytes if self._server else 0
+        return served + sum(line.talker.sent_bytes for line in self._lines)
+
+    def abandon(self):
+        """End at once, and wait for nobody; who still needs this process gets a PeerError."""
+        if not self._closed:
+            self._end()
 
     def close(self):
         """Leave, and wait until nobody needs the keys that are held here."""

@@ -45,13 +45,13 @@ def test_a_step_waits_for_all():
     pulled = start(shard.pull, 0, "w")
     assert held(pulled)
     assert not shard.push(2, "w", ones(3)).dropped
-    assert pulled.result(LIMIT).tolist() == [6.0] * N
+    assert pulled.result(LIMIT).value.tolist() == [6.0] * N
 
 
 def test_who_has_not_pushed_does_not_wait():
     shard = shard_of(size=3)
     shard.push(0, "w", ones())
-    assert shard.pull(1, "w").tolist() == [0.0] * N
+    assert shard.pull(1, "w").value.tolist() == [0.0] * N
 
 
 def test_a_second_push_waits_for_the_step_before():
@@ -61,9 +61,9 @@ def test_a_second_push_waits_for_the_step_before():
     assert held(second)
     shard.push(1, "w", ones(2))
     second.result(LIMIT)
-    assert shard.pull(1, "w").tolist() == [3.0] * N
+    assert shard.pull(1, "w").value.tolist() == [3.0] * N
     shard.push(1, "w", ones(20))
-    assert shard.pull(1, "w").tolist() == [33.0] * N
+    assert shard.pull(1, "w").value.tolist() == [33.0] * N
 
 
 def test_sums_have_the_same_bits_whatever_the_order():
@@ -73,7 +73,7 @@ def test_sums_have_the_same_bits_whatever_the_order():
         shard = shard_of(size=4)
         for rank in order:
             shard.push(rank, "w", values[rank].copy())
-        results.append(shard.pull(0, "w").tobytes())
+        results.append(shard.pull(0, "w").value.tobytes())
     assert len(set(results)) == 1
 
 
@@ -82,21 +82,21 @@ def test_without_an_optimizer_a_step_replaces_the_value():
     for step in (1, 2):
         for rank in range(2):
             shard.push(rank, "w", ones(step))
-    assert shard.pull(0, "w").tolist() == [4.0] * N
+    assert shard.pull(0, "w").value.tolist() == [4.0] * N
 
 
 def test_the_mean_is_that_over_weights():
     shard = shard_of(size=3, combine="mean")
     for rank, weight in enumerate((2.0, 6.0, 0.0)):
         shard.push(rank, "w", ones(weight * rank), weight)
-    assert shard.pull(0, "w").tolist() == [0.75] * N
+    assert shard.pull(0, "w").value.tolist() == [0.75] * N
 
 
 def test_a_mean_of_nothing_changes_nothing():
     shard = shard_of(size=2, combine="mean")
     for rank in range(2):
         shard.push(rank, "w", ones(0), 0.0)
-    assert shard.pull(0, "w").tolist() == [0.0] * N
+    assert shard.pull(0, "w").value.tolist() == [0.0] * N
 
 
 # backup workers
@@ -107,13 +107,13 @@ def test_who_comes_late_is_dropped_and_counted_until_it_has_pulled():
     for _ in range(2):
         for rank in (0, 1):
             assert shard.push(rank, "w", ones()) == (False, 0)
-        assert shard.pull(0, "w")[0] == shard.pull(1, "w")[0]
+        assert shard.pull(0, "w").value[0] == shard.pull(1, "w").value[0]
     assert shard.push(2, "w", ones(100)) == (True, 2)
     assert shard.push(2, "w", ones(100)) == (True, 2)
-    assert shard.pull(2, "w").tolist() == [4.0] * N
+    assert shard.pull(2, "w").value.tolist() == [4.0] * N
     assert not shard.push(2, "w", ones(10)).dropped
     shard.push(0, "w", ones(10))
-    assert shard.pull(2, "w").tolist() == [24.0] * N
+    assert shard.pull(2, "w").value.tolist() == [24.0] * N
     counts = shard.tally.to_dict()
     assert (counts["pushes"], counts["dropped"], counts["staleness"]) == (8, 2, {0: 6})
 
@@ -131,10 +131,10 @@ def test_nobody_waits_for_who_has_left(pushed):
     pulled = start(shard.pull, 0, "w")
     assert pushed or held(pulled)
     shard.leave(2)
-    assert pulled.result(LIMIT)[0] == 2.0 + 100 * pushed
+    assert pulled.result(LIMIT).value[0] == 2.0 + 100 * pushed
     shard.push(0, "w", ones())
     shard.push(1, "w", ones())
-    assert shard.pull(0, "w")[0] == 4.0 + 100 * pushed
+    assert shard.pull(0, "w").value[0] == 4.0 + 100 * pushed
 
 
 def test_the_bound_does_not_count_who_has_left():
@@ -144,7 +144,25 @@ def test_the_bound_does_not_count_who_has_left():
     pulled = start(shard.pull, 0, "w")
     assert held(pulled)
     shard.leave(1)
-    assert pulled.result(LIMIT)[0] == 2.0
+    assert pulled.result(LIMIT).value[0] == 2.0
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "bounded"}], ids=["sync", "bounded"])
+def test_who_rests_is_not_waited_for_and_comes_back_as_far_as_the_others(options):
+    shard = shard_of(size=2, **options)
+    shard.leave(1)
+    for _ in range(3):
+        shard.push(0, "w", ones())
+        shard.pull(0, "w")
+    shard.leave(0)
+    for rank in range(2):
+        assert shard.pull(rank, "w").version == 3
+        shard.resume(rank)
+    assert not shard.push(0, "w", ones()).dropped
+    pulled = start(shard.pull, 0, "w")
+    assert held(pulled)
+    assert not shard.push(1, "w", ones()).dropped
+    assert pulled.result(LIMIT).value[0] == 5.0
 
 
 def test_a_barrier_waits_for_all_who_are_still_here():
@@ -170,7 +188,7 @@ def test_each_push_counts_at_once_and_its_staleness_is_told(mode):
     assert [shard.push(0, "w", ones()).staleness for _ in range(2)] == [0, 1]
     assert shard.push(1, "w", ones()).staleness == 2
     shard.leave(0)
-    assert shard.pull(1, "w")[0] == 3.0
+    assert shard.pull(1, "w").value[0] == 3.0
     assert shard.push(1, "w", ones()).staleness == 0
     assert shard.tally.to_dict()["staleness"] == {0: 2, 1: 1, 2: 1}
 
@@ -183,7 +201,7 @@ def test_an_update_may_be_told_the_staleness():
     shard.set_optimizer(scaled, told=True)
     for _ in range(3):
         shard.push(0, "w", ones(6))
-    assert shard.pull(0, "w")[0] == 6 + 3 + 2
+    assert shard.pull(0, "w").value[0] == 6 + 3 + 2
 
 
 @pytest.mark.parametrize("staleness", [0, 1, 3])
@@ -196,7 +214,7 @@ def test_nobody_gets_ahead_by_more_than_the_bound(staleness):
     pulled = start(shard.pull, 0, "w")
     assert held(pulled)
     shard.push(1, "w", ones())
-    assert pulled.result(LIMIT)[0] == staleness + 2
+    assert pulled.result(LIMIT).value[0] == staleness + 2
 
 
 @pytest.mark.parametrize("mode", ["async", "bounded", "hogwild"])
@@ -212,7 +230,7 @@ def test_many_push_at_the_same_time(mode):
     together(4, work)
     counts = shard.tally.to_dict()
     assert counts["pushes"] == 200 == sum(counts["staleness"].values())
-    assert mode == "hogwild" or shard.pull(0, "w")[0] == 200.0
+    assert mode == "hogwild" or shard.pull(0, "w").value[0] == 200.0
 
 
 @pytest.mark.parametrize("mode", ["async", "bounded", "hogwild"])
@@ -280,7 +298,7 @@ def test_what_cannot_be_is_refused_and_the_store_goes_on(act, message):
     with pytest.raises(ConfigError, match=message):
         act(shard)
     shard.push(0, "w", ones())
-    assert shard.pull(0, "w")[0] == 1.0
+    assert shard.pull(0, "w").value[0] == 1.0
 
 
 OPTIONS = [
