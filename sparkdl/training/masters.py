@@ -2,8 +2,13 @@
 
 from sparkdl.training.all_reduce import AllReduceSGD
 from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.parameter_server import ParameterServer
 from sparkdl.training.sharing import GradientSharing
 
-MASTERS = {
-    master.__name__: master for master in (AllReduceSGD, GradientSharing, ParameterAveraging)
-}
+CLASSES = (
+    AllReduceSGD,
+    GradientSharing,
+    ParameterAveraging,
+    ParameterServer,
+)
+MASTERS = {master.__name__: master for master in CLASSES}

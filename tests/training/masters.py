@@ -12,6 +12,7 @@ from sparkdl.training.all_reduce import AllReduceSGD
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.master import TrainingMaster
 from sparkdl.training.network import first_state
+from sparkdl.training.parameter_server import ParameterServer
 from sparkdl.training.resident.schedule import Schedule
 from sparkdl.training.sharing import GradientSharing
 
@@ -32,6 +33,8 @@ class Row:
         Whether two fits give the same weights.
     keeps_back : bool
         Whether workers hold what no snapshot has, so that a resumed fit goes on a little different.
+    same_updates : bool
+        Whether two fits have the same number of updates.
     diverges : str or None
         What it says when the loss is no longer finite. None: steps are too short for that.
     """
@@ -41,6 +44,7 @@ class Row:
     updater: object = field(default_factory=lambda: Sgd(rate=0.3))
     same_bits: bool = True
     keeps_back: bool = False
+    same_updates: bool = True
     diverges: str | None = "in epoch 0, round .: training has diverged"
 
 
@@ -87,6 +91,28 @@ MASTERS = {
         joint={"codec": TopK(1.0), "combine": "mean"},
         keeps_back=True,
         diverges=None,
+    ),
+    "servers, in step": Row(
+        master=ParameterServer(updates_per_round=3, **SMALL), joint={}, updater=Momentum(rate=0.1)
+    ),
+    "servers, adding up gradients": Row(
+        master=ParameterServer(updates_per_round=2, push_every=2, fetch_every=3, **SMALL)
+    ),
+    "servers, backup": Row(
+        master=ParameterServer(updates_per_round=3, backup=1, **SMALL),
+        same_bits=False,
+        same_updates=False,
+    ),
+    "servers, bounded": Row(
+        master=ParameterServer(updates_per_round=3, mode="bounded", staleness=2, **SMALL),
+        same_bits=False,
+    ),
+    "servers, at once": Row(
+        master=ParameterServer(updates_per_round=3, mode="async", servers=1, **SMALL),
+        same_bits=False,
+    ),
+    "servers, without locks": Row(
+        master=ParameterServer(updates_per_round=3, mode="hogwild", **SMALL), same_bits=False
     ),
 }
 RESIDENT = [name for name, row in MASTERS.items() if row.master.resident]

@@ -85,7 +85,8 @@ class Shard:
             raise ConfigError(f"mode {self.options.mode!r} needs an update; call set_optimizer")
         part, nbytes = self._part(key), gradient.nbytes
         gradient = self._decoded(part, gradient) if coded else fitting(part, gradient)
-        with self._failing():
+        # What is not finite is for the workers to see.
+        with self._failing(), np.errstate(all="ignore"):
             outcome = self._rule.push(part, self.roster, rank, gradient, weight, self._apply)
         self.tally.push(outcome, nbytes)
         return outcome

@@ -91,7 +91,7 @@ class Life:
         return state
 
     def _round(self, blocks, last):
-        worker, began, sent = self.worker, time.perf_counter(), self.worker.group.sent_bytes
+        worker, began, sent = self.worker, time.perf_counter(), self.worker.sent_bytes
         worker.figures = Figures()
         steps = steps_of(self.shared, self.shelf, blocks[worker.rank], worker)
         with closing(self._checked(steps)) as steps:
@@ -102,7 +102,7 @@ class Life:
             self.strategy.end_epoch()
         figures = worker.figures
         figures.iteration, figures.finite = worker.iteration, float(worker.is_finite())
-        figures.sent = worker.group.sent_bytes - sent
+        figures.sent = worker.sent_bytes - sent
         figures.duration = time.perf_counter() - began
 
     def _checked(self, steps):

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from sparkdl.exchange.store import KeyValueStore, Places
 from sparkdl.training.resident.figures import Figures
 from sparkdl.training.steps import replica_for
 
@@ -32,6 +33,23 @@ class Worker:
         self.replica.load(state.params, state.buffers, state.slots)
         self.epoch, self.iteration = state.epoch, state.iteration
         self.figures = Figures()
+        self._shared, self._stores = shared, []
+
+    def store(self, **options):
+        """A KeyValueStore of all workers, who all call this; options are its."""
+        master, secret = self._shared.master, self._shared.secret
+        limits = {"timeout": master.timeout, "patience": master.patience}
+        where = {"ports": master.ports, "interface": master.interface}
+        places = Places.of(
+            self.group, secret, timeout=master.timeout, toward=self._shared.address[0], **where
+        )
+        self._stores.append(KeyValueStore(places, **limits, **options))
+        return self._stores[-1]
+
+    @property
+    def sent_bytes(self):
+        """Bytes sent to other workers since the start."""
+        return self.group.sent_bytes + sum(store.sent_bytes for store in self._stores)
 
     @property
     def rank(self):

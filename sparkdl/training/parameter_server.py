@@ -1,0 +1,88 @@
+"""Workers that push gradients to servers among them, and pull the parameters."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sparkdl.errors import require
+from sparkdl.exchange.codecs import Codec
+from sparkdl.exchange.store import MODES
+from sparkdl.training.master import ResidentMaster, require_flag, require_whole, whole
+from sparkdl.training.push_pull import PushPull
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParameterServer(ResidentMaster):
+    """Some workers keep the parameters of some layers each, and update them with what all push.
+
+    The network's updater runs where the parameters are kept. A layer's parameters stay together;
+    with ClipNorm, which needs the whole gradient, all are kept by one worker.
+
+    Parameters
+    ----------
+    mode : str
+        "sync": an update takes the mean gradient of all workers' minibatches, each weighted by its
+        examples. "async": an update takes one worker's gradient, as soon as it comes. "bounded": as
+        "async", but no worker gets ahead of another by more than `staleness` pushes. "hogwild": as
+        "async", and parameters are read and changed without a lock.
+    backup : int
+        Of "sync": workers that an update does not wait for. A gradient that comes too late is
+        dropped; the log counts them.
+    staleness : int
+        Of "bounded".
+    scale_by_staleness : bool
+        Whether an update of "async", "bounded" and "hogwild" divides the learning rate by the
+        number of updates that its worker had not seen.
+    push_every, fetch_every : int
+        Minibatches between two pushes (their gradients are added up), and between two pulls. In
+        between, a worker updates its own copy. Downpour SGD's n_push and n_fetch.
+    updates_per_round : int
+        Pushes of each worker in a round. Rounds end together: then all have the same parameters,
+        buffers are averaged, and there is a report.
+    servers : int or None
+        Workers that keep parameters, the first ones; None: all.
+    codec : Codec, the dict of one, or None
+        What gradients are encoded with on their way.
+    options
+        Of ResidentMaster.
+
+    References
+    ----------
+    Dean et al., Large scale distributed deep networks (2012), Downpour SGD. Li et al., Scaling
+    distributed machine learning with the parameter server (2014). Chen et al., Revisiting
+    distributed synchronous SGD (2016), backup workers; TensorFlow's SyncReplicasOptimizer. Ho et
+    al., More effective distributed ML via a stale synchronous parallel parameter server (2013).
+    Zhang et al., Staleness-aware async-SGD for distributed deep learning (2016). Niu et al.,
+    Hogwild (2011).
+    """
+
+    mode: str = "sync"
+    backup: int = 0
+    staleness: int = 0
+    scale_by_staleness: bool = True
+    push_every: int = 1
+    fetch_every: int = 1
+    updates_per_round: int = 50
+    servers: int | None = None
+    codec: Any = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "mode", self.mode in MODES, f"one of {MODES}")
+        for name, mode in (("backup", "sync"), ("staleness", "bounded")):
+            require_whole(self, name, 0)
+            holds = getattr(self, name) == 0 or self.mode == mode
+            require(self, name, holds, f"0 in mode {self.mode!r}", f"it belongs to {mode!r}")
+        require_flag(self, "scale_by_staleness")
+        for name in ("push_every", "fetch_every", "updates_per_round"):
+            require_whole(self, name)
+        sound = self.servers is None or whole(self.servers, 1)
+        require(self, "servers", sound, "an integer >= 1 or None")
+        if self.codec is not None:  # by name, as a configuration has it, or itself
+            object.__setattr__(self, "codec", Codec.from_dict(self.codec))
+
+    @property
+    def minibatches_per_round(self):
+        return self.updates_per_round * self.push_every
+
+    def strategy(self, worker):
+        return PushPull(self, worker)
