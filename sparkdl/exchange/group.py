@@ -10,6 +10,7 @@ from sparkdl.exchange.collectives import all_gather, barrier, broadcast, message
 from sparkdl.exchange.collectives.pieces import cuts, raw
 from sparkdl.exchange.endpoint import Endpoint
 from sparkdl.exchange.forming import connect, meet
+from sparkdl.exchange.levels.finding import find_levels
 from sparkdl.exchange.pending import Pending
 from sparkdl.exchange.progress import Progress
 from sparkdl.exchange.pulse import PULSE
@@ -39,6 +40,7 @@ class Group:
         self.members, self.rank, self.size = members, rank, len(members)
         self._links, self._progress, self._context = links, progress, context
         self._numbers = itertools.count()
+        self._levels, self._runner = None, progress
 
     @classmethod
     def form(
@@ -52,6 +54,7 @@ class Group:
         interface=None,
         toward=None,
         tls=None,
+        shared_memory=True,
     ):
         """Meet all other processes of a rendezvous, and link up with each of them.
 
@@ -67,6 +70,9 @@ class Group:
             Seconds after which a call that does not go on has failed, though all peers live.
         ports, interface, toward, tls
             As Endpoint takes them.
+        shared_memory : bool
+            Whether ranks of one machine use memory that they share, where they can; all ranks give
+            the same. Messages go over sockets all the same.
 
         Raises
         ------
@@ -79,7 +85,7 @@ class Group:
             sockets = connect(members, rendezvous.rank, endpoint, timeout)
         group = cls.over(sockets, members, rendezvous.rank, timeout, patience)
         group.barrier()
-        return group
+        return group._leveled(shared_memory)
 
     @classmethod
     def over(cls, sockets, members, rank, timeout=60.0, patience=600.0):
@@ -94,12 +100,12 @@ class Group:
 
         x is of float32, float64 or int64.
         """
-        self._progress.run(self._all_reduce(x, op))
+        self._runner.run(self._all_reduce(x, op))
         return x
 
     def start_all_reduce(self, x, op="sum"):
         """`all_reduce` beside what the caller does next."""
-        return Pending(self._progress.start(self._all_reduce(x, op)), x)
+        return Pending(self._runner.start(self._all_reduce(x, op, beside=True)), x)
 
     def reduce_scatter(self, x, op="sum"):
         """The part of flat x that is this rank's (`part`), summed over all ranks, as a view.
@@ -108,7 +114,11 @@ class Group:
         """
         vector, name = summed(x, "reduce_scatter")
         text = f"reduce_scatter {op} of {len(vector)} {name}"
-        return self._progress.run(self._call(text, ring.reduce_scatter, vector, reduction(op)))
+        steps, add = ring.reduce_scatter, reduction(op)
+        if self._levels is not None and self._levels.one_machine:
+            self._runner.run(self._levels.reduce_scatter(vector, op))
+            return vector[self.part(len(vector))]
+        return self._progress.run(self._call(text, steps, vector, add))
 
     def part(self, length, rank=None):
         """The slice of a vector of so many numbers that is a rank's (None: this one's)."""
@@ -129,28 +139,37 @@ class Group:
             )
         parts[self.rank][...] = own
         text = f"all_gather of {len(vector)} {vector.dtype}"
-        self._progress.run(self._call(text, all_gather.all_gather, [raw(part) for part in parts]))
+        if self._levels is not None and self._levels.one_machine:
+            self._runner.run(self._levels.all_gather(vector))
+        else:
+            views = [raw(part) for part in parts]
+            self._progress.run(self._call(text, all_gather.all_gather, views))
         return out
 
     def all_gather_bytes(self, data):
         """[bytes of each rank], as uint8 arrays, which may differ in length."""
-        return self._progress.run(self._all_gather_bytes(data))
+        return self._runner.run(self._all_gather_bytes(data))
 
     def start_all_gather_bytes(self, data):
         """`all_gather_bytes` beside what the caller does next."""
-        return Pending(self._progress.start(self._all_gather_bytes(data)))
+        return Pending(self._runner.start(self._all_gather_bytes(data, beside=True)))
 
     def broadcast(self, x, root=0):
         """Replace x by that of rank `root`. Returns x."""
         check_rank(root, self.size)
         vector = flat(x, "broadcast")
         text = f"broadcast of {len(vector)} {vector.dtype} from rank {root}"
-        self._progress.run(self._call(text, broadcast.broadcast, vector, root))
+        if self._levels is not None:
+            self._runner.run(self._levels.broadcast(vector, root))
+        else:
+            self._progress.run(self._call(text, broadcast.broadcast, vector, root))
         return x
 
     def barrier(self):
         """Return once all ranks have come here."""
-        self._progress.run(self._call("barrier", barrier.barrier))
+        if self._levels is not None:
+            return self._runner.run(self._levels.barrier())
+        return self._progress.run(self._call("barrier", barrier.barrier))
 
     def send(self, x, to, tag=0):
         """Send x to a rank that receives an array of the same type and size with this tag.
@@ -176,10 +195,11 @@ class Group:
         """`call` beside what the caller does next."""
         return Pending(self._progress.start(self._call(text, steps, *arguments)))
 
-    def split(self, color):
+    def split(self, color, shared_memory=True):
         """The Group of the ranks that give the same color (any JSON value), in the same order.
 
-        All ranks must call it. It uses the same links, and ends with this group.
+        All ranks must call it. It uses the same links, and ends with this group; shared_memory is
+        as in `form`.
         """
         own = json.dumps([color, self._progress.contexts]).encode()
         told = [json.loads(bytes(text)) for text in self.all_gather_bytes(own)]
@@ -187,7 +207,8 @@ class Group:
         self._progress.contexts = context
         ranks = [rank for rank, (other, _) in enumerate(told) if other == color]
         members, links = [self.members[r] for r in ranks], [self._links[r] for r in ranks]
-        return Group(members, ranks.index(self.rank), links, self._progress, context)
+        group = Group(members, ranks.index(self.rank), links, self._progress, context)
+        return group._leveled(shared_memory)
 
     @property
     def sent_bytes(self):
@@ -211,13 +232,24 @@ class Group:
 
     # How calls are made
 
-    def _all_reduce(self, x, op):
+    def _leveled(self, shared_memory):
+        """This group, which from now on uses what its ranks find to share."""
+        if shared_memory and self.size > 1:
+            self._levels, self._runner = find_levels(self, self._progress) or (None, self._progress)
+        return self
+
+    def _all_reduce(self, x, op, beside=False):
         vector, name = summed(x, "all_reduce")
+        add = reduction(op)
+        if self._levels is not None:
+            return self._levels.all_reduce(vector, op, beside)
         steps = all_reduce_for(vector.nbytes, self.size)
         text = f"all_reduce {op} of {len(vector)} {name}"
-        return self._call(text, steps, vector, reduction(op))
+        return self._call(text, steps, vector, add)
 
-    def _all_gather_bytes(self, data):
+    def _all_gather_bytes(self, data, beside=False):
+        if self._levels is not None:
+            return self._levels.all_gather_bytes(data, beside)
         return self._call("all_gather_bytes", all_gather.all_gather_bytes, data)
 
     def _call(self, text, steps, *arguments):

@@ -37,11 +37,12 @@ class Progress:
         self.member, self.timeout, self.patience = member, timeout, patience
         self.failure = None  # the PeerError after which no call can succeed
         self.contexts = 0  # the highest number that a sub-group has
+        self.companions = []  # told by fail(error) when no call can succeed, by close() at the end
         self.line, self.watch = Line(), Watch()
         self._driving = threading.Lock()
         self._handed, self._news, self._thread = deque(), threading.Condition(), None
         self._since = self._next_look = self._next_beat = 0.0
-        self._closed = False
+        self._closed, self._trouble = False, None
 
     def link(self, sock, member):
         """The Link to a member over a connected socket, from now on watched."""
@@ -81,6 +82,24 @@ class Progress:
             finally:
                 self._driving.release()
 
+    def check(self):
+        """Raise what a call would raise at once."""
+        if self._closed:
+            raise self._closing()
+        if self.failure is not None:
+            raise self._unusable()
+
+    def fail(self, error):
+        """No call can succeed from now on, for a reason that lies elsewhere: all peers are told."""
+        with self._news:
+            if self._closed:
+                return
+            self._trouble = explained(error, (), self.member)
+            self.watch.ring()
+        with self._driving:
+            if self.failure is None and not self._closed:
+                self._fail(self._trouble)
+
     def close(self):
         """Say goodbye and hang up; calls that have not ended fail."""
         with self._news:
@@ -96,6 +115,8 @@ class Progress:
             if self.failure is None:
                 self._tell(lambda link: link.goodbye())
             self.watch.close()
+        for companion in self.companions:
+            companion.close()
 
     # In the thread that drives
 
@@ -129,6 +150,8 @@ class Progress:
         """Wait for something to happen, at most until it is time to look after peers."""
         pause = self.timeout / 8
         self.watch.turn(pause)
+        if self._trouble is not None:
+            raise self._trouble
         now = time.monotonic()
         if now >= self._next_look:
             self._next_look = now + pause
@@ -156,6 +179,8 @@ class Progress:
         if isinstance(error, WorkerError) and self._closed:
             return self._give_up(error)
         self.failure = explained(error, self.line.active, self.member)
+        for companion in self.companions:
+            companion.fail(self.failure)
         self._give_up(self.failure)
         self._tell(lambda link: link.abort(self.failure))
 

@@ -55,7 +55,9 @@ def _answer(pipe, deadline):
 
 def _run(pipe, folder, rank, size, limits, task, arguments):
     rendezvous = FileRendezvous(folder, rank, size)
-    machines, memory = find_memory(rank, lambda text: rendezvous.all_gather(text, 30), **limits)
+    machines, memory = find_memory(
+        rank, lambda text: rendezvous.all_gather(text, 30), lanes=(2, 2), **limits
+    )
     assert machines == [list(range(size))]
     try:
         answer = task(memory, rank, *arguments)

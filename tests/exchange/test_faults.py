@@ -45,11 +45,13 @@ def summing(group, fault, when, background):
     return str(caught.value), caught.value.rank, time.monotonic() - start - when
 
 
+@pytest.mark.parametrize("memory", [False, True], ids=["sockets", "memory"])
 @pytest.mark.parametrize("size, background", [(2, True), (4, False)], ids=["beside", "waiting"])
 @pytest.mark.parametrize("fault, what", [(die, "gone|hung up"), (stop, "was silent for 2 s")])
-def test_a_killed_or_stopped_process_is_named_by_all_others(fault, what, size, background):
+def test_a_killed_or_stopped_process_is_named_by_all_others(fault, what, size, background, memory):
+    limits = {"timeout": TIMEOUT, "limit": TIMEOUT + 20}
     results = crew(
-        size, summing, fault, 0.3, background, timeout=TIMEOUT, limit=TIMEOUT + 20, spare=[CULPRIT]
+        size, summing, fault, 0.3, background, spare=[CULPRIT], shared_memory=memory, **limits
     )
     for rank, result in enumerate(results):
         if rank != CULPRIT:
@@ -66,12 +68,15 @@ def computing(group, seconds):
     return group.all_reduce(np.ones(5, np.float32))[0]
 
 
-def test_a_rank_that_computes_for_long_is_waited_for():
-    assert crew(3, computing, 3.0, timeout=1.0) == [3, 3, 3]
+@pytest.mark.parametrize("memory", [False, True], ids=["sockets", "memory"])
+def test_a_rank_that_computes_for_long_is_waited_for(memory):
+    assert crew(3, computing, 3.0, timeout=1.0, shared_memory=memory) == [3, 3, 3]
 
 
-def test_a_rank_that_never_comes_is_named_when_patience_ends():
-    results = crew(3, computing, 20.0, timeout=2.0, patience=4.0, limit=20, spare=[CULPRIT])
+@pytest.mark.parametrize("memory", [False, True], ids=["sockets", "memory"])
+def test_a_rank_that_never_comes_is_named_when_patience_ends(memory):
+    limits = {"timeout": 2.0, "patience": 4.0, "limit": 20}
+    results = crew(3, computing, 20.0, spare=[CULPRIT], shared_memory=memory, **limits)
     for result in (results[0], results[2]):
         assert isinstance(result, PeerError) and result.rank == CULPRIT
         assert "alive, but has not done its part for 4 s" in str(result)
@@ -89,7 +94,7 @@ def cut(group):
 
 
 def test_a_cut_link_ends_the_group_for_all():
-    results = crew(3, cut, timeout=5.0)
+    results = crew(3, cut, timeout=5.0, shared_memory=False)
     assert results[0] == 1 and results[1] == 0 and results[2] in (0, 1)
 
 
@@ -147,8 +152,9 @@ def unexpected(group):
     return "told"
 
 
-def test_a_rank_that_fails_by_itself_ends_the_wait_of_others():
-    results = crew(3, unexpected)
+@pytest.mark.parametrize("memory", [False, True], ids=["sockets", "memory"])
+def test_a_rank_that_fails_by_itself_ends_the_wait_of_others(memory):
+    results = crew(3, unexpected, shared_memory=memory)
     assert results[0] == results[2] == "told" and isinstance(results[1], ValueError)
 
 

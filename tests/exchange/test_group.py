@@ -1,4 +1,4 @@
-"""What a group of processes does together, for each size: all ranks get the same, and the right."""
+"""What a group does over sockets, for each size: all ranks get the same, and the right."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def numbers(length, kind, rank):
 
 def checked(size, function, *arguments):
     """The results of a crew, none of which is an error."""
-    results = crew(size, function, *arguments)
+    results = crew(size, function, *arguments, shared_memory=False)
     for result in results:
         if isinstance(result, Exception):
             raise result
@@ -179,7 +179,7 @@ def differing(group, call):
 
 @pytest.mark.parametrize("call", ["another type", "another length", "another call"])
 def test_ranks_whose_calls_differ_all_get_an_error(call):
-    results = crew(3, differing, call, limit=20)
+    results = crew(3, differing, call, limit=20, shared_memory=False)
     assert [type(result) for result in results] == [PeerError] * 3
     assert all("all ranks must make the same calls" in str(result) for result in results)
 
@@ -200,4 +200,4 @@ def closed_early(group):
 
 
 def test_who_leaves_early_is_named_and_so_is_a_closed_group():
-    assert crew(2, closed_early) == ["told", None]
+    assert crew(2, closed_early, shared_memory=False) == ["told", None]

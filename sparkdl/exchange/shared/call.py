@@ -1,14 +1,17 @@
 """What a member of a machine has entered, in one number: members compare before they add up."""
 
+from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
+
+import numpy as np
 
 from sparkdl.errors import UnsupportedError
 
 OPS = ("sum", "max", "min")
 KINDS = ("barrier", "all_gather")
-KINDS += tuple(f"{way} ({op})" for way in ("all_reduce", "reduce_scatter") for op in OPS)
-DTYPES = ("float32", "float64", "int64", "uint8")
+KINDS += tuple(f"{way} {op}" for way in ("all_reduce", "reduce_scatter") for op in OPS)
+DTYPES = [np.dtype(name) for name in ("float32", "float64", "int64", "uint8")]
 PLACES = 16, 16, 2**12, 2**42  # how many values each field of a Call may have
 
 
@@ -35,10 +38,7 @@ class Call(NamedTuple):
     @classmethod
     def about(cls, kind, x, bounds=()):
         """The Call of a `kind` on the vector x, whose owners have `bounds`."""
-        if x.dtype.name not in DTYPES:
-            raise UnsupportedError(f"vectors must be of {', '.join(DTYPES)}, got {x.dtype.name}")
-        parts = crc32(repr(list(bounds)).encode()) % PLACES[2] if bounds else 0
-        return cls(KINDS.index(kind), DTYPES.index(x.dtype.name), parts, x.size)
+        return _about(kind, x.dtype, x.size, tuple(bounds))
 
     def packed(self):
         """All fields in one number, below 2 ** 62."""
@@ -56,4 +56,13 @@ class Call(NamedTuple):
         return cls(*fields)
 
     def __str__(self):
-        return f"{KINDS[self.kind]} of {self.count} {DTYPES[self.dtype]}, parts {self.parts:x}"
+        parts = f", parts {self.parts:x}" if self.parts else ""
+        return f"{KINDS[self.kind]} of {self.count} {DTYPES[self.dtype]}{parts}"
+
+
+@lru_cache(maxsize=1000)
+def _about(kind, dtype, count, bounds):
+    if dtype not in DTYPES:
+        raise UnsupportedError(f"vectors must be of {', '.join(map(str, DTYPES))}, got {dtype}")
+    parts = crc32(repr(bounds).encode()) % PLACES[2] if bounds else 0
+    return Call(KINDS.index(kind), DTYPES.index(dtype), parts, count)

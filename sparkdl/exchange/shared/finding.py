@@ -12,7 +12,7 @@ from sparkdl.exchange.shared.segment import Segment
 log = logging.getLogger(__name__)
 
 
-def find_memory(rank, gather, host="this machine", timeout=60.0, patience=600.0):
+def find_memory(rank, gather, host="this machine", timeout=60.0, patience=600.0, lanes=(1, 2)):
     """Which ranks share memory with each other, and this rank's hold on what it shares.
 
     Each process makes a piece of memory with a random token and tells its path. Each takes the
@@ -29,6 +29,8 @@ def find_memory(rank, gather, host="this machine", timeout=60.0, patience=600.0)
         Seconds of silence after which a member that is awaited counts as lost.
     patience : float
         Seconds that a member may be awaited though it is alive.
+    lanes : (int, int)
+        How many the memory has if all ranks share it, and how many if there are several machines.
 
     Returns
     -------
@@ -42,12 +44,13 @@ def find_memory(rank, gather, host="this machine", timeout=60.0, patience=600.0)
     leader, segment = _first_seen(offers[:rank], own)
     machines = _machines([int(text) for text in gather(str(leader))])
     [ranks] = [machine for machine in machines if rank in machine]
-    complaint = _prepare(segment, ranks, rank) if len(ranks) > 1 else ""
+    lanes = lanes[len(machines) > 1]
+    complaint = _prepare(segment, ranks, rank, lanes) if len(ranks) > 1 else ""
     machines = sorted(_sound(machines, gather(complaint)))
     if own is not None and own is not segment:
         own.close()
     if ranks in machines and len(ranks) > 1:
-        return machines, SharedMemory(segment, ranks, rank, host, timeout, patience)
+        return machines, SharedMemory(segment, ranks, rank, host, timeout, patience, lanes)
     if segment is not None:
         segment.close()
     return machines, None
@@ -76,12 +79,12 @@ def _machines(leaders):
     return list(machines.values())
 
 
-def _prepare(segment, ranks, rank):
+def _prepare(segment, ranks, rank, lanes):
     """Show that this process lives, and let the first one take the memory; what went wrong."""
     try:
         segment.hold(ranks.index(rank))
         if rank == ranks[0]:
-            segment.allocate(layout_of(len(ranks)).nbytes)
+            segment.allocate(layout_of(len(ranks), lanes).nbytes)
     except (OSError, WorkerError) as error:
         return f"rank {rank}: {error}"
     return ""

@@ -4,11 +4,12 @@ All follow one rule: what a member writes before a step, the others read before 
 two slots of each kind, so it writes the other one meanwhile.
 """
 
+from itertools import pairwise
 from threading import Lock
 
 import numpy as np
 
-from sparkdl.errors import PeerError, ShapeError
+from sparkdl.errors import PeerError
 from sparkdl.exchange.shared.call import DTYPES, Call
 from sparkdl.exchange.shared.layout import PARITIES
 from sparkdl.exchange.shared.pieces import Pieces, equal_bounds
@@ -52,7 +53,7 @@ class Lane:
 
     def all_reduce(self, x, op="sum"):
         """Replace x (n,) by its sum (or "max", "min") over the members."""
-        call = Call.about(f"all_reduce ({op})", x)
+        call = Call.about(f"all_reduce {op}", x)
         with self._one_at_a_time:
             if x.nbytes <= min(AT_ONCE, self._slot_bytes):
                 self._add_at_once(x, call, ADD[op])
@@ -61,8 +62,8 @@ class Lane:
 
     def reduce_scatter(self, x, bounds, op="sum"):
         """Replace x[start:stop] of bounds[i] by its sum on member i; the rest of x stays."""
-        call = Call.about(f"reduce_scatter ({op})", x, bounds)
-        slots, pieces = self._slots[x.dtype.name], self._pieces(x, bounds, len(bounds))
+        call = Call.about(f"reduce_scatter {op}", x, bounds)
+        slots, pieces = self._slots[x.dtype], self._pieces(x, bounds, len(bounds))
         with self._one_at_a_time:
             for turn in range(max(1, pieces.turns)):
                 self._offer(slots, pieces, x, turn)
@@ -73,7 +74,7 @@ class Lane:
     def all_gather(self, x, bounds):
         """Copy x[start:stop] of bounds[i] from member i to all: a broadcast if one has any."""
         call = Call.about("all_gather", x, bounds)
-        slots, pieces = self._slots[x.dtype.name], self._pieces(x, bounds, 1)
+        slots, pieces = self._slots[x.dtype], self._pieces(x, bounds, 1)
         others = [owner for owner in range(len(bounds)) if owner != self.me]
         with self._one_at_a_time:
             for turn in range(max(1, pieces.turns)):
@@ -85,8 +86,20 @@ class Lane:
                     piece = pieces.of(x, owner, turn)
                     piece[:] = self._readable(slots)[owner][: piece.size]
 
+    def all_gather_bytes(self, data):
+        """[bytes of each member], as uint8 arrays; data is this member's, of any length."""
+        lengths = np.zeros(self.members, np.int64)
+        lengths[self.me] = len(data)
+        self.all_gather(lengths, [(member, member + 1) for member in range(self.members)])
+        edges = [0, *np.cumsum(lengths).tolist()]
+        whole, bounds = np.empty(edges[-1], np.uint8), list(pairwise(edges))
+        found = [whole[start:stop] for start, stop in bounds]
+        found[self.me][:] = data
+        self.all_gather(whole, bounds)
+        return found
+
     def _add_at_once(self, x, call, add):
-        slots = self._slots[x.dtype.name]
+        slots = self._slots[x.dtype]
         self._written(slots)[self.me][: x.size] = x
         self._enter(call)
         first, second, *others = (slot[: x.size] for slot in self._readable(slots)[:-1])
@@ -96,7 +109,7 @@ class Lane:
 
     def _add_in_turns(self, x, call, add):
         """Three turns are on their way: one is offered, one added up, one taken."""
-        slots = self._slots[x.dtype.name]
+        slots = self._slots[x.dtype]
         pieces = self._pieces(x, equal_bounds(x.size, self.members), self.members)
         for turn in range(pieces.turns + 2):
             if turn < pieces.turns:
@@ -157,7 +170,7 @@ class Lane:
             self._enter(call)
 
     def _enter(self, call):
-        """The first step of a collective: PeerError or ShapeError if the others do not join it."""
+        """The first step of a collective: PeerError if the others do not join it."""
         error = self._watch.error()
         if error is not None:
             raise error
@@ -165,12 +178,15 @@ class Lane:
         calls, places = self._calls, self._call_at
         calls[places[self.me] + parity] = number
         self._steps.reach(call)
-        for member, place in enumerate(places):
-            if calls[place + parity] != number:
-                self._refuse(member, call, Call.unpacked(calls[place + parity]))
+        if any(calls[place + parity] != number for place in places):
+            self._refuse([Call.unpacked(calls[place + parity]) for place in places])
 
-    def _refuse(self, member, mine, others):
+    def _refuse(self, calls):
+        """Blame the first member who differs from member 0, which all members see alike."""
+        member = next(member for member, call in enumerate(calls) if call != calls[0])
         ranks = self._watch.ranks
-        what = f"entered {others} where rank {ranks[self.me]} entered {mine}"
-        self._watch.fail(PeerError(ranks[member], self._watch.host, what))
-        raise ShapeError(f"rank {ranks[member]} {what}")
+        what = f"entered {calls[member]} where rank {ranks[0]} entered {calls[0]}"
+        what += "; all ranks must make the same calls"
+        error = PeerError(ranks[member], self._watch.host, what)
+        self._watch.fail(error)
+        raise error

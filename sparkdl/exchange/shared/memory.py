@@ -5,7 +5,6 @@ from sparkdl.exchange.shared.lane import Lane
 from sparkdl.exchange.shared.layout import Layout
 from sparkdl.exchange.shared.watch import Watch
 
-LANES = 2
 SLOT = 512 * 1024  # bytes
 
 
@@ -23,6 +22,7 @@ class SharedMemory:
         For errors.
     timeout, patience : float
         Seconds; see Watch.
+    lanes : int
 
     Attributes
     ----------
@@ -30,12 +30,12 @@ class SharedMemory:
         Independent of each other: each takes one collective at a time.
     """
 
-    def __init__(self, segment, ranks, rank, host, timeout, patience):
+    def __init__(self, segment, ranks, rank, host, timeout, patience, lanes):
         self.ranks = ranks
-        layout = layout_of(len(ranks))
+        layout = layout_of(len(ranks), lanes)
         segment.map(layout.nbytes)
         self._watch = Watch(segment, layout, ranks.index(rank), ranks, host, timeout, patience)
-        self.lanes = [Lane(self._watch, lane) for lane in range(LANES)]
+        self.lanes = [Lane(self._watch, lane) for lane in range(lanes)]
         self._segment = segment
         PULSE.add(self, timeout / 4)
 
@@ -47,13 +47,17 @@ class SharedMemory:
         """Tell the others of this machine what went wrong: they raise it, also if they wait."""
         self._watch.fail(error)
 
-    def close(self):
-        """Leave. Whoever waits for this process from now on gets an error."""
-        PULSE.discard(self)
+    def leave(self):
+        """Do no more: whoever waits for this process gets an error, also its own threads."""
         self._watch.leave()
+
+    def close(self):
+        """Leave, and let go of the memory."""
+        PULSE.discard(self)
+        self.leave()
         self._segment.close()
 
 
-def layout_of(members):
+def layout_of(members, lanes):
     """The Layout of a machine with so many members."""
-    return Layout(members, LANES, SLOT)
+    return Layout(members, lanes, SLOT)

@@ -2,6 +2,8 @@
 
 from itertools import pairwise
 
+from sparkdl.exchange.collectives.pieces import cuts
+
 
 class Pieces:
     """Each owner's part of a vector, cut into one piece a turn.
@@ -33,6 +35,9 @@ class Pieces:
 
 def equal_bounds(count, parts):
     """Start and stop of `parts` parts of `count` numbers, which differ by one at most."""
-    share, more = divmod(count, parts)
-    starts = [part * share + min(part, more) for part in range(parts + 1)]
-    return list(pairwise(starts))
+    return list(pairwise(cuts(count, parts)))
+
+
+def bounds_of_one(count, owner):
+    """Bounds where all numbers are those of one owner, the last that is mentioned."""
+    return [(0, 0)] * owner + [(0, count)]

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from sparkdl.errors import PeerError
+from sparkdl.errors import PeerError, WorkerError
 from sparkdl.exchange.shared import futex
 from sparkdl.exchange.shared.layout import TEXT
 
@@ -73,6 +73,11 @@ class Watch:
         """Of a byte of the memory in this process."""
         return self._start + place
 
+    @property
+    def left(self):
+        """Whether this member has ended."""
+        return self.words[self.layout.closed(self.me) // 4] != 0
+
     def leave(self):
         """Tell the others that this member has ended of its own accord."""
         self.words[self.layout.closed(self.me) // 4] = 1
@@ -89,6 +94,8 @@ class Patience:
 
     def check(self, missing):
         """Raise PeerError if one of the missing members will not come."""
+        if self.watch.left:
+            raise WorkerError(f"this process has left the group while it awaited {self.what}")
         error = self.watch.error()
         if error is None:
             error = next(filter(None, map(self._complaint, missing)), None)
@@ -100,8 +107,9 @@ class Patience:
         reason = self._reason(member)
         if reason is None:
             return None
-        what = f"{reason} while {self.what} was awaited"
-        return PeerError(self.watch.ranks[member], self.watch.host, what)
+        ranks, me = self.watch.ranks, self.watch.me
+        what = f"{reason} while rank {ranks[me]} awaited {self.what}"
+        return PeerError(ranks[member], self.watch.host, what)
 
     def _reason(self, member):
         watch, now = self.watch, time.monotonic()
@@ -114,7 +122,7 @@ class Patience:
         if beat != last:
             self.seen[member] = last, since = beat, now
         if now - since > watch.timeout:
-            return f"has been silent for {watch.timeout:g} seconds"
+            return f"was silent for {watch.timeout:g} s"
         if now - self.began > watch.patience:
-            return f"has not come for {watch.patience:g} seconds, though it is alive,"
+            return f"is alive, but has not done its part for {watch.patience:g} s"
         return None

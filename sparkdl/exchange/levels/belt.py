@@ -1,0 +1,75 @@
+"""A thread that moves jobs on, one after the other."""
+
+import queue
+import threading
+
+
+class Job:
+    """A call that goes on beside the computation, step by step.
+
+    Parameters
+    ----------
+    steps : generator
+        What it returns is the result.
+    """
+
+    def __init__(self, steps):
+        self._steps, self._event = steps, threading.Event()
+        self._result = self._error = None
+
+    def advance(self):
+        """Take the next step; whether there are more."""
+        try:
+            next(self._steps)
+        except StopIteration as end:
+            self._result = end.value
+        except BaseException as error:
+            self._error = error
+        else:
+            return True
+        self._event.set()
+        return False
+
+    @property
+    def ended(self):
+        """Whether `wait` would return, or raise, at once."""
+        return self._event.is_set()
+
+    def wait(self):
+        """The result; raises what a step has raised."""
+        self._event.wait()  # ends: every step has its limits
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+class Belt:
+    """Takes one step of each job, in the order in which they were put on.
+
+    Parameters
+    ----------
+    name : str
+        Of the thread, which begins with the first job.
+    after : callable
+        after(job, more): what then becomes of it; `more` tells whether it has steps left.
+    """
+
+    def __init__(self, name, after):
+        self._name, self._after = name, after
+        self._jobs, self._thread = queue.SimpleQueue(), None
+
+    def put(self, job):
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+        self._jobs.put(job)
+
+    def close(self):
+        """End after the jobs that have been put on."""
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join()
+
+    def _run(self):
+        while (job := self._jobs.get()) is not None:
+            self._after(job, job.advance())

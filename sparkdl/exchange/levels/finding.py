@@ -1,0 +1,32 @@
+"""How the members of a group find their levels."""
+
+from sparkdl.exchange.levels.calls import Calls
+from sparkdl.exchange.levels.order import Order
+from sparkdl.exchange.shared.finding import find_memory
+
+
+def find_levels(group, progress, gather=None):
+    """(Calls, Order) of a group, or None if no two of its ranks share memory. All ranks call it.
+
+    Parameters
+    ----------
+    group : Group
+        As yet over sockets alone.
+    progress : Progress
+        Of the group.
+    gather : callable, optional
+        gather(text) -> [text of each rank]. None: that of the group.
+    """
+
+    def told(text):
+        return [bytes(data).decode() for data in group.all_gather_bytes(text.encode())]
+
+    host, limits = group.members[group.rank].host, (progress.timeout, progress.patience)
+    machines, memory = find_memory(group.rank, gather or told, host, *limits)
+    if len(machines) == group.size:
+        return None
+    between = None
+    if len(machines) > 1:
+        [place] = [ranks.index(group.rank) for ranks in machines if group.rank in ranks]
+        between = group.split(place, shared_memory=False)
+    return Calls(group.rank, machines, memory, between), Order(progress, memory)

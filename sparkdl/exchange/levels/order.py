@@ -1,0 +1,82 @@
+"""The order of calls that go through shared memory, and what becomes of all when one fails."""
+
+import threading
+
+from sparkdl.errors import PeerError
+from sparkdl.exchange.levels.belt import Belt, Job
+
+
+class Order:
+    """Takes calls in their order, which is the same on all ranks.
+
+    A call is a generator with at most one `yield`. What stands before it and what stands after it
+    run in two threads, so that one call may be in its first half while the one before it is in its
+    second. A call that somebody waits for is made in that thread, once those before it have ended,
+    as handing it to another costs time.
+
+    Parameters
+    ----------
+    progress : Progress
+        Of the group. A failure here makes it fail, and the other way round.
+    memory : SharedMemory or None
+        None for a rank that is alone on its machine.
+    """
+
+    def __init__(self, progress, memory):
+        self._progress, self._memory = progress, memory
+        self._second = Belt("sparkdl-memory-2", self._end)
+        self._first = Belt("sparkdl-memory-1", self._pass_on)
+        self._under_way, self._news = 0, threading.Condition()
+        progress.companions.append(self)
+
+    def run(self, steps):
+        """Make a call and return its result."""
+        with self._news:
+            self._news.wait_for(lambda: not self._under_way)
+        job = Job(self._checked(steps))
+        while job.advance():
+            pass
+        return job.wait()
+
+    def start(self, steps):
+        """Begin a call that goes on beside what the caller does next: a Job."""
+        job = Job(self._checked(steps))
+        with self._news:
+            self._under_way += 1
+        self._first.put(job)
+        return job
+
+    def fail(self, error):
+        """The group has failed: let those know who wait in shared memory."""
+        if self._memory is not None:
+            self._memory.fail(error)
+
+    def close(self):
+        """End; calls under way fail."""
+        if self._memory is not None:
+            self._memory.leave()
+        self._first.close()
+        self._second.close()
+        if self._memory is not None:
+            self._memory.close()
+
+    def _checked(self, steps):
+        """The steps of a call, none of which is taken after a failure; theirs is the group's."""
+        self._progress.check()
+        try:
+            return (yield from steps)
+        except BaseException as error:
+            error.told = isinstance(error, PeerError)  # it says already what was awaited
+            self._progress.fail(error)
+            raise
+
+    def _pass_on(self, job, more):
+        if more:
+            self._second.put(job)
+        else:
+            self._end(job, more)
+
+    def _end(self, job, more):
+        with self._news:
+            self._under_way -= 1
+            self._news.notify_all()
