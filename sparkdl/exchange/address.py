@@ -25,8 +25,9 @@ def own_address(interface=None, toward=None):
     Parameters
     ----------
     interface : str, optional
-        Name of an interface ("eth1"), an address of this host, or a network ("10.1.0.0/16": the
-        same text then fits every host). Without it the variable SPARKDL_INTERFACE says.
+        Name of an interface ("eth1"), an address of this host, a network ("10.1.0.0/16": the
+        same text then fits every host), or the host's own name, as Spark may have its driver's.
+        Without it the variable SPARKDL_INTERFACE says.
     toward : str, optional
         A host all processes can reach, as the driver: where neither is set, the address from which
         this host reaches it. Without it too, the loopback: processes of one machine.
@@ -47,6 +48,8 @@ def named(wanted, toward=None):
     found = dict.fromkeys(ip for ip, name in here if wanted == name or within(ip, wanted))
     if not found and bindable(wanted):  # an interface may have more addresses than it tells
         return wanted
+    if not found and any(map(bindable, resolved(wanted))):
+        return reaching(wanted)
     if not found:
         have = ", ".join(f"{name} {ip}" for ip, name in here)
         raise ConfigError(
@@ -61,6 +64,14 @@ def within(ip, wanted):
     with contextlib.suppress(ValueError):
         return ip_address(ip) in ip_network(wanted, strict=False)
     return False
+
+
+def resolved(name):
+    """The addresses that a name of a host stands for."""
+    with contextlib.suppress(OSError, UnicodeError):
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        return [where[0] for *_, where in found]
+    return []
 
 
 def bindable(wanted):
