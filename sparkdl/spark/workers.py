@@ -55,7 +55,7 @@ class SparkWorkers:
 
     @property
     def host(self):
-        """Where executors reach this process, as they do for Spark itself."""
+        """The name or address by which executors reach the driver for Spark's own sake."""
         return self.sc.getConf().get("spark.driver.host")
 
     def room(self):

@@ -53,11 +53,11 @@ class Workers(Protocol):
 
     A task of `sum` is a function of a module, or a partial of one: `task(shared, number, block)`,
     given what all workers share, the number of a block, and the block. It returns a Contribution.
-    `host` is the address of this process that workers dial, None where the exchange finds it.
+    `host` is the name or address by which workers know the host of this process.
     """
 
     size: int
-    host: str | None
+    host: str
 
     def load(self, data: Source, schema, size: int, options) -> Blocks:
         """Read the data once and deal it into blocks of `size` records.

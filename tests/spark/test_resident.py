@@ -1,0 +1,192 @@
+"""Masters whose workers stay, on Spark: weights are those of LocalWorkers, whoever is lost."""
+
+import re
+import threading
+import time
+from dataclasses import replace
+
+import psutil
+import pytest
+
+from sparkdl.data import Arrays
+from sparkdl.errors import ConfigError, DataError, DivergedError, WorkerError
+from sparkdl.nn import Output, Sgd
+from sparkdl.spark import SparkNetwork, SparkWorkers
+from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.checkpoint import Checkpoints
+from sparkdl.training.listeners import Listener
+from sparkdl.training.local import LocalWorkers
+from sparkdl.training.network import Network
+from tests.spark.networks import arrays, conf_of, data, rich
+from tests.spark.slow import Slow
+from tests.training.masters import MASTERS, RESIDENT
+from tests.training.models import assert_equal
+
+RECORDS, EPOCHS = 62, 2
+AVERAGING = ParameterAveraging(
+    batch_size_per_worker=5,
+    averaging_frequency=2,
+    aggregation="peers",
+    workers=2,
+    prefetch=0,
+    timeout=6.0,
+    patience=120.0,
+    snapshot_every=2,
+)
+
+
+@pytest.fixture(scope="module")
+def local():
+    with LocalWorkers(2, timeout=60, threads=1) as workers:
+        yield workers
+
+
+def fit(sc, master, records=None, conf=None, epochs=EPOCHS, **options):
+    net = SparkNetwork(sc, conf or rich(), replace(master, workers=2))
+    records = arrays(RECORDS, records_per_split=25) if records is None else records
+    return net.network, net.fit(records, epochs, **options)
+
+
+@pytest.mark.parametrize("name", RESIDENT)
+def test_both_kinds_of_workers_give_the_same(name, local, sc):
+    row, expected = MASTERS[name], Network(rich())
+    options = {"epochs": EPOCHS, "validation": arrays(31)}
+    records = arrays(RECORDS, records_per_split=25)
+    before = expected.fit(records, master=row.master, workers=local, **options)
+    network, history = fit(sc, row.master, **options)
+    assert [epoch.examples for epoch in history.epochs] == [RECORDS] * EPOCHS
+    assert [epoch.validation.examples for epoch in history.epochs] == [31] * EPOCHS
+    assert not history.restarts
+    assert network.state.counters == expected.state.counters
+    if row.same_bits:
+        assert_equal(network.state, expected.state)
+        figures = [[e.validation.figures() for e in h.epochs] for h in (history, before)]
+        assert figures[0] == [pytest.approx(each, rel=1e-6) for each in figures[1]]
+
+
+@pytest.mark.parametrize("sizes", [[3, 41, 16, 0], [0, 2, 0], [1]], ids=str)
+def test_uneven_and_empty_partitions_are_trained(sizes, sc):
+    rows = list(zip(*data(sum(sizes))))
+    parts = [rows[sum(sizes[:i]) : sum(sizes[: i + 1])] for i in range(len(sizes))]
+    rdd = sc.parallelize(parts, len(parts)).flatMap(lambda part: part)
+    _, history = fit(sc, AVERAGING, rdd, validation=rdd)
+    assert [epoch.examples for epoch in history.epochs] == [sum(sizes)] * EPOCHS
+    assert [epoch.validation.examples for epoch in history.epochs] == [sum(sizes)] * EPOCHS
+
+
+class Fault(Listener):
+    """Waits for a minibatch of the round after `number`, and does something to its worker."""
+
+    def __init__(self, number, slow, do):
+        self.number, self.slow, self.do = number, slow, do
+        self.thread = threading.Thread(target=self._act, daemon=True)
+        self.victim = None
+
+    def on_round(self, report, state):
+        if self.thread.ident is None and report.round == self.number:
+            self.before = time.time_ns()
+            self.thread.start()
+
+    def _act(self):
+        while True:
+            process, when = self.slow.newest()
+            if when > self.before:
+                break
+            time.sleep(0.01)
+        assert psutil.Process() in psutil.Process(process).parents()
+        self.victim = psutil.Process(process)
+        self.do(self.victim)
+
+
+def kill_the_executor(process):
+    commands = {p: " ".join(p.cmdline()) for p in process.parents()}
+    next(p for p in commands if "CoarseGrainedExecutorBackend" in commands[p]).kill()
+
+
+FAULTS = {
+    "its executor killed": (kill_the_executor, "worker . *: ExecutorLostFailure"),
+    "its process killed": (psutil.Process.kill, "worker .: Python worker exited"),
+    "stopped": (psutil.Process.suspend, "rank . on .*: .* 6 s"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_after_a_loss_the_weights_are_those_of_the_calm_run(fault, tmp_path, sc):
+    do, reason = FAULTS[fault]
+    (tmp_path / "calm").mkdir()
+    (tmp_path / "slow").mkdir()
+    calm, slow = Slow(str(tmp_path / "calm"), 0.0), Slow(str(tmp_path / "slow"), 0.2)
+    expected, undisturbed = fit(sc, AVERAGING, arrays(RECORDS, transform=calm))
+    act = Fault(2, slow, do)
+    network, history = fit(sc, AVERAGING, arrays(RECORDS, transform=slow), listeners=[act])
+    [restart] = history.restarts
+    assert restart.lost <= AVERAGING.snapshot_every and restart.workers == 2
+    assert_equal(network.state, expected.state)
+    assert [e.examples for e in history.epochs] == [e.examples for e in undisturbed.epochs]
+    assert gone(act.victim)
+    assert re.match(reason, restart.reason)
+
+
+def gone(process):
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_loss_that_nobody_may_make_good_is_the_end(tmp_path, sc):
+    slow = Slow(str(tmp_path), 0.2)
+    act = Fault(1, slow, psutil.Process.kill)
+    with pytest.raises(WorkerError, match="^worker .: Python worker exited"):
+        fit(
+            sc, replace(AVERAGING, max_restarts=0), arrays(RECORDS, transform=slow), listeners=[act]
+        )
+    assert gone(act.victim)
+    assert SparkWorkers(sc, 2).room() == 2
+
+
+class Interrupt(Listener):
+    def __init__(self, slow):
+        self.slow = slow
+
+    def on_round(self, report, state):
+        self.running = [psutil.Process(int(path.name)) for path in self.slow._files()]
+        raise InterruptedError
+
+
+def test_a_fit_that_is_interrupted_leaves_nothing_running(tmp_path, sc):
+    slow = Slow(str(tmp_path), 0.2)
+    stop = Interrupt(slow)
+    with pytest.raises(InterruptedError):
+        fit(sc, AVERAGING, arrays(RECORDS, transform=slow), listeners=[stop])
+    calls = len(slow.calls())
+    assert sc.parallelize([1, 2], 2).sum() == 3  # both slots are free
+    assert len(slow.calls()) == calls
+    for process in stop.running:  # Spark may keep it for other tasks
+        assert gone(process) or not process.net_connections("inet")
+
+
+def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(tmp_path, sc):
+    class Stop(Listener):
+        def on_round(self, report, state):
+            if report.epoch == 1:
+                raise InterruptedError
+
+    whole, _ = fit(sc, AVERAGING)
+    with pytest.raises(InterruptedError):
+        kept = Checkpoints(path=tmp_path, every_rounds=2)
+        fit(sc, AVERAGING, checkpoints=kept, listeners=[Stop()])
+    resumed, _ = fit(sc, AVERAGING, resume=tmp_path)
+    assert_equal(resumed.state, whole.state)
+
+
+def test_errors_come_as_they_are(sc):
+    conf, x = conf_of([Output(units=1, loss="mse")], updater=Sgd(rate=1e12)), data()[0]
+    with pytest.raises(DivergedError, match="in epoch ., round .: training has diverged"):
+        fit(sc, AVERAGING, Arrays(x, x[:, :1], records_per_split=25), conf, epochs=9)
+    short = sc.parallelize([([0.0] * 6, 1), ([0.0] * 5, 1)], 2)
+    with pytest.raises(DataError, match="partition 1"):
+        fit(sc, AVERAGING, validation=short)
+
+
+def test_a_cluster_that_is_too_small_is_an_error_at_once(sc):
+    net = SparkNetwork(sc, rich(), replace(AVERAGING, workers=3))
+    with pytest.raises(ConfigError, match="workers must be at most 2, got 3"):
+        net.fit(arrays(RECORDS))
