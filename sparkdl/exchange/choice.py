@@ -3,7 +3,7 @@
 from sparkdl.exchange.collectives import doubling, ring
 
 # Bytes up to which few steps matter more than that ranks share the sums.
-DOUBLING = 64 << 10
+DOUBLING = 128 << 10
 
 
 def all_reduce_for(nbytes, size):

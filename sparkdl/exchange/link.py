@@ -10,7 +10,7 @@ from sparkdl.errors import DataError, PeerError
 from sparkdl.exchange.frame import HEADER, MAGIC, Kind, packed, unpacked
 from sparkdl.exchange.mail import Box
 
-LONGEST_FRAME = 1 << 20  # bytes; longer vectors go in several frames
+LONGEST_FRAME = 2 << 20  # bytes; longer vectors go in several frames
 STAGE = 8 << 10  # bytes read at once while it is not known what comes
 MOST_KEPT = 64 << 20  # bytes that nobody awaits, before the peer has to wait
 AT_ONCE = 2 << 20  # bytes read before others get a turn

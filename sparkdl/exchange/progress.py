@@ -129,7 +129,7 @@ class Progress:
         try:
             self._take()
             while not (call.ended if call is not None else not self.line.busy):
-                self._turn()
+                self._turn(awake=call is not None)
                 self._take()
         except BaseException as error:
             self._fail(error)
@@ -146,10 +146,10 @@ class Progress:
                 self.line.add(call)
         self.line.advance()
 
-    def _turn(self):
+    def _turn(self, awake):
         """Wait for something to happen, at most until it is time to look after peers."""
         pause = self.timeout / 8
-        self.watch.turn(pause)
+        self.watch.turn(pause, awake)
         if self._trouble is not None:
             raise self._trouble
         now = time.monotonic()

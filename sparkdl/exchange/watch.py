@@ -7,6 +7,8 @@ import time
 
 from sparkdl.errors import PeerError
 
+AWAKE = 50e-6  # seconds
+
 
 class Watch:
     """Reads and flushes links as their sockets become ready; another thread may ring a bell.
@@ -36,17 +38,28 @@ class Watch:
         with contextlib.suppress(BlockingIOError):  # it has rung long enough
             os.write(self._rope, b"!")
 
-    def turn(self, seconds):
-        """Handle what is ready; wait for something that is, so long at most."""
+    def turn(self, seconds, awake=False):
+        """Handle what is ready; wait for something that is, so long at most.
+
+        With `awake` this begins with looking for a short time again and again: the answer to a
+        short message comes sooner than a sleeping thread wakes up. Others get the core meanwhile.
+        """
         for link in self.changed:
             if not link.left:
                 self._poll.modify(link, interest(link))
         self.changed.clear()
-        for number, event in self._poll.poll(1000 * seconds):
+        for number, event in (awake and self._soon()) or self._poll.poll(1000 * seconds):
             if number == self._bell:
                 os.read(self._bell, 1 << 16)
             else:
                 self._serve(self._by_number[number], event)
+
+    def _soon(self):
+        """What is ready within AWAKE seconds."""
+        end = time.perf_counter() + AWAKE
+        while not (found := self._poll.poll(0)) and time.perf_counter() < end:
+            os.sched_yield()
+        return found
 
     def _serve(self, link, event):
         if event & select.POLLOUT:

@@ -14,13 +14,14 @@ Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of work
 """
 
 import itertools
+import math
 from collections import deque
 
 import numpy as np
 
 from sparkdl.exchange.collectives.pieces import cuts, raw
 
-PIECE = 256 << 10  # bytes
+SHORTEST, LONGEST = 64 << 10, 1 << 20  # bytes of a piece: more calls, or more cache than there is
 AHEAD = 8  # pieces of the own chunk that are on their way before the first one comes in
 
 
@@ -41,7 +42,7 @@ def travel(call, x, reduce, steps):
     """Take `steps` steps around the ring, with all pieces of a chunk in each."""
     rank, size = call.rank, call.size
     left, right = (rank - 1) % size, (rank + 1) % size
-    count = max(1, -(-x.nbytes // (size * PIECE)))
+    count = pieces_of(x.nbytes / size)
     chunks = [chunk_pieces(x, a, b, count) for a, b in edges_of(len(x), size)]
     scratch = np.empty(-(-len(x) // (size * count)) + 1, x.dtype)
     own = chunks[left]  # so that after size - 1 steps a rank has its own
@@ -59,6 +60,11 @@ def travel(call, x, reduce, steps):
             call.send(right, raw(here))
         if fresh is not None:
             call.send(right, raw(own[fresh]))
+
+
+def pieces_of(nbytes):
+    """How many pieces a chunk has: as many as are under way at once, if they are not too short."""
+    return max(math.ceil(nbytes / LONGEST), min(AHEAD, int(nbytes / SHORTEST)), 1)
 
 
 def order(steps, count):
