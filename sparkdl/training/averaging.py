@@ -118,7 +118,7 @@ class ParameterAveraging(ResidentMaster):
         counters = {"rounds": state.rounds + 1, "iteration": state.iteration + result.updates}
         counters |= {"epoch": state.epoch + last, "round": 0 if last else state.round + 1}
         slots = slots if self.average_updater_state else state.slots
-        return replace(state, params=params, buffers=buffers, slots=slots, **counters)
+        return replace(state, params=params, buffers=buffers, slots=slots, kept={}, **counters)
 
 
 def check(result, examples, state):

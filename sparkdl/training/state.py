@@ -1,6 +1,6 @@
 """What training carries from one round to the next: vectors, and how far it has come."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,6 +18,8 @@ class TrainState:
     params, buffers, slots : vector
         Weights, non-trained state and updater state; one dtype (float32 unless the network's conf
         says otherwise). Without updater state or buffers the vector is empty.
+    kept : {name: vector}
+        What the master carries on besides, as the momentum of blocks.
     epoch, round : int
         The next round to train is this one; both count from 0, rounds anew in each epoch.
     rounds, iteration : int
@@ -29,6 +31,7 @@ class TrainState:
     params: np.ndarray
     buffers: np.ndarray
     slots: np.ndarray
+    kept: dict[str, np.ndarray] = field(default_factory=dict)
     epoch: int = 0
     round: int = 0
     rounds: int = 0
@@ -40,6 +43,8 @@ class TrainState:
             vector = getattr(self, name)
             require(self, name, _is_vector(vector), "a one-dimensional array of floats")
             require(self, name, vector.dtype == self.params.dtype, f"of dtype {self.params.dtype}")
+        sound = isinstance(self.kept, dict) and all(map(_is_vector, self.kept.values()))
+        require(self, "kept", sound, "one-dimensional arrays of floats by name")
         for name in COUNTERS:
             value = getattr(self, name)
             whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -13,6 +13,7 @@ from sparkdl.training.state import COUNTERS, TrainState
 
 NETWORK, TRAINING, VECTORS = "network.json", "training.json", "vectors.safetensors"
 NAMES = ("params", "buffers", "slots")
+KEPT = "kept."  # before the names of what a master carries on besides
 
 
 def save_model(path, conf, state, extra=None):
@@ -39,7 +40,7 @@ def save_model(path, conf, state, extra=None):
         NETWORK: conf.to_json().encode(),
         TRAINING: _to_json(training).encode(),
         VECTORS: safetensors.numpy.save(
-            {name: np.ascontiguousarray(getattr(state, name)) for name in NAMES}
+            {name: np.ascontiguousarray(vector) for name, vector in _named(state).items()}
         ),
     }
     if _network(NETWORK, contents[NETWORK]) != conf:  # it must not replace one that can be read
@@ -61,10 +62,17 @@ def load_model(path):
     vectors = _vectors(f"{path}/{VECTORS}", contents.pop(VECTORS))
     _check_vectors(f"{path}/{VECTORS}", conf, vectors)
     counters, extra = _training(f"{path}/{TRAINING}", contents[TRAINING])
+    kept = {n.removeprefix(KEPT): vectors.pop(n) for n in list(vectors) if n not in NAMES}
     try:
-        return conf, TrainState(**vectors, **counters), extra
+        return conf, TrainState(**vectors, **counters, kept=kept), extra
     except ConfigError as error:
         raise CheckpointError(f"{path}/{TRAINING}: {error}") from error
+
+
+def _named(state):
+    """{name in the file: vector}"""
+    vectors = {name: getattr(state, name) for name in NAMES}
+    return vectors | {KEPT + name: vector for name, vector in state.kept.items()}
 
 
 def _network(path, content):
@@ -89,9 +97,9 @@ def _vectors(path, content):
         loaded = safetensors.numpy.load(content)
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path}: not a safetensors file, {error}") from error
-    if set(loaded) != set(NAMES):
+    if {name for name in loaded if not name.startswith(KEPT)} != set(NAMES):
         raise CheckpointError(f"{path}: must hold {list(NAMES)}, got {sorted(loaded)}")
-    return {name: np.require(loaded[name], requirements="CAW") for name in NAMES}
+    return {name: np.require(array, requirements="CAW") for name, array in loaded.items()}
 
 
 def _check_vectors(where, conf, vectors):

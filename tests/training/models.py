@@ -23,7 +23,9 @@ def state_of(conf, seed=0, **counters):
 def assert_equal(one, other):
     """Two states are the same, bit for bit."""
     assert one.counters == other.counters
-    for name in ("params", "buffers", "slots"):
-        x, y = getattr(one, name), getattr(other, name)
+    pairs = [(getattr(one, name), getattr(other, name)) for name in ("params", "buffers", "slots")]
+    assert one.kept.keys() == other.kept.keys()
+    pairs += [(vector, other.kept[name]) for name, vector in one.kept.items()]
+    for x, y in pairs:
         assert x.dtype == y.dtype
         np.testing.assert_array_equal(x, y)

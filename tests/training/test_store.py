@@ -41,6 +41,14 @@ def test_a_network_without_buffers_and_slots_comes_back(tmp_path):
     assert len(state.buffers) == len(state.slots) == 0 and extra == {}
 
 
+def test_what_a_master_keeps_comes_back(tmp_path):
+    kept = {"velocity": np.arange(5.0), "centre": np.ones(2, np.float32)}
+    save_model(tmp_path / "model", CONF, state_of(CONF, kept=kept))
+    _, state, _ = load_model(tmp_path / "model")
+    assert_equal(state, state_of(CONF, kept=kept))
+    assert set(state.kept) == {"velocity", "centre"}
+
+
 def test_not_finite_weights_come_back(tmp_path):
     state = state_of(CONF)
     state.params[:3] = np.nan, np.inf, -np.inf

@@ -53,8 +53,9 @@ class Control:
 
     def snapshot(self, state):
         """The state after a round, from one worker for all, before its report."""
-        vectors = [np.ascontiguousarray(getattr(state, name)) for name in VECTORS]
-        self._send({"say": "snapshot", "counters": state.counters}, *vectors)
+        vectors = [*(getattr(state, name) for name in VECTORS), *state.kept.values()]
+        meta = {"say": "snapshot", "counters": state.counters, "kept": list(state.kept)}
+        self._send(meta, *map(np.ascontiguousarray, vectors))
 
     def evaluated(self, epoch, counts):
         """What this worker's share of the data to evaluate on gave, as arrays."""

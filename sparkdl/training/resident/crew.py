@@ -8,7 +8,7 @@ from queue import Empty, SimpleQueue
 from sparkdl.errors import PeerError, SparkdlError, WorkerError
 from sparkdl.exchange.endpoint import Endpoint
 from sparkdl.exchange.wire import Wire
-from sparkdl.training.resident.control import CHANNEL, heard
+from sparkdl.training.resident.control import CHANNEL, VECTORS, heard
 from sparkdl.training.resident.life import live
 
 POLL = 0.2  # seconds
@@ -69,9 +69,14 @@ class Crew:
         return [found[rank][1] for rank in range(self.size)]
 
     def snapshot(self, rounds):
-        """(counters, vectors) after so many rounds, None if rank 0 did not send them."""
+        """What a TrainState holds after so many rounds, None if rank 0 did not send it."""
         found = self._kept.pop(("snapshot", rounds), None)
-        return None if found is None else (found[0][0]["counters"], found[0][1])
+        if found is None:
+            return None
+        meta, arrays = found[0]
+        vectors, kept = arrays[: len(VECTORS)], arrays[len(VECTORS) :]
+        named = dict(zip(VECTORS, vectors, strict=True))
+        return meta["counters"] | named | {"kept": dict(zip(meta["kept"], kept, strict=True))}
 
     def finish(self):
         """Wait until all workers have ended well."""

@@ -49,6 +49,7 @@ def joined(shared, rendezvous):
         ports=master.ports,
         interface=master.interface,
         toward=shared.address[0],
+        shared_memory=master.shared_memory,
     )
 
 
@@ -115,9 +116,9 @@ class Life:
     def _tell(self, state):
         """Snapshot and report, in this order: what is reported can be gone back to."""
         if self.shared.is_snapshot(state):
-            vectors = self.strategy.state()
+            held = {"kept": {}} | self.strategy.state()
             if self.worker.rank == 0:
-                self.control.snapshot(replace(state, **vectors))
+                self.control.snapshot(replace(state, **held))
         self.control.report(state, self.worker.figures)
 
     def _evaluate(self, epoch):
@@ -144,7 +145,7 @@ def lent(replica, vectors):
         yield
         return
     own = {name: vector.copy() for name, vector in own.items()}
-    replica.load(**vectors)
+    replica.load(**{name: vectors[name] for name in VECTORS})
     try:
         yield
     finally:

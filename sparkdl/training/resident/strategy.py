@@ -60,6 +60,9 @@ class Strategy:
     def state(self):
         """{"params", "buffers", "slots": vector}: what the fit would end with now.
 
+        With "kept": {name: vector of floats} for what the master carries on besides; `worker.kept`
+        has them again where a fit goes on.
+
         Called in all workers after the same rounds, so it may exchange; the same bits in all. What
         it gives is evaluated, kept in checkpoints, and started from after a worker was lost.
         """

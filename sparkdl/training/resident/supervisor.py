@@ -7,7 +7,6 @@ from sparkdl.errors import DataError, WorkerError
 from sparkdl.training.evaluating import new_evaluation, with_counts
 from sparkdl.training.events import EpochDone, Restarted, RoundDone
 from sparkdl.training.report import Restart
-from sparkdl.training.resident.control import VECTORS
 from sparkdl.training.resident.crew import Crew, Lost
 from sparkdl.training.resident.figures import Figures, merged
 from sparkdl.training.resident.life import counted
@@ -91,8 +90,7 @@ class Supervisor:
         self.told, found = state.rounds, crew.snapshot(state.rounds)
         if found is None:
             return None
-        counters, vectors = found
-        state = replace(state, **counters, **dict(zip(VECTORS, vectors, strict=True)))
+        state = replace(state, **found)
         owes = self.shared.evaluates and state.round == 0
         self.shared = replace(self.shared, state=state, owes=owes)
         return state

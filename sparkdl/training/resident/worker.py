@@ -20,6 +20,8 @@ class Worker:
         Loaded with the state that all start from.
     group : Group
         All workers; `rank` and `size` are its.
+    kept : {name: vector}
+        What the master's half kept in the state that all start from; empty at first.
     epoch, iteration : int
         The epoch under way; updates done so far, which rates depend on.
     figures : Figures
@@ -31,6 +33,7 @@ class Worker:
         self.replica = replica_for(shared.conf, shared.master.backend)
         state = shared.state
         self.replica.load(state.params, state.buffers, state.slots)
+        self.kept = state.kept
         self.epoch, self.iteration = state.epoch, state.iteration
         self.figures = Figures()
         self._shared, self._stores = shared, []

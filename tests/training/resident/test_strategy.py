@@ -1,0 +1,78 @@
+"""What the life of a worker promises a master's half: calls, steps, and what it keeps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from sparkdl.training.checkpoint import Checkpoints
+from sparkdl.training.master import ResidentMaster
+from sparkdl.training.network import Network
+from sparkdl.training.resident.strategy import Strategy
+from tests.training.problems import Partitions, perceptron
+from tests.training.test_masters import Stop
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting(ResidentMaster):
+    """Trains nothing; counts what it is asked."""
+
+    lockstep: bool = False
+    minibatches_per_round = 3
+
+    def strategy(self, worker):
+        return Counts(self, worker)
+
+
+class Counts(Strategy):
+    """Numbers of rounds, own steps, steps of nothing, ends of epochs."""
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        self.lockstep = master.lockstep
+        self.counts = np.array(worker.kept.get("counts", np.zeros(4)))
+
+    def round(self, steps):
+        self.counts[0] += 1
+        for step in steps:
+            self.counts[1 if step is not None else 2] += 1
+            if step is not None:
+                self.worker.gradient(step)
+
+    def end_epoch(self):
+        self.counts[3] += 1
+
+    def state(self):
+        counts = self.worker.group.all_reduce(self.counts.copy())
+        return super().state() | {"kept": {"counts": counts / self.worker.size}}
+
+
+def fit(workers, counts, epochs=2, lockstep=False, **options):
+    master = Counting(batch_size_per_worker=4, lockstep=lockstep, patience=30.0)
+    network = Network(perceptron())
+    history = network.fit(Partitions(counts), epochs, master, workers, **options)
+    return network.state, history
+
+
+def test_own_steps_only(crews):
+    """Blocks of 12, 12 and 5 records: two of 3 minibatches, and one of 2."""
+    state, history = fit(crews(2), [29], epochs=2)
+    assert (2 * state.kept["counts"]).tolist() == [2 * 2 * 2, 2 * 8, 0, 2 * 2]
+    assert len(history.rounds) == 4
+
+
+def test_as_many_steps_for_all(crews):
+    """Who has no block in a round is given steps of nothing."""
+    state, history = fit(crews(2), [36], lockstep=True)
+    assert (2 * state.kept["counts"]).tolist() == [2 * 2 * 2, 2 * 9, 2 * 3, 2 * 2]
+    assert [report.workers for report in history.rounds] == [2, 1] * 2
+
+
+def test_what_is_kept_goes_through_checkpoints(crews, tmp_path):
+    whole, history = fit(crews(2), [60], epochs=3)
+    options = {"epochs": 3, "checkpoints": Checkpoints(path=tmp_path, every_rounds=1)}
+    with pytest.raises(InterruptedError):
+        fit(crews(2), [60], listeners=[Stop(4)], **options)
+    state, _ = fit(crews(2), [60], resume=tmp_path, **options)
+    np.testing.assert_array_equal(state.kept["counts"], whole.kept["counts"])
+    assert state.kept["counts"][0] == len(history.rounds)
