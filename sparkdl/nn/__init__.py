@@ -137,6 +137,7 @@ from sparkdl.nn.updaters import (
     AdaGrad,
     Adam,
     AdaMax,
+    AdamHat,
     AdamW,
     AMSGrad,
     Lamb,

@@ -149,6 +149,7 @@ UPDATERS = [
     updaters.AdaGrad(rate=0.1, initial_accumulator=0.1, epsilon=1e-6),
     updaters.RmsProp(rate=0.1, decay=0.8, epsilon=1e-6),
     updaters.Adam(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
+    updaters.AdamHat(rate=0.1, epsilon=1e-6),
     updaters.AdamW(rate=0.1, weight_decay=0.1),
     updaters.AdaDelta(rate=0.5, decay=0.9, epsilon=1e-5),
     updaters.AdaMax(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),

@@ -13,6 +13,7 @@ from sparkdl.nn.updaters import (
     AdaGrad,
     Adam,
     AdaMax,
+    AdamHat,
     AdamW,
     AMSGrad,
     Lamb,
@@ -40,6 +41,7 @@ OPTAX = [
         Adam(rate=RATE, beta1=0.0, beta2=0.5, epsilon=1e-3),
         optax.adam(RATE, b1=0.0, b2=0.5, eps=1e-3),
     ),
+    (AdamHat(rate=RATE, epsilon=1e-15), optax.adam(RATE, eps=1e-15)),
     (AdamW(rate=RATE), optax.adam(RATE)),  # its decay: test_update.py
     (Lars(rate=RATE, momentum=0.8), optax.sgd(RATE, momentum=0.8)),  # and their measure: the same
     (Lamb(rate=RATE), optax.adam(RATE, eps=1e-6)),
@@ -97,6 +99,15 @@ def test_adagrad_has_its_epsilon_outside_the_root(rng):
     for step, grad in zip(steps_of(AdaGrad(rate=RATE, epsilon=0.1), grads), grads, strict=True):
         total += grad**2
         np.testing.assert_allclose(step, -RATE * grad / (np.sqrt(total) + 0.1), rtol=1e-12)
+
+
+def test_adam_hat_adds_epsilon_before_the_correction(rng):
+    grads, mean, square = [rng.normal(size=5) for _ in range(20)], np.zeros(5), np.zeros(5)
+    steps = steps_of(AdamHat(rate=RATE, beta1=0.8, beta2=0.9, epsilon=0.1), grads)
+    for t, (step, grad) in enumerate(zip(steps, grads, strict=True), start=1):
+        mean, square = 0.8 * mean + 0.2 * grad, 0.9 * square + 0.1 * grad**2
+        rate = RATE * np.sqrt(1 - 0.9**t) / (1 - 0.8**t)
+        np.testing.assert_allclose(step, -rate * mean / (np.sqrt(square) + 0.1), rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [Momentum, Nesterov])

@@ -5,6 +5,7 @@ from sparkdl.nn.updaters.ada_delta import AdaDelta
 from sparkdl.nn.updaters.ada_grad import AdaGrad
 from sparkdl.nn.updaters.ada_max import AdaMax
 from sparkdl.nn.updaters.adam import Adam
+from sparkdl.nn.updaters.adam_hat import AdamHat
 from sparkdl.nn.updaters.adam_w import AdamW
 from sparkdl.nn.updaters.ams_grad import AMSGrad
 from sparkdl.nn.updaters.base import Updater

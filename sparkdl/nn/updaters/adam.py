@@ -18,7 +18,7 @@ class Adam(Updater):
 
     m <- beta1 m + (1 - beta1) g, v <- beta2 v + (1 - beta2) g^2, and m' = m / (1 - beta1^t),
     v' = v / (1 - beta2^t) take away the bias of their start at 0. PyTorch and optax compute the
-    same; Caffe and DL4J add epsilon before v is corrected, which differs where v is tiny.
+    same; Caffe and DL4J add epsilon before v is corrected: AdamHat.
 
     Parameters
     ----------

@@ -1,0 +1,54 @@
+"""Caffe's learning-rate policies as schedules."""
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn.schedules import Exponential, Inverse, MultiStep, Polynomial, Sigmoid, Step
+
+# policy: (schedule, {its option: the solver's field})
+POLICIES = {
+    "step": (Step, {"gamma": "gamma", "step": "stepsize"}),
+    "exp": (Exponential, {"gamma": "gamma"}),
+    "inv": (Inverse, {"gamma": "gamma", "power": "power"}),
+    "multistep": (MultiStep, {"gamma": "gamma", "steps": "stepvalue"}),
+    "poly": (Polynomial, {"steps": "max_iter", "power": "power"}),
+    "sigmoid": (Sigmoid, {"gamma": "gamma", "step": "stepsize"}),
+}
+
+
+def rate_of(message):
+    """The learning rate of a SolverParameter: a number, or a Schedule over updates.
+
+    Raises
+    ------
+    ConfigError
+        For a policy that Caffe does not have, and one whose numbers are not given.
+    """
+    policy = message.lr_policy
+    if not message.HasField("base_lr"):
+        raise ConfigError("a solver must have base_lr, got none")
+    initial = shortest(message.base_lr)
+    if policy == "fixed":
+        return initial
+    if policy not in POLICIES:
+        raise ConfigError(
+            f"lr_policy must be one of {', '.join(['fixed', *POLICIES])}, got {policy!r}"
+        )
+    schedule, fields = POLICIES[policy]
+    options = {option: given(message, field) for option, field in fields.items()}
+    if policy == "sigmoid":  # Caffe's falls where gamma is negative
+        options["gamma"] = -options["gamma"]
+    return schedule(initial=initial, **options)
+
+
+def given(message, name):
+    """A field that the policy needs."""
+    value = getattr(message, name)
+    if name == "stepvalue":
+        return tuple(value)
+    if not message.HasField(name):
+        raise ConfigError(f"lr_policy {message.lr_policy!r} needs {name}, got none")
+    return shortest(value) if isinstance(value, float) else value
+
+
+def shortest(number):
+    """The shortest decimal that is the same in float32: 0.9, where a message gives 0.89999998."""
+    return float(f"{number:.7g}")
