@@ -11,7 +11,8 @@ from sparkdl.exchange.codecs.family import Family
 
 HEAD = Struct("<4sI")  # the codec's mark, numbers in the vector
 LONGEST = 2**31 - 1  # an index and a sign share 32 bits
-BLOCK = 1 << 15  # numbers worked on at a time: what they need stays in the cache of a core
+# Numbers worked on at a time: few enough for a cache, so many that numpy's calls cost little.
+BLOCK = 1 << 17
 MOST = np.finfo(np.float32).max
 
 

@@ -23,7 +23,7 @@ class OneBit(Codec):
     Parameters
     ----------
     chunk : int
-        Numbers that share two levels: a multiple of 64, from 64 to 32768.
+        Numbers that share two levels: a multiple of 64, from 64 to 131072.
     zero_threshold : bool
         True: numbers below 0 and the others have each their own mean. False: the threshold is the
         mean of the chunk, and both levels are as far from it as the numbers are on the average.
@@ -72,7 +72,8 @@ class OneBitCoder(ResidualCoder):
 
     def __init__(self, codec, n, capacity):
         super().__init__(codec, n, capacity)
-        self._sum = np.zeros(block_of(codec.chunk), np.float32)
+        whole = chunks_in(n, codec.chunk) * codec.chunk
+        self._sum = np.zeros(min(whole, block_of(codec.chunk)), np.float32)
 
     def fill(self, vector):
         chunk = self.codec.chunk
