@@ -15,6 +15,7 @@ data        storage to batches
 exchange    what processes do together: links, sums, a key-value store
 training    who computes what, when it is exchanged; evaluation, checkpoints, progress
 spark       the same on a cluster; the only part that imports pyspark
+interop     files of other systems
 commands    what the command line does
 
 The names below, and those of sparkdl.nn, are loaded when they are first used, so that importing
