@@ -46,6 +46,11 @@ class Call:
         head = HEADER.pack(MAGIC, DATA, self.tag, len(view))
         self.links[to].send(head, view, self)
 
+    def send_copy(self, to, view):
+        """Send bytes that may change at once: those that find no room yet are copied."""
+        head = HEADER.pack(MAGIC, DATA, self.tag, len(view))
+        self.links[to].send(head, view, self, copy=True)
+
     def receive(self, source, view):
         """A Receipt, done when the next bytes of a rank are in `view`."""
         link = self.links[source]

@@ -14,7 +14,7 @@ from sparkdl.exchange.levels.finding import find_levels
 from sparkdl.exchange.pending import Pending
 from sparkdl.exchange.progress import Progress
 from sparkdl.exchange.pulse import PULSE
-from sparkdl.exchange.tag import LARGEST_NUMBER, tag_of
+from sparkdl.exchange.tag import LARGEST_CONTEXT, LARGEST_NUMBER, tag_of
 from sparkdl.exchange.vectors import REDUCTIONS, flat, summed
 
 
@@ -204,6 +204,8 @@ class Group:
         own = json.dumps([color, self._progress.contexts]).encode()
         told = [json.loads(bytes(text)) for text in self.all_gather_bytes(own)]
         context = 1 + max(highest for _, highest in told)
+        if context > LARGEST_CONTEXT:
+            raise ConfigError(f"a group must be split at most {LARGEST_CONTEXT} times")
         self._progress.contexts = context
         ranks = [rank for rank, (other, _) in enumerate(told) if other == color]
         members, links = [self.members[r] for r in ranks], [self._links[r] for r in ranks]

@@ -49,7 +49,7 @@ class Line:
             if call.shared:
                 self.streams[call.stream] = call.tag
                 for link in call.links:
-                    if link is not None:
+                    if link is not None and link.box.early:
                         link.begin(call.tag)
             call.advance()
 

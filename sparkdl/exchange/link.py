@@ -87,8 +87,11 @@ class Link:
         if self.left and not receipt.done:
             raise self.trouble("has left the group")
 
-    def send(self, head, view, call):
-        """Send a frame, now or as soon as there is room; `call.unsent` counts what is not out."""
+    def send(self, head, view, call, copy=False):
+        """Send a frame, now or as soon as there is room; `call.unsent` counts what is not out.
+
+        With `copy`, `view` may change after that.
+        """
         if self.left:
             raise self.trouble("has left the group")
         if not self._queue:
@@ -98,6 +101,8 @@ class Link:
             views = rest([head, view], sent)
         else:
             sent, views = 0, [head, view]
+        if copy:
+            views = [memoryview(b"".join(views))]
         self._wait([views, call, sent > 0])
         call.unsent += 1
 

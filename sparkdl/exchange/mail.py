@@ -57,7 +57,7 @@ class Box:
     def __init__(self, calls):
         self.calls = calls
         self.kept = 0  # bytes that nobody awaits yet
-        self._waiting, self._early = {}, {}  # stream: deque
+        self.early, self._waiting = {}, {}  # stream: deque
 
     @property
     def awaits(self):
@@ -66,10 +66,10 @@ class Box:
     def post(self, receipt):
         """Wait for the next frame of a receipt's stream."""
         stream = stream_of(receipt.tag)
-        if stream not in self._early:
+        if stream not in self.early:
             append(self._waiting, stream, receipt)
             return
-        frame = pop(self._early, stream)
+        frame = pop(self.early, stream)
         check(frame.tag, len(frame.view), receipt)
         frame.hand_over(receipt)
 
@@ -83,13 +83,13 @@ class Box:
         if self.calls.get(stream, tag) != tag:
             raise DataError(OTHER_CALL)
         frame = Early(tag, length, self)
-        append(self._early, stream, frame)
+        append(self.early, stream, frame)
         self.kept += length
         return frame
 
     def begin(self, tag):
         """A call of all ranks begins: DataError if the peer has shown that it makes another."""
-        line = self._early.get(stream_of(tag))
+        line = self.early.get(stream_of(tag))
         if line and line[0].tag != tag:
             raise DataError(OTHER_CALL)
 

@@ -6,6 +6,7 @@ Frames of one stream (all but the lowest 15 bits) between two ranks come in the 
 they are awaited, so they need no numbers of their own.
 """
 
+from functools import lru_cache
 from zlib import crc32
 
 SIGNATURE, NUMBER, CONTEXT = 15, 36, 12
@@ -16,7 +17,12 @@ LARGEST_CONTEXT = (1 << CONTEXT) - 1
 def tag_of(context, direct, number, text):
     """The tag of a call that `text` describes: all who take part must describe it alike."""
     stream = (context << 1 | direct) << NUMBER | number
-    return stream << SIGNATURE | crc32(text.encode()) & ((1 << SIGNATURE) - 1)
+    return stream << SIGNATURE | signature(text)
+
+
+@lru_cache(maxsize=1000)
+def signature(text):
+    return crc32(text.encode()) & ((1 << SIGNATURE) - 1)
 
 
 def stream_of(tag):

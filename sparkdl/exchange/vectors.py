@@ -19,11 +19,12 @@ def summed(x, owner):
 
 def flat(x, owner, writeable=True):
     """The one-dimensional view of an array of numbers, or of bytes."""
-    if isinstance(x, bytes | bytearray | memoryview):
+    if not isinstance(x, np.ndarray) and isinstance(x, bytes | bytearray | memoryview):
         x = np.frombuffer(x, np.uint8)
     if not isinstance(x, np.ndarray) or x.dtype.hasobject:
         raise ShapeError(f"{owner} takes numpy arrays of numbers, got {type(x).__name__}")
-    if not x.flags.c_contiguous or (writeable and not x.flags.writeable):
+    flags = x.flags
+    if not flags.c_contiguous or (writeable and not flags.writeable):
         raise ShapeError(
             f"{owner} takes contiguous arrays that can be written to, got {x.dtype} of shape "
             f"{x.shape} with strides {x.strides}; give np.ascontiguousarray(x)"

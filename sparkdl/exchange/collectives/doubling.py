@@ -18,23 +18,21 @@ def all_reduce(call, x, reduce):
     """Replace flat x by its sum (or what `reduce` is) over all ranks."""
     rank, size = call.rank, call.size
     core = 1 << size.bit_length() - 1
-    mine = x.copy()  # what is sent must not change until it has gone out
     if rank >= core:
-        call.send(rank - core, raw(mine))
+        call.send_copy(rank - core, raw(x))
         yield call.receive(rank - core, raw(x))
         return
+    theirs = np.empty_like(x)
+    mine_raw, theirs_raw, distance = raw(x), raw(theirs), 1
     if rank + core < size:
-        theirs = np.empty_like(x)
-        yield call.receive(rank + core, raw(theirs))
-        mine = reduce(mine, theirs)
-    distance = 1
+        yield call.receive(rank + core, theirs_raw)
+        reduce(x, theirs, out=x)
     while distance < core:
         other = rank ^ distance
-        theirs = np.empty_like(x)
-        call.send(other, raw(mine))
-        yield call.receive(other, raw(theirs))
-        mine = reduce(mine, theirs) if rank < other else reduce(theirs, mine)
+        call.send_copy(other, mine_raw)
+        yield call.receive(other, theirs_raw)
+        low, high = (x, theirs) if rank < other else (theirs, x)
+        reduce(low, high, out=x)
         distance *= 2
-    x[...] = mine
     if rank + core < size:
-        call.send(rank + core, raw(mine))
+        call.send_copy(rank + core, mine_raw)
