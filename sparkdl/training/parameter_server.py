@@ -26,7 +26,7 @@ class ParameterServer(ResidentMaster):
         "async", and parameters are read and changed without a lock.
     backup : int
         Of "sync": workers that an update does not wait for. A gradient that comes too late is
-        dropped; the log counts them.
+        dropped, and counted in the round's report.
     staleness : int
         Of "bounded".
     scale_by_staleness : bool

@@ -1,7 +1,5 @@
 """The half of ParameterServer in a worker: it trains, and it may keep parameters for all."""
 
-import logging
-
 import numpy as np
 
 from sparkdl.errors import ConfigError
@@ -9,8 +7,6 @@ from sparkdl.nn import initial_slots
 from sparkdl.nn.section import sections
 from sparkdl.training.resident.mean import mean_buffers
 from sparkdl.training.resident.strategy import Strategy
-
-log = logging.getLogger(__name__)
 
 
 class PushPull(Strategy):
@@ -33,7 +29,7 @@ class PushPull(Strategy):
         self._begun, self._kept = worker.iteration, worker.replica.slots.copy()
         self._slots = {key: s.slots_in(self._kept) for key, s in self._sections.items()}
         self._sum, self._weight, self._count = np.zeros_like(worker.replica.grad), 0.0, 0
-        self._own_age, self._dropped, self._pushed = 0, 0, 0
+        self._own_age = 0
         self._store = worker.store(
             servers=ranks,
             mode=master.mode,
@@ -57,12 +53,6 @@ class PushPull(Strategy):
         self._push()
         self._meet()
         mean_buffers(self.worker, trained)
-
-    def end_epoch(self):
-        if self._dropped:
-            said = self.worker.rank, self._dropped, self._pushed, self.worker.epoch
-            log.warning("rank %d: %d of %d gradients of epoch %d were too late and dropped", *said)
-        self._dropped = self._pushed = 0
 
     def state(self):
         with self.worker.exchanging():
@@ -108,8 +98,8 @@ class PushPull(Strategy):
             outcomes = self._store.push(
                 list(parts), list(parts.values()), weight=self._weight / self._count
             )
-        self._pushed += 1
-        self._dropped += any(outcome.dropped for outcome in outcomes)
+        if any(outcome.dropped for outcome in outcomes):  # by one server at least
+            self.worker.figures.dropped += self._count
         self._sum[:], self._weight, self._count = 0, 0.0, 0
 
     def _pull(self):

@@ -45,6 +45,8 @@ class RoundReport(_Timed):
         Wall-clock seconds by part (`PARTS`); they add up to the time of the round.
     bytes_sent : int
         What workers sent to each other; 0 where they do not talk.
+    dropped : int
+        Gradients of minibatches that came too late to count (ParameterServer with backup workers).
     """
 
     epoch: int
@@ -56,6 +58,7 @@ class RoundReport(_Timed):
     seconds: dict[str, float]
     workers: int
     bytes_sent: int = 0
+    dropped: int = 0
 
     def __post_init__(self):
         self._check_seconds()

@@ -116,6 +116,18 @@ def test_coded_gradients_train_in_fewer_bytes(codec, mode, crews):
     assert 0 < sent[1] < sent[0]
 
 
+@pytest.mark.parametrize("backup", [0, 1, 2])
+def test_gradients_that_come_too_late_are_counted(backup, crews):
+    data, options = Partitions(UNEVEN), {"servers": 1, "backup": backup, "updates_per_round": 5}
+    state, history = fit(crews(3), data, epochs=4, **options)
+    blocks = crews(3).load(data, schema_of(CONF), 20, ParameterServer(seed=CONF.seed, **SMALL))
+    minibatches = 4 * sum(-(-size // 4) for size in blocks.sizes)
+    dropped = sum(report.dropped for report in history.rounds)
+    assert 0 < state.iteration <= minibatches - dropped
+    assert dropped == 0 or backup
+    assert [epoch.examples for epoch in history.epochs] == [sum(UNEVEN)] * 4
+
+
 def test_slots_are_those_of_the_servers(crews):
     conf = perceptron(updater=Momentum(rate=0.1))
     state, _ = fit(crews(2), Partitions(EVEN), conf, push_every=2, fetch_every=2)

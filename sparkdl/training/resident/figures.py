@@ -22,6 +22,8 @@ class Figures:
         Seconds: waited for minibatches, waited for others, and in all.
     sent : float
         Bytes sent to other workers.
+    dropped : float
+        Gradients that came too late to count.
     finite : float
         1 if loss and weights are finite, else 0.
     """
@@ -33,6 +35,7 @@ class Figures:
     exchanging: float = 0.0
     duration: float = 0.0
     sent: float = 0.0
+    dropped: float = 0.0
     finite: float = 1.0
 
     def vector(self):
@@ -76,6 +79,7 @@ def merged(workers, epoch, number, rounds, examples):
         seconds=seconds(workers),
         workers=sum(worker.examples > 0 for worker in workers),
         bytes_sent=int(sum(worker.sent for worker in workers)),
+        dropped=int(sum(worker.dropped for worker in workers)),
     )
 
 
