@@ -31,12 +31,10 @@ class Order:
 
     def run(self, steps):
         """Make a call and return its result."""
-        with self._news:
-            self._news.wait_for(lambda: not self._under_way)
-        job = Job(self._checked(steps))
-        while job.advance():
-            pass
-        return job.wait()
+        if self._under_way:
+            with self._news:
+                self._news.wait_for(lambda: not self._under_way)
+        return exhausted(self._checked(steps))
 
     def start(self, steps):
         """Begin a call that goes on beside what the caller does next: a Job."""
@@ -80,3 +78,12 @@ class Order:
         with self._news:
             self._under_way -= 1
             self._news.notify_all()
+
+
+def exhausted(steps):
+    """The result of a generator, all of whose steps are taken."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
