@@ -42,6 +42,11 @@ def awaited_by(calls):
     return next((missing(call).member.rank for call in calls), None)
 
 
+def awaited_in_the_end(calls, links):
+    """The rank without which the oldest call cannot go on, None if there is no call."""
+    return next((last_awaited(missing(call), links).member.rank for call in calls), None)
+
+
 def explained(error, calls, member):
     """A PeerError with what was awaited of its rank; other errors become one about this rank."""
     if not isinstance(error, PeerError):

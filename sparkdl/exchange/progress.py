@@ -7,7 +7,13 @@ import time
 from collections import deque
 
 from sparkdl.errors import PeerError, WorkerError
-from sparkdl.exchange.faults import awaited_by, explained, find_silent, find_stuck
+from sparkdl.exchange.faults import (
+    awaited_by,
+    awaited_in_the_end,
+    explained,
+    find_silent,
+    find_stuck,
+)
 from sparkdl.exchange.line import Line
 from sparkdl.exchange.link import Link
 from sparkdl.exchange.watch import Watch
@@ -37,7 +43,7 @@ class Progress:
         self.member, self.timeout, self.patience = member, timeout, patience
         self.failure = None  # the PeerError after which no call can succeed
         self.contexts = 0  # the highest number that a sub-group has
-        self.companions = []  # told by fail(error) when no call can succeed, by close() at the end
+        self.companions = []  # such as Order: other ways by which ranks exchange, and wait
         self.line, self.watch = Line(), Watch()
         self._driving = threading.Lock()
         self._handed, self._news, self._thread = deque(), threading.Condition(), None
@@ -168,6 +174,10 @@ class Progress:
 
     def _beat(self):
         awaited = awaited_by(self.line.active)
+        end = awaited_in_the_end(self.line.active, self.watch.links)
+        for companion in self.companions:
+            companion.await_elsewhere(end)
+            awaited = companion.awaited if awaited is None else awaited
         for link in self.watch.links:
             with contextlib.suppress(PeerError):  # reading from it tells more
                 link.beat(awaited)

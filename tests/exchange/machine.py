@@ -3,6 +3,7 @@
 import multiprocessing
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 from sparkdl.errors import SparkdlError
 from sparkdl.exchange.rendezvous import FileRendezvous
@@ -55,8 +56,9 @@ def _answer(pipe, deadline):
 
 def _run(pipe, folder, rank, size, limits, task, arguments):
     rendezvous = FileRendezvous(folder, rank, size)
+    members = [SimpleNamespace(rank=member, host="this machine") for member in range(size)]
     machines, memory = find_memory(
-        rank, lambda text: rendezvous.all_gather(text, 30), lanes=(2, 2), **limits
+        rank, lambda text: rendezvous.all_gather(text, 30), members, lanes=(2, 2), **limits
     )
     assert machines == [list(range(size))]
     try:

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -161,6 +162,31 @@ def test_a_lost_rank_is_named_on_all_machines(how, beside):
     results = crew(4, apart, TWO, sums_until, 1, how, beside, shared_memory=False, **limits)
     assert results.pop(1) is None
     assert [(type(error), error.rank) for error in results] == [(PeerError, 1)] * len(results)
+
+
+def late(group, who, count):
+    """All but one make a call. Who waits for whom depends on how many speak between machines."""
+    if group.rank == who:
+        time.sleep(30)
+    group.all_reduce(np.ones(count, np.float32))
+
+
+@pytest.mark.parametrize("count", [1, 100_000])
+def test_who_does_not_come_is_named_by_those_who_wait_for_others(count):
+    limits = {"timeout": 1.0, "patience": 4.0, "spare": [3], "limit": 20.0}
+    results = crew(4, apart, TWO, late, 3, count, shared_memory=False, **limits)[:3]
+    assert [(type(error), error.rank) for error in results] == [(PeerError, 3)] * 3
+
+
+def late_in_a_sub_group(group, color_of):
+    half = group.split(color_of[group.rank])
+    late(half, 1, 5)
+
+
+def test_errors_name_the_rank_in_the_group_that_was_formed():
+    limits = {"timeout": 1.0, "patience": 3.0, "spare": [2], "limit": 20.0}
+    error = crew(3, late_in_a_sub_group, [0, 1, 0], **limits)[0]
+    assert isinstance(error, PeerError) and error.rank == 2
 
 
 def test_parts_are_packed_and_found_again():

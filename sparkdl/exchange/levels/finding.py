@@ -21,8 +21,8 @@ def find_levels(group, progress, gather=None):
     def told(text):
         return [bytes(data).decode() for data in group.all_gather_bytes(text.encode())]
 
-    host, limits = group.members[group.rank].host, (progress.timeout, progress.patience)
-    machines, memory = find_memory(group.rank, gather or told, host, *limits)
+    limits = progress.timeout, progress.patience
+    machines, memory = find_memory(group.rank, gather or told, group.members, *limits)
     if len(machines) == group.size:
         return None
     between = None

@@ -49,6 +49,16 @@ class Order:
         if self._memory is not None:
             self._memory.fail(error)
 
+    @property
+    def awaited(self):
+        """The rank that the oldest call waits for in shared memory, None if there is none."""
+        return None if self._memory is None else self._memory.awaited
+
+    def await_elsewhere(self, rank):
+        """Let those who wait in shared memory know whom this process awaits over a socket."""
+        if self._memory is not None:
+            self._memory.await_elsewhere(rank)
+
     def close(self):
         """End; calls under way fail."""
         if self._memory is not None:

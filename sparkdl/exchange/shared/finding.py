@@ -12,7 +12,7 @@ from sparkdl.exchange.shared.segment import Segment
 log = logging.getLogger(__name__)
 
 
-def find_memory(rank, gather, host="this machine", timeout=60.0, patience=600.0, lanes=(1, 2)):
+def find_memory(rank, gather, members, timeout=60.0, patience=600.0, lanes=(1, 2)):
     """Which ranks share memory with each other, and this rank's hold on what it shares.
 
     Each process makes a piece of memory with a random token and tells its path. Each takes the
@@ -23,8 +23,8 @@ def find_memory(rank, gather, host="this machine", timeout=60.0, patience=600.0,
     rank : int
     gather : callable
         gather(text) -> [text of each rank].
-    host : str
-        For errors.
+    members : list of Member
+        By rank; errors name their ranks and hosts.
     timeout : float
         Seconds of silence after which a member that is awaited counts as lost.
     patience : float
@@ -50,7 +50,9 @@ def find_memory(rank, gather, host="this machine", timeout=60.0, patience=600.0,
     if own is not None and own is not segment:
         own.close()
     if ranks in machines and len(ranks) > 1:
-        return machines, SharedMemory(segment, ranks, rank, host, timeout, patience, lanes)
+        names, hosts = [members[r].rank for r in ranks], {m.rank: m.host for m in members}
+        place = ranks.index(rank)
+        return machines, SharedMemory(segment, place, names, hosts, timeout, patience, lanes)
     if segment is not None:
         segment.close()
     return machines, None

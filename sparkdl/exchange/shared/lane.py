@@ -9,7 +9,6 @@ from threading import Lock
 
 import numpy as np
 
-from sparkdl.errors import PeerError
 from sparkdl.exchange.shared.call import DTYPES, Call
 from sparkdl.exchange.shared.layout import PARITIES
 from sparkdl.exchange.shared.pieces import Pieces, equal_bounds
@@ -47,6 +46,11 @@ class Lane:
             dtype: [list(slots[parity].view(dtype)) for parity in range(PARITIES)]
             for dtype in DTYPES
         }
+
+    @property
+    def awaited(self):
+        """The member that the call under way waits for, None if it is not known to wait."""
+        return self._steps.awaited
 
     def barrier(self):
         """Return when all members have come."""
@@ -186,9 +190,7 @@ class Lane:
     def _refuse(self, calls):
         """Blame the first member who differs from member 0, which all members see alike."""
         member = next(member for member, call in enumerate(calls) if call != calls[0])
-        ranks = self._watch.ranks
-        what = f"entered {calls[member]} where rank {ranks[0]} entered {calls[0]}"
-        what += "; all ranks must make the same calls"
-        error = PeerError(ranks[member], self._watch.host, what)
+        what = f"entered {calls[member]} where rank {self._watch.ranks[0]} entered {calls[0]}"
+        error = self._watch.complaint(member, f"{what}; all ranks must make the same calls")
         self._watch.fail(error)
         raise error

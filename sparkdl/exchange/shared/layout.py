@@ -14,8 +14,8 @@ PARITIES = 2
 class Layout(NamedTuple):
     """Places in bytes, for `members` processes with `lanes` of `slot` bytes a member.
 
-    First come the lines of all members (alive, closed), of all lanes (go, arrived, entered), and
-    the texts; then for each lane the slots: two of each member, and two for results.
+    First come the lines of all members (beats, closed, awaits), of all lanes (go, arrived,
+    entered), and the texts; then for each lane the slots: two of each member, and two for results.
     """
 
     members: int
@@ -35,8 +35,12 @@ class Layout(NamedTuple):
         """1 after the member has left."""
         return (1 + self.members + member) * LINE
 
+    def awaits(self, member):
+        """One more than the rank that the member awaits over a socket; 0: none."""
+        return (1 + 2 * self.members + member) * LINE
+
     def _lane(self, lane):
-        return (1 + 2 * self.members + lane * (1 + 2 * self.members)) * LINE
+        return (1 + 3 * self.members + lane * (1 + 2 * self.members)) * LINE
 
     def go(self, lane):
         """The last step that all members have reached."""

@@ -14,12 +14,12 @@ class SharedMemory:
     Parameters
     ----------
     segment : Segment
+    me : int
+        This process among those of the machine.
     ranks : list of int
-        Of the group: the members of this machine, in order.
-    rank : int
-        This process's in the group.
-    host : str
-        For errors.
+        Of each of them.
+    hosts : dict
+        {rank: host} of all ranks of the group.
     timeout, patience : float
         Seconds; see Watch.
     lanes : int
@@ -30,11 +30,10 @@ class SharedMemory:
         Independent of each other: each takes one collective at a time.
     """
 
-    def __init__(self, segment, ranks, rank, host, timeout, patience, lanes):
-        self.ranks = ranks
+    def __init__(self, segment, me, ranks, hosts, timeout, patience, lanes):
         layout = layout_of(len(ranks), lanes)
         segment.map(layout.nbytes)
-        self._watch = Watch(segment, layout, ranks.index(rank), ranks, host, timeout, patience)
+        self._watch = Watch(segment, layout, me, ranks, hosts, timeout, patience)
         self.lanes = [Lane(self._watch, lane) for lane in range(lanes)]
         self._segment = segment
         PULSE.add(self, timeout / 4)
@@ -42,6 +41,16 @@ class SharedMemory:
     def beat(self):
         """Tell the others that this process is alive."""
         self._watch.beat()
+
+    @property
+    def awaited(self):
+        """The rank that the oldest call waits for here, None if it is not known to wait."""
+        awaited = (lane.awaited for lane in reversed(self.lanes))
+        return next((self._watch.ranks[member] for member in awaited if member is not None), None)
+
+    def await_elsewhere(self, rank):
+        """Tell the others that this process waits for a rank (None: no) over a socket."""
+        self._watch.await_elsewhere(rank)
 
     def fail(self, error):
         """Tell the others of this machine what went wrong: they raise it, also if they wait."""

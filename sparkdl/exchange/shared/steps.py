@@ -37,6 +37,7 @@ class Steps:
     def __init__(self, watch, lane):
         layout, members = watch.layout, range(watch.layout.members)
         self.number = 0
+        self.awaited = None  # a member, if one keeps this one waiting
         self._watch, self._words, self._fence = watch, watch.words, Lock()
         self._mine = layout.arrived(lane, watch.me) // 4
         self._arrived = [layout.arrived(lane, member) // 4 for member in members]
@@ -69,7 +70,10 @@ class Steps:
         while words[go] != step:
             futex.sleep(self._address, (step - 1) & MASK)
             if words[go] != step:
-                patience.check(self._missing(step))
+                missing = self._missing(step)
+                self.awaited = missing[0] if missing else None
+                patience.check(missing)
+        self.awaited = None
 
     def _missing(self, step):
         return [m for m, place in enumerate(self._arrived) if self._words[place] != step]

@@ -13,7 +13,10 @@ LONGEST = 500  # characters of a text: in JSON, at six bytes each, it must fit T
 
 
 class Watch:
-    """One member's eye on the others. Ranks are those of the group, members those of the machine.
+    """One member's eye on the others.
+
+    Members are numbers in this machine; ranks are those in the group that has been formed, which
+    errors name.
 
     Parameters
     ----------
@@ -23,17 +26,18 @@ class Watch:
     me : int
         This member.
     ranks : list of int
-        The group's rank of each member.
-    host : str
+        Of each member.
+    hosts : dict
+        {rank: host} of all ranks of the group.
     timeout : float
         Seconds of silence after which a member that is awaited counts as lost.
     patience : float
         Seconds that a member may be awaited though it is alive.
     """
 
-    def __init__(self, segment, layout, me, ranks, host, timeout, patience):
+    def __init__(self, segment, layout, me, ranks, hosts, timeout, patience):
         self.segment, self.layout, self.me, self.ranks = segment, layout, me, ranks
-        self.host, self.timeout, self.patience = host, timeout, patience
+        self.hosts, self.timeout, self.patience = hosts, timeout, patience
         self.words = memoryview(segment.memory).cast("I")
         self._start = np.frombuffer(segment.memory, np.uint8).ctypes.data
 
@@ -41,6 +45,14 @@ class Watch:
         """Tell the others that this member is alive."""
         place = self.layout.beats(self.me) // 4
         self.words[place] = (self.words[place] + 1) & 0xFFFFFFFF
+
+    def await_elsewhere(self, rank):
+        """Tell the others that this member can do its part once a rank (None: no) has done its."""
+        self.words[self.layout.awaits(self.me) // 4] = 0 if rank is None else 1 + rank
+
+    def complaint(self, member, what):
+        """A PeerError about a member."""
+        return PeerError(self.ranks[member], self.hosts[self.ranks[member]], what)
 
     def error(self):
         """What some member has told to be wrong, as a PeerError, or None."""
@@ -56,7 +68,7 @@ class Watch:
         if self.words[self.layout.failed // 4]:
             return
         if not isinstance(error, PeerError):
-            error = PeerError(self.ranks[self.me], self.host, str(error))
+            error = self.complaint(self.me, str(error))
         told = {"rank": error.rank, "host": error.host[:64], "what": error.what[:LONGEST]}
         data = json.dumps(told).encode()[:TEXT]
         start = self.layout.text(self.me)
@@ -104,12 +116,26 @@ class Patience:
             raise error
 
     def _complaint(self, member):
-        reason = self._reason(member)
+        watch, own = self.watch, self.watch.ranks[self.watch.me]
+        reason, rank = self._reason(member), watch.ranks[member]
+        if reason is None and time.monotonic() - self.began > watch.patience:
+            reason = f"is alive, but has not done its part for {watch.patience:g} s"
+            rank = self._last_awaited(member)
         if reason is None:
             return None
-        ranks, me = self.watch.ranks, self.watch.me
-        what = f"{reason} while rank {ranks[me]} awaited {self.what}"
-        return PeerError(ranks[member], self.watch.host, what)
+        return PeerError(rank, watch.hosts[rank], f"{reason} while rank {own} awaited {self.what}")
+
+    def _last_awaited(self, member):
+        """The rank that waits for nobody, at the end of a chain that this member begins."""
+        watch, rank, seen = self.watch, self.watch.ranks[member], set()
+        while rank in watch.ranks and rank not in seen:
+            seen.add(rank)
+            place = watch.layout.awaits(watch.ranks.index(rank)) // 4
+            following = watch.words[place] - 1
+            if following not in watch.hosts or following == watch.ranks[watch.me]:
+                break
+            rank = following
+        return rank
 
     def _reason(self, member):
         watch, now = self.watch, time.monotonic()
@@ -123,6 +149,4 @@ class Patience:
             self.seen[member] = last, since = beat, now
         if now - since > watch.timeout:
             return f"was silent for {watch.timeout:g} s"
-        if now - self.began > watch.patience:
-            return f"is alive, but has not done its part for {watch.patience:g} s"
         return None
