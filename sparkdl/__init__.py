@@ -37,6 +37,7 @@ NAMES = {
     "sparkdl.training.listeners": "Listener",
     "sparkdl.training.local": "LocalWorkers",
     "sparkdl.training.network": "Network",
+    "sparkdl.training.parameter_server": "ParameterServer",
     "sparkdl.training.progress": "ProgressBar",
     "sparkdl.training.sharing": "GradientSharing",
     "sparkdl.spark": "SparkNetwork",

@@ -7,5 +7,6 @@ from sparkdl.exchange.endpoint import Endpoint
 from sparkdl.exchange.group import Group
 from sparkdl.exchange.meeting import AddressRendezvous, Meeting
 from sparkdl.exchange.rendezvous import FileRendezvous, Rendezvous
+from sparkdl.exchange.store import KeyValueStore, Places, StoreServer, TwoLevelStore
 from sparkdl.exchange.tls import Tls
 from sparkdl.exchange.wire import Wire
