@@ -44,7 +44,7 @@ class RoundReport(_Timed):
     seconds : dict
         Wall-clock seconds by part (`PARTS`); they add up to the time of the round.
     bytes_sent : int
-        What workers sent to each other; 0 where they do not talk.
+        What workers sent to each other over the network; 0 where they share memory or do not talk.
     dropped : int
         Gradients of minibatches that came too late to count (ParameterServer with backup workers).
     """

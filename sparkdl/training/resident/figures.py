@@ -18,10 +18,10 @@ class Figures:
         Examples trained, and the sum of their losses.
     iteration : float
         Updates that the replica has had after the round.
-    reading, exchanging, duration : float
-        Seconds: waited for minibatches, waited for others, and in all.
+    reading, exchanging, telling, duration : float
+        Seconds: waited for minibatches, for others, for the driver to take a state; and in all.
     sent : float
-        Bytes sent to other workers.
+        Bytes sent to other workers over the network.
     dropped : float
         Gradients that came too late to count.
     finite : float
@@ -33,6 +33,7 @@ class Figures:
     iteration: float = 0.0
     reading: float = 0.0
     exchanging: float = 0.0
+    telling: float = 0.0
     duration: float = 0.0
     sent: float = 0.0
     dropped: float = 0.0
@@ -48,7 +49,7 @@ class Figures:
     @property
     def compute(self):
         """Seconds; what is left of the duration."""
-        return max(0.0, self.duration - self.reading - self.exchanging)
+        return max(0.0, self.duration - self.reading - self.exchanging - self.telling)
 
 
 def merged(workers, epoch, number, rounds, examples):
@@ -86,9 +87,10 @@ def merged(workers, epoch, number, rounds, examples):
 def seconds(workers):
     """Seconds of the round by part: those of the worker that had most to do."""
     slowest = max(workers, key=lambda worker: worker.reading + worker.compute)
+    known = slowest.reading + slowest.compute + slowest.exchanging
     return {
         "reading": slowest.reading,
         "compute": slowest.compute,
         "averaging": slowest.exchanging,
-        "overhead": max(0.0, max(worker.duration for worker in workers) - slowest.duration),
+        "overhead": max(0.0, max(worker.duration for worker in workers) - known),
     }

@@ -116,10 +116,16 @@ class Life:
     def _tell(self, state):
         """Snapshot and report, in this order: what is reported can be gone back to."""
         if self.shared.is_snapshot(state):
-            held = {"kept": {}} | self.strategy.state()
-            if self.worker.rank == 0:
-                self.control.snapshot(replace(state, **held))
+            self._send_snapshot(state)
         self.control.report(state, self.worker.figures)
+
+    def _send_snapshot(self, state):
+        held, figures = {"kept": {}} | self.strategy.state(), self.worker.figures
+        if self.worker.rank == 0:
+            began = time.perf_counter()
+            self.control.snapshot(replace(state, **held))
+            figures.telling = time.perf_counter() - began
+            figures.duration += figures.telling
 
     def _evaluate(self, epoch):
         replica, conf = self.worker.replica, self.shared.conf

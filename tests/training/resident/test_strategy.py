@@ -9,6 +9,7 @@ from sparkdl.training.checkpoint import Checkpoints
 from sparkdl.training.master import ResidentMaster
 from sparkdl.training.network import Network
 from sparkdl.training.resident.strategy import Strategy
+from sparkdl.training.resident.synchrony import synchronized
 from tests.training.problems import Partitions, perceptron
 from tests.training.test_masters import Stop
 
@@ -76,3 +77,33 @@ def test_what_is_kept_goes_through_checkpoints(crews, tmp_path):
     state, _ = fit(crews(2), [60], resume=tmp_path, **options)
     np.testing.assert_array_equal(state.kept["counts"], whole.kept["counts"])
     assert state.kept["counts"][0] == len(history.rounds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drifting(Counting):
+    """Rank 1 has gone its own way, and further."""
+
+    def strategy(self, worker):
+        return Drift(self, worker)
+
+
+class Drift(Counts):
+    def end_epoch(self):
+        worker = self.worker
+        worker.replica.params += worker.rank
+        worker.iteration += 5 * (worker.rank == 1)
+        synchronized(worker)
+
+    def state(self):
+        params = self.worker.replica.params
+        most, least = (self.worker.group.all_reduce(params.copy(), op) for op in ("max", "min"))
+        return super().state() | {"kept": {"spread": most - least}}
+
+
+def test_who_has_most_updates_gives_the_others_all(crews):
+    network = Network(perceptron())
+    before = network.state.params
+    network.fit(Partitions([36]), 1, Drifting(batch_size_per_worker=4), crews(3))
+    assert not network.state.kept["spread"].any()
+    np.testing.assert_array_equal(network.state.params, before + 1)
+    assert network.state.iteration == 5
