@@ -220,6 +220,7 @@ class Group:
     def close(self):
         """Say goodbye and hang up; whoever needs this rank after that gets a PeerError.
 
+        What was sent still arrives: this waits until the other hosts have it, `timeout` at most.
         What `split` made ends with the group that it was made from, not by itself.
         """
         if self._context == 0:

@@ -1,8 +1,11 @@
 """A connection to one other member: frames out and in, neither of which ever waits."""
 
 import contextlib
+import fcntl
 import json
 import socket
+import sys
+import termios
 import time
 from collections import deque
 
@@ -235,8 +238,20 @@ class Link:
         """The PeerError that says so about the other side."""
         return PeerError(self.member.rank, self.member.host, what)
 
+    @property
+    def on_its_way(self):
+        """Bytes that the peer's host has not confirmed yet; 0 where the system does not tell."""
+        if self._sock.family == socket.AF_UNIX:
+            return 0  # never lost
+        try:
+            return int.from_bytes(
+                fcntl.ioctl(self._sock, termios.TIOCOUTQ, bytes(4)), sys.byteorder
+            )
+        except OSError:
+            return 0
+
     def close(self):
-        """Hang up, what was sent still arrives."""
+        """Hang up; what is still on its way may be lost, if heartbeats of the peer cross it."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_WR)
             while self._sock.recv_into(self._stage):  # unread bytes would turn it into a reset

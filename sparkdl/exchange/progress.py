@@ -120,6 +120,7 @@ class Progress:
             self._give_up(self._closing())
             if self.failure is None:
                 self._tell(lambda link: link.goodbye())
+                self.watch.settle(self.timeout)
             self.watch.close()
         for companion in self.companions:
             companion.close()

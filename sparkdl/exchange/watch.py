@@ -81,6 +81,13 @@ class Watch:
                 if not flushed(open_ones[number]):
                     del open_ones[number]
 
+    def settle(self, seconds):
+        """Wait until the hosts of all peers have all that was sent, so long at most."""
+        end, pause = time.monotonic() + seconds, 0.0001
+        while any(link.on_its_way for link in self.links) and time.monotonic() < end:
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+
     def close(self):
         for link in self.links:
             link.close()

@@ -1,5 +1,7 @@
 """What a group does over sockets, for each size: all ranks get the same, and the right."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -201,3 +203,16 @@ def closed_early(group):
 
 def test_who_leaves_early_is_named_and_so_is_a_closed_group():
     assert crew(2, closed_early, shared_memory=False) == ["told", None]
+
+
+def last_words(group):
+    """One rank sends and leaves; the other takes its time, and its heartbeats find nobody."""
+    x = np.arange(3_000_000, dtype=np.float32)
+    if group.rank == 0:
+        return group.send(x, 1)
+    time.sleep(1.5)
+    return np.array_equal(group.receive(np.zeros_like(x), 0), x)
+
+
+def test_what_was_sent_before_leaving_arrives():
+    assert crew(2, last_words, timeout=4.0) == [None, True]
