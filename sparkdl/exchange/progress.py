@@ -124,6 +124,7 @@ class Progress:
             self.watch.close()
         for companion in self.companions:
             companion.close()
+        self.companions.clear()
 
     # In the thread that drives
 

@@ -3,8 +3,11 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +27,7 @@ from tests.exchange.test_group import (
     refused,
     split_up,
 )
+from tests.support.namespaces import two_hosts, why_not
 
 ONE_MACHINE = [2, 3]
 TWO = [[0, 1], [2, 3]]
@@ -187,6 +191,25 @@ def test_errors_name_the_rank_in_the_group_that_was_formed():
     limits = {"timeout": 1.0, "patience": 3.0, "spare": [2], "limit": 20.0}
     error = crew(3, late_in_a_sub_group, [0, 1, 0], **limits)[0]
     assert isinstance(error, PeerError) and error.rank == 2
+
+
+def test_two_hosts_find_out_who_is_where(tmp_path):
+    reason = why_not()
+    if reason:
+        pytest.skip(reason)
+    with two_hosts() as hosts:
+        programs = [
+            hosts[rank % 2].start(
+                *("env", f"PYTHONPATH={Path(__file__).parents[2]}"),  # on a host one is at its root
+                *(sys.executable, "-m", "tests.exchange.on_hosts"),
+                *(tmp_path, rank, 4, hosts[1 - rank % 2].address),
+                stdout=subprocess.PIPE,
+            )
+            for rank in range(4)
+        ]
+        told = [json.loads(program.communicate(timeout=60)[0]) for program in programs]
+    for total, levels, flat in told:
+        assert total == 4 and levels < flat / 2  # half of the vector, not one and a half times it
 
 
 def test_parts_are_packed_and_found_again():
