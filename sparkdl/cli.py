@@ -1,4 +1,4 @@
-"""sparkdl on the command line: demo, train, evaluate, predict, features, summary, time."""
+"""sparkdl on the command line: demo, train, evaluate, predict, features, summary, time ..."""
 
 import argparse
 import importlib
@@ -36,7 +36,7 @@ def parser():
     top.add_argument("--version", action="version", version=f"sparkdl {sparkdl.__version__}")
     commands = top.add_subparsers(title="commands", dest="command", required=True)
     adds = add_demo, add_train, add_evaluate, add_predict, add_features, add_summary, add_time
-    for add in adds:
+    for add in (*adds, add_simulate):
         add(commands)
     return top
 
@@ -84,6 +84,20 @@ def add_time(commands):
     one.add_argument("--batch-size", type=int, metavar="N", help="examples; as the file says")
     one.add_argument("--iterations", type=int, default=10, metavar="K", help="medians over K (10)")
     one.add_argument("--threads", type=int, metavar="T", help="the cores that there are")
+
+
+def add_simulate(commands):
+    text = "say how long masters would take to exchange on a cluster, from a short run here"
+    one = command(commands, "simulate", "simulate", text)
+    one.add_argument("--workers", type=int, required=True, metavar="N", help="processes that train")
+    one.add_argument("--params", required=True, metavar="P", help="of the network: 25e6, 25M")
+    one.add_argument("--bandwidth", metavar="B", help="of a machine: 10Gb (bits), 1.2GB (bytes)")
+    one.add_argument("--latency", default="0us", metavar="T", help="between machines: 50us (0)")
+    one.add_argument("--compute", default="0ms", metavar="T", help="of a minibatch: 120ms (0)")
+    one.add_argument("--every", type=int, default=5, metavar="K", help="minibatches a round (5)")
+    machine = "workers that share a machine (1)"
+    one.add_argument("--workers-per-machine", type=int, default=1, metavar="W", help=machine)
+    one.add_argument("--cores", type=int, metavar="C", help="of a machine (as here)")
 
 
 def command(commands, name, module, text):

@@ -27,7 +27,8 @@ class Costs:
     add : float
         Seconds of a core to add a byte of one float32 vector to another.
     shared : float
-        Seconds of a core for a byte of a vector that is summed through shared memory.
+        Seconds of a core for a byte of a vector that others of the machine add up: it is shown to
+        them, as much is added, and as much taken back.
     meeting : float
         Seconds for processes of a machine to meet in shared memory: the sum of a small vector.
     job : float
@@ -155,8 +156,9 @@ class Cluster:
         local = min(self.per_machine, self.workers)
         if not self.shared_memory or local == 1:
             return self.over_links(nbytes, self.workers)
-        inside = self.costs.shared * nbytes * self.crowd + self.costs.meeting * self.crowd
-        inside = Exchange(seconds=inside, sent=0.0)
+        shown = nbytes * (local - 1) / local
+        seconds = (self.costs.shared * shown + self.costs.meeting) * self.crowd
+        inside = Exchange(seconds=seconds, sent=0.0)
         return inside + self.one_of_each().over_links(nbytes, self.machines)
 
     def one_of_each(self):

@@ -56,7 +56,7 @@ def test_the_wire_counts_only_between_machines():
 
 def test_two_levels_sum_inside_a_machine_first():
     whole = cluster(workers=8, per_machine=2, cores=2)
-    inside = 5e-10 * 64 * MB + 2e-5
+    inside = 5e-10 * 64 * MB / 2 + 2e-5
     across = replace(whole, workers=4, per_machine=1).all_reduce(64 * MB)
     assert whole.all_reduce(64 * MB).seconds == pytest.approx(inside + across.seconds)
     assert whole.all_reduce(64 * MB).sent == across.sent

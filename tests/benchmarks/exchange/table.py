@@ -15,6 +15,7 @@ from tests.benchmarks.exchange import (
     coding,
     convergence,
     overlap,
+    prediction,
 )
 from tests.benchmarks.exchange.row import Bar, Row
 
@@ -26,6 +27,7 @@ MEASURES = {
     "overlap": overlap.measure,
     "coding": coding.measure,
     "convergence": convergence.measure,
+    "prediction": prediction.measure,
 }
 
 

@@ -1,0 +1,126 @@
+"""sparkdl simulate: how long masters' exchanges would take on a cluster, before there is one."""
+
+import math
+import os
+from typing import NamedTuple
+
+from sparkdl.commands.quantities import bandwidth, count, duration
+from sparkdl.errors import ConfigError
+from sparkdl.exchange import trial
+from sparkdl.exchange.codecs import Half, OneBit, Threshold, TopK, TwoBit
+from sparkdl.exchange.cost import Cluster, Exchange
+from sparkdl.nn.summary import line, size
+
+BACKWARD = 2 / 3  # of a minibatch's compute, during which gradients can already travel
+CODECS = Half(), OneBit(), TwoBit(), Threshold(), TopK()
+HEAD = ("master", "codec", "every", "exchange", "a worker sends", "minibatch", "efficiency")
+
+
+class Plan(NamedTuple):
+    """How a master exchanges: what, after how many minibatches, whether beside the way back."""
+
+    master: str
+    codec: str
+    every: int
+    exchange: Exchange
+    beside: bool = False
+
+    def minibatch(self, compute):
+        """Seconds of a minibatch with its share of the exchange."""
+        hidden = BACKWARD * compute if self.beside else 0.0
+        return compute + max(0.0, self.exchange.seconds - hidden) / self.every
+
+
+def simulate(arguments):
+    """Print the table; two processes sum vectors here first, for a second or two."""
+    for name in ("workers", "workers_per_machine", "every"):
+        at_least_one(f"--{name.replace('_', '-')}", getattr(arguments, name))
+    nbytes = 4 * count("--params", arguments.params)
+    compute = duration("--compute", arguments.compute)
+    place = described(arguments)
+    cluster = Cluster(costs=trial.measured(), **place)
+    codings = [trial.coded(codec) for codec in CODECS]
+    chosen = plans(cluster, codings, nbytes, arguments.every)
+    print("\n".join([*about(cluster), "", *report(chosen, compute)]))
+
+
+def at_least_one(option, value):
+    if value < 1:
+        raise ConfigError(f"{option} must be an integer >= 1, got {value}")
+
+
+def described(arguments):
+    """What the options say of the Cluster."""
+    cores = os.cpu_count() or 1 if arguments.cores is None else arguments.cores
+    at_least_one("--cores", cores)
+    given = arguments.bandwidth
+    return {
+        "workers": arguments.workers,
+        "per_machine": arguments.workers_per_machine,
+        "cores": cores,
+        "bandwidth": math.inf if given is None else bandwidth("--bandwidth", given),
+        "latency": duration("--latency", arguments.latency),
+    }
+
+
+def plans(cluster, codings, nbytes, every):
+    """The Plan of each master with each codec that it takes."""
+    summed = cluster.all_reduce(nbytes)
+    sharded, central = (cluster.served(nbytes, n) for n in (cluster.workers, 1))
+    coded = {coding.name: cluster.coded(nbytes, coding) for coding in codings}
+    return [
+        Plan("ParameterAveraging, driver", "", every, cluster.through_driver(nbytes)),
+        Plan("ParameterAveraging, peers", "", every, summed),
+        Plan("ElasticAveraging", "", every, summed),
+        Plan("BlockMomentum", "", every, summed),
+        Plan("LocalSGD", "", every, summed),
+        Plan("ParameterServer, one server", "", 1, central),
+        Plan("ParameterServer, all serve", "", 1, sharded),
+        Plan("AllReduceSGD", "", 1, summed, beside=True),
+        *(Plan("AllReduceSGD", name, 1, one, beside=True) for name, one in coded.items()),
+        *(Plan("GradientSharing", name, 1, coded[name]) for name in ("OneBit", "Threshold")),
+    ]
+
+
+def about(cluster):
+    """What was measured here, in words."""
+    costs = cluster.costs
+    yield (
+        f"measured here, of one core: {speed(costs.socket)} through a connection, "
+        f"{speed(costs.shared)} summed through shared memory, {speed(costs.add)} added; "
+        f"a message takes {costs.message * 1e6:.0f} us"
+    )
+    yield (
+        f"{cluster.workers} workers on {cluster.machines} machines of {cluster.cores} cores; "
+        "an exchange of all parameters, and a minibatch with its share of it"
+    )
+
+
+def speed(cost):
+    return f"{1 / cost / 1e9:.1f} GB/s"
+
+
+def report(plans, compute):
+    """The lines of the table."""
+    rows = [HEAD, *(cells(plan, compute) for plan in plans)]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    head, *body = [line(row, widths, numbers=5) for row in rows]
+    return [head, "-" * (sum(widths) + 2 * (len(widths) - 1)), *body]
+
+
+def cells(plan, compute):
+    whole = plan.minibatch(compute)
+    return (
+        plan.master,
+        plan.codec,
+        str(plan.every),
+        short(plan.exchange.seconds),
+        size(round(plan.exchange.sent)),
+        short(whole),
+        f"{compute / whole:.0%}" if compute else "",
+    )
+
+
+def short(seconds):
+    """Three digits, in milliseconds or seconds."""
+    return f"{seconds * 1e3:.3g} ms" if seconds < 0.9995 else f"{seconds:,.3g} s"

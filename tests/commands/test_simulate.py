@@ -1,0 +1,135 @@
+"""sparkdl simulate: quantities, the table of known costs, and the command once."""
+
+import math
+import re
+
+import pytest
+
+from sparkdl import cli
+from sparkdl.commands import simulate
+from sparkdl.commands.quantities import bandwidth, count, duration
+from sparkdl.errors import ConfigError
+from sparkdl.exchange import trial
+from sparkdl.exchange.cost import Cluster, Coding, Costs, Exchange
+
+COSTS = Costs(message=1e-5, socket=1e-9, add=1e-10, shared=5e-10, meeting=2e-5)
+BITS = Coding(name="OneBit", ratio=1 / 32, encode=1e-9, decode=5e-10, to_all=False)
+SPARSE = Coding(name="Threshold", ratio=0.01, encode=1e-9, decode=1e-10, to_all=True)
+
+
+@pytest.mark.parametrize(
+    "read, text, value",
+    [
+        (count, "100e6", 100_000_000),
+        (count, "25M", 25_000_000),
+        (bandwidth, "10Gb", 1.25e9),
+        (bandwidth, "10 Gbit/s", 1.25e9),
+        (bandwidth, "1Gbps", 1.25e8),
+        (bandwidth, "1.2GB/s", 1.2e9),
+        (duration, "50us", 5e-5),
+        (duration, "2.5ms", 2.5e-3),
+        (duration, "0s", 0.0),
+    ],
+)
+def test_quantities(read, text, value):
+    assert read("--option", text) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "read, text",
+    [
+        (count, "many"),
+        (count, "0"),
+        (bandwidth, "10"),
+        (bandwidth, "0Gb"),
+        (duration, "50"),
+        (duration, "1.2.3s"),
+        (duration, "-1s"),
+        (bandwidth, "Gb"),
+    ],
+)
+def test_what_is_no_quantity_is_refused(read, text):
+    with pytest.raises(ConfigError, match=f"--option must be .*, got '{re.escape(text)}'"):
+        read("--option", text)
+
+
+def test_gradients_travel_beside_the_way_back():
+    exchange = Exchange(seconds=0.5, sent=1e6)
+    assert simulate.Plan("a", "", 1, exchange, beside=True).minibatch(0.6) == pytest.approx(0.7)
+    assert simulate.Plan("a", "", 1, exchange, beside=True).minibatch(3.0) == 3.0
+    assert simulate.Plan("a", "", 5, exchange).minibatch(0.6) == pytest.approx(0.7)
+
+
+def test_the_table_has_all_masters():
+    cluster = Cluster(costs=COSTS, workers=4, cores=1, bandwidth=1e8)
+    plans = simulate.plans(cluster, [BITS, SPARSE], 4e6, every=5)
+    lines = simulate.report(plans, compute=0.1)
+    text = "\n".join(lines)
+    for name in ("ParameterAveraging", "AllReduceSGD", "ElasticAveraging", "ParameterServer"):
+        assert name in text
+    for name in ("BlockMomentum", "GradientSharing", "LocalSGD"):
+        assert name in text
+    [line] = [line for line in lines if "AllReduceSGD  " in line and "OneBit" in line]
+    assert line.split()[2:] == ["1", "10.9", "ms", "187.5", "kB", "100", "ms", "100%"]
+
+
+@pytest.fixture
+def known(monkeypatch):
+    monkeypatch.setattr(trial, "measured", lambda: COSTS)
+    monkeypatch.setattr(trial, "LONG", 10_000)
+    monkeypatch.setattr(trial, "SHORT", 10_000)
+
+
+def test_command(known, capsys):
+    options = ["--workers", "1024", "--params", "100e6", "--bandwidth", "10Gb", "--latency", "50us"]
+    assert cli.main(["simulate", *options, "--compute", "1s"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "1024 workers on 1024 machines" in out
+    # 2 1023/1024 of 400 MB at 1 GB a second and half of it added, and 2046 steps of 60 us
+    [line] = [line for line in out.splitlines() if line.startswith("BlockMomentum")]
+    assert line.split()[2:] == ["962", "ms", "799.2", "MB", "1.19", "s", "84%"]
+
+
+@pytest.mark.parametrize(
+    "option, value, sentence",
+    [
+        ("--workers", "0", "--workers must be an integer >= 1, got 0"),
+        ("--cores", "0", "--cores must be an integer >= 1, got 0"),
+        ("--every", "0", "--every must be an integer >= 1, got 0"),
+        ("--params", "x", "--params must be a number >= 1 such as 25e6 or 25M, got 'x'"),
+        ("--latency", "5", "--latency must be a time such as 50us or 2.5ms, got '5'"),
+    ],
+)
+def test_a_mistake_is_one_sentence(known, capsys, option, value, sentence):
+    options = {"--workers": "4", "--params": "1e6"} | {option: value}
+    assert cli.main(["simulate", *(word for pair in options.items() for word in pair)]) == 2
+    assert capsys.readouterr().err == f"sparkdl simulate: {sentence}\n"
+
+
+def test_two_processes_give_the_constants():
+    costs = trial.measured()
+    for name in ("message", "socket", "add", "shared", "meeting"):
+        assert 0 < getattr(costs, name) < 1, name
+
+
+def test_the_model_gives_back_what_the_two_processes_took():
+    found = {
+        False: {trial.LARGE: 0.02, trial.SMALL: 4e-5},
+        True: {trial.LARGE: 5e-3, trial.SMALL: 1e-5},
+    }
+    for cores in (1, 2, 8):
+        costs = trial.solved(found, 1e-10, cores)
+        two = {"costs": costs, "workers": 2, "per_machine": 2, "cores": cores}
+        apart = Cluster(**two, shared_memory=False)
+        assert apart.ring(trial.LARGE, 2).seconds == pytest.approx(0.02)
+        assert apart.doubling(trial.SMALL, 2).seconds == pytest.approx(4e-5, rel=0.1)
+        assert Cluster(**two).all_reduce(trial.LARGE).seconds == pytest.approx(5e-3, rel=0.01)
+
+
+def test_a_codec_is_timed_on_random_gradients(known):
+    coding = trial.coded(simulate.OneBit())
+    assert 1 / 33 < coding.ratio < 1 / 20
+    assert 0 < coding.decode < 1e-6
+    assert not coding.to_all
+    assert math.isfinite(coding.encode)
