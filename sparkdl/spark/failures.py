@@ -14,6 +14,7 @@ from sparkdl.spark.jobs import TRACEBACK, reason
 
 NOTE = "sparkdl error: "
 LOST = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully\.\s*(.*)", re.DOTALL)
+OURS = re.compile(r"sparkdl\.errors\.((?!PeerError)\w+): (.*)")
 CANCELLED = "SPARK_JOB_CANCELLED"
 
 
@@ -45,9 +46,12 @@ def failure(text):
     if CANCELLED in text:  # nobody wants it tried again
         return SparkdlError("the workers' job was cancelled on the cluster")
     lost = LOST.search(text)
-    if lost is None:
-        return WorkerError(f"the workers' job failed on the cluster: {reason(text)}")
-    return WorkerError(f"worker {lost[1]}: {why(lost[2])}")
+    if lost is not None:
+        return WorkerError(f"worker {lost[1]}: {why(lost[2])}")
+    before = OURS.fullmatch(reason(text))  # raised where blocks are handed out, by an ordinary task
+    if before is not None:
+        return getattr(errors, before[1])(before[2])
+    return WorkerError(f"the workers' job failed on the cluster: {reason(text)}")
 
 
 def why(text):

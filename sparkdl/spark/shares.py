@@ -3,11 +3,15 @@
 import tempfile
 from contextlib import contextmanager
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 
 from sparkdl.data.dealing import assembled
 from sparkdl.errors import WorkerError
 from sparkdl.spark.records import packed, unpacked
 from sparkdl.training.aggregate import Failure
+
+TASKS = 8  # for each worker, of the stage that hands out blocks
 
 
 def dealt(blocks, shares, validation=None):
@@ -24,15 +28,17 @@ def dealt(blocks, shares, validation=None):
     validation : RDD of Batch and Failure, or None
     """
     owners = {number: rank for rank, share in enumerate(shares) for number in share}
-    numbers = sorted(owners)
-    items = blocks.chosen(numbers).mapPartitionsWithIndex(partial(one_block, numbers))
+    # A block is a partition: several together to a task, else starting tasks would take longest.
+    items = blocks.chosen(owners).coalesce(TASKS * len(shares)).mapPartitions(whole)
     if validation is not None:
         items = items.union(validation.mapPartitionsWithIndex(placed))
     return items.partitionBy(len(shares), partial(owner, owners, len(shares)))
 
 
-def one_block(numbers, index, pieces):
-    yield numbers[index], assembled([piece for _, piece in pieces])
+def whole(pieces):
+    """(number, Batch) of each block, from the (number, Batch) of its pieces: they come together."""
+    for number, own in groupby(pieces, itemgetter(0)):
+        yield number, assembled([piece for _, piece in own])
 
 
 def placed(partition, batches):

@@ -22,6 +22,7 @@ CASES = [
     (f"{STAGE}{LOST}", WorkerError, f"worker 1: {LOST}"),
     (f"{STAGE}{CRASH}\n\tat org", WorkerError, "worker 1: Python worker exited unexpectedly."),
     (STAGE, WorkerError, "worker 1: no reason given"),
+    (f"Job aborted: {TRACE}sparkdl.errors.DataError: no 3\n\n\tat org", DataError, "no 3"),
     ("No space left", WorkerError, "the workers' job failed on the cluster: No space left"),
     ("[SPARK_JOB_CANCELLED] Job 3", SparkdlError, "the workers' job was cancelled on the cluster"),
 ]

@@ -147,7 +147,7 @@ class Interrupt(Listener):
         self.slow = slow
 
     def on_round(self, report, state):
-        self.running = [psutil.Process(int(path.name)) for path in self.slow._files()]
+        self.running = [psutil.Process(number) for number in self.slow.processes()]
         raise InterruptedError
 
 

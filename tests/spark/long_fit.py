@@ -1,0 +1,23 @@
+"""A driver whose fit takes longer than anybody waits; its argument is the folder of a Slow.
+
+It prints the name of its application.
+"""
+
+import sys
+
+from sparkdl.spark import SparkNetwork
+from sparkdl.spark.session import session
+from sparkdl.training.averaging import ParameterAveraging
+from tests.spark.networks import arrays, plain
+from tests.spark.slow import Slow
+
+
+def main(folder):
+    master = ParameterAveraging(aggregation="peers", workers=2, batch_size_per_worker=5)
+    with session("local-cluster[2,1,1024]", name="long fit") as spark:
+        print(spark.sparkContext.applicationId, flush=True)
+        SparkNetwork(spark, plain(), master).fit(arrays(transform=Slow(folder, 0.5)), epochs=1000)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
