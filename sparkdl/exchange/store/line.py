@@ -43,10 +43,10 @@ class Line:
 
 
 class Remote:
-    """A server in another process."""
+    """A server in another process, which answers within `limit` seconds or counts as lost."""
 
-    def __init__(self, wire):
-        self._wire, self.sent_bytes = wire, 0
+    def __init__(self, wire, limit):
+        self._wire, self._limit, self.sent_bytes = wire, limit, 0
 
     def talk(self, meta, arrays, into):
         awaited = f"the answer to {meta['verb']}"
@@ -54,10 +54,10 @@ class Remote:
             checked(self._wire.receive()[0])
         self._wire.send(meta, *arrays)
         self.sent_bytes += sum(array.nbytes for array in arrays)
-        answer = checked(self._wire.receive(waiting_for=awaited)[0])
+        answer = checked(self._wire.receive(self._limit, waiting_for=awaited)[0])
         if not answer["arrays"]:
             return answer, []
-        return answer, self._wire.receive(into=into, waiting_for=awaited)[1]
+        return answer, self._wire.receive(self._limit, into=into, waiting_for=awaited)[1]
 
     def fail(self, error):
         """Tell the server who is lost, even while an answer of it is awaited."""

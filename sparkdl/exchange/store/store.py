@@ -263,7 +263,8 @@ class KeyValueStore:
             sock = endpoint.connect(address, self._channel, self.rank, timeout)
         except PeerError as error:  # which knows the address only
             raise PeerError(known, error.host, error.what) from error
-        return Remote(Wire(sock, address[0], timeout, rank=known))
+        limit = timeout + self.options.patience  # the server waits for others so long itself
+        return Remote(Wire(sock, address[0], timeout, rank=known), limit)
 
     def _ask(self, requests):
         """{server: answer} of {server: (object, arrays, into)}; all are asked at the same time."""

@@ -1,5 +1,7 @@
 """A key-value store over sockets: all verbs, in all modes, with any number of workers."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -249,6 +251,20 @@ def test_an_error_of_one_worker_is_told_to_all():
     with pytest.raises(ZeroDivisionError):
         in_threads(3, run)
     assert all("rank 1" in text and "by mistake" in text for text in seen)
+
+
+def test_a_server_that_lives_but_does_not_answer_is_lost():
+    options, stuck = {"timeout": 0.5, "patience": 0.5, "mode": "async"}, threading.Event()
+    with Endpoint(SECRET) as driver, Endpoint(SECRET) as endpoint:
+        server = StoreServer(driver, 1, options=StoreOptions(**options))
+        server.set_optimizer(lambda *_: stuck.wait(20))
+        places = Places(endpoint, 0, 1, {DRIVER: driver.address})
+        with pytest.raises(PeerError, match="within 1 s while the answer to push was awaited"):
+            with KeyValueStore(places, **options) as store:
+                store.init("w", np.zeros(3))
+                store.push("w", np.ones(3))
+        stuck.set()
+        server.close()
 
 
 @pytest.mark.parametrize("who", [0, 1, 2])
