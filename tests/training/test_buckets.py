@@ -1,8 +1,16 @@
 """Where the gradient is cut."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
-from sparkdl.training.buckets import cut
+from sparkdl.data.batch import Batch
+from sparkdl.nn import Dense, Output
+from sparkdl.nn.replica import Replica
+from sparkdl.training.buckets import Buckets, cut
+from tests.training.problems import perceptron
 
 LAYOUT = {"a": slice(0, 10), "b": slice(10, 12), "c": slice(12, 13), "d": slice(13, 50)}
 
@@ -27,3 +35,55 @@ def test_neighbours_share_a_bucket_from_the_end_on(size, parts):
 
 def test_without_parameters_there_is_no_bucket():
     assert cut({}, 5) == ({}, [])
+
+
+class Alone:
+    """A group of one; it notes what of the gradient it is given, and how much is not yet final."""
+
+    size, rank = 1, 0
+
+    def __init__(self, grad):
+        self.grad, self.given, self.missing = grad, [], []
+
+    def start_all_reduce(self, x):
+        if x.base is not None and np.shares_memory(x, self.grad):
+            self.given.append(len(x))
+            self.missing.append(int(np.isnan(self.grad).sum()))
+        return self
+
+    def wait(self):
+        pass
+
+
+def worker_of(conf):
+    replica = Replica(conf)
+    parts = {"replica": replica, "group": Alone(replica.grad), "exchanging": nullcontext}
+    return SimpleNamespace(conf=conf, **parts)
+
+
+def test_a_bucket_leaves_while_the_rest_is_computed(rng):
+    layers = [Dense(units=7, activation="tanh"), Dense(units=6), Output(units=3)]
+    conf = perceptron(layers=layers)
+    worker = worker_of(conf)
+    replica, group = worker.replica, worker.group
+    batch = Batch.of(rng.normal(size=(5, 4)).astype(np.float32), rng.integers(0, 3, 5))
+    replica.gradient(batch)
+    expected, buckets = replica.grad.copy(), Buckets(worker, 1)
+    replica.grad[:] = np.nan
+    buckets.begin(5)
+    replica.gradient(batch, after=buckets.when_final(5, None))
+    sizes = [part.stop - part.start for part in conf.params_layout.slices.values()]
+    assert group.given == sizes[::-1]
+    assert group.missing == sorted(group.missing, reverse=True)
+    assert group.missing[0] >= sum(sizes[:2]) and group.missing[-1] == 0
+    buckets.end()
+    np.testing.assert_allclose(replica.grad, expected, rtol=1e-6)
+
+
+def test_a_worker_without_data_gives_zeros():
+    worker = worker_of(perceptron())
+    replica, group, buckets = worker.replica, worker.group, Buckets(worker, 60)
+    replica.grad[:] = 3
+    buckets.begin(0)
+    buckets.nothing()
+    assert not replica.grad.any() and sum(group.given) == len(replica.grad)

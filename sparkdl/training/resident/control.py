@@ -28,7 +28,7 @@ class Control:
         timeout = shared.master.timeout
         sock = dial(shared.address, shared.secret, CHANNEL, rank, timeout=timeout)
         self._wire = Wire(sock, f"{shared.address[0]} (the driver)", timeout)
-        self._lost = None
+        self._lost, self._ended = None, False
         # The driver says nothing but that it lives.
         self._watch = threading.Thread(target=self._listen, name="sparkdl-control", daemon=True)
         self._watch.start()
@@ -62,8 +62,10 @@ class Control:
         self._send({"say": "evaluated", "epoch": epoch}, *counts)
 
     def failed(self, error):
-        """Why this worker ends."""
-        self._send({"say": "failed"} | told(error))
+        """Why this worker ends; the first time counts."""
+        if not self._ended:
+            self._ended = True
+            self._send({"say": "failed"} | told(error))
 
     def done(self):
         """All epochs are over."""

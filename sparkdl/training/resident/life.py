@@ -18,16 +18,21 @@ from sparkdl.training.steps import limit_threads
 def live(shared, rank, rendezvous, blocks, validation):
     """The task of a resident master's workers; see Workers.launch."""
     limit_threads()
-    with closing(Control(shared, rank)) as control:
-        try:
-            with kept(blocks, control) as shelf:
-                with kept(enumerate(validation or ()), control) as held:
-                    with closing(joined(shared, rendezvous)) as group:
-                        Life(shared, control, Worker(shared, group), shelf, held).run()
-        except Exception as error:
-            with suppress(SparkdlError):  # the driver may be what is lost
-                control.failed(error)
-            raise
+    with closing(Control(shared, rank)) as control, telling(control):
+        with kept(blocks, control) as shelf, kept(enumerate(validation or ()), control) as held:
+            with closing(joined(shared, rendezvous)) as group, telling(control):
+                Life(shared, control, Worker(shared, group), shelf, held).run()
+
+
+@contextmanager
+def telling(control):
+    """The driver hears what goes wrong in here, before others see the consequences."""
+    try:
+        yield
+    except Exception as error:
+        with suppress(SparkdlError):  # the driver may be what is lost
+            control.failed(error)
+        raise
 
 
 @contextmanager
