@@ -2,12 +2,18 @@
 
 from sparkdl.training.all_reduce import AllReduceSGD
 from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.block_momentum import BlockMomentum
+from sparkdl.training.elastic import ElasticAveraging
+from sparkdl.training.local_sgd import LocalSGD
 from sparkdl.training.parameter_server import ParameterServer
 from sparkdl.training.sharing import GradientSharing
 
 CLASSES = (
     AllReduceSGD,
+    BlockMomentum,
+    ElasticAveraging,
     GradientSharing,
+    LocalSGD,
     ParameterAveraging,
     ParameterServer,
 )

@@ -40,6 +40,7 @@ class PeerAveraging(Strategy):
     def _average(self, examples):
         with np.errstate(all="ignore"):  # whether all is finite is asked of the result
             self._add_up(examples)
+        self._begin()  # no worker's own are left, so that all have the same state
 
     def _add_up(self, examples):
         for part, vector in zip(self._parts, self._averaged, strict=True):

@@ -10,6 +10,9 @@ from sparkdl.exchange.codecs import FixedThreshold, Threshold, TopK
 from sparkdl.nn import Momentum, Sgd
 from sparkdl.training.all_reduce import AllReduceSGD
 from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.block_momentum import BlockMomentum
+from sparkdl.training.elastic import ElasticAveraging
+from sparkdl.training.local_sgd import LocalSGD
 from sparkdl.training.master import TrainingMaster
 from sparkdl.training.network import first_state
 from sparkdl.training.parameter_server import ParameterServer
@@ -17,6 +20,8 @@ from sparkdl.training.resident.schedule import Schedule
 from sparkdl.training.sharing import GradientSharing
 
 SMALL = {"batch_size_per_worker": 4, "timeout": 10.0, "patience": 60.0}
+
+NO_BLOCK_MOMENTUM = {"block_momentum": 0.0, "block_momentum_as_time_constant": None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +118,36 @@ MASTERS = {
     ),
     "servers, without locks": Row(
         master=ParameterServer(updates_per_round=3, mode="hogwild", **SMALL), same_bits=False
+    ),
+    "block momentum": Row(
+        master=BlockMomentum(block_size_per_worker=10, block_learning_rate=0.5, **SMALL)
+    ),
+    "block momentum, slots averaged": Row(
+        master=BlockMomentum(
+            block_size_per_worker=8,
+            block_momentum_as_time_constant=20.0,
+            use_nesterov_momentum=False,
+            reset_sgd_momentum_after_aggregation=False,
+            **SMALL,
+        ),
+        joint={"block_size_per_worker": 4} | NO_BLOCK_MOMENTUM,
+        updater=Momentum(rate=0.1),
+    ),
+    "local SGD": Row(master=LocalSGD(period=2, updates_per_round=3, **SMALL), joint={"period": 1}),
+    "local SGD after a warm start": Row(
+        master=LocalSGD(
+            period=2, updates_per_round=4, parallel_from=1, average_updater_state=False, **SMALL
+        ),
+        joint={"parallel_from": 9},
+        updater=Momentum(rate=0.1),
+    ),
+    "local SGD, adaptive": Row(
+        master=LocalSGD(period=4, updates_per_round=4, adaptive=True, **SMALL)
+    ),
+    "elastic": Row(master=ElasticAveraging(tau=2, exchanges_per_round=2, **SMALL), keeps_back=True),
+    "elastic around a store": Row(
+        master=ElasticAveraging(tau=2, exchanges_per_round=2, mode="async", **SMALL),
+        same_bits=False,
     ),
 }
 RESIDENT = [name for name, row in MASTERS.items() if row.master.resident]

@@ -71,6 +71,10 @@ def test_a_fit_goes_on_when_a_worker_is_killed(name, workers):
     lose_a_worker(name, workers, signal.SIGKILL)
 
 
+def test_a_fit_with_a_store_goes_on_when_a_worker_is_killed(workers):
+    lose_a_worker("elastic around a store", workers, signal.SIGKILL)
+
+
 def test_a_fit_goes_on_when_a_worker_is_stopped(workers):
     lose_a_worker("averaging by peers", workers, signal.SIGSTOP)
 

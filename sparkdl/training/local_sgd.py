@@ -1,0 +1,166 @@
+"""Local SGD: first in step, then alone for some minibatches between averages, fewer and fewer."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.errors import require
+from sparkdl.training.all_reduce import AllReduce, AllReduceSGD
+from sparkdl.training.master import ResidentMaster, require_flag, require_whole
+from sparkdl.training.peer_averaging import PeerAveraging
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalSGD(ResidentMaster):
+    """A warm start in step, then averages of workers that train alone, more often as losses fall.
+
+    Up to epoch `parallel_from` all workers make each update together, with the mean gradient of
+    their joint minibatch, as AllReduceSGD does. (With CNTK's parallelizationStartEpoch one worker
+    alone trains until then, while others wait.) From there on they train alone, and continue from
+    their mean after `period` minibatches, weighted by examples.
+
+    With `adaptive` the period is set anew after each epoch of that. With L the mean loss of the
+    epoch and L1 that of the first it is period * sqrt(L / L1), rounded up; where that is no less
+    than it was, it shrinks by the factor `plateau`, down to 1. The period is part of snapshots and
+    checkpoints.
+
+    Parameters
+    ----------
+    period : int
+        Minibatches of each worker between two averages, at first.
+    updates_per_round : int
+        Minibatches of each worker in a round, at least `period`. At the end of a round there is an
+        average, and a report.
+    parallel_from : int
+        The first epoch of training alone, counted from 0 over all fits of a network. 0: no warm
+        start.
+    adaptive : bool
+    plateau : float
+        In (0, 1).
+    average_updater_state : bool
+        Average momentum and the like too; else they start anew after each average.
+    options
+        Of ResidentMaster.
+
+    References
+    ----------
+    Lin, Stich, Patel and Jaggi, Don't use large mini-batches, use local SGD (2020): post-local SGD.
+    Wang and Joshi, Adaptive communication strategies to achieve the best error-runtime trade-off in
+    local-update SGD (2019): AdaComm, which looks at the loss after fixed times, not epochs.
+    """
+
+    period: int = 8
+    updates_per_round: int = 32
+    parallel_from: int = 0
+    adaptive: bool = False
+    plateau: float = 0.5
+    average_updater_state: bool = True
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_whole(self, "period")
+        require_whole(self, "updates_per_round", self.period)
+        require_whole(self, "parallel_from", 0)
+        require_flag(self, "adaptive")
+        require_flag(self, "average_updater_state")
+        factor = self.plateau
+        require(self, "plateau", isinstance(factor, float) and 0 < factor < 1, "in (0, 1)")
+
+    @property
+    def minibatches_per_round(self):
+        return self.updates_per_round
+
+    def strategy(self, worker):
+        return Local(self, worker)
+
+
+class Local(PeerAveraging):
+    """The half of LocalSGD in a worker."""
+
+    lockstep = True
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        self._warm_up = AllReduce(AllReduceSGD(sync_epochs=None), worker)
+        self._period = Period(master)
+        if "local_sgd" in worker.kept:
+            self._period.restore(worker.kept["local_sgd"])
+
+    def round(self, steps):
+        if self.worker.epoch < self.master.parallel_from:
+            self._warm_up.round(steps)
+            return
+        number, examples = 0, 0.0
+        for step in steps:
+            if number == 0:
+                self._begin()
+            number += 1
+            examples += self._train(step, number)
+            if number == self._period.now:
+                self._meet(examples)
+                number, examples = 0, 0.0
+        if number:
+            self._meet(examples)
+        if self.master.adaptive:
+            self._tell_losses()
+
+    def end_epoch(self):
+        if self.master.adaptive and self.worker.epoch >= self.master.parallel_from:
+            self._period.adapt()
+
+    def state(self):
+        kept = {"local_sgd": self._period.vector()} if self.master.adaptive else {}
+        return super().state() | {"kept": kept}
+
+    def _train(self, step, number):
+        """An update of its own, if there is a step; its part of an average in examples."""
+        if step is None:
+            self.worker.iteration += 1  # as the others' updates
+            return 0.0
+        self.worker.update(step, None if self.master.average_updater_state else number)
+        return step.share * len(step.batch)
+
+    def _meet(self, examples):
+        with self.worker.exchanging():
+            self._average(examples)
+
+    def _tell_losses(self):
+        """All know the losses of all, and add them up in the same way."""
+        figures = self.worker.figures
+        with self.worker.exchanging():
+            total = np.array([figures.loss, figures.examples])
+            self._period.add(*self.worker.group.all_reduce(total))
+
+
+class Period:
+    """How many minibatches lie between two averages, as losses go."""
+
+    def __init__(self, master):
+        self.master, self.now, self._first = master, master.period, 0.0
+        self._loss, self._examples = 0.0, 0.0
+
+    def add(self, loss, examples):
+        """A round's sum of losses, and its examples."""
+        self._loss += float(loss)
+        self._examples += float(examples)
+
+    def adapt(self):
+        """An epoch is over."""
+        loss = self._loss / self._examples
+        self._loss = self._examples = 0.0
+        if not math.isfinite(loss):  # of which the driver makes an error
+            return
+        self._first = self._first or loss
+        target = math.ceil(self.master.period * math.sqrt(max(0.0, loss / self._first)))
+        if self.now <= target:
+            target = math.ceil(self.now * self.master.plateau)
+        self.now = max(1, target)
+
+    def vector(self):
+        """All that it knows, for `restore`."""
+        return np.array([self.now, self._first, self._loss, self._examples])
+
+    def restore(self, vector):
+        now, self._first, self._loss, self._examples = vector.tolist()
+        self.now = int(now)
