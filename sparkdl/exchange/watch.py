@@ -83,8 +83,8 @@ class Watch:
 
     def settle(self, seconds):
         """Wait until the hosts of all peers have all that was sent, so long at most."""
-        end, pause = time.monotonic() + seconds, 0.0001
-        while any(link.on_its_way for link in self.links) and time.monotonic() < end:
+        end, pause, links = time.monotonic() + seconds, 0.0001, self.links
+        while (links := [link for link in links if expected(link)]) and time.monotonic() < end:
             time.sleep(pause)
             pause = min(2 * pause, 0.05)
 
@@ -97,6 +97,15 @@ class Watch:
 
 def interest(link):
     return (0 if link.full else select.POLLIN) | (select.POLLOUT if link.blocked else 0)
+
+
+def expected(link):
+    """Whether something is on its way to a peer that has not hung up."""
+    if link.left or not link.on_its_way:
+        return False
+    poll = select.poll()
+    poll.register(link, 0)
+    return not poll.poll(0)  # what is reported unasked is a connection that has ended
 
 
 def flushed(link):

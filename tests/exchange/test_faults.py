@@ -133,6 +133,15 @@ def test_what_comes_unasked_is_kept_up_to_a_bound():
         ended.join()
 
 
+def test_leaving_does_not_wait_for_who_has_hung_up():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        left = socket.create_connection(server.getsockname())
+        server.accept()[0].close()
+    group, start = Group.over({CULPRIT: left}, members("ab"), 0, timeout=60.0), time.monotonic()
+    group.close()
+    assert time.monotonic() - start < 30
+
+
 def fails_to_receive(group, source):
     with pytest.raises(PeerError, match=f"rank {source} .*silent"):
         group.receive(np.zeros(3), source)
