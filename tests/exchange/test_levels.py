@@ -110,8 +110,9 @@ def closed_in_a_call(group):
         pass
     group.send(np.ones(1), 1)
     group.close()
-    with pytest.raises(WorkerError):
-        pending.wait()
+    for call in (pending, group.start_all_reduce(np.ones(3))):
+        with pytest.raises(WorkerError):
+            call.wait()
     return "closed"
 
 

@@ -27,6 +27,7 @@ class Order:
         self._second = Belt("sparkdl-memory-2", self._end)
         self._first = Belt("sparkdl-memory-1", self._pass_on)
         self._under_way, self._news = 0, threading.Condition()
+        self._closed = False
         progress.companions.append(self)
 
     def run(self, steps):
@@ -40,8 +41,11 @@ class Order:
         """Begin a call that goes on beside what the caller does next: a Job."""
         job = Job(self._checked(steps))
         with self._news:
-            self._under_way += 1
-        self._first.put(job)
+            if not self._closed:
+                self._under_way += 1
+                self._first.put(job)
+                return job
+        job.advance()  # to the error that the group is closed
         return job
 
     def fail(self, error):
@@ -61,6 +65,8 @@ class Order:
 
     def close(self):
         """End; calls under way fail."""
+        with self._news:
+            self._closed = True
         if self._memory is not None:
             self._memory.leave()
         self._first.close()
