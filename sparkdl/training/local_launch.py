@@ -1,5 +1,6 @@
 """Processes of this machine that stay for a whole fit."""
 
+import gc
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ class ResidentJob:
             return Failure(error)
         except Exception as error:
             return Failure(WorkerError(f"worker {self.rank}: {type(error).__name__}: {error}"))
+        gc.collect()  # the process goes on: a group's memory, held in cycles, is not for the next
         return None
 
 

@@ -22,7 +22,7 @@ from tests.training.problems import Partitions, whole_net
 
 COUNTS = [41, 0, 3, 15, 1]
 CONF = whole_net(updater=Adam(rate=0.01))
-QUICK = {"timeout": 2.0, "patience": 30.0, "snapshot_every": 2}
+QUICK = {"timeout": 5.0, "patience": 30.0, "snapshot_every": 2}
 
 
 class Slow(Partitions):
@@ -200,3 +200,18 @@ def test_workers_end_when_the_driver_is_killed(tmp_path):
 
 def alive(pid):
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("name", one_of_each())
+def test_a_fit_leaves_no_file_socket_or_thread_in_its_processes(name, workers):
+    found = []
+    for _ in range(4):
+        fit(workers, name, data=Partitions(COUNTS), validation=Partitions([9]))
+        found.append(settled(psutil.Process(w.process.pid) for w in workers._processes))
+    assert found[1] == found[3]
+
+
+def settled(processes):
+    """Files and threads of processes, once threads that were told to end have ended."""
+    time.sleep(0.5)
+    return [(process.pid, process.num_fds(), process.num_threads()) for process in processes]
