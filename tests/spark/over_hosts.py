@@ -1,12 +1,14 @@
 """A driver on one of two hosts: trains with each master that it is told, and says what came of it.
 
-Its arguments are the session's master and config, and a folder where workers leave the name of
-their host. It reads names of masters, a line each, and answers each with a line of JSON.
+Its arguments are the session's master and config. It reads requests, a line of JSON each, and
+answers with such a line: name of a master, a folder where workers leave the name of their host, and
+the seconds that a minibatch is to take.
 """
 
 import hashlib
 import json
 import sys
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from platform import node
@@ -24,15 +26,17 @@ class Named:
     """A transform that changes nothing."""
 
     folder: str
+    seconds: float
 
     def __call__(self, batch):
         Path(self.folder, node()).touch()
+        time.sleep(self.seconds)
         return batch
 
 
-def told(fit, folder):
+def told(fit, folder, seconds=0.0):
     """What is told of a fit: `fit(conf, data, **options)` gives a Network and a History."""
-    data = arrays(RECORDS, records_per_split=25, transform=Named(str(folder)))
+    data = arrays(RECORDS, records_per_split=25, transform=Named(str(folder), seconds))
     network, history = fit(rich(), data, epochs=EPOCHS, validation=arrays(31))
     vectors = (network.state.params, network.state.buffers, network.state.slots)
     return {
@@ -40,7 +44,7 @@ def told(fit, folder):
         "loss": [epoch.loss for epoch in history.epochs],
         "judged": [epoch.validation.examples for epoch in history.epochs],
         "hosts": sorted(path.name for path in Path(folder).iterdir()),
-        "restarts": len(history.restarts),
+        "restarts": list(map(str, history.restarts)),
         "vectors": hashlib.sha256(b"".join(v.tobytes() for v in vectors)).hexdigest(),
     }
 
@@ -54,19 +58,17 @@ def on_spark(sc, master):
     return fit
 
 
-def answer(sc, name, folder):
-    folder.mkdir()
+def answer(sc, name, folder, seconds):
     try:
-        return told(on_spark(sc, MASTERS[name].master), folder)
+        return told(on_spark(sc, MASTERS[name].master), folder, seconds)
     except Exception as error:  # of any kind: others have their turn
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def main(master, config, folder):
+def main(master, config):
     with session(master, json.loads(config), name="two hosts") as spark:
-        for number, line in enumerate(sys.stdin):
-            found = answer(spark.sparkContext, line.strip(), Path(folder, str(number)))
-            print(json.dumps(found), flush=True)
+        for line in sys.stdin:
+            print(json.dumps(answer(spark.sparkContext, **json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,16 +15,21 @@ from tests.training.masters import MASTERS
 
 REASON = why_not()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
-LIMIT = 120.0
+LIMIT, CUT = 120.0, "averaging by peers"
 
 
 @pytest.fixture(scope="module")
-def driver(tmp_path_factory):
+def hosts():
+    with two_hosts() as pair:
+        yield pair
+
+
+@pytest.fixture(scope="module")
+def driver(hosts, tmp_path_factory):
     """A driver on one of two hosts with a cluster; once it has ended, nothing of it is left."""
-    folder = tmp_path_factory.mktemp("cluster")
-    with two_hosts() as hosts, cluster(*hosts, folder) as made:
+    with cluster(*hosts, tmp_path_factory.mktemp("cluster")) as made:
         master, config = made.options
-        arguments = master, json.dumps(config), str(tmp_path_factory.mktemp("hosts"))
+        arguments = master, json.dumps(config)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         with made.start("tests.spark.over_hosts", *arguments, **pipes) as driver:
             yield driver
@@ -48,20 +53,55 @@ def local():
         yield workers
 
 
-@pytest.mark.parametrize("name", MASTERS)
-def test_every_master_trains_over_two_hosts(name, driver, local, tmp_path):
-    print(name, file=driver.stdin, flush=True)
+@pytest.fixture
+def same(local, tmp_path):
+    """A function that asks whether a driver's answer is what processes of one machine give."""
+
+    def of(found, name):
+        def fit(conf, data, **options):
+            network = Network(conf)
+            return network, network.fit(data, master=MASTERS[name].master, workers=local, **options)
+
+        expected = told(fit, tmp_path)
+        assert found["examples"] == [RECORDS] * EPOCHS
+        assert found["judged"] == expected["judged"]
+        assert found["vectors"] == expected["vectors"] or not MASTERS[name].same_bits
+
+    return of
+
+
+def ask(driver, name, folder, seconds=0.0):
+    request = {"name": name, "folder": str(folder), "seconds": seconds}
+    print(json.dumps(request), file=driver.stdin, flush=True)
+
+
+def answer(driver):
     found = json.loads(driver.stdout.readline())
     assert "error" not in found, found["error"]
+    return found
+
+
+@pytest.mark.parametrize("name", MASTERS)
+def test_every_master_trains_over_two_hosts(name, driver, same, tmp_path):
+    folder = tmp_path / "hosts"
+    folder.mkdir()
+    ask(driver, name, folder)
+    found = answer(driver)
     assert found["hosts"] == ["left", "right"]
-    assert found["examples"] == [RECORDS] * EPOCHS
-    assert found["restarts"] == 0
+    assert found["restarts"] == []
+    same(found, name)
 
-    def fit(conf, data, **options):
-        network = Network(conf)
-        return network, network.fit(data, master=MASTERS[name].master, workers=local, **options)
 
-    expected = told(fit, tmp_path)
-    assert found["judged"] == expected["judged"]
-    if MASTERS[name].same_bits:
-        assert found["vectors"] == expected["vectors"]
+def test_a_link_that_is_cut_for_a_while_costs_time_and_nothing_else(driver, hosts, same, tmp_path):
+    folder, (_, right) = tmp_path / "hosts", hosts
+    folder.mkdir()
+    ask(driver, CUT, folder, seconds=0.5)
+    deadline = time.monotonic() + LIMIT
+    while len(list(folder.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    right.cut()
+    time.sleep(1.5 * MASTERS[CUT].master.timeout)
+    right.mend()
+    found = answer(driver)
+    assert found["restarts"]
+    same(found, CUT)

@@ -138,7 +138,8 @@ class Crew:
                     if meta["say"] in ("done", "failed"):
                         return
             except SparkdlError as error:
-                told = {"error": "PeerError", "arguments": [rank, wire.peer, str(error)]}
+                what = getattr(error, "what", str(error))  # a PeerError's text names it as well
+                told = {"error": "PeerError", "arguments": [rank, wire.peer, what]}
                 self._said.put((rank, {"say": "failed", "lost": True} | told, []))
 
 
