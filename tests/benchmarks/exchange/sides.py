@@ -7,7 +7,8 @@ from tests.benchmarks.exchange.member import AT, RANK, SHARED, SIZE
 from tests.benchmarks.peers.environment import ROOT, python_of
 
 PACKAGE = "tests.benchmarks.exchange"
-OURS, OURS_SHARED, BARE = "sparkdl", "sparkdl, shared memory", "bare sockets"
+OURS, OURS_SHARED = "sparkdl", "sparkdl, shared memory"
+BARE, BARE_TWO = "bare sockets", "bare sockets, two threads"
 GLOO, XGBOOST = "gloo", "xgboost"
 OPEN_MPI, OPEN_MPI_SHARED = "Open MPI over TCP", "Open MPI, shared memory"
 OVER_SOCKETS = (GLOO, XGBOOST, OPEN_MPI)
@@ -16,6 +17,7 @@ MODULES = {
     OURS: (None, "our_worker"),
     OURS_SHARED: (None, "our_worker"),
     BARE: (None, "bare_worker"),
+    BARE_TWO: (None, "bare_worker"),
     GLOO: ("torch", "gloo_worker"),
     XGBOOST: ("xgboost", "xgboost_worker"),
     OPEN_MPI: ("openmpi", "mpi_worker"),

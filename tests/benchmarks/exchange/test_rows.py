@@ -77,7 +77,8 @@ def test_a_crew_says_how_long_its_actions_took():
     try:
         assert len(set(crew.pids)) == 2
         assert 0 < crew.measure(0.01, "ping_pong", 4096) < 1
-        assert 0 < crew.measure(0.01, "move", 300_004) < 1
+        assert 0 < crew.measure(0.01, "one_thread", 300_004) < 1
+        assert 0 < crew.measure(0.01, "two_threads", 300_004) < 1
     finally:
         crew.close()
     assert all(process.returncode == 0 for process in crew.processes)
