@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkdl.commands.lenet import network
 from sparkdl.data import Batch
 from sparkdl.data.digits import digits
+from sparkdl.nn import Exponential, Nesterov
+from sparkdl.nn.zoo import lenet
 from sparkdl.training.listeners import Listener
 from sparkdl.training.network import Network
 
@@ -69,11 +70,12 @@ class Watch(Listener):
         )
 
 
-def fit(master, workers, epochs):
-    """The Fit of LeNet as the demo has it."""
-    watch = Watch()
+def fit(master, workers, epochs, rate=0.03):
+    """The Fit of LeNet as the demo has it, which begins with this rate."""
+    watch, falling = Watch(), Exponential(initial=rate, gamma=0.7, per="epoch")
+    conf = lenet(updater=Nesterov(rate=falling), l2=5e-4, seed=1)
     options = {"validation": scaled("test"), "listeners": [watch]}
-    Network(network()).fit(scaled("train"), epochs, master, workers, **options)
+    Network(conf).fit(scaled("train"), epochs, master, workers, **options)
     return watch.fit()
 
 
