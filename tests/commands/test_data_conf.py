@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import sparkdl.data as readers
-from sparkdl.commands.data_conf import LMDB, DataConf, Digits, Parquet, Text, parse_data
+from sparkdl.commands.data_conf import LMDB, Csv, DataConf, Digits, Parquet, Text, parse_data
 from sparkdl.data import Characters, Compose, Crop, Mirror, Pad, Scale, TextSequences
 from sparkdl.errors import ConfigError, DataError
 
 EXAMPLES = {
+    "Csv": Csv(path="d", features=[0, 3], label=-1, header=False),
     "Digits": Digits(part="test", records=20),
     "LMDB": LMDB(path="a", scale=0.5, mean=[1, 2, 3]),
     "Parquet": Parquet(path="b", features="x", label=None, mean=4),
@@ -85,7 +86,7 @@ def test_wrong_transforms_are_named(transforms, message):
         Digits(transforms=transforms)
 
 
-@pytest.mark.parametrize("name", ["LMDB", "Parquet"])
+@pytest.mark.parametrize("name", ["Csv", "LMDB", "Parquet"])
 def test_missing_path_is_named_before_spark_starts(name, tmp_path):
     path = str(tmp_path / "none")
     with pytest.raises(DataError, match=f"{path}: there is no such file or folder"):
@@ -112,7 +113,7 @@ def test_command_line_says_data(written, data):
 REFUSED = [
     (
         "Digit",
-        "type must be one of Digits, LMDB, Parquet, Text, got 'Digit'; did you mean 'Digits'",
+        "type must be one of Csv, Digits, LMDB, Parquet, Text, got 'Digit'; did you mean 'Digits'",
     ),
     ("{type: Digits, prat: test}", "Digits has no field 'prat'; did you mean 'part'"),
     ("{type: Digits, part: exam}", "Digits.part must be one of"),

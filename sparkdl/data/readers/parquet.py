@@ -8,6 +8,7 @@ from pyarrow.parquet import ParquetFile
 
 from sparkdl.data import files
 from sparkdl.data.readers.arrow import require_column, table_batch
+from sparkdl.data.readers.listing import data_files
 from sparkdl.data.source import Split
 from sparkdl.errors import DataError, require
 
@@ -53,7 +54,8 @@ class Parquet:
 
     def splits(self):
         """Every row group that holds records. Reads the files' footers alone."""
-        groups = [found for path in self._files() for found in self._groups(path)]
+        found = data_files(self.path, [".parquet"])
+        groups = [group for path in found for group in self._groups(path)]
         return [
             RowGroup(partition=i, count=count, path=path, group=group)
             for i, (path, group, count) in enumerate(groups)
@@ -71,16 +73,6 @@ class Parquet:
 
     def _columns(self):
         return {"features": self.features} | ({"labels": self.label} if self.label else {})
-
-    def _files(self):
-        if not files.is_directory(self.path):
-            return [files.absolute(self.path)]
-        found = [
-            path for path in files.tree(files.absolute(self.path)) if path.endswith(".parquet")
-        ]
-        if not found:
-            raise DataError(f"{self.path}: must hold files that end in .parquet, but has none")
-        return found
 
     def _groups(self, path):
         with _opened(path) as file:

@@ -1,0 +1,39 @@
+"""Sources of files, as a run configuration says them: their fields are options of the reader."""
+
+from dataclasses import dataclass, fields
+
+import sparkdl.data as readers
+from sparkdl.commands.data_conf.base import Stored
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files(Stored, abstract=True):
+    """Data that the reader of the same name in sparkdl.data reads."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.source()  # refuses bad options
+
+    def source(self):
+        common = {item.name for item in fields(Stored)}
+        own = {item.name for item in fields(self)} - common
+        options = {name: getattr(self, name) for name in own}
+        return getattr(readers, self.type_name)(self.path, transform=self.transform, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Csv(Files):
+    """Columns of text files; see sparkdl.data.Csv."""
+
+    features: tuple[str | int, ...] | None = None
+    label: str | int | None = "label"
+    header: bool = True
+    delimiter: str = ","
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parquet(Files):
+    """Columns of Parquet files; see sparkdl.data.Parquet."""
+
+    features: str = "features"
+    label: str | None = "label"

@@ -1,0 +1,49 @@
+"""Lines of a text file that is cut anywhere."""
+
+import csv
+import io
+
+from sparkdl.data import files
+from sparkdl.errors import DataError
+
+CHUNK = 2**16
+
+
+def first_line(path, delimiter):
+    """The values of a file's first line."""
+    with files.open(path) as file:
+        content = _until_break(file)
+    try:
+        text = content.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: must be UTF-8: {error}") from None
+    return next(csv.reader(io.StringIO(text), delimiter=delimiter), [""])
+
+
+def lines_between(file, start, stop, skip):
+    """The bytes of all lines that begin in bytes [start, stop) of an open file.
+
+    Parameters
+    ----------
+    skip : bool
+        Whether the first line of the file is left out.
+    """
+    first = max(start - 1, 0)
+    file.seek(first)
+    content = file.read(stop - first)
+    if not content.endswith(b"\n"):
+        content += _until_break(file)
+    if start > 0 or skip:  # what comes before the first break began in another split
+        content = content[content.find(b"\n") + 1 or len(content) :]
+    return content.removeprefix(b"\xef\xbb\xbf") if start == 0 else content
+
+
+def _until_break(file):
+    """What follows, up to and with the next line break."""
+    pieces = []
+    while piece := file.read(CHUNK):
+        end = piece.find(b"\n") + 1
+        pieces.append(piece[:end] if end else piece)
+        if end:
+            break
+    return b"".join(pieces)

@@ -1,0 +1,50 @@
+"""The files of a source, and how they are cut where they are cut by bytes."""
+
+import math
+
+from sparkdl.data import files
+from sparkdl.data.source import MOST_SPLITS
+from sparkdl.errors import DataError
+
+SMALLEST_RANGE = 2**20
+
+
+def data_files(path, endings=()):
+    """Absolute paths: `path` itself, or all files below it, sorted, with one of the `endings`.
+
+    Raises
+    ------
+    DataError
+        There is none.
+    """
+    if not files.is_directory(path):
+        return [files.absolute(path)]
+    found = files.tree(files.absolute(path))
+    found = [one for one in found if not endings or one.lower().endswith(tuple(endings))]
+    if not found:
+        what = f"files that end in {' or '.join(endings)}" if endings else "files"
+        raise DataError(f"{path}: must hold {what}, but has none")
+    return found
+
+
+def byte_ranges(path, found, bytes_per_split=None):
+    """(path, start, stop) that cut files into splits; reads nothing but their sizes.
+
+    Parameters
+    ----------
+    path : str
+        Of the source, named where all its files are empty.
+    found : list of str
+    bytes_per_split : int or None
+        None: 1 MiB, or more where that made over 4,096 splits.
+    """
+    sizes = {one: files.size(one) for one in found}
+    total = sum(sizes.values())
+    if total == 0:
+        raise DataError(f"{path}: must hold records, but is empty")
+    step = bytes_per_split or max(SMALLEST_RANGE, math.ceil(total / MOST_SPLITS))
+    return [
+        (one, start, min(start + step, size))
+        for one, size in sizes.items()
+        for start in range(0, size, step)
+    ]
