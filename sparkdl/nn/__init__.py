@@ -97,6 +97,7 @@ from sparkdl.nn.layers import (
     SpatialDropout,
     SpatialPyramidPool,
     Stack,
+    StopGradient,
     Subset,
     TimeDistributed,
     Unstack,

@@ -1,4 +1,5 @@
-"""l1 and l2: what pulls weights towards 0. Batch normalisation is left alone.
+"""l1 and l2: what pulls weights towards 0. Batch normalisation is left alone, and so are other
+factors that are learned, unless their layer says otherwise.
 
 To the loss, l1 |w| + l2 w^2 / 2 is added for each weight, as in DL4J; the gradient l2 w is what
 Caffe calls weight decay. The loss that is reported is without it.
@@ -25,6 +26,8 @@ def coefficients(network, kind):
     def factor(layer, name):
         if is_bias(layer, name):
             return getattr(layer, f"bias_{kind}", 0.0)
+        if name in layer.pulled:
+            return getattr(layer, kind)
         return getattr(layer, kind) * decay_factor(layer, name) if name in layer.penalized else 0.0
 
     return spread(network, factor)

@@ -20,7 +20,7 @@ from tests.nn.support import value_and_gradients
 BATCHWISE = {"Stack", "Unstack"}  # they change the batch itself: test_stacking.py
 INDEXED = {"Embedding", "EmbeddingSequence"}  # they take whole numbers
 COMPARED = [row for row in LAYERS if row[0].type_name not in BATCHWISE]
-STOPPING = {"Frozen"}  # what it depends on has no gradient on purpose
+STOPPING = {"Frozen", "StopGradient"}  # what it depends on has no gradient on purpose
 DIFFERENTIATED = [row for row in COMPARED if row[0].type_name not in STOPPING]
 
 cases = pytest.mark.parametrize("layer, in_shape", COMPARED, ids=str)

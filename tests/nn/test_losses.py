@@ -40,7 +40,8 @@ def softmax_cross_entropy(loss, z, y):
 
 def sigmoid_cross_entropy(loss, z, y):
     terms = optax.sigmoid_binary_cross_entropy(z, y) * weights(loss.unit_weights)
-    return jnp.where(y == loss.ignore_label, 0, terms).sum(axis=1)
+    terms = jnp.where(y == loss.ignore_label, 0, terms)
+    return terms.mean(axis=1) if loss.averaged else terms.sum(axis=1)
 
 
 def signs(loss, y):
@@ -89,6 +90,7 @@ THEIRS = {
     "mae": lambda loss, z, y: jnp.abs(z - y).mean(axis=1),
     "l1": lambda loss, z, y: jnp.linalg.norm(z - y, ord=1, axis=1),
     "l2": lambda loss, z, y: optax.squared_error(z, y).sum(axis=1),
+    "euclidean": lambda loss, z, y: optax.l2_loss(z, y).sum(axis=1),
     "mape": lambda loss, z, y: 100 * jnp.abs((z - y) / y).mean(axis=1),
     "msle": lambda loss, z, y: optax.squared_error(jnp.log1p(jnp.clip(z, 1e-7)), jnp.log1p(y)).mean(
         axis=1
@@ -334,3 +336,23 @@ def test_predictions_and_losses_equal_scikit_learn(z, rng):
     assert Mae().per_example(z, values).mean() == pytest.approx(
         metrics.mean_absolute_error(values, Mae().output(z))
     )
+
+
+def test_losses_of_a_batch_over_what_counts():
+    """Caffe's normalization: three examples of two steps each, one of which all but one ignore."""
+    z = np.random.default_rng(3).normal(size=(3, 2, UNITS))
+    labels = np.array([[0, 9], [1, 9], [2, 3]], np.int32)
+    each = -np.log(np.exp(z) / np.exp(z).sum(axis=2, keepdims=True))
+    each = np.take_along_axis(each, np.where(labels == 9, 0, labels)[..., None], 2)[..., 0]
+    total = (each * (labels != 9)).sum()
+    loss = SoftmaxCrossEntropy(ignore_label=9)
+    wanted = {"sum": total / 3, "full": total / 6, "valid": total / 4, "total": total}
+    for reduction, value in wanted.items():
+        layer = LossLayer(loss=loss, reduction=reduction)
+        assert layer.per_example(z, labels).mean() == pytest.approx(value, rel=1e-9)
+    rows, labels = z[:, 0], np.array([0, 9, 2], np.int32)
+    each = optax.softmax_cross_entropy_with_integer_labels(rows[::2], labels[::2])
+    wanted = {"mean": each.sum() / 3, "valid": each.mean(), "total": each.sum()}
+    for reduction, value in wanted.items():
+        layer = LossLayer(loss=loss, reduction=reduction)
+        assert layer.per_example(rows, labels).mean() == pytest.approx(float(value), rel=1e-6)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.nn import BatchNorm, Dense, NetworkConf, Output
+from sparkdl.nn import Affine, BatchNorm, Dense, Frozen, NetworkConf, Output, PRelu
 from sparkdl.nn.penalty import add_penalty, coefficients, penalty
 from tests.nn.networks import mixed
 from tests.nn.support import value_and_gradients
@@ -44,3 +44,16 @@ def test_the_gradient_added_is_that_of_the_penalty(rng):
     _, (grad,) = value_and_gradients(lambda p: penalty(conf, p), params)
     np.testing.assert_allclose(add_penalty(conf, 0 * params, params), grad, rtol=1e-12)
     assert np.count_nonzero(grad) < len(grad)
+
+
+def test_learned_factors_are_pulled_where_their_layers_say():
+    own = Affine(l2=0.3, bias_l1=0.4, decay_factor=0)
+    layers = [Affine(), own, PRelu(l1=0.6), Frozen(layer=own), Output(units=1)]
+    conf = NetworkConf(input_shape=(2,), layers=layers, l1=0.1, l2=0.5)
+    wanted = {
+        "l1": {"affine_2/beta": 0.4, "prelu_1/alpha": 0.6, "output_1/W": 0.1},
+        "l2": {"affine_2/gamma": 0.3, "output_1/W": 0.5},
+    }
+    for kind, factors in wanted.items():
+        for name, view in conf.params_layout.views(coefficients(conf, kind)).items():
+            np.testing.assert_array_equal(view, np.float32(factors.get(name, 0)))

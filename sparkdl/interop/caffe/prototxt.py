@@ -2,6 +2,7 @@
 
 import re
 from difflib import get_close_matches
+from itertools import pairwise
 
 from google.protobuf import text_format
 
@@ -23,10 +24,15 @@ def read_text(path, kind):
     DataError
         If the file cannot be read.
     """
+    return parsed(text_of(path), kind, path)
+
+
+def text_of(path):
+    """The text of a file, local or a URI; DataError where it is none."""
     with files.open(path) as file:
         data = file.read()
     try:
-        return parsed(data.decode(), kind, path)
+        return data.decode()
     except UnicodeDecodeError as error:
         raise DataError(f"{path} must be a text file: {error}") from error
 
@@ -48,6 +54,17 @@ def place(text, path, line):
     end = next((i for i in range(line, len(lines)) if LAYER.match(lines[i])), len(lines))
     found = NAME.search("\n".join(lines[start:end])) if start >= 0 else None
     return f"{path}, line {line}" + (f", layer {found[1]!r}" if found else "")
+
+
+def line_of(text, name):
+    """The line where the layer `name` starts, from 1; 0 where there is none."""
+    lines = text.splitlines()
+    starts = [i for i, line in enumerate(lines) if LAYER.match(line)]
+    for start, end in pairwise([*starts, len(lines)]):
+        found = NAME.search("\n".join(lines[start:end]))
+        if found and found[1] == name:
+            return start + 1
+    return 0
 
 
 def explained(why, kind):

@@ -69,6 +69,7 @@ from sparkdl.nn.layers.space_to_depth import DepthToSpace, SpaceToDepth
 from sparkdl.nn.layers.spatial_pyramid_pool import SpatialPyramidPool
 from sparkdl.nn.layers.stacking import Stack, Unstack
 from sparkdl.nn.layers.steps import LastTimeStep, Masking
+from sparkdl.nn.layers.stop_gradient import StopGradient
 from sparkdl.nn.layers.subset import Subset
 from sparkdl.nn.layers.time_distributed import TimeDistributed
 from sparkdl.nn.layers.upsampling import UpSampling1D, UpSampling2D, UpSampling3D

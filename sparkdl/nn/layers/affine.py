@@ -5,19 +5,45 @@ from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.checks import is_integer, is_not_negative
 from sparkdl.nn.config import of
 from sparkdl.nn.initializers import Constant, Initializer
-from sparkdl.nn.layers.channels import channels_of, wide
+from sparkdl.nn.layers.channels import channel_axis, channels_of, wide
 from sparkdl.nn.layers.trained import Trained
 from sparkdl.nn.layers.weighted import Activated
 
 
 @dataclass(frozen=True, kw_only=True)
-class Affine(Trained):
+class Factors(Trained, abstract=True):
+    """A layer whose parameters the network's l1 and l2 leave alone.
+
+    Parameters
+    ----------
+    l1, l2, bias_l1, bias_l2 : float
+        Of this layer; see Weighted. Caffe lets all parameters decay.
+    """
+
+    l1: float = 0.0
+    l2: float = 0.0
+    bias_l1: float = 0.0
+    bias_l2: float = 0.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("l1", "l2", "bias_l1", "bias_l2"):
+            require(self, name, is_not_negative(getattr(self, name)), "a number >= 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Affine(Factors):
     """y = gamma x + beta, per channel or feature. Caffe layers Scale and Bias.
 
     Parameters
     ----------
+    axis : int, optional
+        First axis of an example that gamma and beta have; that of the channels unless given.
+    axes : int
+        How many axes of an example they have; with 0 they are one number each.
     scale, shift : bool
         Whether there is a gamma, a beta; at least one of them.
     scale_initializer, shift_initializer : str, dict or Initializer
@@ -29,7 +55,10 @@ class Affine(Trained):
     """
 
     biases: ClassVar = ("beta",)
+    pulled: ClassVar = ("gamma",)
 
+    axis: int | None = None
+    axes: int = 1
     scale: bool = True
     shift: bool = True
     scale_initializer: Initializer = field(default="ones", metadata=of(Initializer))
@@ -40,23 +69,40 @@ class Affine(Trained):
         for name in ("scale", "shift"):
             require(self, name, isinstance(getattr(self, name), bool), "True or False")
         require(self, "shift", self.scale or self.shift, "True where scale is False")
+        axis = self.axis is None or is_integer(self.axis, 0)
+        require(self, "axis", axis, "an integer >= 0 or None")
+        require(self, "axes", is_integer(self.axes, 0), "an integer >= 0")
 
     def out_shape(self, in_shape):
         if not in_shape:
             raise ShapeError(f"Affine takes at least rows of features, got {in_shape}")
+        if self.first(in_shape) + self.axes > len(in_shape):
+            raise ShapeError(f"Affine has {self.axes} axes from {self.axis} on, got {in_shape}")
         return in_shape
+
+    def first(self, in_shape):
+        """The first axis of an example that gamma and beta have."""
+        return channel_axis(in_shape) if self.axis is None else self.axis
+
+    def spread(self, values, x):
+        """gamma or beta shaped so that it broadcasts over the batch x."""
+        first = 1 + self.first(x.shape[1:])
+        inside = range(first, first + self.axes)
+        return ops.reshape(values, tuple(n if i in inside else 1 for i, n in enumerate(x.shape)))
 
     def param_shapes(self, in_shape):
         there = {"gamma": self.scale, "beta": self.shift}
-        return {name: channels_of(in_shape) for name, wanted in there.items() if wanted}
+        first = self.first(in_shape)
+        shape = tuple(in_shape[first : first + self.axes]) or (1,)
+        return {name: shape for name, wanted in there.items() if wanted}
 
     def initial(self, name, shape, rng):
         first = self.scale_initializer if name == "gamma" else self.shift_initializer
         return first.draw(shape, (1, 1), rng)
 
     def forward(self, params, x, run):
-        y = ops.mul(x, wide(params["gamma"], x)) if self.scale else x
-        return ops.add(y, wide(params["beta"], x)) if self.shift else y
+        y = ops.mul(x, self.spread(params["gamma"], x)) if self.scale else x
+        return ops.add(y, self.spread(params["beta"], x)) if self.shift else y
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +132,7 @@ class ElementWiseMultiplication(Activated):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PRelu(Trained):
+class PRelu(Factors):
     """x above 0, else alpha x, where alpha is learned.
 
     Parameters
@@ -105,6 +151,8 @@ class PRelu(Trained):
     He, Zhang, Ren and Sun, Delving deep into rectifiers (2015), section 2.1. Caffe PReLU, whose
     first value and sharing are these; DL4J and Keras begin with 0.
     """
+
+    pulled: ClassVar = ("alpha",)
 
     shared: bool = False
     initializer: Initializer = field(default=Constant(value=0.25), metadata=of(Initializer))

@@ -23,6 +23,7 @@ class Layer(Member):
 
     inherited: ClassVar[tuple[str, ...]] = ()  # options that are the network's where None
     penalized: ClassVar[tuple[str, ...]] = ()  # parameters that l1 and l2 pull towards 0
+    pulled: ClassVar[tuple[str, ...]] = ()  # parameters that only the layer's own l1 and l2 pull
     takes_rows: ClassVar[bool] = False  # whether a network puts Flatten before it where needed
     several: ClassVar[bool] = False  # whether it joins several inputs
     narrow: ClassVar[bool] = False  # whether it computes well in bfloat16; else in float32

@@ -9,6 +9,9 @@ from sparkdl.nn.config import of
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.losses import Loss
 
+OF_BATCH = ("valid", "total")  # of the losses of all examples together
+REDUCTIONS = ("mean", "sum", "full", *OF_BATCH)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredLayer(Layer, abstract=True):
@@ -25,7 +28,10 @@ class ScoredLayer(Layer, abstract=True):
     loss_weight : float
         Factor of the loss in that of the network, at least 0.
     reduction : str
-        What becomes of the losses of an example's steps or places: "mean" or "sum".
+        What becomes of the losses of an example's steps or places: "mean" of those that count,
+        "sum", or "full", the mean of all. "valid" divides their sum by how many count in the whole
+        batch and "total" by nothing, so that the loss of the batch is what Caffe's normalization
+        VALID or NONE gives; FULL and BATCH_SIZE are "full" and "sum".
     labels : str, optional
         Column of the data that holds the labels; outputs that name the same one share it. Unless
         given, "labels" where the network has one output, else the layer's name.
@@ -43,7 +49,7 @@ class ScoredLayer(Layer, abstract=True):
     def __post_init__(self):
         super().__post_init__()
         require(self, "loss_weight", is_not_negative(self.loss_weight), "a number >= 0")
-        require(self, "reduction", self.reduction in ("mean", "sum"), "'mean' or 'sum'")
+        require(self, "reduction", self.reduction in REDUCTIONS, f"one of {REDUCTIONS}")
         named = self.labels is None or (isinstance(self.labels, str) and self.labels.strip() != "")
         require(self, "labels", named, "the name of a column or None")
 
@@ -82,7 +88,11 @@ class ScoredLayer(Layer, abstract=True):
         if self.loss.whole:
             return self.loss.per_example(z, labels, mask)
         if len(z.shape) == 2:
-            return self.loss.per_example(z, labels)
+            each = self.loss.per_example(z, labels)
+            if self.reduction not in OF_BATCH:
+                return each
+            each = ops.reshape(each, (z.shape[0], 1))
+            return self.reduced(each, self.counting(each, labels, None))
         if len(labels.shape) == len(z.shape):
             labels = flat(ops.transpose(labels, units_last(z)))
         else:
@@ -104,6 +114,12 @@ class ScoredLayer(Layer, abstract=True):
         total = ops.sum(each if mask is None else ops.mul(each, mask), 1)
         if self.reduction == "sum":
             return total
+        if self.reduction == "total":
+            return ops.mul(total, float(each.shape[0]))
+        if self.reduction == "valid" and mask is not None:
+            return ops.mul(total, ops.div(float(each.shape[0]), ops.maximum(ops.sum(mask), 1.0)))
+        if self.reduction == "full":
+            return total / each.shape[1]
         return total / each.shape[1] if mask is None else total / ops.maximum(ops.sum(mask, 1), 1.0)
 
 

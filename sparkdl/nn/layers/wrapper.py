@@ -35,6 +35,10 @@ class Wrapper(Layer, abstract=True):
         return self.layer.penalized
 
     @property
+    def pulled(self):
+        return self.layer.pulled
+
+    @property
     def biases(self):
         return getattr(self.layer, "biases", ())
 

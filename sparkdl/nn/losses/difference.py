@@ -48,6 +48,14 @@ class L2(PerUnit, name="l2"):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Euclidean(PerUnit, name="euclidean"):
+    """Half the squared difference, sum over units; Caffe's EuclideanLoss."""
+
+    def terms(self, z, labels):
+        return ops.mul(ops.square(ops.sub(z, labels)), 0.5)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Mape(PerUnit, name="mape"):
     """100 |y - z| / |y| in percent, mean over units.
 

@@ -13,6 +13,9 @@ LAYERS = [
     (layers.Affine(shift=False), (2, 4)),
     (layers.Affine(scale=False), (3, 2, 4)),
     (layers.Affine(scale_initializer="he"), (2, 2, 3, 2)),
+    (layers.Affine(axis=1, axes=2), (3, 2, 4)),
+    (layers.Affine(axis=0, shift=False), (3, 4)),
+    (layers.Affine(axes=0), (3, 2, 4)),
     (layers.ElementWiseMultiplication(), (4,)),
     (layers.ElementWiseMultiplication(bias=False, activation="tanh"), (3, 4)),
     (layers.PRelu(), (4,)),
@@ -26,6 +29,7 @@ LAYERS = [
     (layers.MVN(), (2, 3, 4)),
     (layers.MVN(across_channels=True, epsilon=1e-3), (2, 3, 4)),
     (layers.MVN(normalize_variance=False), (2, 3, 4)),
+    (layers.StopGradient(), (2, 3)),
     (layers.Frozen(layer=layers.Dense(units=3)), (4,)),
     (layers.Frozen(layer=layers.BatchNorm()), (3, 2, 2)),
     (layers.Frozen(layer=layers.Dropout(rate=0.4)), (5,)),
@@ -37,9 +41,16 @@ def wide(values, x):
     return values.reshape([x.shape[i] if i == channel else 1 for i in range(x.ndim)])
 
 
+def spread(layer, values, x):
+    if layer.axis is None and layer.axes == 1:
+        return wide(values, x)
+    behind = x.ndim - 1 - (layer.axis or 0) - layer.axes
+    return values.reshape(values.shape + (1,) * behind) if layer.axes else values
+
+
 def affine(layer, params, x, buffers, training):
-    y = x * wide(params["gamma"], x) if layer.scale else x
-    return y + wide(params["beta"], x) if layer.shift else y
+    y = x * spread(layer, params["gamma"], x) if layer.scale else x
+    return y + spread(layer, params["beta"], x) if layer.shift else y
 
 
 def multiplication(layer, params, x, buffers, training):
@@ -78,4 +89,5 @@ THEIRS = {
     "RepeatVector": lambda layer, params, x, buffers, training: jnp.stack([x] * layer.count, 1),
     "MVN": mvn,
     "Frozen": frozen,
+    "StopGradient": lambda layer, params, x, buffers, training: jax.lax.stop_gradient(x),
 }

@@ -1,0 +1,10 @@
+"""Caffe's layers, a function for each type: it puts ours in its place in a Translation."""
+
+from sparkdl.interop.caffe.layers.common import COMMON
+from sparkdl.interop.caffe.layers.data import DATA
+from sparkdl.interop.caffe.layers.losses import LOSSES
+from sparkdl.interop.caffe.layers.neuron import NEURONS
+from sparkdl.interop.caffe.layers.shapes import SHAPES
+from sparkdl.interop.caffe.layers.vision import VISION
+
+LAYERS = NEURONS | VISION | COMMON | SHAPES | DATA | LOSSES

@@ -1,0 +1,154 @@
+"""Layers of data: what the blobs they give are, and where the data are."""
+
+from dataclasses import dataclass, field
+
+from sparkdl.data import files
+from sparkdl.data.readers.datum import decode
+from sparkdl.data.readers.environment import reading
+from sparkdl.errors import ConfigError
+from sparkdl.interop.caffe.schema import MESSAGES, LayerParameter
+
+TransformationParameter = MESSAGES["TransformationParameter"]
+LMDB = 1
+OPTIONS = {
+    "Data": "data_param",
+    "ImageData": "image_data_param",
+    "HDF5Data": "hdf5_data_param",
+    "MemoryData": "memory_data_param",
+    "DummyData": "dummy_data_param",
+    "Input": "input_param",
+    "WindowData": "window_data_param",
+    "CoSData": "cos_data_param",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """What a layer of data says.
+
+    Parameters
+    ----------
+    name, type : str
+        Of the layer.
+    columns : {blob: column of a batch that the network reads it from}
+        Blobs that the network needs.
+    shapes : {blob: shape of one example} of those that are no labels
+    source : str
+        Where the data are; empty for layers that do not say.
+    batch_size : int or None
+    transform : TransformationParameter
+        What is done to images, as Caffe says it.
+    layer : LayerParameter
+        All of it.
+    """
+
+    name: str
+    type: str
+    columns: dict[str, str]
+    shapes: dict[str, tuple[int, ...]]
+    source: str = ""
+    batch_size: int | None = None
+    transform: TransformationParameter = field(default_factory=TransformationParameter)
+    layer: LayerParameter = field(default_factory=LayerParameter)
+
+
+def data(layer, net):
+    """Give the blobs that are read: labels as columns to compare with, others as inputs."""
+    options = getattr(layer, OPTIONS[layer.type])
+    columns, shapes = {}, {}
+    for place, top in enumerate(layer.top):
+        if not net.uses.is_read(top):
+            continue
+        if top in net.uses.labels:
+            columns[top] = net.uses.column(top)
+            net.give_labels(top, columns[top])
+        else:
+            net.give(top, shape_of(layer, options, place, net.shapes))
+            shapes[top] = net.shape(top)
+    net.data.append(
+        Data(
+            name=layer.name,
+            type=layer.type,
+            columns=columns,
+            shapes=shapes,
+            source=getattr(options, "source", ""),
+            batch_size=getattr(options, "batch_size", None),
+            transform=layer.transform_param,
+            layer=layer,
+        )
+    )
+
+
+def shape_of(layer, options, place, shapes):
+    """The shape of one example of the blob at `place`."""
+    top = layer.top[place]
+    if top in shapes:
+        return tuple(shapes[top])
+    found = SHAPES[layer.type](layer, options, place) if layer.type in SHAPES else None
+    if found is None:
+        raise ConfigError(
+            f"the net does not say the shape of {top!r}; give shapes={{{top!r}: (channels, height, "
+            "width)}"
+        )
+    return tuple(found)
+
+
+def of_database(layer, options, place):
+    """That of the first record of an LMDB that is there."""
+    if place or options.backend != LMDB or not files.exists(options.source):
+        return None
+    with reading(files.local_path(options.source)) as transaction:
+        cursor = transaction.cursor()
+        if not cursor.first():
+            return None
+        images, _ = decode([cursor.value()])
+    return cropped(layer, images.shape[1:])
+
+
+def of_images(layer, options, place):
+    """Known where images are brought to one size."""
+    size = options.new_height, options.new_width
+    if place or not (all(size) or layer.transform_param.crop_size):
+        return None
+    return cropped(layer, (3 if options.is_color else 1, *size))
+
+
+def of_windows(layer, options, place):
+    return None if place else cropped(layer, (3, 0, 0))
+
+
+def of_memory(layer, options, place):
+    sizes = options.channels, options.height, options.width
+    return None if place or not all(sizes) else cropped(layer, sizes)
+
+
+def of_dummies(layer, options, place):
+    if options.shape:
+        return options.shape[min(place, len(options.shape) - 1)].dim[1:]
+    sizes = (options.channels, options.height, options.width)
+    return [size[min(place, len(size) - 1)] for size in sizes]
+
+
+def of_inputs(layer, options, place):
+    if not options.shape:
+        return None
+    return options.shape[min(place, len(options.shape) - 1)].dim[1:]
+
+
+def cropped(layer, shape):
+    """The shape after what the layer does to its images."""
+    transform = layer.transform_param
+    channels = 3 if transform.force_color else 1 if transform.force_gray else shape[0]
+    size = transform.crop_size
+    return (channels, size, size) if size else (channels, *shape[1:])
+
+
+SHAPES = {
+    "Data": of_database,
+    "ImageData": of_images,
+    "WindowData": of_windows,
+    "MemoryData": of_memory,
+    "DummyData": of_dummies,
+    "Input": of_inputs,
+}
+DATA = dict.fromkeys(OPTIONS, data)

@@ -1,0 +1,123 @@
+"""Layers that put windows on images."""
+
+from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.policies import shortest
+from sparkdl.interop.caffe.trained import weights
+from sparkdl.nn import (
+    LRN,
+    AvgPool2D,
+    Conv2D,
+    Conv2DTranspose,
+    Conv3D,
+    Conv3DTranspose,
+    MaxPool2D,
+    SpatialPyramidPool,
+)
+
+MAX, AVE, STOCHASTIC = range(3)
+ROUNDING = ("ceil", "floor")
+REGIONS = ("across_channels", "within_channel")
+
+
+def convolution(layer, net):
+    """Filters on windows; several bottoms go through the same ones."""
+    options = layer.convolution_param
+    shapes = {net.shape(bottom) for bottom in layer.bottom}
+    if options.axis != 1 or len(shapes) != 1:
+        raise UnsupportedError("a convolution must be along axis 1, of inputs of one shape")
+    axes = len(shapes.pop()) - 1
+    back = layer.type == "Deconvolution"
+    kind = {2: (Conv2D, Conv2DTranspose), 3: (Conv3D, Conv3DTranspose)}.get(axes)
+    if kind is None:
+        raise UnsupportedError(f"a convolution must have 2 or 3 axes of space, got {axes}")
+    ours = kind[back](
+        filters=options.num_output,
+        groups=options.group,
+        kernel=sizes(options, "kernel_size", axes),
+        stride=sizes(options, "stride", axes, 1),
+        padding=sizes(options, "pad", axes, 0),
+        dilation=sizes(options, "dilation", axes, 1),
+        **weights(layer, options, net, back),
+    )
+    for i, (bottom, top) in enumerate(zip(layer.bottom, layer.top, strict=True)):
+        more = {"name": f"{layer.name}/{top}", "shares": layer.name} if i else {}
+        net.add(layer, ours, [bottom], top, **more)
+
+
+def sizes(options, name, axes, default=None):
+    """An option with a number for each axis: (name)_h and (name)_w, or a list of one or all."""
+    stem = name.removesuffix("_size")
+    if any(f"{stem}_{side}" in set_fields(options) for side in "hw"):
+        if axes != 2 or len(getattr(options, name, ())):
+            raise ConfigError(f"{stem}_h and {stem}_w are for images, and instead of {name}")
+        return tuple(getattr(options, f"{stem}_{side}") for side in "hw")
+    given = list(getattr(options, name)) or [default]
+    if given == [None] or len(given) not in (1, axes):
+        raise ConfigError(f"{name} must be one number or {axes}, got {given}")
+    return tuple(given) if len(given) == axes else tuple(given) * axes
+
+
+def set_fields(options):
+    return {field.name for field, _ in options.ListFields()}
+
+
+def pooling(layer, net):
+    options = layer.pooling_param
+    (bottom,) = layer.bottom
+    window = {"size": pair(options, "kernel_size"), "stride": pair(options, "stride")}
+    window |= {"padding": pair(options, "pad"), "rounding": ROUNDING[options.round_mode]}
+    if options.global_pooling:
+        window |= {"size": net.shape(bottom)[1:], "stride": (1, 1), "padding": (0, 0)}
+    elif not all(window["size"]):
+        raise ConfigError("a Pooling layer must have kernel_size, kernel_h and kernel_w, or global")
+    net.add(layer, pool_of(options.pool, window))
+
+
+def pair(options, name):
+    """(rows, columns) of an option of pooling."""
+    stem = name.removesuffix("_size")
+    one = getattr(options, name)
+    return tuple(
+        getattr(options, side) if options.HasField(side) else one
+        for side in (f"{stem}_h", f"{stem}_w")
+    )
+
+
+def pool_of(kind, window):
+    if kind == MAX:
+        return MaxPool2D(**window)
+    if kind == AVE:
+        return AvgPool2D(**window, count_padding=any(window["padding"]))
+    raise UnsupportedError("stochastic pooling")
+
+
+def lrn(layer, net):
+    options = layer.lrn_param
+    within = options.norm_region == 1
+    net.add(
+        layer,
+        LRN(
+            size=options.local_size,
+            alpha=shortest(options.alpha),
+            beta=shortest(options.beta),
+            k=1.0 if within else shortest(options.k),  # Caffe knows k across channels only
+            region=REGIONS[within],
+        ),
+    )
+
+
+def spp(layer, net):
+    options = layer.spp_param
+    if options.pool == STOCHASTIC:
+        raise UnsupportedError("SPP must pool by MAX or AVE, got STOCHASTIC")
+    kind = "max" if options.pool == MAX else "avg"
+    net.add(layer, SpatialPyramidPool(height=options.pyramid_height, kind=kind))
+
+
+VISION = {
+    "Convolution": convolution,
+    "Deconvolution": convolution,
+    "Pooling": pooling,
+    "LRN": lrn,
+    "SPP": spp,
+}

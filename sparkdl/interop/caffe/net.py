@@ -1,0 +1,154 @@
+"""Caffe's nets as graphs."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from sparkdl.errors import ConfigError, ShapeError, UnsupportedError
+from sparkdl.interop.caffe.layers import LAYERS
+from sparkdl.interop.caffe.layers.data import Data
+from sparkdl.interop.caffe.phases import filtered, state_of
+from sparkdl.interop.caffe.prototxt import line_of, parsed, place, text_of
+from sparkdl.interop.caffe.schema import LayerParameter, NetParameter, NetState
+from sparkdl.interop.caffe.scores import Score
+from sparkdl.interop.caffe.translation import Translation, name_of
+from sparkdl.interop.caffe.upgrade import upgraded
+from sparkdl.interop.caffe.uses import Uses
+from sparkdl.nn import GraphConf
+from sparkdl.nn.config import nearest
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaffeNet:
+    """A net in one state.
+
+    Parameters
+    ----------
+    name : str
+    conf : GraphConf
+        Vertices have the names of Caffe's layers.
+    data : tuple of Data
+        Its layers of data.
+    scores : tuple of Score
+        What is to be computed of test data.
+    blobs : {blob: the input or vertex that gives it at the end}
+    layers : {name: LayerParameter}
+        In the form of Caffe 1.0.
+    """
+
+    name: str
+    conf: GraphConf
+    data: tuple[Data, ...]
+    scores: tuple[Score, ...]
+    blobs: dict[str, str]
+    layers: dict[str, LayerParameter]
+
+
+def read_net(path, phase="TRAIN", level=0, stages=(), shapes=None, **options):
+    """The GraphConf of a net in a text file, local or a URI.
+
+    Losses become outputs. Labels are read from the column "labels" where there is one kind of them,
+    else from columns named like their blobs.
+
+    Parameters
+    ----------
+    phase : str
+        "TRAIN" or "TEST".
+    level : int
+    stages : sequence of str
+    shapes : {blob: shape of one example}, optional
+        Of data whose layers do not say. Layers of an LMDB that is there do, by its first record.
+    options : of GraphConf (updater, l2, seed ...)
+
+    Raises
+    ------
+    ConfigError, ShapeError, UnsupportedError
+        For what Caffe does not know or sparkdl has not; names file, line and layer.
+    DataError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> read_net("lenet.prototxt", shapes={"data": (1, 28, 28)}).parameter_count  # doctest: +SKIP
+    431080
+    """
+    return load_net(path, state_of(phase, level, stages), shapes, **options).conf
+
+
+def load_net(given, state, shapes=None, **options):
+    """The CaffeNet in a text file, or of a NetParameter; see `read_net`.
+
+    Parameters
+    ----------
+    given : path or NetParameter
+    state : NetState
+        What the net says itself of its state is added to.
+    """
+    if isinstance(given, NetParameter):
+        return translated(given, state, shapes, Origin("the net", ""), options)
+    text = text_of(given)
+    return translated(
+        parsed(text, NetParameter, given), state, shapes, Origin(given, text), options
+    )
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a net comes from, for errors."""
+
+    path: str
+    text: str
+
+    def place(self, layer):
+        """The file, line and name of a layer."""
+        line = line_of(self.text, layer.name)
+        where = place(self.text, self.path, line) if line else f"{self.path}, layer {layer.name!r}"
+        return where + ("" if line and layer.name else f" of type {layer.type!r}")
+
+    @contextmanager
+    def named(self, layer):
+        """What goes wrong inside is told with the place of the layer."""
+        try:
+            yield
+        except (ConfigError, ShapeError, UnsupportedError) as error:
+            raise type(error)(f"{self.place(layer)}: {error}") from error
+
+
+def translated(message, state, shapes, origin, options):
+    """The CaffeNet of a NetParameter."""
+    whole = NetState()
+    whole.CopyFrom(message.state)
+    whole.MergeFrom(state)
+    layers = filtered(upgraded(message), whole)
+    decay = {kind: options.get(kind, 0.0) for kind in ("l1", "l2")}
+    net = Translation(Uses(layers), shapes, **decay)
+    for layer in layers:
+        with origin.named(layer):
+            function_of(layer)(layer, net)
+    if not net.vertices:
+        raise ConfigError(f"{origin.path}: the net has no layers in this state")
+    conf = GraphConf(inputs=net.inputs, vertices=net.vertices, **options)
+    columns = {blob: column for column, blob in conf.feature_columns.items()}
+    return CaffeNet(
+        name=message.name,
+        conf=conf,
+        data=tuple(
+            replace(one, columns=one.columns | kept(columns, one.shapes)) for one in net.data
+        ),
+        scores=tuple(net.scores),
+        blobs=net.blobs,
+        layers={name_of(layer): layer for layer in layers},
+    )
+
+
+def kept(mapping, keys):
+    return {key: mapping[key] for key in keys}
+
+
+def function_of(layer):
+    """What translates a layer of this type."""
+    if layer.type not in LAYERS:
+        raise ConfigError(
+            f"the type must be one of {', '.join(sorted(LAYERS))}, "
+            f"got {layer.type!r}{nearest(layer.type, LAYERS)}"
+        )
+    return LAYERS[layer.type]

@@ -1,0 +1,97 @@
+"""What Caffe's layers with parameters have in common: fillers, rates, decay, shapes by axis."""
+
+from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.policies import shortest
+from sparkdl.nn.initializers import (
+    Bilinear,
+    Constant,
+    Normal,
+    PositiveUnitball,
+    Uniform,
+    VarianceScaling,
+)
+
+MODES = ("fan_in", "fan_out", "fan_avg")  # by the number of variance_norm
+
+
+def filler(message, swapped=False):
+    """The initializer that a FillerParameter says.
+
+    Where Caffe stores the weights the other way round, what it calls inputs are the outputs.
+    """
+    kind = message.type
+    if kind == "constant":
+        return Constant(value=shortest(message.value))
+    if kind == "uniform":
+        return Uniform(low=shortest(message.min), high=shortest(message.max))
+    if kind == "gaussian":
+        if message.sparse >= 0:
+            raise UnsupportedError("a sparse gaussian filler is not supported; leave `sparse` out")
+        mean, std = shortest(message.mean), shortest(message.std)
+        return Normal(mean=mean, std=std) if std else Constant(value=mean)
+    if kind in SCALED:
+        modes = (MODES[1], MODES[0], MODES[2]) if swapped else MODES
+        return VarianceScaling(**SCALED[kind], mode=modes[message.variance_norm])
+    if kind in PLAIN:
+        return PLAIN[kind]()
+    known = ["constant", "uniform", "gaussian", *SCALED, *PLAIN]
+    raise ConfigError(f"a filler's type must be one of {known}, got {kind!r}")
+
+
+SCALED = {
+    "xavier": {"scale": 1.0, "distribution": "uniform"},
+    "msra": {"scale": 2.0, "distribution": "normal"},
+}
+PLAIN = {"positive_unitball": PositiveUnitball, "bilinear": Bilinear}
+
+
+def rates(layer, net):
+    """Options of a layer of ours with weights W and biases b, from Caffe's param { }.
+
+    In Caffe biases decay like weights unless decay_mult says otherwise.
+    """
+    weight, bias = (spec_of(layer, place) for place in (0, 1))
+    return {
+        "rate_factor": shortest(weight.lr_mult),
+        "bias_rate_factor": shortest(bias.lr_mult),
+        "decay_factor": shortest(weight.decay_mult),
+        "bias_l1": net.l1 * shortest(bias.decay_mult),
+        "bias_l2": net.l2 * shortest(bias.decay_mult),
+    }
+
+
+def factor_rates(net, factor, offset):
+    """The same of a layer with gamma or alpha and beta, by their ParamSpecs."""
+    return {
+        "rate_factor": shortest(factor.lr_mult),
+        "bias_rate_factor": shortest(offset.lr_mult),
+        "l1": net.l1 * shortest(factor.decay_mult),
+        "l2": net.l2 * shortest(factor.decay_mult),
+        "bias_l1": net.l1 * shortest(offset.decay_mult),
+        "bias_l2": net.l2 * shortest(offset.decay_mult),
+    }
+
+
+def spec_of(layer, place):
+    """The ParamSpec of one of a layer's parameters; the default where there is none."""
+    if place < len(layer.param):
+        return layer.param[place]
+    return type(layer)().param.add()
+
+
+def weights(layer, options, net, swapped=False):
+    """`rates`, first values, and whether there are biases; `swapped` as in `filler`."""
+    found = rates(layer, net) | {"bias": options.bias_term}
+    found["initializer"] = filler(options.weight_filler, swapped)
+    if options.bias_term:
+        found["bias_initializer"] = filler(options.bias_filler)
+    return found
+
+
+def axis_of(axis, shape, what):
+    """The axis of one example that an axis of a batch is; ConfigError for that of the batch."""
+    rank = len(shape) + 1
+    found = axis + rank if axis < 0 else axis
+    if not 0 < found < rank:
+        raise ConfigError(f"{what} must be an axis of {shape} behind the batch, got {axis}")
+    return found - 1

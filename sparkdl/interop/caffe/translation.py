@@ -1,0 +1,174 @@
+"""A net of Caffe on its way to a graph: which vertex gives each blob, and its shape."""
+
+from dataclasses import replace
+from math import prod
+
+from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.schema import LayerParameter
+from sparkdl.nn import Reshape, StopGradient, Vertex
+from sparkdl.nn.place import shape_after
+
+
+class Translation:
+    """What has been translated so far.
+
+    Layers are translated in order; each reads blobs that are there and leaves some behind. A blob
+    that a layer changes in place is from then on what that layer gives. Shapes are those of one
+    example, so Caffe's axis 1 is the first.
+
+    Parameters
+    ----------
+    uses : Uses
+        What the blobs of data are for.
+    shapes : {blob: shape of one example}
+        Of data whose layers do not say.
+    l1, l2 : float
+        Of the solver: in Caffe all parameters decay, biases too.
+
+    Attributes
+    ----------
+    inputs : {blob: shape} of the graph
+    vertices : list of Vertex
+    data : list of Data
+    scores : list of Score
+    """
+
+    def __init__(self, uses, shapes=None, l1=0.0, l2=0.0):
+        self.uses, self.shapes = uses, dict(shapes or {})
+        self.l1, self.l2 = l1, l2
+        self.inputs, self.vertices, self.data, self.scores = {}, [], [], []
+        self._blobs, self._shared = {}, {}  # {blob: (input or vertex, shape)}, {parameter: vertex}
+        self._labels = {}  # {blob: column}
+
+    @property
+    def blobs(self):
+        """{blob: the input or vertex that gives it} as the net leaves them."""
+        return {blob: source for blob, (source, _) in self._blobs.items()}
+
+    def shape(self, blob):
+        """The shape of one example of a blob."""
+        return self._of(blob)[1]
+
+    def source(self, blob):
+        """The input or vertex that gives a blob."""
+        return self._of(blob)[0]
+
+    def column(self, blob):
+        """The column of the data that a blob of labels is; None of other blobs."""
+        return self._labels.get(blob)
+
+    def _of(self, blob):
+        if blob in self._labels:
+            raise ConfigError(f"labels can be read by losses and Accuracy only, got {blob!r}")
+        if blob not in self._blobs:
+            raise ConfigError(f"no layer before it gives the blob {blob!r}")
+        return self._blobs[blob]
+
+    def give(self, blob, shape):
+        """A blob comes from the data."""
+        self.inputs[blob] = tuple(shape) or (1,)  # one number an example is a row of one
+        self._blobs[blob] = blob, self.inputs[blob]
+
+    def give_labels(self, blob, column):
+        """A blob comes from the data and holds labels."""
+        self._labels[blob] = column
+
+    def alias(self, top, bottom):
+        """A blob is the same as another."""
+        if bottom in self._labels:
+            self._labels[top] = self._labels[bottom]
+        else:
+            self._blobs[top] = self._of(bottom)
+
+    def add(self, layer, ours, bottoms=None, top=None, name=None, shares=None):
+        """Put our layer where a layer of Caffe stands.
+
+        Parameters
+        ----------
+        layer : LayerParameter
+        ours : Layer
+        bottoms : blobs that it reads; those of `layer` unless given
+        top : blob that it gives; the first of `layer` unless given
+        name : of the vertex; that of `layer` unless given
+        shares : vertex whose parameters it uses; unless given, the one that the names of the
+            parameters say
+        """
+        found = self.add_output(layer, ours, bottoms, name, shares)
+        self._blobs[top or (layer.top[0] if layer.top else found[0])] = found
+
+    def add_output(self, layer, ours, bottoms=None, name=None, shares=None):
+        """`add` of a layer that leaves no blob behind; its vertex and shape."""
+        name = name or name_of(layer)
+        bottoms = list(layer.bottom) if bottoms is None else bottoms
+        sources, shapes = zip(*map(self._of, bottoms), strict=True)
+        sources = [self._passed(layer, bottom, s) for bottom, s in zip(bottoms, sources)]
+        ours = replace(ours, name=name)
+        self.vertices.append(
+            Vertex(
+                name=name,
+                layer=ours,
+                inputs=sources,
+                shares=shares or self._owner(layer, ours, shapes, name),
+            )
+        )
+        shape = tuple(shapes) if ours.several else as_read(ours, shapes[0])
+        return name, shape_after(ours, shape, " and ".join(bottoms))
+
+    def add_by_channel(self, layer, ours, bottom=None, top=None, name=None):
+        """`add` of a layer that has its channels where images have them: on the first axis.
+
+        Of two axes, ours would take the last for the channels.
+        """
+        bottom, top = bottom or layer.bottom[0], top or layer.top[0]
+        shape = self.shape(bottom)
+        if len(shape) != 2:
+            return self.add(layer, ours, [bottom], top, name)
+        wide = self.reshaped(layer, bottom, (*shape, 1), "images")
+        self.add(layer, ours, [wide], top, name)
+        self.reshape_top(layer, shape, top)
+
+    def reshaped(self, layer, bottom, shape, why):
+        """A blob that has the numbers of another in another shape."""
+        blob = f"{name_of(layer)}/{why}"
+        self.add(LayerParameter(), Reshape(shape=shape), [bottom], blob, blob)
+        return blob
+
+    def reshape_top(self, layer, shape, top=None):
+        """Give what `layer` has left behind another shape."""
+        top = top or layer.top[0]
+        name = f"{name_of(layer)}/shape"
+        self.add(LayerParameter(), Reshape(shape=shape), [top], top, name)
+
+    def _passed(self, layer, bottom, source):
+        """`source`, behind a stop where the layer propagates nothing down to it."""
+        wanted = dict(zip(layer.bottom, layer.propagate_down))
+        if wanted.get(bottom, True):
+            return source
+        stop = f"{name_of(layer)}/{bottom}/stop"
+        if all(vertex.name != stop for vertex in self.vertices):
+            self.vertices.append(Vertex(name=stop, layer=StopGradient(), inputs=source))
+        return stop
+
+    def _owner(self, layer, ours, shapes, name):
+        """The vertex whose parameters are used: that of the first layer that named them."""
+        names = [spec.name for spec in layer.param if spec.name]
+        arrays = ours.param_shapes(shapes if ours.several else as_read(ours, shapes[0]))
+        if not names or not arrays:
+            return None
+        owners = {self._shared.setdefault(one, name) for one in names}
+        owner = owners.pop()
+        if owners or (owner != name and len(names) < len(arrays)):
+            raise UnsupportedError(
+                f"all parameters of a layer must be shared with one other, got {names}"
+            )
+        return None if owner == name else owner
+
+
+def name_of(layer):
+    """The name of a layer, or of what it gives where it has none."""
+    return layer.name or (layer.top[0] if layer.top else layer.type)
+
+
+def as_read(ours, shape):
+    """The shape as our layer sees it: rows where it takes rows."""
+    return (prod(shape),) if ours.takes_rows and len(shape) > 2 else shape

@@ -1,0 +1,52 @@
+"""What the blobs of data are for: to be computed on, or to be compared with."""
+
+LABELS = {  # which bottoms of a layer may be labels
+    "SoftmaxWithLoss": (1,),
+    "MultinomialLogisticLoss": (1,),
+    "InfogainLoss": (1,),
+    "HingeLoss": (1,),
+    "SigmoidCrossEntropyLoss": (1,),
+    "EuclideanLoss": (0, 1),
+    "ContrastiveLoss": (2,),
+    "Accuracy": (1,),
+}
+DATA = {"Data", "ImageData", "HDF5Data", "MemoryData", "DummyData", "Input", "WindowData"}
+DATA |= {"CoSData"}
+UNUSED = {"Silence", "HDF5Output"}
+
+
+class Uses:
+    """Who reads the blobs of a net's data.
+
+    Parameters
+    ----------
+    layers : list of LayerParameter
+        In one state of the net.
+    """
+
+    def __init__(self, layers):
+        self.layers = layers
+        tops = [top for layer in layers if layer.type in DATA for top in layer.top]
+        self.labels = [top for top in dict.fromkeys(tops) if self.is_label(top)]
+
+    def readers(self, blob):
+        """(layer, place among its bottoms) of all that compute with a blob of data."""
+        for layer in self.layers:
+            for place, bottom in enumerate(layer.bottom):
+                if bottom == blob and layer.type == "Split":
+                    for top in layer.top:
+                        yield from self.readers(top)
+                elif bottom == blob and layer.type not in UNUSED:
+                    yield layer, place
+
+    def is_read(self, blob):
+        return any(True for _ in self.readers(blob))
+
+    def is_label(self, blob):
+        """Whether all that read a blob of data compare something with it."""
+        found = list(self.readers(blob))
+        return bool(found) and all(place in LABELS.get(layer.type, ()) for layer, place in found)
+
+    def column(self, blob):
+        """The column of labels: "labels" where the net has one, else named like the blob."""
+        return "labels" if len(self.labels) == 1 else blob

@@ -1,0 +1,222 @@
+"""Nets in Caffe's format become graphs: as many parameters as published, and they train."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sparkdl.data import Batch
+from sparkdl.data.readers.lmdb_writer import write_lmdb
+from sparkdl.errors import ConfigError, ShapeError, UnsupportedError
+from sparkdl.interop.caffe.net import load_net, read_net
+from sparkdl.interop.caffe.phases import state_of
+from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.schema import NetParameter
+from sparkdl.nn import Nesterov, zoo
+from sparkdl.nn.any_conf import conf_from_dict
+from sparkdl.nn.replica import Replica
+from tests.interop.caffe.nets import SHAPES, path
+from tests.nn.test_graph import batch_of
+
+PHASES = ["TRAIN", "TEST"]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("phase", PHASES)
+def test_has_as_many_parameters_as_the_zoo_s(name, phase):
+    conf = read_net(path(name), phase, shapes={"data": SHAPES[name]})
+    assert conf.parameter_count == getattr(zoo, name)().parameter_count
+    assert conf_from_dict(conf.to_dict()) == conf
+
+
+@pytest.mark.parametrize("name", ["lenet", "cifar10_quick", "cifar10_full"])
+def test_trains_a_step(name, rng):
+    conf = read_net(path(name), shapes={"data": SHAPES[name]}, updater=Nesterov(rate=0.01), l2=5e-4)
+    replica, batch = Replica(conf), batch_of(conf, rng, 8)
+    before = replica.params.copy()
+    losses = [replica.step(batch, 0.01, t) / 8 for t in range(1, 6)]
+    assert losses[0] == pytest.approx(np.log(10), rel=0.1)
+    assert losses[-1] < losses[0] and np.isfinite(losses).all()
+    assert (replica.params != before).any()
+
+
+def load(text, phase="TRAIN", **options):
+    return load_net(parsed(text, NetParameter), state_of(phase), **options)
+
+
+DATA = """
+layer { name: 'data' type: 'Data' top: 'data' top: 'label' data_param { batch_size: 32 } }
+"""
+NET = (
+    DATA
+    + """
+layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip'
+        inner_product_param { num_output: 3 } }
+layer { name: 'top1' type: 'Accuracy' bottom: 'ip' bottom: 'label' top: 'top1' }
+layer { name: 'top2' type: 'Accuracy' bottom: 'ip' bottom: 'label' top: 'top2' top: 'each'
+        accuracy_param { top_k: 2 ignore_label: 255 } }
+layer { name: 'best' type: 'ArgMax' bottom: 'ip' top: 'best' argmax_param { out_max_val: true } }
+layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss'
+        loss_weight: 0.5 }
+"""
+)
+
+
+def test_what_is_computed_of_test_data():
+    net = load(NET, "TEST", shapes={"data": (4,)})
+    found = [(s.blob, s.kind, s.source, s.labels, s.top_k) for s in net.scores]
+    assert found == [
+        ("top1", "accuracy", "ip", "labels", 1),
+        ("top2", "accuracy", "ip", "labels", 2),
+        ("each", "class_accuracy", "ip", "labels", 2),
+        ("best", "argmax", "ip", None, 1),
+        ("loss", "loss", "loss", "labels", 1),
+    ]
+    assert [s.ignore_label for s in net.scores] == [None, 255, 255, None, None]
+    assert net.scores[-1].weight == 0.5 and net.scores[3].values
+    assert net.conf.outputs[0].layer.loss_weight == 0.5
+    assert net.blobs == {"data": "data", "ip": "ip"}
+
+
+def test_what_the_data_are():
+    (data,) = load_net(path("alexnet"), state_of("TRAIN"), {"data": (3, 227, 227)}).data
+    assert (data.name, data.type, data.batch_size) == ("data", "Data", 256)
+    assert data.source == "ilsvrc12_train_lmdb"
+    assert data.columns == {"data": "features", "label": "labels"}
+    assert data.shapes == {"data": (3, 227, 227)}
+    assert data.transform.mirror and data.transform.crop_size == 227
+
+
+def test_several_blobs_of_labels_are_columns_of_their_names():
+    text = (
+        NET
+        + """
+    layer { name: 'more' type: 'Input' top: 'values' }
+    layer { name: 'far' type: 'EuclideanLoss' bottom: 'ip' bottom: 'values' top: 'far' }
+    """
+    )
+    conf = load(text, shapes={"data": (4,)}).conf
+    assert list(conf.label_columns) == ["label", "values"]
+    assert conf.feature_columns == {"features": "data"}
+
+
+def test_a_layer_in_place_changes_what_follows_it():
+    text = NET.replace(
+        "layer { name: 'top1'",
+        """
+    layer { name: 'relu' type: 'ReLU' bottom: 'ip' top: 'ip' }
+    layer { name: 'top1'""",
+    )
+    net = load(text, shapes={"data": (4,)})
+    assert net.blobs["ip"] == "relu" and net.scores[0].source == "relu"
+    assert net.conf.vertices[1].inputs == ("ip",) and net.conf.vertices[2].inputs == ("relu",)
+
+
+def test_rates_decay_and_first_values():
+    text = NET.replace(
+        "inner_product_param {",
+        """
+        param { lr_mult: 2 decay_mult: 3 } param { lr_mult: 4 decay_mult: 0.5 }
+        inner_product_param { weight_filler { type: 'gaussian' std: 0.1 }
+                              bias_filler { value: 0.25 }""",
+    )
+    layer = load(text, shapes={"data": (4,)}, l2=0.1).conf.vertices[0].layer
+    assert (layer.rate_factor, layer.bias_rate_factor, layer.decay_factor) == (2, 4, 3)
+    assert (layer.bias_l1, layer.bias_l2, layer.initializer.std) == (0, 0.05, 0.1)
+    assert layer.bias_initializer.value == 0.25
+    layer = load(NET, shapes={"data": (4,)}, l1=0.1).conf.vertices[0].layer
+    assert (layer.bias_l1, layer.bias_l2, layer.decay_factor) == (0.1, 0, 1)  # biases decay as well
+
+
+def test_parameters_of_one_name_are_shared():
+    both = "param { name: 'w' } param { name: 'b' }"
+    text = NET.replace("inner_product_param {", both + " inner_product_param {")
+    text += """
+    layer { name: 'again' type: 'InnerProduct' bottom: 'data' top: 'again' %s
+            inner_product_param { num_output: 3 } }
+    layer { name: 'loss2' type: 'HingeLoss' bottom: 'again' bottom: 'label' top: 'loss2' }
+    """
+    net = load(text % both, shapes={"data": (4,)})
+    assert net.conf.parameter_count == 4 * 3 + 3
+    with pytest.raises(UnsupportedError, match="all parameters of a layer must be shared with one"):
+        load(text % "param { name: 'w' }", shapes={"data": (4,)})
+
+
+def test_gradients_stop_where_nothing_is_propagated_down(rng):
+    text = NET.replace(
+        "bottom: 'ip' bottom: 'label' top: 'loss'",
+        """
+        bottom: 'ip' bottom: 'label' top: 'loss' propagate_down: false propagate_down: false""",
+    )
+    conf = load(text, shapes={"data": (4,)}).conf
+    replica = Replica(conf)
+    replica.gradient(batch_of(conf, rng, 8))
+    assert not replica.grad.any()
+
+
+def test_shapes_by_the_layers_of_data(tmp_path):
+    columns = {"features": np.zeros((2, 3, 9, 8), np.uint8), "labels": np.zeros(2, np.int32)}
+    write_lmdb(tmp_path / "db", [Batch(columns=columns, ids=np.arange(2, dtype=np.uint64))])
+    text = NET.replace(
+        "data_param {", "data_param { backend: LMDB source: '%s'" % (tmp_path / "db")
+    )
+    assert load(text).conf.input_shapes == {"data": (3, 9, 8)}
+    text = text.replace("data_param", "transform_param { crop_size: 5 } data_param")
+    assert load(text).conf.input_shapes == {"data": (3, 5, 5)}
+
+
+KINDS = {
+    "'MemoryData' memory_data_param { channels: 3 height: 5 width: 4 }": (3, 5, 4),
+    "'ImageData' image_data_param { new_height: 5 new_width: 4 }": (3, 5, 4),
+    "'ImageData' image_data_param { new_height: 5 new_width: 4 is_color: false }": (1, 5, 4),
+    "'ImageData' transform_param { crop_size: 5 }": (3, 5, 5),
+    "'WindowData' transform_param { crop_size: 5 }": (3, 5, 5),
+    "'Input' input_param { shape { dim: 10 dim: 3 dim: 5 dim: 4 } }": (3, 5, 4),
+    "'DummyData' dummy_data_param { shape { dim: 10 dim: 6 } }": (6,),
+    "'DummyData' dummy_data_param { num: 1 channels: 3 height: 5 width: 4 }": (3, 5, 4),
+}
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_shapes_that_layers_of_data_say(text):
+    conf = load(NET.replace("'Data'", text).replace("data_param { batch_size: 32 } }", "}")).conf
+    assert conf.input_shapes == {"data": KINDS[text]}
+
+
+REFUSED = {
+    ("'InnerProduct'", "'InnerPrdct'"): (ConfigError, "'InnerPrdct'; did you mean 'InnerProduct'"),
+    ("bottom: 'data'", "bottom: 'dta'"): (ConfigError, "no layer before it gives the blob 'dta'"),
+    ("num_output: 3", ""): (ConfigError, "Dense.units must be an integer >= 1, got 0"),
+    ("num_output: 3", "num_output: 3 axis: 2"): (ConfigError, "axis must be an axis of"),
+    ("num_output: 3", "num_output: 3 weight_filler { type: 'xavir' }"): (
+        ConfigError,
+        "a filler's type must be one of",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", REFUSED, ids=str)
+def test_what_cannot_be_is_told_with_its_place(change, tmp_path):
+    kind, message = REFUSED[change]
+    file = tmp_path / "net.prototxt"
+    file.write_text(NET.replace(*change))
+    with pytest.raises(kind, match=message) as caught:
+        read_net(file, shapes={"data": (4,)})
+    assert f"{file}, line 4, layer 'ip': " in str(caught.value)
+
+
+def test_a_window_that_does_not_fit_is_told_with_its_place(tmp_path):
+    file = tmp_path / "net.prototxt"
+    file.write_text(Path(path("lenet")).read_text())
+    with pytest.raises(ShapeError, match="line 57, layer 'conv2': conv2 cannot follow pool1"):
+        read_net(file, shapes={"data": (1, 11, 11)})
+
+
+def test_shapes_that_nobody_says_are_asked_for():
+    with pytest.raises(ConfigError, match="the net does not say the shape of 'data'; give shapes="):
+        load(NET)
+
+
+def test_a_net_of_a_phase_without_layers():
+    with pytest.raises(ConfigError, match="the net has no layers in this state"):
+        load("name: 'none'")
