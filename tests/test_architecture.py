@@ -38,6 +38,7 @@ HOME = {
     "cupy": {"engine/backends/cuda"},
     "llvmlite": {"engine/backends/native"},
     "lmdb": {"data"},
+    "h5py": {"data", "interop"},
     "pyarrow": {"data", "spark"},
     "google.protobuf": {"data", "interop"},
     "ml_dtypes": {"engine"},

@@ -24,6 +24,23 @@ def open(path, mode="rb"):
         return fs.open(inner, mode)
 
 
+def write(path, content):
+    """Put a file with `content`, bytes, at `path`, whole or not at all."""
+    path = os.fspath(path)
+    with _named(path, "written"):
+        fs, inner = _resolve(path)
+        fs.makedirs(_parent(inner), exist_ok=True)
+        beside = _beside(inner, "new")
+        try:
+            with fs.open(beside, "wb") as file:
+                file.write(content)
+            _replace(fs, beside, inner)
+        except BaseException:
+            with suppress(OSError):
+                fs.rm(beside)
+            raise
+
+
 def exists(path):
     """Whether there is a file or a folder."""
     with _named(path, "looked up"):

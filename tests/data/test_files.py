@@ -1,8 +1,10 @@
 """Files are opened, listed and put in place whole, and what goes wrong is named."""
 
+import io
 import os
 
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 
 from sparkdl.data import files
 from sparkdl.errors import DataError
@@ -54,6 +56,28 @@ def test_remove_takes_folders_and_nothing(tmp_path):
     files.remove(tmp_path / "a")
     files.remove(tmp_path / "a")
     assert files.list(tmp_path) == []
+
+
+@pytest.mark.parametrize("prefix", ["", "file://", "memory://files-write"])
+def test_a_file_appears_whole_and_is_replaced(tmp_path, prefix):
+    for content in (b"old", b"new"):
+        files.write(f"{prefix}{tmp_path}/a/b", content)
+        assert read(f"{prefix}{tmp_path}/a/b").encode() == content
+    assert files.list(f"{prefix}{tmp_path}/a") == ["b"]
+
+
+def test_a_file_that_cannot_be_written_leaves_what_was_there(tmp_path, monkeypatch):
+    files.write(tmp_path / "a", b"old")
+
+    class Full(io.BytesIO):
+        def write(self, content):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(LocalFileSystem, "open", lambda *args, **options: Full())
+    with pytest.raises(DataError, match="a: cannot be written: No space left"):
+        files.write(tmp_path / "a", b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"old"
 
 
 def test_a_directory_appears_whole(tmp_path):

@@ -15,21 +15,22 @@ SCALARS = {
     name: getattr(Field, f"TYPE_{name.upper()}")
     for name in ("bool", "bytes", "double", "float", "int32", "int64", "string", "uint32")
 }
+NUMBERS = re.compile(r"(float|double)\* packed")
 FIELD = re.compile(r'(\w+) (\d+) (\w+)(\*?)( packed)?(?: = "?([^"]*)"?)?')
 
 
-def messages():
-    """{name: class} of every message of the table."""
+def messages(fields):
+    """{name: class} of every message of a table of fields."""
     pool = descriptor_pool.DescriptorPool()
-    pool.Add(described(table()))
+    pool.Add(described(table(fields)))
     found = pool.FindFileByName("caffe.proto").message_types_by_name
     return {name: message_factory.GetMessageClass(found[name]) for name in found}
 
 
-def table():
+def table(fields):
     """[(kind, name, [text of a field])] in the order of the table."""
     rows = []
-    for line in FIELDS.splitlines():
+    for line in fields.splitlines():
         if line.startswith(" "):
             rows[-1][2].extend(part.strip() for part in line.split(";") if part.strip())
         else:
@@ -76,7 +77,10 @@ def add_field(message, text, enums):
         field.options.packed = True
 
 
-MESSAGES = messages()
+MESSAGES = messages(FIELDS)
+# The same with the numbers of blobs as bytes: packed numbers look the same in a file, and millions
+# of them need not become objects of Python, nor change a bit.
+RAW = messages(NUMBERS.sub("bytes*", FIELDS))
 NetParameter = MESSAGES["NetParameter"]
 SolverParameter = MESSAGES["SolverParameter"]
 LayerParameter = MESSAGES["LayerParameter"]

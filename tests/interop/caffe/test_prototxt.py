@@ -3,6 +3,7 @@
 import pytest
 
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.interop.caffe.fields import FIELDS
 from sparkdl.interop.caffe.prototxt import parsed, read_text
 from sparkdl.interop.caffe.schema import MESSAGES, NetParameter, SolverParameter, table
 
@@ -54,7 +55,7 @@ def test_defaults(name):
 
 
 def test_every_message_of_the_table_is_there():
-    names = [name for kind, name, _ in table() if kind == "message"]
+    names = [name for kind, name, _ in table(FIELDS) if kind == "message"]
     assert sorted(MESSAGES) == sorted(names) and len(names) == len(set(names))
 
 

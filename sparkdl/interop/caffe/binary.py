@@ -1,0 +1,51 @@
+"""Binary files of Caffe: one message each."""
+
+import os
+
+from google.protobuf.message import DecodeError, EncodeError
+
+from sparkdl.data import files
+from sparkdl.errors import DataError
+
+HDF5 = b"\x89HDF\r\n\x1a\n"  # how such files begin
+
+
+def is_hdf5(path):
+    """Whether a file to write is to be HDF5: by its name, as in Caffe."""
+    return os.fspath(path).endswith(".h5")
+
+
+def read_bytes(path):
+    """All of a file, local or a URI."""
+    with files.open(path) as file:
+        return file.read()
+
+
+def parsed_bytes(content, kind, path):
+    """The message of class `kind` that `content`, read from `path`, is.
+
+    Raises
+    ------
+    DataError
+        It is cut, or another file. A file that was cut between two fields cannot be told from one
+        that ends there.
+    """
+    what = f"{path}: must be a {kind.DESCRIPTOR.name} of Caffe in binary form"
+    try:
+        message = kind.FromString(content)
+    except DecodeError as error:
+        raise DataError(
+            f"{what}, got {len(content)} bytes that are cut or no such ({error})"
+        ) from None
+    if not message.ListFields():
+        raise DataError(f"{what}, got {len(content)} bytes without any of its fields")
+    return message
+
+
+def as_bytes(message, path):
+    """A message as the content of a file; DataError where it is too large."""
+    try:
+        return message.SerializeToString()
+    except (EncodeError, ValueError) as error:
+        limit = "messages end at 2 GB; write HDF5, to a path that ends in .h5"
+        raise DataError(f"{path}: cannot be written, {limit} ({error})") from error

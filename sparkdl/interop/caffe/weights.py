@@ -1,0 +1,88 @@
+"""Files of weights: .caffemodel, binary and HDF5."""
+
+from contextlib import contextmanager
+
+from sparkdl.data import files
+from sparkdl.errors import CheckpointError, DataError
+from sparkdl.interop.caffe import hdf5
+from sparkdl.interop.caffe.binary import HDF5, as_bytes, is_hdf5, parsed_bytes, read_bytes
+from sparkdl.interop.caffe.blobs import array_of, blob_of
+from sparkdl.interop.caffe.schema import RAW, LayerParameter
+
+
+def read_weights(path):
+    """The weights in a .caffemodel, binary of any version of Caffe, or HDF5.
+
+    Parameters
+    ----------
+    path : str
+        Local or a URI. What the file holds decides, not its name.
+
+    Returns
+    -------
+    {layer: [array]} of layers that have any, in the order of the file, from HDF5 by name; as Caffe
+    holds them, float32 or float64, not to be written to
+
+    Raises
+    ------
+    CheckpointError
+        The file cannot be read, is cut or damaged, or holds no weights.
+    """
+    with as_checkpoint():
+        content = read_bytes(path)
+        if content.startswith(HDF5):
+            found = hdf5.weights_in(content, path)
+        else:
+            found = weights_of(parsed_bytes(content, RAW["NetParameter"], path), path)
+    if not found:
+        raise CheckpointError(f"{path}: must hold weights, got a net without any")
+    return found
+
+
+def write_weights(path, weights, name="", layers=None):
+    """Write weights as a .caffemodel: as HDF5 where the path ends in .h5, else binary.
+
+    Parameters
+    ----------
+    path : str
+        Local or a URI; the file appears whole or not at all.
+    weights : {layer: [array]}
+        As Caffe holds them; float64 is written as such, all else as float32.
+    name : str
+        Of the net.
+    layers : {layer: LayerParameter}, optional
+        What the file is to say of layers beside their weights. Readers go by the names alone.
+    """
+    with as_checkpoint():
+        if is_hdf5(path):
+            return files.write(path, hdf5.with_weights(weights))
+        net = RAW["NetParameter"](name=name)
+        for layer in [*(layers or {}), *(one for one in weights if one not in (layers or {}))]:
+            message = (layers or {}).get(layer, LayerParameter(name=layer))
+            added = net.layer.add()
+            added.ParseFromString(message.SerializeToString())
+            del added.blobs[:]
+            added.blobs.extend(map(blob_of, weights.get(layer, ())))
+        files.write(path, as_bytes(net, path))
+
+
+def weights_of(net, path):
+    """{layer: [array]} of a NetParameter (of RAW), whatever its version."""
+    layers = [one.layer if one.HasField("layer") else one for one in net.layers]  # V0 or V1
+    found = {}
+    for layer in [*net.layer, *layers]:
+        if layer.name in found and layer.blobs:
+            raise DataError(f"{path}: two layers with weights are called {layer.name!r}")
+        if layer.blobs:
+            where = f"{path}, layer {layer.name!r}"
+            found[layer.name] = [array_of(blob, where) for blob in layer.blobs]
+    return found
+
+
+@contextmanager
+def as_checkpoint():
+    """What goes wrong with a file is an error of a model."""
+    try:
+        yield
+    except DataError as error:
+        raise CheckpointError(str(error)) from error
