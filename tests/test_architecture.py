@@ -39,6 +39,7 @@ HOME = {
     "llvmlite": {"engine/backends/native"},
     "lmdb": {"data"},
     "h5py": {"data", "interop"},
+    "PIL": {"data"},
     "pyarrow": {"data", "spark"},
     "google.protobuf": {"data", "interop"},
     "ml_dtypes": {"engine"},

@@ -4,14 +4,24 @@ import numpy as np
 import pytest
 
 import sparkdl.data as readers
-from sparkdl.commands.data_conf import LMDB, Csv, DataConf, Digits, Parquet, Text, parse_data
+from sparkdl.commands.data_conf import (
+    LMDB,
+    Csv,
+    DataConf,
+    Digits,
+    Images,
+    Parquet,
+    Text,
+    parse_data,
+)
 from sparkdl.data import Characters, Compose, Crop, Mirror, Pad, Scale, TextSequences
 from sparkdl.errors import ConfigError, DataError
 
 EXAMPLES = {
     "Csv": Csv(path="d", features=[0, 3], label=-1, header=False),
     "Digits": Digits(part="test", records=20),
-    "LMDB": LMDB(path="a", scale=0.5, mean=[1, 2, 3]),
+    "Images": Images(path="e", list_file="f", channels="BGR", size=[3, 4]),
+    "LMDB": LMDB(path="a", scale=0.5, mean=[1, 2, 3], size=9),
     "Parquet": Parquet(path="b", features="x", label=None, mean=4),
     "Text": Text(path="c", characters="d.json", steps=20, part=[0, 0.9], one_hot=False),
 }
@@ -37,7 +47,7 @@ def test_digits_are_scaled_to_one():
 
 
 def test_lmdb_and_parquet_get_their_options():
-    assert EXAMPLES["LMDB"].source() == readers.LMDB("a", scale=0.5, mean=(1, 2, 3))
+    assert EXAMPLES["LMDB"].source() == readers.LMDB("a", scale=0.5, mean=(1, 2, 3), size=9)
     options = {"features": "x", "label": None, "transform": Scale(mean=(4,))}
     assert EXAMPLES["Parquet"].source() == readers.Parquet("b", **options)
 
@@ -86,7 +96,7 @@ def test_wrong_transforms_are_named(transforms, message):
         Digits(transforms=transforms)
 
 
-@pytest.mark.parametrize("name", ["Csv", "LMDB", "Parquet"])
+@pytest.mark.parametrize("name", ["Csv", "Images", "LMDB", "Parquet"])
 def test_missing_path_is_named_before_spark_starts(name, tmp_path):
     path = str(tmp_path / "none")
     with pytest.raises(DataError, match=f"{path}: there is no such file or folder"):
@@ -113,7 +123,7 @@ def test_command_line_says_data(written, data):
 REFUSED = [
     (
         "Digit",
-        "type must be one of Csv, Digits, LMDB, Parquet, Text, got 'Digit'; did you mean 'Digits'",
+        f"type must be one of {', '.join(sorted(EXAMPLES))}, got 'Digit'; did you mean 'Digits'",
     ),
     ("{type: Digits, prat: test}", "Digits has no field 'prat'; did you mean 'part'"),
     ("{type: Digits, part: exam}", "Digits.part must be one of"),

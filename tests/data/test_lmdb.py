@@ -14,6 +14,7 @@ from sparkdl.data import (
     Batch,
     Compose,
     Mirror,
+    Resize,
     Scale,
     Schema,
     checked_batches,
@@ -21,6 +22,7 @@ from sparkdl.data import (
     write_lmdb,
 )
 from sparkdl.data.readers import environment
+from sparkdl.data.readers.image import encode_image
 from sparkdl.errors import ConfigError, DataError
 from tests.data.lmdbs import (
     FLOATS,
@@ -31,6 +33,7 @@ from tests.data.lmdbs import (
     caffe_db,
     datum,
     datum_label_first,
+    number,
     put,
     read,
     shape_fields,
@@ -257,3 +260,30 @@ def test_caffes_own_descriptor_may_be_loaded_too():
     caffe.message_type.add(name="Datum")
     descriptor_pool.Default().Add(caffe)
     assert descriptor_pool.Default().FindMessageTypeByName("caffe.Datum")
+
+
+def encoded(x, y, kind="PNG"):
+    """As Caffe's tools write them with -encoded: a file of a coloured image."""
+    return block(4, encode_image(x[::-1], kind)) + number(5, int(y)) + number(7, 1)
+
+
+def test_encoded_images_are_decoded_to_the_channels_of_plain_ones(tmp_path):
+    batch = read(LMDB(caffe_db(tmp_path / "db", encoded)))
+    np.testing.assert_array_equal(batch.features, X)
+    np.testing.assert_array_equal(batch.labels, Y)
+
+
+def test_encoded_and_plain_gray_images_may_be_mixed(tmp_path):
+    items = [(b"0", datum(X[0, :1], 1)), (b"1", block(4, encode_image(X[1, :1])) + number(7, 1))]
+    batch = read(LMDB(put(tmp_path / "db", items)))
+    np.testing.assert_array_equal(batch.features, X[:2, :1])
+    np.testing.assert_array_equal(batch.labels, [1, 0])
+
+
+@pytest.mark.parametrize("writer", [encoded, datum])
+def test_images_of_every_size_are_resized(tmp_path, writer):
+    x = [X[0], X[1].reshape(3, 4, 2), X[2][:, :, :2]]
+    items = [(b"%d" % i, writer(one, i)) for i, one in enumerate(x)]
+    batch = read(LMDB(put(tmp_path / "db", items), size=(2, 4)))
+    wanted = [Resize(size=(2, 4))(Batch.of(one[np.newaxis])).features[0] for one in x]
+    np.testing.assert_array_equal(batch.features, wanted)

@@ -7,12 +7,17 @@ import numpy as np
 import pytest
 
 from sparkdl.data import LMDB
+from sparkdl.data.readers.image import encode_image
 from sparkdl.errors import DataError
 from tests.data.lmdbs import X, block, caffe_db, datum, number, put, read, shape_fields
 
 
 def jpeg(x, y):
     return block(4, b"\xff\xd8\xff\xe0jpeg") + number(5, y) + number(7, 1)
+
+
+def png(x, y):
+    return block(4, encode_image(x[:1])) + number(5, y) + number(7, 1)
 
 
 def flagged(x, y):
@@ -24,8 +29,9 @@ def short(x, y):
 
 
 BAD_VALUES = {
-    "encoded": (jpeg, r"encoded images \(JPEG, PNG\) are not supported; convert"),
-    "encoded, of the same form": (flagged, r"encoded images \(JPEG, PNG\) are not supported"),
+    "encoded": (jpeg, r"image cannot be decoded|must be an image"),
+    "encoded, of the same form": (flagged, r"must be an image, got"),
+    "encoded, of another shape": (png, r"Datum must have the shape \(3, 2, 4\) of the first"),
     "too few bytes": (short, r"Datum of shape \(3, 2, 4\) must hold as many numbers, got 23"),
     "no numbers": (lambda x, y: number(5, y), r"Datum of shape \(0, 0, 0\) must hold"),
     "negative shape": (

@@ -32,6 +32,15 @@ class Csv(Files):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Images(Files):
+    """Image files in folders of classes, or of a list; see sparkdl.data.Images."""
+
+    list_file: str | None = None
+    channels: str = "RGB"
+    size: int | tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Parquet(Files):
     """Columns of Parquet files; see sparkdl.data.Parquet."""
 

@@ -40,8 +40,10 @@ class Digits(DataConf):
 class LMDB(Stored):
     """A database of Caffe's Datums; see sparkdl.data.LMDB."""
 
+    size: int | tuple[int, int] | None = None
+
     def source(self):
-        options = {"scale": self.scale, "mean": self.mean}
+        options = {"scale": self.scale, "mean": self.mean, "size": self.size}
         return readers.LMDB(self.path, transforms=self._transforms(), **options)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
 
 from sparkdl.data.columns import Offence
+from sparkdl.data.readers.image import decode_image, resized
 
 FIELDS = [  # name, number, type; of Caffe 1.0
     ("channels", 1, "INT32"),
@@ -53,22 +54,26 @@ def encode(x, label=None):
     return datum.SerializeToString()
 
 
-def decode(values):
+def decode(values, size=None):
     """Images (n, C, H, W), uint8 or float32, and labels (n,) int32 of serialized Datums.
+
+    Encoded ones (JPEG, PNG) are decoded, coloured ones to BGR, as Caffe does.
 
     Parameters
     ----------
     values : list of memoryview
         At least one.
+    size : (height, width) or None
+        Resized bilinearly to it.
 
     Raises
     ------
     Offence
         For the first value that is no Datum of numbers, or of another shape than the first.
     """
-    first, _ = _parse(values[0], 0)
+    first, _ = _parse(values[0], 0, size)
     found = _decode_alike(values, first.shape) if first.dtype == np.uint8 else None
-    return found or _decode_singly(values, first.shape)
+    return found or _decode_singly(values, first.shape, size)
 
 
 def _decode_alike(values, shape):
@@ -104,30 +109,38 @@ def _label(tail):
     return datum.label if alone and not datum.encoded else None
 
 
-def _decode_singly(values, shape):
+def _decode_singly(values, shape, size):
     images, labels = [], np.empty(len(values), np.int32)
     for i, value in enumerate(values):
-        image, labels[i] = _parse(value, i)
+        image, labels[i] = _parse(value, i, size)
         if image.shape != shape:
             raise Offence(i, f"Datum must have the shape {shape} of the first, got {image.shape}")
         images.append(image)
     return np.stack(images), labels
 
 
-def _parse(value, row):
+def _parse(value, row, size):
     """The image (C, H, W) and the label of one Datum."""
     try:
         datum = Datum.FromString(bytes(value))
     except message.DecodeError:
         raise Offence(row, f"must be a Datum, got {bytes(value[:16])!r}") from None
-    if datum.encoded:
-        text = "encoded images (JPEG, PNG) are not supported; convert the database without encoding"
-        raise Offence(row, text)
+    return resized(
+        _decoded(datum, row) if datum.encoded else _stored(datum, row), size
+    ), datum.label
+
+
+def _decoded(datum, row):
+    image = decode_image(datum.data, row=row)
+    return image[::-1] if len(image) == 3 else image
+
+
+def _stored(datum, row):
     shape = datum.channels, datum.height, datum.width
     image = _numbers(datum)
     if image.size == 0 or image.size != math.prod(shape) or min(shape) < 1:
         raise Offence(row, f"Datum of shape {shape} must hold as many numbers, got {image.size}")
-    return image.reshape(shape), datum.label
+    return image.reshape(shape)
 
 
 def _numbers(datum):

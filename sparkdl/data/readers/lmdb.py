@@ -8,6 +8,7 @@ from sparkdl.data.columns import Offence
 from sparkdl.data.files import local_path
 from sparkdl.data.readers.datum import decode
 from sparkdl.data.readers.environment import reading
+from sparkdl.data.readers.images import require_size
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.data.transforms import Compose, Scale, Transform, in_order
 from sparkdl.errors import DataError, require
@@ -40,6 +41,8 @@ class LMDB:
         What is done to a minibatch, such as (Crop(size=224), Mirror()).
     scale, mean : float, tuple of float
         Then features become (x - mean) * scale; see `Scale`.
+    size : int, pair of int, or None
+        Height and width that images are resized to, bilinearly; encoded ones may differ in size.
     records_per_split : int or None
         None: 256, or more where that made over 4,096 splits.
     """
@@ -49,10 +52,12 @@ class LMDB:
     transforms: tuple[Transform, ...] = ()
     scale: float = 1.0
     mean: tuple[float, ...] = ()
+    size: int | tuple[int, int] | None = None
     records_per_split: int | None = None
 
     def __post_init__(self):
         require(self, "records_per_split", (self.records_per_split or 1) >= 1, "at least 1 or None")
+        require_size(self)
         checked = Scale(factor=self.scale, mean=self.mean)
         object.__setattr__(self, "mean", checked.mean)
         object.__setattr__(self, "transforms", Compose(self.transforms).transforms)
@@ -83,7 +88,7 @@ class LMDB:
         with reading(split.path) as transaction:
             cursor, start = transaction.cursor(), 0
             for values in _chunks(_values(cursor, split)):
-                yield _batch(split, values, start)
+                yield _batch(split, values, start, self.size)
                 start += len(values)
             _check_end(cursor, split, start)
 
@@ -126,9 +131,9 @@ def _chunks(values):
         yield chunk
 
 
-def _batch(split, values, start):
+def _batch(split, values, start, size):
     try:
-        features, labels = decode(values)
+        features, labels = decode(values, size)
     except Offence as offence:
         raise DataError(f"{split}, record {start + offence.row}: {offence}") from None
     ids = record_ids(split.partition, start, len(values))

@@ -1,0 +1,166 @@
+"""Image files: a folder with a sub-folder for each class, or a list of files and labels."""
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from sparkdl.data import files
+from sparkdl.data.batch import Batch, record_ids
+from sparkdl.data.blocks import permutation
+from sparkdl.data.columns import Offence
+from sparkdl.data.readers.image import CHANNELS, ENDINGS, decode_image
+from sparkdl.data.source import Split, split_bounds
+from sparkdl.data.transforms.base import as_pair, whole
+from sparkdl.errors import DataError, require
+
+BYTES_PER_BATCH = 2**24
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageFiles(Split):
+    """Some files below a folder, with their labels."""
+
+    path: str
+    names: tuple[str, ...]
+    labels: tuple[int, ...]
+
+    def __str__(self):
+        return f"{self.path}, partition {self.partition}"
+
+
+@dataclass(frozen=True)
+class Images:
+    """Image files, decoded by the executors.
+
+    Without a list, the sub-folders of `path` are the classes, in the order of their names, and
+    files are taken in an order that mixes classes, the same each time. A list keeps its order.
+
+    Parameters
+    ----------
+    path : str
+        A folder, local or a URI; the same on every machine.
+    list_file : str or None
+        A text file with lines "name label", names below `path`, labels whole numbers.
+    channels : str
+        "RGB", "BGR" (as Caffe has them) or "gray".
+    size : int, pair of int, or None
+        Height and width that images are resized to, bilinearly. None: all must be of one size.
+    transform : callable or None
+        Batch to Batch, applied to each minibatch.
+    records_per_split : int or None
+        None: 256, or more where that made over 4,096 splits.
+
+    References
+    ----------
+    Caffe's ImageData, new_height and new_width; torchvision's ImageFolder.
+    """
+
+    path: str
+    _: KW_ONLY
+    list_file: str | None = None
+    channels: str = "RGB"
+    size: int | tuple[int, int] | None = None
+    transform: object = None
+    records_per_split: int | None = None
+
+    def __post_init__(self):
+        require(self, "channels", self.channels in CHANNELS, f"one of {CHANNELS}")
+        require_size(self)
+        sound = self.records_per_split is None or self.records_per_split >= 1
+        require(self, "records_per_split", sound, "at least 1 or None")
+
+    def classes(self):
+        """Names of the sub-folders; a label is a position in this list."""
+        hidden = (".", "_")
+        names = [name for name in files.list(self.path) if not name.startswith(hidden)]
+        found = [name for name in names if files.is_directory(f"{self.path}/{name}")]
+        if not found:
+            text = "must hold a folder for each class, but has none; a list_file may name files"
+            raise DataError(f"{self.path}: {text}")
+        return found
+
+    def listing(self):
+        """[(name below the path, label)] of all records, in their order."""
+        found = self._of_folders() if self.list_file is None else self._of_list()
+        if not found:
+            raise DataError(f"{self.list_file or self.path}: must name images, but has none")
+        return found
+
+    def splits(self):
+        """A few files each. Lists folders, or reads the list, but no image."""
+        root, found = files.absolute(self.path).rstrip("/"), self.listing()
+        bounds = split_bounds(len(found), self.records_per_split)
+        return [
+            ImageFiles(
+                partition=i,
+                count=stop - start,
+                path=root,
+                names=tuple(name for name, _ in found[start:stop]),
+                labels=tuple(label for _, label in found[start:stop]),
+            )
+            for i, (start, stop) in enumerate(bounds)
+        ]
+
+    def read(self, split):
+        """Batches of about 16 megabytes: features uint8 (n, C, H, W), labels (n,) int32."""
+        images, start = [], 0
+        for name in split.names:
+            images.append(self._image(f"{split.path}/{name}", images))
+            if images[0].nbytes * len(images) >= BYTES_PER_BATCH:
+                yield batch_of(split, images, start)
+                start, images = start + len(images), []
+        if images:
+            yield batch_of(split, images, start)
+
+    def _image(self, path, before):
+        with files.open(path) as file:
+            content = file.read()
+        try:
+            image = decode_image(content, self.channels, self.size)
+        except Offence as offence:
+            raise DataError(f"{path}: {offence}") from None
+        if before and image.shape != before[0].shape:
+            text = f"must have the shape {before[0].shape} of those before, got {image.shape}"
+            raise DataError(f"{path}: {text}; size resizes them")
+        return image
+
+    def _of_folders(self):
+        root = files.absolute(self.path).rstrip("/")
+        found = [
+            (path.removeprefix(f"{root}/"), label)
+            for label, name in enumerate(self.classes())
+            for path in files.tree(f"{root}/{name}")
+            if path.lower().endswith(ENDINGS)
+        ]
+        return [found[i] for i in permutation(0, n=len(found))]
+
+    def _of_list(self):
+        with files.open(self.list_file) as file:
+            content = file.read()
+        try:
+            lines = content.decode("utf-8-sig").splitlines()
+        except UnicodeDecodeError as error:
+            raise DataError(f"{self.list_file}: must be UTF-8: {error}") from None
+        numbered = enumerate(lines, 1)
+        return [self._listed(line.strip(), number) for number, line in numbered if line.strip()]
+
+    def _listed(self, line, number):
+        name, *label = line.rsplit(maxsplit=1)
+        try:
+            return name.lstrip("/"), int(*label or "?")
+        except ValueError:
+            where = f"{self.list_file}, line {number}"
+            raise DataError(f"{where}: must be a file and a whole number, got {line!r}") from None
+
+
+def batch_of(split, images, start):
+    labels = np.array(split.labels[start : start + len(images)], np.int32)
+    ids = record_ids(split.partition, start, len(images))
+    return Batch(columns={"features": np.stack(images), "labels": labels}, ids=ids)
+
+
+def require_size(owner):
+    """Refuse a field `size` that is neither None nor one or two whole numbers; make it a pair."""
+    if owner.size is not None:
+        size = as_pair(owner, "size")
+        require(owner, "size", len(size) == 2 and whole(size, 1), "one or two integers >= 1")
