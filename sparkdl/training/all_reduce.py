@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from sparkdl.errors import require
-from sparkdl.exchange.codecs import Codec
 from sparkdl.training.buckets import Buckets
 from sparkdl.training.master import ResidentMaster, require_whole, whole
 from sparkdl.training.resident.mean import mean_buffers
@@ -32,7 +30,8 @@ class AllReduceSGD(ResidentMaster):
     accumulate : int
         Minibatches of each worker whose gradients are added up for an update.
     bucket_bytes : int
-        Gradients travel in pieces of about this size, each as soon as it is final.
+        Gradients travel in pieces of about this size, each as soon as it is final. With a codec
+        they travel together after the backward pass.
     normalise : str
         "examples": the gradient is the mean over all examples of an update; "workers": over the
         minibatches, however many examples a short one has (DistLearn's
@@ -41,9 +40,6 @@ class AllReduceSGD(ResidentMaster):
         Epochs after which all take over the vectors of the worker with the most updates
         (DistLearn's synchronizeParameters): hosts of several kinds may round differently. None:
         never.
-    codec : Codec, the dict of one, or None
-        What gradients are encoded with, all at once after the backward pass; what it leaves out is
-        sent later.
     options
         Of ResidentMaster.
 
@@ -58,7 +54,6 @@ class AllReduceSGD(ResidentMaster):
     bucket_bytes: int = 4 << 20
     normalise: str = "examples"
     sync_epochs: int | None = 1
-    codec: Any = None
 
     def __post_init__(self):
         super().__post_init__()
@@ -67,8 +62,6 @@ class AllReduceSGD(ResidentMaster):
         require(self, "normalise", self.normalise in NORMALISE, f"one of {NORMALISE}")
         sound = self.sync_epochs is None or whole(self.sync_epochs, 1)
         require(self, "sync_epochs", sound, "an integer >= 1 or None")
-        if self.codec is not None:  # by name, as a configuration has it, or itself
-            object.__setattr__(self, "codec", Codec.from_dict(self.codec))
 
     @property
     def minibatches_per_round(self):

@@ -55,6 +55,8 @@ class ParameterAveraging(ResidentMaster):
         require_whole(self, "aggregation_depth")
         require_flag(self, "average_updater_state")
         require(self, "aggregation", self.aggregation in AGGREGATIONS, f"one of {AGGREGATIONS}")
+        plain = self.codec is None or self.aggregation == "peers"
+        require(self, "codec", plain, "None", "aggregation='peers' can have one")
 
     @property
     def resident(self):

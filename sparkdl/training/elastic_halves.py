@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sparkdl.exchange.compressed import CompressedSum
 from sparkdl.training.resident.mean import mean_buffers
 from sparkdl.training.resident.strategy import Strategy
 
@@ -73,12 +74,26 @@ class InStep(Elastic):
 
     lockstep = True
 
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        self._sums = None
+        if master.codec is not None:
+            self._sums = CompressedSum(worker.group, master.codec, len(self._centre))
+
+    def end_epoch(self):
+        if self._sums is not None:
+            with self.worker.exchanging():
+                self._sums.settle()
+
     def _move(self, trained):
         if trained:
             self._away()
         else:
             self._moved[:] = 0
-        self.worker.group.all_reduce(self._moved)
+        if self._sums is None:
+            self.worker.group.all_reduce(self._moved)
+        else:
+            self._sums.sum(self._moved)
         self._centre += self._moved
 
 
@@ -88,6 +103,8 @@ class AroundStore(Elastic):
     def __init__(self, master, worker):
         super().__init__(master, worker)
         self._store = worker.store(mode="async")
+        if master.codec is not None:
+            self._store.set_compression(master.codec)
         self._store.set_optimizer(drawn)
         self._store.init(CENTRE, self._centre)
 

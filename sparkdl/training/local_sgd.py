@@ -82,7 +82,7 @@ class Local(PeerAveraging):
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
-        self._warm_up = AllReduce(AllReduceSGD(sync_epochs=None), worker)
+        self._warm_up = AllReduce(AllReduceSGD(sync_epochs=None, codec=master.codec), worker)
         self._period = Period(master)
         if "local_sgd" in worker.kept:
             self._period.restore(worker.kept["local_sgd"])
@@ -106,6 +106,7 @@ class Local(PeerAveraging):
             self._tell_losses()
 
     def end_epoch(self):
+        super().end_epoch()
         if self.master.adaptive and self.worker.epoch >= self.master.parallel_from:
             self._period.adapt()
 

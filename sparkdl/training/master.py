@@ -1,9 +1,11 @@
 """What all TrainingMasters share: the options, and what they say of a fit."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from sparkdl.data.dealing import WAYS
 from sparkdl.errors import require
+from sparkdl.exchange.codecs import Codec
 from sparkdl.exchange.codecs.family import written
 
 # On the weights. The number of workers has one, but here it is only asked for.
@@ -105,6 +107,9 @@ class ResidentMaster(TrainingMaster):
         that reaches the driver.
     shared_memory : bool
         Whether workers of one machine exchange through its memory.
+    codec : Codec, the dict of one, or None
+        What gradients, or changes of weights, are encoded with on their way; what an encoding
+        leaves out is sent later. Buffers and updater state travel as they are.
     """
 
     timeout: float = 60.0
@@ -114,6 +119,7 @@ class ResidentMaster(TrainingMaster):
     ports: str = "0"
     interface: str | None = None
     shared_memory: bool = True
+    codec: Any = None
 
     resident = True
 
@@ -129,6 +135,8 @@ class ResidentMaster(TrainingMaster):
         named = self.interface is None or (isinstance(self.interface, str) and self.interface)
         require(self, "interface", bool(named), "a name, an address or None")
         require_flag(self, "shared_memory")
+        if self.codec is not None:  # by name, as a configuration has it, or itself
+            object.__setattr__(self, "codec", Codec.from_dict(self.codec))
 
     def strategy(self, worker):
         """The master's half in a worker; see resident.strategy.Strategy."""

@@ -1,10 +1,8 @@
 """Workers that push gradients to servers among them, and pull the parameters."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from sparkdl.errors import require
-from sparkdl.exchange.codecs import Codec
 from sparkdl.exchange.store import MODES
 from sparkdl.training.master import ResidentMaster, require_flag, require_whole, whole
 from sparkdl.training.push_pull import PushPull
@@ -40,8 +38,6 @@ class ParameterServer(ResidentMaster):
         buffers are averaged, and there is a report.
     servers : int or None
         Workers that keep parameters, the first ones; None: all.
-    codec : Codec, the dict of one, or None
-        What gradients are encoded with on their way.
     options
         Of ResidentMaster.
 
@@ -63,7 +59,6 @@ class ParameterServer(ResidentMaster):
     fetch_every: int = 1
     updates_per_round: int = 50
     servers: int | None = None
-    codec: Any = None
 
     def __post_init__(self):
         super().__post_init__()
@@ -77,8 +72,6 @@ class ParameterServer(ResidentMaster):
             require_whole(self, name)
         sound = self.servers is None or whole(self.servers, 1)
         require(self, "servers", sound, "an integer >= 1 or None")
-        if self.codec is not None:  # by name, as a configuration has it, or itself
-            object.__setattr__(self, "codec", Codec.from_dict(self.codec))
 
     @property
     def minibatches_per_round(self):

@@ -55,7 +55,7 @@ class GradientSharing(ResidentMaster):
 
     def __post_init__(self):
         super().__post_init__()
-        object.__setattr__(self, "codec", Codec.from_dict(self.codec))
+        require(self, "codec", self.codec is not None, "a Codec")
         require(self, "share", self.share in SHARED, f"one of {SHARED}")
         require(self, "combine", self.combine in COMBINED, f"one of {COMBINED}")
         require_whole(self, "updates_per_round")

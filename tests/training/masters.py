@@ -62,6 +62,16 @@ MASTERS = {
         master=ParameterAveraging(averaging_frequency=2, aggregation="peers", **SMALL),
         joint={"averaging_frequency": 1},
     ),
+    "averaging by peers, changes encoded": Row(
+        master=ParameterAveraging(
+            averaging_frequency=2,
+            aggregation="peers",
+            codec={"type": "TwoBit", "threshold": 0.01},
+            **SMALL,
+        ),
+        joint={"averaging_frequency": 1, "codec": TopK(1.0)},
+        keeps_back=True,
+    ),
     "averaging by peers, slots anew": Row(
         master=ParameterAveraging(
             averaging_frequency=2, aggregation="peers", average_updater_state=False, **SMALL
@@ -133,6 +143,16 @@ MASTERS = {
         joint={"block_size_per_worker": 4} | NO_BLOCK_MOMENTUM,
         updater=Momentum(rate=0.1),
     ),
+    "block momentum, changes of 1 bit": Row(
+        master=BlockMomentum(block_size_per_worker=8, codec="OneBit", **SMALL),
+        keeps_back=True,
+        diverges="(OneBit needs numbers of at most|in epoch 0, round .: training has diverged)",
+    ),
+    "local SGD, half precision": Row(
+        master=LocalSGD(period=2, updates_per_round=3, codec="Half", **SMALL),
+        joint={"period": 1, "codec": TopK(1.0)},
+        diverges="Half needs numbers of at most",
+    ),
     "local SGD": Row(master=LocalSGD(period=2, updates_per_round=3, **SMALL), joint={"period": 1}),
     "local SGD after a warm start": Row(
         master=LocalSGD(
@@ -145,6 +165,11 @@ MASTERS = {
         master=LocalSGD(period=4, updates_per_round=4, adaptive=True, **SMALL)
     ),
     "elastic": Row(master=ElasticAveraging(tau=2, exchanges_per_round=2, **SMALL), keeps_back=True),
+    "elastic, half precision": Row(
+        master=ElasticAveraging(tau=2, exchanges_per_round=2, codec="Half", **SMALL),
+        keeps_back=True,
+        diverges="Half needs numbers of at most",
+    ),
     "elastic around a store": Row(
         master=ElasticAveraging(tau=2, exchanges_per_round=2, mode="async", **SMALL),
         same_bits=False,

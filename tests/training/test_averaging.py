@@ -288,6 +288,7 @@ def test_options_as_a_dict_are_json_and_give_the_master_back():
         "average_updater_state": True,
         "aggregation": "driver",
         "aggregation_depth": 2,
+        "codec": None,
         "workers": None,
         "prefetch": 2,
         "repartition": "uneven",

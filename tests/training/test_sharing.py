@@ -15,7 +15,7 @@ from tests.training.problems import Partitions, perceptron
 
 WRONG = [
     ({"codec": "TwoBits"}, "Codec type must be one of .*did you mean 'TwoBit'"),
-    ({"codec": None}, "Codec needs a mapping that has 'type', got None"),
+    ({"codec": None}, "GradientSharing.codec must be a Codec, got None"),
     ({"share": "weights"}, "GradientSharing.share must be one of .*, got 'weights'"),
     ({"combine": "max"}, "GradientSharing.combine must be one of .*, got 'max'"),
     ({"updates_per_round": 0}, "GradientSharing.updates_per_round must be an integer >= 1, got 0"),
