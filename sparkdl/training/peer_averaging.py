@@ -57,6 +57,7 @@ class PeerAveraging(Strategy):
             self._add_up(examples)
             if self._changes is not None:
                 self._add_changes(np.float32(examples) / self._sum[-1])
+        self._begin()  # no worker's own are left, so that all have the same state
 
     def _add_up(self, examples):
         for part, vector in zip(self._parts, self._averaged, strict=True):
