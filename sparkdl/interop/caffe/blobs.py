@@ -94,7 +94,6 @@ def blob_of(array):
     kind = "double_data" if array.dtype == np.float64 else "data"
     blob = RAW["BlobProto"]()
     blob.shape.dim.extend(array.shape)
-    blob.shape.SetInParent()
     if array.size:
         getattr(blob, kind).append(array.astype(DTYPES[kind]).tobytes())
     return blob

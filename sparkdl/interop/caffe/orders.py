@@ -1,0 +1,125 @@
+"""Which blobs Caffe keeps of a layer, and how their numbers are ordered in memory."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkdl.errors import CheckpointError, UnsupportedError
+from sparkdl.nn.layers import LSTM, Affine, BatchNorm, Frozen, PRelu, TimeDistributed
+from sparkdl.nn.layers.conv import Conv
+from sparkdl.nn.layers.conv_transpose import ConvTranspose
+from sparkdl.nn.layers.embedding import Lookup
+from sparkdl.nn.layers.fully_connected import FullyConnected
+
+
+class Order(NamedTuple):
+    """How an array of ours becomes a blob, and back: views, where that can be."""
+
+    blob: Callable
+    array: Callable
+
+
+def kept(array):
+    return array
+
+
+def turned(array):
+    """(in, out) as (out, in), and back."""
+    return array.T
+
+
+def regated(array):
+    """Parts along the last axis in the order i, f, g, o as i, f, o, g, and back."""
+    i, f, third, fourth = np.split(array, 4, axis=-1)
+    return np.concatenate([i, f, fourth, third], axis=-1)
+
+
+SAME, TURNED = Order(kept, kept), Order(turned, turned)
+ONE = Order(lambda array: array.reshape(()), lambda blob: blob.reshape(1))
+GATES = Order(lambda array: regated(array).T, lambda blob: regated(blob.T))
+# The arrays of a layer in the order of Caffe's blobs; those that it does not have are left out.
+ORDERS = {
+    FullyConnected: {"W": TURNED, "b": SAME},  # InnerProduct: (out, in)
+    Conv: {"W": SAME, "b": SAME},  # Convolution: (out, in / group, rows, columns)
+    ConvTranspose: {"W": SAME, "b": SAME},  # Deconvolution: (in, out / group, rows, columns)
+    Lookup: {"W": SAME, "b": SAME},  # Embed: (in, out)
+    Affine: {"gamma": SAME, "beta": SAME},  # Scale, Bias
+    PRelu: {"alpha": SAME},
+    LSTM: {"W": GATES, "b": GATES, "RW": GATES},  # (4 out, in), (4 out), (4 out, out)
+}
+MOMENTS = ("mean", "variance")  # of BatchNorm; a third blob is what they are to be divided by
+
+
+def blobs_of(layer, arrays, said=None):
+    """Caffe's blobs of a layer.
+
+    Parameters
+    ----------
+    layer : Layer
+    arrays : {name: array}
+        Parameters and buffers.
+    said : LayerParameter, optional
+        What a net of Caffe says of the layer.
+
+    Raises
+    ------
+    UnsupportedError
+        If Caffe has no layer with such arrays.
+    """
+    if is_batch_norm(layer, arrays):
+        return [*(arrays[name] for name in MOMENTS), np.ones(1, arrays["mean"].dtype)]
+    orders = orders_of(layer, arrays, said)
+    return [orders[name].blob(arrays[name]) for name in orders]
+
+
+def arrays_of(layer, blobs, arrays, said=None):
+    """{name: array} with the numbers of Caffe's blobs, for a layer that has `arrays`.
+
+    Raises
+    ------
+    CheckpointError
+        If blobs are too few or too many, or of other shapes. Axes of 1 in front do not count.
+    """
+    wanted = [blob.shape for blob in blobs_of(layer, arrays, said)]
+    if [bare(blob.shape) for blob in blobs] != list(map(bare, wanted)):
+        raise CheckpointError(f"blobs must be of {wanted}, got {[blob.shape for blob in blobs]}")
+    blobs = [blob.reshape(shape) for blob, shape in zip(blobs, wanted, strict=True)]
+    if is_batch_norm(layer, arrays):
+        factor = blobs[2][0]
+        share = 1 / factor if factor else factor  # Caffe's net that has seen nothing: zeros
+        return {name: blob * share for name, blob in zip(MOMENTS, blobs)}
+    orders = orders_of(layer, arrays, said)
+    return {name: orders[name].array(blob) for name, blob in zip(orders, blobs, strict=True)}
+
+
+def bare(shape):
+    """A shape without axes of 1 in front: blobs had four axes once."""
+    start = next((i for i, size in enumerate(shape) if size != 1), len(shape))
+    return tuple(shape[start:])
+
+
+def orders_of(layer, arrays, said):
+    """{array: Order} of a layer, in the order of Caffe's blobs."""
+    layer = inside(layer)
+    orders = next((ORDERS[kind] for kind in type(layer).__mro__ if kind in ORDERS), {})
+    if not orders.keys() >= arrays.keys():
+        kind, names = type(layer).__name__, ", ".join(arrays)
+        raise UnsupportedError(f"Caffe has no blobs for a {kind} with {names}")
+    if said is not None and said.inner_product_param.transpose:
+        orders = orders | {"W": SAME}
+    if isinstance(layer, PRelu) and layer.shared:
+        orders = {"alpha": ONE}
+    return {name: order for name, order in orders.items() if name in arrays}
+
+
+def is_batch_norm(layer, arrays):
+    """Whether it is one as Caffe has it, without factors of its own."""
+    return isinstance(inside(layer), BatchNorm) and set(arrays) == set(MOMENTS)
+
+
+def inside(layer):
+    """The layer with the arrays."""
+    while isinstance(layer, (Frozen, TimeDistributed)):
+        layer = layer.layer
+    return layer

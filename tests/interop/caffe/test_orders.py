@@ -1,0 +1,240 @@
+"""Caffe's blobs mean in a network what Caffe computes with them, and come back to the bit."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import CheckpointError, UnsupportedError
+from sparkdl.interop.caffe.net import load_net
+from sparkdl.interop.caffe.orders import arrays_of, blobs_of
+from sparkdl.interop.caffe.phases import state_of
+from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.schema import NetParameter
+from sparkdl.interop.caffe.transfer import load_weights, save_weights
+from sparkdl.interop.caffe.weights import read_weights, write_weights
+from sparkdl.nn import (
+    LSTM,
+    BatchNorm,
+    Dense,
+    EmbeddingSequence,
+    GraphConf,
+    GravesLSTM,
+    Vertex,
+)
+from sparkdl.nn.replica import Replica
+from sparkdl.training.state import TrainState
+
+# Caffe's layers by hand: x and blobs as Caffe has them, one example without its axis
+
+
+def inner_product(x, w, b):
+    return w @ x.reshape(-1) + b
+
+
+def transposed_product(x, w):
+    return x.reshape(-1) @ w
+
+
+def convolution(x, w, b):
+    """Two groups, 3 x 2 windows."""
+    channels, rows, columns = x.shape
+    y = np.zeros((len(w), rows - 2, columns - 1))
+    for o, i, j in np.ndindex(y.shape):
+        first = channels // 2 * (o * 2 // len(w))
+        seen = x[first : first + channels // 2, i : i + 3, j : j + 2]
+        y[o, i, j] = (w[o] * seen).sum() + b[o]
+    return y
+
+
+def deconvolution(x, w, b):
+    """Two groups, 2 x 2 windows two apart: each number of x adds a window to y."""
+    channels, rows, columns = x.shape
+    each = w.shape[1]
+    y = np.zeros((2 * each, 2 * rows, 2 * columns))
+    for c, i, j in np.ndindex(x.shape):
+        first = each * (c * 2 // channels)
+        y[first : first + each, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2] += w[c] * x[c, i, j]
+    return y + b[:, None, None]
+
+
+def batch_norm(x, mean, variance, factor):
+    mean, variance = (v[:, None, None] / factor for v in (mean, variance))
+    return (x - mean) / np.sqrt(variance + 1e-5)
+
+
+def scale(x, gamma, beta):
+    return x * gamma[:, None, None] + beta[:, None, None]
+
+
+def bias(x, beta):
+    return x + beta[:, None, None]
+
+
+def prelu(x, alpha):
+    alpha = alpha[:, None, None] if alpha.ndim else alpha
+    return np.where(x > 0, x, alpha * x)
+
+
+IMAGE = (4, 5, 6)
+PRODUCT = "type: 'InnerProduct' inner_product_param { num_output: 3 %s }"
+FILTERS = "convolution_param { num_output: 6 group: 2 kernel_h: %d kernel_w: 2 stride: %d }"
+# what the layer says, the shapes of Caffe's blobs, what it computes
+CASES = {
+    "InnerProduct": (PRODUCT % "", [(3, 120), (3,)], inner_product),
+    "InnerProduct, transposed": (
+        PRODUCT % "bias_term: false transpose: true",
+        [(120, 3)],
+        transposed_product,
+    ),
+    "Convolution": (
+        "type: 'Convolution'" + FILTERS % (3, 1),
+        [(6, 2, 3, 2), (6,)],
+        convolution,
+    ),
+    "Deconvolution": (
+        "type: 'Deconvolution'" + FILTERS % (2, 2),
+        [(4, 3, 2, 2), (6,)],
+        deconvolution,
+    ),
+    "BatchNorm": ("type: 'BatchNorm'", [(4,), (4,), (1,)], batch_norm),
+    "Scale": ("type: 'Scale' scale_param { bias_term: true }", [(4,), (4,)], scale),
+    "Bias": ("type: 'Bias'", [(4,)], bias),
+    "PReLU": ("type: 'PReLU'", [(4,)], prelu),
+    "PReLU, shared": ("type: 'PReLU' prelu_param { channel_shared: true }", [()], prelu),
+}
+INPUT = "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: [1, 4, 5, 6] } } }"
+
+
+def net_of(text):
+    layer = f"layer {{ name: 'one' bottom: 'x' top: 'y' {text} }}"
+    return load_net(parsed(INPUT + layer, NetParameter), state_of("TEST"))
+
+
+def start(conf):
+    replica = Replica(conf)
+    return TrainState(params=replica.params, buffers=replica.buffers, slots=replica.slots)
+
+
+def forward(conf, state, x, name="one"):
+    replica = Replica(conf)
+    replica.load(state.params, state.buffers, state.slots)
+    return replica.forward(x.astype("f"), (name,))[name]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_layer_computes_what_caffe_does(name, rng, tmp_path):
+    text, shapes, by_hand = CASES[name]
+    blobs = [rng.uniform(0.5, 2, shape).astype("f") for shape in shapes]
+    write_weights(tmp_path / "net", {"one": blobs})
+    net = net_of(text)
+    state, _ = load_weights(net.conf, start(net.conf), tmp_path / "net", net.layers)
+    x = rng.normal(size=(2, *IMAGE))
+    wanted = np.stack([by_hand(one, *blobs) for one in x])
+    found = forward(net.conf, state, x)
+    assert found.shape == wanted.shape
+    assert np.allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("end", ["", ".h5"])
+def test_they_come_back_as_they_were(name, end, rng, tmp_path):
+    text, shapes, _ = CASES[name]
+    net = net_of(text)
+    before = start(net.conf)
+    before = TrainState(
+        params=rng.normal(size=before.params.size).astype("f"),
+        buffers=rng.normal(size=before.buffers.size).astype("f"),
+        slots=before.slots,
+    )
+    path = f"{tmp_path}/net{end}"
+    save_weights(net.conf, before, path, net.layers)
+    assert [blob.shape for blob in read_weights(path)["one"]] == shapes
+    after, _ = load_weights(net.conf, start(net.conf), path, net.layers)
+    assert after.params.tobytes() == before.params.tobytes()
+    assert after.buffers.tobytes() == before.buffers.tobytes()
+
+
+# Layers that take sequences
+
+
+def lstm(x, w, b, wh):
+    """Caffe's LSTM: gates in the order i, f, o, g."""
+    h = c = np.zeros(wh.shape[1])
+    ys = []
+    for step in x:
+        i, f, o, g = np.split(w @ step + b + wh @ h, 4)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        ys.append(h)
+    return np.stack(ys)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def embed(x, w, b):
+    return w[x.astype(int)] + b
+
+
+def one(layer, shape):
+    return GraphConf(inputs={"x": shape}, vertices=[Vertex(name="one", layer=layer, inputs="x")])
+
+
+SEQUENCES = {
+    "LSTM": (LSTM(units=3), (5, 2), [(12, 2), (12,), (12, 3)], lstm),
+    "Embed": (
+        EmbeddingSequence(inputs=7, units=3, bias=True, activation="identity"),
+        (5,),
+        [(7, 3), (3,)],
+        embed,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_a_layer_of_sequences_computes_what_caffe_does(name, rng, tmp_path):
+    layer, shape, shapes, by_hand = SEQUENCES[name]
+    conf = one(layer, shape)
+    blobs = [rng.normal(size=shape).astype("f") for shape in shapes]
+    write_weights(tmp_path / "net", {"one": blobs})
+    state, _ = load_weights(conf, start(conf), tmp_path / "net")
+    x = rng.normal(size=(2, *shape)) if name == "LSTM" else rng.integers(0, 7, (2, *shape))
+    assert np.allclose(forward(conf, state, x), [by_hand(one, *blobs) for one in x], atol=1e-5)
+    save_weights(conf, state, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "net").read_bytes()
+
+
+# What does not fit
+
+
+def test_a_batch_norm_that_has_seen_nothing_is_zeros():
+    arrays = dict.fromkeys(("mean", "variance"), np.ones(2, "f"))
+    zeros = [np.zeros(2, "f"), np.zeros(2, "f"), np.zeros(1, "f")]
+    found = arrays_of(BatchNorm(scale=False, shift=False), zeros, arrays)
+    assert {name: array.tolist() for name, array in found.items()} == {
+        "mean": [0, 0],
+        "variance": [0, 0],
+    }
+
+
+@pytest.mark.parametrize(
+    "shapes", [[(2, 3)], [(2, 3), (2,), (2,)], [(3, 2), (2,)], [(2, 3), (3,)], [(6,), (2,)]]
+)
+def test_blobs_of_other_shapes_are_refused(shapes):
+    arrays = {"W": np.ones((3, 2)), "b": np.ones(2)}
+    with pytest.raises(CheckpointError, match=r"blobs must be of \[\(2, 3\), \(2,\)\], got"):
+        arrays_of(Dense(units=2), [np.ones(shape) for shape in shapes], arrays)
+
+
+def test_axes_of_one_in_front_do_not_count():
+    arrays = {"W": np.ones((3, 2)), "b": np.ones(2)}
+    blobs = [np.ones((1, 1, 2, 3)), np.ones((1, 1, 1, 2))]
+    found = arrays_of(Dense(units=2), blobs, arrays)
+    assert {name: array.shape for name, array in found.items()} == {"W": (3, 2), "b": (2,)}
+
+
+@pytest.mark.parametrize("layer, names", [(BatchNorm(), "gamma"), (GravesLSTM(units=2), "P")])
+def test_what_caffe_does_not_have_is_refused(layer, names):
+    arrays = {name: np.ones(2) for name in ("mean", "variance", names)}
+    with pytest.raises(UnsupportedError, match=f"no blobs for a {type(layer).__name__}.*{names}"):
+        blobs_of(layer, arrays)
