@@ -12,6 +12,8 @@ from sparkdl.data.readers.images import Images
 from sparkdl.data.readers.lmdb import LMDB
 from sparkdl.data.readers.lmdb_writer import write_lmdb
 from sparkdl.data.readers.parquet import Parquet
+from sparkdl.data.readers.sequence_files import SequenceFiles
+from sparkdl.data.readers.sequence_writer import write_sequence_file
 from sparkdl.data.readers.text import TextSequences
 from sparkdl.data.schema import Schema
 from sparkdl.data.sequences import pad

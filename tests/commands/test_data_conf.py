@@ -11,6 +11,7 @@ from sparkdl.commands.data_conf import (
     Digits,
     Images,
     Parquet,
+    SequenceFiles,
     Text,
     parse_data,
 )
@@ -23,6 +24,7 @@ EXAMPLES = {
     "Images": Images(path="e", list_file="f", channels="BGR", size=[3, 4]),
     "LMDB": LMDB(path="a", scale=0.5, mean=[1, 2, 3], size=9),
     "Parquet": Parquet(path="b", features="x", label=None, mean=4),
+    "SequenceFiles": SequenceFiles(path="f", content="datums", label=False, size=3),
     "Text": Text(path="c", characters="d.json", steps=20, part=[0, 0.9], one_hot=False),
 }
 CROPPED = [{"type": "Crop", "size": 24}, {"type": "Mirror"}]

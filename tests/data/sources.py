@@ -1,15 +1,20 @@
 """Every source of files: how its files are written and read by means other than its own."""
 
 import csv
+import gzip
 import io
+import re
+import struct
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkdl.data import Csv, Parquet, files
+from sparkdl.data import Csv, Parquet, SequenceFiles, files, write_sequence_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +79,45 @@ def decode_parquet(content):
     ), frame.label.to_numpy()
 
 
+def sequence_encoder(**options):
+    def encode(x, y):
+        pairs = [(f"{i} {label}", one.tobytes()) for i, (one, label) in enumerate(zip(x, y))]
+        write_sequence_file("memory://written/a", pairs, **options)
+        with files.open("memory://written/a") as file:
+            return file.read()
+
+    return encode
+
+
+def decode_sequence(decompress, header):
+    """Record for record, of a file of Text and BytesWritable with short keys and few records."""
+
+    def decode(content):
+        at, x, y = header, [], []
+        while at < len(content):
+            size, key = struct.unpack_from(">ii", content, at)
+            y.append(int(content[at + 9 : at + 8 + key].split()[1]))
+            x.append(list(decompress(content[at + 8 + key : at + 8 + size])[4:]))
+            at += 8 + size
+        return np.array(x), np.array(y)
+
+    return decode
+
+
+def decode_sequence_block(content):
+    """The one block of such a file, compressed with zlib."""
+    at = content.index(b"\0\0\0\0") + 4 + 16 + 20 + 1
+    parts = []
+    while at < len(content):
+        at = content.index(b"\x78\x9c", at)  # behind the length of what is compressed
+        inflate = zlib.decompressobj()
+        parts.append(inflate.decompress(content[at:]))
+        at = len(content) - len(inflate.unused_data)
+    x = np.frombuffer(parts[3], np.uint8).reshape(-1, 64)[:, 4:]
+    keys = re.split(rb"[\x03-\x06](?=\d+ )", parts[1])[1:]
+    return x, [int(key.split()[1]) for key in keys]
+
+
 KINDS = {
     "Csv": Kind(
         source=Csv,
@@ -90,5 +134,29 @@ KINDS = {
         ending=".parquet",
         small={},
         options={"features": "x", "label": None},
+    ),
+    "SequenceFiles": Kind(
+        source=partial(SequenceFiles, content="bytes"),
+        encode=sequence_encoder(),
+        decode=decode_sequence(bytes, header=4 + 26 + 35 + 2 + 4 + 16),
+        ending=".seq",
+        small={"bytes_per_split": 300},
+        options={"content": "images", "channels": "BGR", "size": (3, 4)},
+    ),
+    "SequenceFiles of records": Kind(
+        source=partial(SequenceFiles, content="bytes"),
+        encode=sequence_encoder(compression="record", codec="GzipCodec"),
+        decode=decode_sequence(gzip.decompress, header=4 + 26 + 35 + 2 + 40 + 4 + 16),
+        ending=".seq",
+        small={"bytes_per_split": 300},
+        options={"content": "datums"},
+    ),
+    "SequenceFiles of blocks": Kind(
+        source=partial(SequenceFiles, content="bytes"),
+        encode=sequence_encoder(compression="block"),
+        decode=decode_sequence_block,
+        ending="",
+        small={"bytes_per_split": 300},
+        options={"label": False},
     ),
 }

@@ -159,6 +159,7 @@ def test_a_network_trains_on_it(kind, tmp_path):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_configuration_names_it(name, tmp_path):
-    written = {"type": name, "path": str(tmp_path), **KINDS[name].options}
+    kind = name.split()[0]
+    written = {"type": kind, "path": str(tmp_path), **KINDS[name].options}
     source = DataConf.from_dict(written).source()
-    assert source == getattr(sparkdl.data, name)(str(tmp_path), **KINDS[name].options)
+    assert source == getattr(sparkdl.data, kind)(str(tmp_path), **KINDS[name].options)

@@ -46,3 +46,13 @@ class Parquet(Files):
 
     features: str = "features"
     label: str | None = "label"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceFiles(Files):
+    """Hadoop's files of images, Datums or bytes; see sparkdl.data.SequenceFiles."""
+
+    content: str = "images"
+    label: bool = True
+    channels: str = "RGB"
+    size: int | tuple[int, int] | None = None

@@ -3,18 +3,14 @@
 from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 
-from sparkdl.data.batch import Batch, record_ids
-from sparkdl.data.columns import Offence
 from sparkdl.data.files import local_path
+from sparkdl.data.readers.chunks import chunk_batch, chunks
 from sparkdl.data.readers.datum import decode
 from sparkdl.data.readers.environment import reading
 from sparkdl.data.readers.images import require_size
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.data.transforms import Compose, Scale, Transform, in_order
 from sparkdl.errors import DataError, require
-
-BYTES_PER_BATCH = 2**22
-RECORDS_PER_BATCH = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,10 +83,14 @@ class LMDB:
         """Batches of a few megabytes: features uint8 or float32 (n, C, H, W), labels int32."""
         with reading(split.path) as transaction:
             cursor, start = transaction.cursor(), 0
-            for values in _chunks(_values(cursor, split)):
-                yield _batch(split, values, start, self.size)
+            for values in chunks(_values(cursor, split)):
+                yield chunk_batch(split, start, values, self._columns)
                 start += len(values)
             _check_end(cursor, split, start)
+
+    def _columns(self, values):
+        features, labels = decode(values, self.size)
+        return {"features": features, "labels": labels}
 
 
 def _first_keys(cursor, count, bounds):
@@ -116,28 +116,6 @@ def _values(cursor, split):
     if not cursor.set_range(split.first) or cursor.key() != split.first:
         raise DataError(f"{split}: this key is missing; was the LMDB changed since it was listed?")
     return islice(cursor.iternext(keys=False, values=True), split.count)
-
-
-def _chunks(values):
-    """Lists of values, each of at most so many records, or bytes and one more record."""
-    chunk, size = [], 0
-    for value in values:
-        chunk.append(value)
-        size += len(value)
-        if size >= BYTES_PER_BATCH or len(chunk) == RECORDS_PER_BATCH:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
-
-
-def _batch(split, values, start, size):
-    try:
-        features, labels = decode(values, size)
-    except Offence as offence:
-        raise DataError(f"{split}, record {start + offence.row}: {offence}") from None
-    ids = record_ids(split.partition, start, len(values))
-    return Batch(columns={"features": features, "labels": labels}, ids=ids)
 
 
 def _check_end(cursor, split, count):

@@ -1,0 +1,47 @@
+"""Records one by one to Batches of a few megabytes."""
+
+import numpy as np
+
+from sparkdl.data.batch import Batch, record_ids
+from sparkdl.data.columns import Offence
+from sparkdl.errors import DataError
+
+BYTES_PER_BATCH = 2**22
+RECORDS_PER_BATCH = 1024
+
+
+def chunks(values, nbytes=len):
+    """Lists of values, each of at most so many records, or bytes and one more record."""
+    chunk, size = [], 0
+    for value in values:
+        chunk.append(value)
+        size += nbytes(value)
+        if size >= BYTES_PER_BATCH or len(chunk) == RECORDS_PER_BATCH:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def chunk_batch(split, start, values, columns):
+    """The Batch of some records of a split, of which `start` came before.
+
+    Parameters
+    ----------
+    columns : function list of values -> {name: array}
+        May raise Offence.
+    """
+    try:
+        found = columns(values)
+    except Offence as offence:
+        raise DataError(f"{split}, record {start + offence.row}: {offence}") from None
+    return Batch(columns=found, ids=record_ids(split.partition, start, len(values)))
+
+
+def stacked(arrays, what="features"):
+    """One array of arrays of one shape. Raises Offence for the first of another."""
+    shape = arrays[0].shape
+    for row, array in enumerate(arrays):
+        if array.shape != shape:
+            raise Offence(row, f"{what} must have the shape {shape} as before, got {array.shape}")
+    return np.stack(arrays)

@@ -1,0 +1,180 @@
+"""Hadoop's SequenceFiles of images, Datums or bytes."""
+
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
+
+import numpy as np
+
+from sparkdl.data import files
+from sparkdl.data.columns import Offence
+from sparkdl.data.readers.chunks import chunk_batch, chunks, stacked
+from sparkdl.data.readers.datum import decode
+from sparkdl.data.readers.image import CHANNELS, decode_image, resized
+from sparkdl.data.readers.images import require_size
+from sparkdl.data.readers.java_objects import MAGIC, read_object
+from sparkdl.data.readers.listing import byte_ranges, data_files
+from sparkdl.data.readers.sequence_format import Header, read_header
+from sparkdl.data.readers.sequence_reader import read_records
+from sparkdl.data.source import Split
+from sparkdl.errors import DataError, require
+
+CONTENTS = ("images", "datums", "bytes")
+HEADER_BYTES = 2**16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records(Split):
+    """The records behind the sync markers in bytes `start` to `stop` of a file."""
+
+    path: str
+    start: int
+    stop: int
+    header: Header = field(repr=False)
+
+    def __str__(self):
+        return f"{self.path}, records of bytes {self.start} to {self.stop}"
+
+
+@dataclass(frozen=True)
+class SequenceFiles:
+    """SequenceFiles, plain or compressed by record or block (zlib, gzip, bzip2).
+
+    A label is the last word of a key that is Text ("n01/cat.jpg 3"), a key that is a number, or the
+    second part of a Java tuple in a BytesWritable, as CaffeOnSpark's Binary2Sequence and
+    LMDB2Sequence write them. A Datum holds its own.
+
+    Parameters
+    ----------
+    path : str
+        A file, or a folder of files, local or a URI; the same on every machine.
+    content : str
+        Of the values: "images" (JPEG, PNG ... or bytes of which CaffeOnSpark's key says the shape),
+        "datums" or "bytes" (uint8, all records as long).
+    label : bool
+        False: read no labels.
+    channels : str
+        Of images that are decoded: "RGB", "BGR" (as Caffe has them) or "gray".
+    size : int, pair of int, or None
+        Height and width that images are resized to, bilinearly. None: all must be of one size.
+    transform : callable or None
+        Batch to Batch, applied to each minibatch.
+    bytes_per_split : int or None
+        None: 1 MiB, or more where that made over 4,096 splits.
+    """
+
+    path: str
+    _: KW_ONLY
+    content: str = "images"
+    label: bool = True
+    channels: str = "RGB"
+    size: int | tuple[int, int] | None = None
+    transform: object = None
+    bytes_per_split: int | None = None
+
+    def __post_init__(self):
+        require(self, "content", self.content in CONTENTS, f"one of {CONTENTS}")
+        require(self, "channels", self.channels in CHANNELS, f"one of {CHANNELS}")
+        require_size(self)
+        sound = self.bytes_per_split is None or self.bytes_per_split >= 1
+        require(self, "bytes_per_split", sound, "at least 1 or None")
+
+    @property
+    def labels(self):
+        """True, or None where there are none."""
+        return self.label or None
+
+    def splits(self):
+        """Ranges of bytes. Reads the header of each file alone."""
+        ranges = byte_ranges(self.path, data_files(self.path), self.bytes_per_split)
+        headers = {path: header_of(path) for path in dict.fromkeys(path for path, *_ in ranges)}
+        return [
+            Records(
+                partition=i, count=None, path=path, start=start, stop=stop, header=headers[path]
+            )
+            for i, (path, start, stop) in enumerate(ranges)
+        ]
+
+    def read(self, split):
+        """Batches of a few megabytes: features uint8 (n, C, H, W) or (n, bytes), labels int32."""
+        columns = {"images": self._images, "datums": self._datums, "bytes": self._bytes}
+        with files.open(split.path) as file:
+            found, start = read_records(file, split.header, split.start, split.stop), 0
+            for chunk in chunks(whole(split, found), nbytes=lambda pair: len(pair[1] or b"")):
+                yield chunk_batch(split, start, chunk, columns[self.content])
+                start += len(chunk)
+
+    def _images(self, pairs):
+        return self._columns(pairs, partial(image_of, channels=self.channels, size=self.size))
+
+    def _bytes(self, pairs):
+        return self._columns(pairs, lambda row, key, value: np.frombuffer(value, np.uint8))
+
+    def _datums(self, pairs):
+        x, y = decode([as_bytes(row, value) for row, (_, value) in enumerate(pairs)], self.size)
+        return {"features": x, "labels": y} if self.label else {"features": x}
+
+    def _columns(self, pairs, array_of):
+        keys = [key_of(row, key) for row, (key, _) in enumerate(pairs)]
+        x = [array_of(row, keys[row], as_bytes(row, value)) for row, (_, value) in enumerate(pairs)]
+        columns = {"features": stacked(x)}
+        if self.label:
+            columns["labels"] = np.array([label_of(row, k) for row, k in enumerate(keys)], np.int32)
+        return columns
+
+
+def header_of(path):
+    """The Header of a file. Raises DataError."""
+    with files.open(path) as file:
+        content = file.read(HEADER_BYTES)
+    try:
+        return read_header(content)
+    except Offence as offence:
+        raise DataError(f"{path}: {offence}") from None
+
+
+def whole(split, records):
+    """The records; an Offence of the file itself becomes a DataError."""
+    count = 0
+    try:
+        for count, record in enumerate(records, 1):  # noqa: B007
+            yield record
+    except Offence as offence:
+        raise DataError(f"{split}, after {count} records: the file {offence}") from None
+
+
+def key_of(row, key):
+    """A key, with what a Java tuple in it holds as a list."""
+    if isinstance(key, bytes) and key.startswith(MAGIC):
+        try:
+            return read_object(key)
+        except ValueError as error:
+            raise Offence(row, f"key holds {error}") from None
+    return key
+
+
+def label_of(row, key):
+    try:
+        if isinstance(key, list):
+            return int(key[1])
+        if isinstance(key, str):
+            return int(key.split()[-1])
+        return int(key)
+    except (ValueError, IndexError, TypeError):
+        must = "must be a number, a text that ends in one, or a tuple with it in second place"
+        raise Offence(row, f"key {must}, got {key!r:.80}") from None
+
+
+def image_of(row, key, value, channels, size):
+    """Decodes the image, unless a tuple (id, label, C, H, W, encoded) says that it is plain."""
+    if isinstance(key, list) and len(key) == 6 and not key[5]:
+        shape = tuple(key[2:5])
+        if len(value) != np.prod(shape):
+            raise Offence(row, f"image of shape {shape} must hold as many bytes, got {len(value)}")
+        return resized(np.frombuffer(value, np.uint8).reshape(shape), size)
+    return decode_image(value, channels, size, row)
+
+
+def as_bytes(row, value):
+    if not isinstance(value, bytes):
+        raise Offence(row, f"value must be bytes, got {value!r:.80}")
+    return value

@@ -1,0 +1,139 @@
+"""Records of a part of a SequenceFile."""
+
+import struct
+import zlib
+
+from sparkdl.data.columns import Offence
+from sparkdl.data.readers.sequence_format import (
+    CODECS,
+    ESCAPE,
+    INT,
+    SYNC_BYTES,
+    deserialize,
+    get_vint,
+)
+
+CHUNK = 2**18
+MARKER = len(ESCAPE) + SYNC_BYTES
+LONGEST_VINT = 9
+DAMAGES = (ValueError, OSError, EOFError, zlib.error)  # of what decompresses
+
+
+def read_records(file, header, start, stop):
+    """(key, value) of all records behind the sync markers in bytes [start, stop) of a file.
+
+    Those before the first marker of the file go with start 0. Raises Offence where the file is cut
+    short or damaged.
+    """
+    window = Window(file, header.size if start == 0 else max(start, header.size))
+    if start > 0 and not window.seek(ESCAPE + header.sync, stop):
+        return
+    read = _block if header.compression == "block" else _record
+    while window.more():
+        if window.ahead(len(ESCAPE)) == ESCAPE:
+            if window.position >= stop:
+                return
+            if window.take(MARKER)[len(ESCAPE) :] != header.sync:
+                raise Offence(0, "is damaged: a sync marker differs from that of the header")
+            if not window.more():
+                return
+        yield from read(window, header)
+
+
+def _record(window, header):
+    size, key_size = window.int(), window.int()
+    if not 0 <= key_size <= size:
+        raise Offence(0, f"is damaged: a record of {size} bytes has a key of {key_size}")
+    key, value = window.take(key_size), window.take(size - key_size)
+    if header.compression == "record":
+        value = _decompressed(header, value)
+    yield deserialize(header.key, key), deserialize(header.value, value)
+
+
+def _block(window, header):
+    count = window.vint()
+    parts = [_decompressed(header, window.take(window.vint())) for _ in range(4)]
+    keys = _parted(parts[1], parts[0], count)
+    values = _parted(parts[3], parts[2], count)
+    for key, value in zip(keys, values, strict=True):
+        yield deserialize(header.key, key), deserialize(header.value, value)
+
+
+def _parted(content, lengths, count):
+    """`content` cut into `count` pieces, whose lengths are vints."""
+    pieces, at, place = [], 0, 0
+    try:
+        for _ in range(count):
+            length, place = get_vint(lengths, place)
+            pieces.append(content[at : at + length])
+            at += length
+    except IndexError:
+        raise Offence(0, "is damaged: a block holds fewer records than it says") from None
+    if at != len(content):
+        raise Offence(0, f"is damaged: a block holds {len(content)} bytes, and says {at}")
+    return pieces
+
+
+def _decompressed(header, content):
+    try:
+        return CODECS[header.codec][1](content)
+    except DAMAGES as error:
+        raise Offence(0, f"is damaged: {header.codec} cannot decompress it: {error}") from None
+
+
+class Window:
+    """The bytes of a file from a place on, read in chunks."""
+
+    def __init__(self, file, position):
+        self._file, self._bytes, self._at, self.position = file, b"", 0, position
+        file.seek(position)
+
+    def more(self):
+        """Whether a byte follows."""
+        return bool(self.ahead(1))
+
+    def ahead(self, count):
+        """The next `count` bytes, fewer at the end of the file, without going there."""
+        missing = count - (len(self._bytes) - self._at)
+        if missing > 0:
+            self._bytes = self._bytes[self._at :] + self._file.read(max(CHUNK, missing))
+            self._at = 0
+        return self._bytes[self._at : self._at + count]
+
+    def take(self, count):
+        """The next `count` bytes. Raises Offence where there are fewer."""
+        if count < 0:
+            raise Offence(0, f"is damaged: a length is {count}")
+        found = self.ahead(count)
+        if len(found) < count:
+            raise Offence(0, f"is cut short: {count} bytes must follow, got {len(found)}")
+        self._skip(count)
+        return found
+
+    def int(self):
+        return INT.unpack(self.take(INT.size))[0]
+
+    def vint(self):
+        try:
+            n, size = get_vint(self.ahead(LONGEST_VINT), 0)
+        except (IndexError, struct.error):
+            raise Offence(0, "is cut short within a number") from None
+        self._skip(size)
+        return n
+
+    def seek(self, pattern, stop):
+        """Go to the next place of `pattern` that is below `stop`; whether there is one."""
+        while self.position < stop:
+            found = self.ahead(CHUNK)
+            place = found.find(pattern)
+            if place >= 0:
+                self._skip(place)
+                return self.position < stop
+            if len(found) < CHUNK:
+                return False
+            self._skip(CHUNK - len(pattern) + 1)
+        return False
+
+    def _skip(self, count):
+        self._at += count
+        self.position += count
