@@ -241,14 +241,8 @@ def test_keys_of_caffe_on_spark(tmp_path):
 
 
 def test_strange_java_objects_are_refused():
-    for content in (
-        b"",
-        b"no",
-        PAIR,
-        PAIR[:9],
-        PAIR[:4] + b"\x75",
-        PAIR[:4] + b"\x73\x71\0\x7e\0\0",
-    ):
+    ends = [b"\x75", b"\x73\x71\0\x7e\0\0", b"\x71\0\0\0\0"]
+    for content in [b"", b"no", PAIR[:9], PAIR[:-1], *(PAIR[:4] + end for end in ends)]:
         with pytest.raises(ValueError):
             read_object(content)
 
