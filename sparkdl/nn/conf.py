@@ -76,8 +76,13 @@ class Conf(Config):
 
     @cached_property
     def outputs(self):
-        """The places of the layers that are compared with labels."""
+        """The places of the layers that are compared with labels or with each other."""
         return tuple(place for place in self.stack if place.is_output)
+
+    @property
+    def labelled(self):
+        """The places of the outputs that the data have labels for."""
+        return tuple(place for place in self.outputs if place.layer.reads_labels)
 
     @cached_property
     def feature_columns(self):
@@ -89,13 +94,18 @@ class Conf(Config):
     def label_columns(self):
         """{column of a batch: place of the first output that it is for}"""
         columns = {}
-        for place in self.outputs:
+        for place in self.labelled:
             columns.setdefault(self.label_column(place), place)
         return columns
 
     def label_column(self, place):
-        """The column of a batch that holds the labels of an output; see ScoredLayer.labels."""
-        return place.layer.labels or ("labels" if len(self.outputs) == 1 else place.name)
+        """The column of a batch that holds the labels of an output; see ScoredLayer.labels.
+
+        None for an output that is compared with what the network gives itself.
+        """
+        if not place.layer.reads_labels:
+            return None
+        return place.layer.labels or ("labels" if len(self.labelled) == 1 else place.name)
 
     @property
     def output(self):

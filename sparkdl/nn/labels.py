@@ -11,7 +11,7 @@ def check_labels(conf):
     ConfigError
         Names both outputs, or the input.
     """
-    for place in conf.outputs:
+    for place in conf.labelled:
         column = conf.label_column(place)
         first = conf.label_columns[column]
         if wanted(place) != wanted(first):

@@ -164,7 +164,7 @@ def passed(conf, weights, states, batch, **options):
     """What comes out of a batch {column: Tensor}."""
     x = {name: batch[column] for column, name in conf.feature_columns.items()}
     masks = {name: batch.get(mask_of(column)) for column, name in conf.feature_columns.items()}
-    columns = {place.name: conf.label_column(place) for place in conf.outputs}
+    columns = {place.name: conf.label_column(place) for place in conf.labelled}
     labels = {name: batch[column] for name, column in columns.items() if column in batch}
     options |= {"masks": masks, "labels": labels, "states": states_in(batch)}
     if options["states"] and conf.tbptt and options.get("training"):

@@ -48,14 +48,14 @@ def check_kinds(layers):
     kinds = [type(layer).__name__ for layer in layers]
     if not layers or not isinstance(layers[-1], ScoredLayer):
         raise ConfigError(f"NetworkConf.layers must end with an Output, got {kinds}")
-    if any(isinstance(layer, ScoredLayer) for layer in layers[:-1]):
-        raise ConfigError(f"NetworkConf.layers must have one Output, the last layer, got {kinds}")
     joining = [type(layer).__name__ for layer in layers if layer.several]
     if joining:
         raise ConfigError(
             f"NetworkConf.layers must follow one another, got {joining[0]}, which joins several; "
             "use a GraphConf"
         )
+    if any(isinstance(layer, ScoredLayer) for layer in layers[:-1]):
+        raise ConfigError(f"NetworkConf.layers must have one Output, the last layer, got {kinds}")
 
 
 def placed(network):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sparkdl.errors import ConfigError
 from sparkdl.nn.columns import label_mask_of, mask_of
 
 
@@ -21,8 +22,15 @@ def judged(conf, batch, predictions, losses):
     Returns
     -------
     predictions (m, units), labels (m,) or (m, k), losses (m,)
+
+    Raises
+    ------
+    ConfigError
+        Where the main output has no labels.
     """
     place, column = conf.main, conf.label_column(conf.main)
+    if column is None:
+        raise ConfigError(f"{place.name} reads no labels, so there is nothing to evaluate it with")
     labels = batch.columns[column]
     if place.layer.loss.whole:
         return predictions, labels, losses

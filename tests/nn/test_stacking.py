@@ -3,9 +3,21 @@
 import numpy as np
 import pytest
 
+from sparkdl.engine import ops
 from sparkdl.errors import ConfigError, ShapeError
-from sparkdl.nn import Dense, Dropout, GraphBuilder, Merge, Output, Stack, Unstack, forward
+from sparkdl.nn import (
+    BatchReindex,
+    Dense,
+    Dropout,
+    GraphBuilder,
+    Merge,
+    Output,
+    Stack,
+    Unstack,
+    forward,
+)
 from sparkdl.nn.run import Run
+from tests.nn.support import value_and_gradients
 
 RUN = Run(training=False, seed=0)
 
@@ -67,3 +79,14 @@ def test_refuses(make, message):
     with pytest.raises((ConfigError, ShapeError)) as caught:
         make()
     assert message in str(caught.value)
+
+
+def test_examples_in_another_order(rng):
+    x, index = rng.normal(size=(3, 2, 4)), np.array([[2.0], [0.0], [2.0]])
+    layer = BatchReindex()
+    assert layer.out_shape(((2, 4), (1,))) == (2, 4)
+    np.testing.assert_array_equal(layer.forward({}, (x, index), RUN), x[[2, 0, 2]])
+    _, (gx,) = value_and_gradients(lambda x: ops.sum(layer.forward({}, (x, index), RUN)), x)
+    np.testing.assert_array_equal(gx, np.multiply.outer([1, 0, 2], np.ones((2, 4))))
+    with pytest.raises(ShapeError, match="BatchReindex takes x and one index for each example"):
+        layer.out_shape(((2, 4), (2,)))

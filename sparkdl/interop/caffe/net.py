@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from sparkdl.errors import ConfigError, ShapeError, UnsupportedError
 from sparkdl.interop.caffe.layers import LAYERS
 from sparkdl.interop.caffe.layers.data import Data
+from sparkdl.interop.caffe.layers.losses import added
 from sparkdl.interop.caffe.phases import filtered, state_of
 from sparkdl.interop.caffe.prototxt import line_of, parsed, place, text_of
 from sparkdl.interop.caffe.schema import LayerParameter, NetParameter, NetState
-from sparkdl.interop.caffe.scores import Score
+from sparkdl.interop.caffe.scores import Score, Written
 from sparkdl.interop.caffe.translation import Translation, name_of
 from sparkdl.interop.caffe.upgrade import upgraded
 from sparkdl.interop.caffe.uses import Uses
@@ -30,6 +31,8 @@ class CaffeNet:
         Its layers of data.
     scores : tuple of Score
         What is to be computed of test data.
+    written : tuple of Written
+        What goes to files.
     blobs : {blob: the input or vertex that gives it at the end}
     layers : {name: LayerParameter}
         In the form of Caffe 1.0.
@@ -39,6 +42,7 @@ class CaffeNet:
     conf: GraphConf
     data: tuple[Data, ...]
     scores: tuple[Score, ...]
+    written: tuple[Written, ...]
     blobs: dict[str, str]
     layers: dict[str, LayerParameter]
 
@@ -124,6 +128,7 @@ def translated(message, state, shapes, origin, options):
     for layer in layers:
         with origin.named(layer):
             function_of(layer)(layer, net)
+            added(layer, net)
     if not net.vertices:
         raise ConfigError(f"{origin.path}: the net has no layers in this state")
     conf = GraphConf(inputs=net.inputs, vertices=net.vertices, **options)
@@ -135,6 +140,7 @@ def translated(message, state, shapes, origin, options):
             replace(one, columns=one.columns | kept(columns, one.shapes)) for one in net.data
         ),
         scores=tuple(net.scores),
+        written=tuple(net.written),
         blobs=net.blobs,
         layers={name_of(layer): layer for layer in layers},
     )

@@ -40,3 +40,17 @@ class Score:
     ignore_label: int | None = None
     values: bool = False
     weight: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Blobs that Caffe's HDF5Output writes.
+
+    Parameters
+    ----------
+    file : str
+    columns : {blob: the input or vertex that gives it; of labels the column of the data}
+    """
+
+    file: str
+    columns: dict[str, str]

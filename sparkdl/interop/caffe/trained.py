@@ -50,7 +50,11 @@ def rates(layer, net):
 
     In Caffe biases decay like weights unless decay_mult says otherwise.
     """
-    weight, bias = (spec_of(layer, place) for place in (0, 1))
+    return rates_of(net, spec_of(layer, 0), spec_of(layer, 1))
+
+
+def rates_of(net, weight, bias):
+    """`rates` by the ParamSpecs of the weights and of the biases."""
     return {
         "rate_factor": shortest(weight.lr_mult),
         "bias_rate_factor": shortest(bias.lr_mult),

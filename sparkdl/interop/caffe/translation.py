@@ -5,7 +5,7 @@ from math import prod
 
 from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.caffe.schema import LayerParameter
-from sparkdl.nn import Reshape, StopGradient, Vertex
+from sparkdl.nn import Permute, Reshape, StopGradient, Vertex
 from sparkdl.nn.place import shape_after
 
 
@@ -31,14 +31,19 @@ class Translation:
     vertices : list of Vertex
     data : list of Data
     scores : list of Score
+    written : list of Written
     """
 
     def __init__(self, uses, shapes=None, l1=0.0, l2=0.0):
         self.uses, self.shapes = uses, dict(shapes or {})
         self.l1, self.l2 = l1, l2
-        self.inputs, self.vertices, self.data, self.scores = {}, [], [], []
+        self.inputs, self.vertices = {}, []
+        self.data, self.scores, self.written = [], [], []
         self._blobs, self._shared = {}, {}  # {blob: (input or vertex, shape)}, {parameter: vertex}
         self._labels = {}  # {blob: column}
+        self.parameters = set()  # blobs that are learned and have no batch
+        self.of_batch = {}  # {blob that is one number for the batch: how it was reduced}
+        self.chosen = {}  # {blob that Filter gave: the vertex that says which examples are there}
 
     @property
     def blobs(self):
@@ -94,7 +99,12 @@ class Translation:
             parameters say
         """
         found = self.add_output(layer, ours, bottoms, name, shares)
-        self._blobs[top or (layer.top[0] if layer.top else found[0])] = found
+        top = top or (layer.top[0] if layer.top else found[0])
+        self._blobs[top] = found
+        read = layer.bottom if bottoms is None else bottoms
+        chosen = [self.chosen[blob] for blob in read if blob in self.chosen]
+        if chosen:
+            self.chosen[top] = chosen[0]
 
     def add_output(self, layer, ours, bottoms=None, name=None, shares=None):
         """`add` of a layer that leaves no blob behind; its vertex and shape."""
@@ -127,10 +137,27 @@ class Translation:
         self.add(layer, ours, [wide], top, name)
         self.reshape_top(layer, shape, top)
 
+    def units_in_place(self, layer, bottom, axis):
+        """A blob with `axis` where ours has units: first of images, last of rows and sequences.
+
+        Returns
+        -------
+        blob, order of the axes or None where nothing had to be done
+        """
+        rank = len(self.shape(bottom))
+        at = 0 if rank > 2 else rank - 1
+        if axis == at:
+            return bottom, None
+        rest = [i for i in range(rank) if i != axis]
+        order = (axis, *rest) if rank > 2 else (*rest, axis)
+        blob = f"{name_of(layer)}/turned"
+        self.add(layer, Permute(order=order), [bottom], blob, blob)
+        return blob, order
+
     def reshaped(self, layer, bottom, shape, why):
         """A blob that has the numbers of another in another shape."""
         blob = f"{name_of(layer)}/{why}"
-        self.add(LayerParameter(), Reshape(shape=shape), [bottom], blob, blob)
+        self.add(layer, Reshape(shape=shape), [bottom], blob, blob)
         return blob
 
     def reshape_top(self, layer, shape, top=None):

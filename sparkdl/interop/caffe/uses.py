@@ -1,5 +1,7 @@
 """What the blobs of data are for: to be computed on, or to be compared with."""
 
+from functools import cached_property
+
 LABELS = {  # which bottoms of a layer may be labels
     "SoftmaxWithLoss": (1,),
     "MultinomialLogisticLoss": (1,),
@@ -13,6 +15,10 @@ LABELS = {  # which bottoms of a layer may be labels
 DATA = {"Data", "ImageData", "HDF5Data", "MemoryData", "DummyData", "Input", "WindowData"}
 DATA |= {"CoSData"}
 UNUSED = {"Silence", "HDF5Output"}
+RECURRENT = {"LSTM", "RNN", "LSTMUnit"}
+KEEPING = {"AbsVal", "BNLL", "Clip", "ELU", "Exp", "Log", "Power", "ReLU", "Sigmoid", "Swish"}
+KEEPING |= {"TanH", "Threshold", "Dropout", "PReLU", "Embed", "InnerProduct", "Eltwise", "Concat"}
+KEEPING |= {"Scale", "Bias", "Slice", "Split", *RECURRENT}
 
 
 class Uses:
@@ -46,6 +52,21 @@ class Uses:
         """Whether all that read a blob of data compare something with it."""
         found = list(self.readers(blob))
         return bool(found) and all(place in LABELS.get(layer.type, ()) for layer, place in found)
+
+    def is_time_major(self, blob):
+        """Whether a blob of data has the steps of sequences in front of the batch."""
+        return blob in self.by_time
+
+    @cached_property
+    def by_time(self):
+        """Blobs that reach a recurrent layer through others that leave their axes alone."""
+        found = set()
+        for layer in reversed(self.layers):
+            if layer.type in RECURRENT:
+                found.update(layer.bottom[:2])
+            elif layer.type in KEEPING and found.intersection(layer.top):
+                found.update(layer.bottom)
+        return found
 
     def column(self, blob):
         """The column of labels: "labels" where the net has one, else named like the blob."""

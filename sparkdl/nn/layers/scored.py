@@ -1,6 +1,7 @@
 """What layers have in common whose output is compared with labels."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import require
@@ -40,6 +41,8 @@ class ScoredLayer(Layer, abstract=True):
     ------
     z (batch, units), (batch, T, units) or (batch, units, H, W)
     """
+
+    reads_labels: ClassVar[bool] = True  # whether the data have something to compare with
 
     loss: Loss = field(default="softmax_cross_entropy", metadata=of(Loss))
     loss_weight: float = 1.0

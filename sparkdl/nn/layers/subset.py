@@ -7,6 +7,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_integer
 from sparkdl.nn.layers.base import Layer
+from sparkdl.nn.layers.channels import channel_axis
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +18,8 @@ class Subset(Layer):
     ----------
     start, stop : int
         0 <= start < stop; DL4J's `to` is stop - 1.
+    axis : int, optional
+        Of one example; channels of images and features of others unless given.
 
     Shapes
     ------
@@ -27,26 +30,29 @@ class Subset(Layer):
 
     start: int
     stop: int
+    axis: int | None = None
 
     def __post_init__(self):
         super().__post_init__()
         require(self, "start", is_integer(self.start, 0), "an integer >= 0")
         above = is_integer(self.stop, self.start + 1)
         require(self, "stop", above, f"an integer above start ({self.start})")
+        axis = self.axis is None or is_integer(self.axis, 0)
+        require(self, "axis", axis, "an integer >= 0 or None")
 
     def out_shape(self, in_shape):
-        axis = axis_of(in_shape)
+        axis = self.axis_of(in_shape)
+        if axis >= len(in_shape):
+            raise ShapeError(f"Subset.axis must be an axis of {in_shape}, got {axis}")
         if self.stop > in_shape[axis]:
             raise ShapeError(f"Subset ends at {self.stop}, beyond axis {axis} of {in_shape}")
         return (*in_shape[:axis], self.stop - self.start, *in_shape[axis + 1 :])
 
     def forward(self, params, x, run):
-        axis = 1 + axis_of(x.shape[1:])
+        axis = 1 + self.axis_of(x.shape[1:])
         starts, stops = [0] * len(x.shape), list(x.shape)
         starts[axis], stops[axis] = self.start, self.stop
         return ops.slice(x, starts, stops)
 
-
-def axis_of(shape):
-    """Channels of images, features of rows and sequences."""
-    return 0 if len(shape) > 2 else len(shape) - 1
+    def axis_of(self, shape):
+        return channel_axis(shape) if self.axis is None else self.axis

@@ -53,6 +53,8 @@ def merge(layer, params, x, buffers, training):
 
 def subset(layer, params, x, buffers, training):
     part = slice(layer.start, layer.stop)
+    if layer.axis is not None:
+        return x[(slice(None),) * (1 + layer.axis) + (part,)]
     return x[:, part] if x.ndim == 4 else x[..., part]
 
 

@@ -4,7 +4,9 @@ from sparkdl.interop.caffe.layers.common import COMMON
 from sparkdl.interop.caffe.layers.data import DATA
 from sparkdl.interop.caffe.layers.losses import LOSSES
 from sparkdl.interop.caffe.layers.neuron import NEURONS
+from sparkdl.interop.caffe.layers.python import PYTHON
+from sparkdl.interop.caffe.layers.recurrent import RECURRENT
 from sparkdl.interop.caffe.layers.shapes import SHAPES
 from sparkdl.interop.caffe.layers.vision import VISION
 
-LAYERS = NEURONS | VISION | COMMON | SHAPES | DATA | LOSSES
+LAYERS = NEURONS | VISION | COMMON | SHAPES | DATA | LOSSES | RECURRENT | PYTHON

@@ -2,10 +2,26 @@
 
 from math import prod
 
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.caffe.policies import shortest
+from sparkdl.interop.caffe.schema import LayerParameter
 from sparkdl.interop.caffe.trained import axis_of, factor_rates, filler, spec_of, weights
-from sparkdl.nn import Activation, Affine, BatchNorm, Dense, ElementWise
+from sparkdl.interop.caffe.translation import name_of
+from sparkdl.nn import (
+    MVN,
+    Activation,
+    Affine,
+    BatchNorm,
+    BatchReindex,
+    Broadcasting,
+    Dense,
+    ElementWise,
+    Embedding,
+    EmbeddingSequence,
+    Learned,
+    Permute,
+    Reduction,
+)
 
 PROD, SUM, MAX = range(3)
 TRAIN = 0
@@ -45,7 +61,15 @@ def batch_norm(layer, net):
 
 
 def softmax(layer, net):
-    net.add_by_channel(layer, Activation(function="softmax"))
+    """Over one axis, brought to where ours looks for it and back."""
+    bottom = layer.bottom[0]
+    axis = axis_of(layer.softmax_param.axis, net.shape(bottom), "axis")
+    seen, order = net.units_in_place(layer, bottom, axis)
+    net.add(layer, Activation(function="softmax"), [seen])
+    if order is not None:
+        back = tuple(order.index(i) for i in range(len(order)))
+        ours = Permute(order=back)
+        net.add(LayerParameter(), ours, [layer.top[0]], layer.top[0], f"{name_of(layer)}/back")
 
 
 def eltwise(layer, net):
@@ -61,8 +85,13 @@ def eltwise(layer, net):
 
 
 def scale(layer, net):
-    """Factors that are learned, and with bias_term an offset behind them."""
+    """Factors that are learned, and with bias_term an offset behind them; or those of a blob."""
     options = layer.scale_param
+    if len(layer.bottom) == 2:
+        broadcast(layer, net, "product", options)
+        if options.bias_term:
+            shift_top(layer, net, options)
+        return
     first = {"shift": options.bias_term}
     if options.HasField("filler"):
         first["scale_initializer"] = filler(options.filler)
@@ -75,10 +104,31 @@ def scale(layer, net):
 def bias(layer, net):
     """Offsets that are learned."""
     options = layer.bias_param
+    if len(layer.bottom) == 2:
+        return broadcast(layer, net, "add", options)
     first = {"scale": False, "shift_initializer": filler(options.filler)}
     spec = spec_of(layer, 0)
     found = factor_rates(net, spec, spec)
-    net.add(layer, Affine(**first, **found, **axes_of(options, net.shape(layer.bottom[0]))))
+    return net.add(layer, Affine(**first, **found, **axes_of(options, net.shape(layer.bottom[0]))))
+
+
+def broadcast(layer, net, operation, options):
+    """The second bottom spread over the first."""
+    wide, narrow = layer.bottom
+    axis = 0
+    if narrow in net.parameters or options.axis:
+        axis = axis_of(options.axis, net.shape(wide), "axis")
+    net.add(layer, Broadcasting(operation=operation, axis=axis))
+
+
+def shift_top(layer, net, options):
+    """The offset that follows factors of another blob."""
+    found = factor_rates(net, spec_of(layer, 0), spec_of(layer, 0))
+    first = {"scale": False, "shift_initializer": filler(options.bias_filler)}
+    axis = axis_of(options.axis, net.shape(layer.top[0]), "axis")
+    axes = len(net.shape(layer.bottom[1]))
+    ours = Affine(**first, **found, axis=axis, axes=axes)
+    net.add(LayerParameter(), ours, [layer.top[0]], layer.top[0], f"{name_of(layer)}/bias")
 
 
 def axes_of(options, shape):
@@ -88,7 +138,62 @@ def axes_of(options, shape):
     return {"axis": axis, "axes": axes}
 
 
+def embed(layer, net):
+    """Rows of a table by their numbers, for each step where there are several."""
+    options = layer.embed_param
+    shape = net.shape(layer.bottom[0])
+    kind = Embedding if shape == (1,) else EmbeddingSequence
+    found = weights(layer, options, net)
+    net.add(layer, kind(inputs=options.input_dim, units=options.num_output, **found))
+
+
+def mvn(layer, net):
+    options, bottom = layer.mvn_param, layer.bottom[0]
+    ours = MVN(
+        normalize_variance=options.normalize_variance,
+        across_channels=options.across_channels,
+        epsilon=shortest(options.eps),
+    )
+    shape = net.shape(bottom)
+    if len(shape) == 3:
+        return net.add(layer, ours)
+    wide = net.reshaped(layer, bottom, (shape[0], prod(shape[1:]), 1), "images")
+    net.add(layer, ours, [wide])
+    return net.reshape_top(layer, shape)
+
+
+def reduction(layer, net):
+    """From an axis on; from that of the batch on, what each example adds to it."""
+    options, shape = layer.reduction_param, net.shape(layer.bottom[0])
+    kind = OPERATIONS[options.operation]
+    axis = 0 if options.axis == 0 else axis_of(options.axis, shape, "axis")
+    net.add(layer, Reduction(operation=kind, axis=axis, coefficient=shortest(options.coeff)))
+    if options.axis == 0:
+        net.of_batch[layer.top[0]] = kind
+
+
+def parameter(layer, net):
+    """Numbers that are learned, for all examples the same."""
+    shape = tuple(layer.parameter_param.shape.dim)
+    if not net.inputs:
+        raise UnsupportedError("a Parameter must stand behind the layers of data")
+    spec = spec_of(layer, 0)
+    ours = Learned(shape=shape, **factor_rates(net, spec, spec))
+    net.add(layer, ours, [next(iter(net.inputs))])
+    net.parameters.add(layer.top[0])
+
+
+def batch_reindex(layer, net):
+    net.add(layer, BatchReindex())
+
+
+OPERATIONS = {1: "sum", 2: "asum", 3: "sumsq", 4: "mean"}
 COMMON = {
+    "Embed": embed,
+    "MVN": mvn,
+    "Reduction": reduction,
+    "Parameter": parameter,
+    "BatchReindex": batch_reindex,
     "Scale": scale,
     "Bias": bias,
     "InnerProduct": inner_product,

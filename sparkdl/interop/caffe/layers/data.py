@@ -63,7 +63,7 @@ def data(layer, net):
             columns[top] = net.uses.column(top)
             net.give_labels(top, columns[top])
         else:
-            net.give(top, shape_of(layer, options, place, net.shapes))
+            net.give(top, shape_of(layer, options, place, net))
             shapes[top] = net.shape(top)
     net.data.append(
         Data(
@@ -79,12 +79,13 @@ def data(layer, net):
     )
 
 
-def shape_of(layer, options, place, shapes):
+def shape_of(layer, options, place, net):
     """The shape of one example of the blob at `place`."""
     top = layer.top[place]
-    if top in shapes:
-        return tuple(shapes[top])
-    found = SHAPES[layer.type](layer, options, place) if layer.type in SHAPES else None
+    if top in net.shapes:
+        return tuple(net.shapes[top])
+    function, by_time = SHAPES.get(layer.type), net.uses.is_time_major(top)
+    found = function and function(layer, options, place, by_time)
     if found is None:
         raise ConfigError(
             f"the net does not say the shape of {top!r}; give shapes={{{top!r}: (channels, height, "
@@ -93,7 +94,7 @@ def shape_of(layer, options, place, shapes):
     return tuple(found)
 
 
-def of_database(layer, options, place):
+def of_database(layer, options, place, by_time):
     """That of the first record of an LMDB that is there."""
     if place or options.backend != LMDB or not files.exists(options.source):
         return None
@@ -105,7 +106,7 @@ def of_database(layer, options, place):
     return cropped(layer, images.shape[1:])
 
 
-def of_images(layer, options, place):
+def of_images(layer, options, place, by_time):
     """Known where images are brought to one size."""
     size = options.new_height, options.new_width
     if place or not (all(size) or layer.transform_param.crop_size):
@@ -113,26 +114,37 @@ def of_images(layer, options, place):
     return cropped(layer, (3 if options.is_color else 1, *size))
 
 
-def of_windows(layer, options, place):
+def of_windows(layer, options, place, by_time):
     return None if place else cropped(layer, (3, 0, 0))
 
 
-def of_memory(layer, options, place):
+def of_memory(layer, options, place, by_time):
     sizes = options.channels, options.height, options.width
     return None if place or not all(sizes) else cropped(layer, sizes)
 
 
-def of_dummies(layer, options, place):
+def of_dummies(layer, options, place, by_time):
     if options.shape:
-        return options.shape[min(place, len(options.shape) - 1)].dim[1:]
+        return of_inputs(layer, options, place, by_time)
     sizes = (options.channels, options.height, options.width)
     return [size[min(place, len(size) - 1)] for size in sizes]
 
 
-def of_inputs(layer, options, place):
+def of_inputs(layer, options, place, by_time):
     if not options.shape:
         return None
-    return options.shape[min(place, len(options.shape) - 1)].dim[1:]
+    dims = options.shape[min(place, len(options.shape) - 1)].dim
+    return (*dims[:1], *dims[2:]) if by_time else dims[1:]
+
+
+def of_columns(layer, options, place, by_time):
+    """Of CoSData: as many sizes as a sample has axes."""
+    top = options.top[place]
+    sizes = [
+        getattr(top, f"out_{name}") or getattr(top, name)
+        for name in ("channels", "height", "width")
+    ]
+    return sizes[: top.sample_num_axes] if all(sizes[: top.sample_num_axes]) else None
 
 
 def cropped(layer, shape):
@@ -150,5 +162,6 @@ SHAPES = {
     "MemoryData": of_memory,
     "DummyData": of_dummies,
     "Input": of_inputs,
+    "CoSData": of_columns,
 }
 DATA = dict.fromkeys(OPTIONS, data)

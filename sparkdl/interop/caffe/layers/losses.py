@@ -1,14 +1,21 @@
 """Losses, and what is computed of test data."""
 
-from sparkdl.errors import ConfigError
+from math import prod
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.caffe.blobs import read_blob
+from sparkdl.interop.caffe.layers.common import softmax
 from sparkdl.interop.caffe.policies import shortest
+from sparkdl.interop.caffe.schema import LayerParameter
 from sparkdl.interop.caffe.scores import Score
 from sparkdl.interop.caffe.trained import axis_of
 from sparkdl.interop.caffe.translation import name_of
-from sparkdl.nn import Activation, LossLayer
+from sparkdl.nn import AddedLoss, Comparison, L2Distance, LossLayer
 from sparkdl.nn.losses import (
+    Contrastive,
     Euclidean,
     Hinge,
+    Infogain,
     MultinomialLogistic,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
@@ -16,63 +23,115 @@ from sparkdl.nn.losses import (
 )
 
 FULL, VALID, BATCH_SIZE, NONE = range(4)
+TINY = 1e-12  # of a squared distance, so that the gradient at 0 is a number
 REDUCTIONS = {FULL: "full", VALID: "valid", BATCH_SIZE: "sum", NONE: "total"}
 
 
 def softmax_with_loss(layer, net):
     options = layer.loss_param
+    z = with_units(layer, net)
     ours = SoftmaxCrossEntropy(ignore_label=ignored(options))
-    compared(layer, net, ours, normalization(options, VALID))
+    compared(layer, net, ours, z, normalization(options, VALID))
     if len(layer.top) > 1:
-        probability = Activation(function="softmax")
-        name = f"{name_of(layer)}/{layer.top[1]}"
-        net.add_by_channel(layer, probability, layer.bottom[0], layer.top[1], name)
+        name, top = f"{name_of(layer)}/{layer.top[1]}", layer.top[1]
+        probabilities = LayerParameter(name=name, bottom=layer.bottom[:1], top=[top])
+        probabilities.softmax_param.axis = layer.softmax_param.axis
+        softmax(probabilities, net)
+
+
+def infogain(layer, net):
+    options = layer.infogain_loss_param
+    if len(layer.bottom) > 2 or not options.source or layer.loss_param.HasField("ignore_label"):
+        raise UnsupportedError("InfogainLoss must have its matrix in a file, and no ignore_label")
+    gain = read_blob(options.source)
+    gain = gain.reshape(gain.shape[-2:]).astype(float).tolist()
+    z = with_units(layer, net, options)
+    compared(layer, net, Infogain(gain=gain), z, normalization(layer.loss_param, VALID))
+
+
+def with_units(layer, net, options=None):
+    """The blob of scores, with the axis of the classes where ours has it."""
+    axis = (options or layer.softmax_param).axis
+    z = layer.bottom[0]
+    return net.units_in_place(layer, z, axis_of(axis, net.shape(z), "axis"))[0]
 
 
 def multinomial(layer, net):
-    compared(layer, net, MultinomialLogistic())
+    compared(layer, net, MultinomialLogistic(), as_row(layer, net))
 
 
 def hinge(layer, net):
     kind = SquaredHinge if layer.hinge_loss_param.norm == 2 else Hinge
-    compared(layer, net, kind(labels="class"))
+    compared(layer, net, kind(labels="class"), as_row(layer, net))
+
+
+def as_row(layer, net):
+    """The blob of scores, each example's in a row."""
+    shape = net.shape(layer.bottom[0])
+    if len(shape) == 1:
+        return layer.bottom[0]
+    return net.reshaped(layer, layer.bottom[0], (prod(shape),), "rows")
 
 
 def sigmoid_cross_entropy(layer, net):
-    options = layer.loss_param
-    compared(
-        layer,
-        net,
-        SigmoidCrossEntropy(ignore_label=ignored(options)),
-        normalization(options, BATCH_SIZE),
-    )
+    """Caffe counts the numbers of all examples unless it divides by the batch, as it does unless
+    told otherwise."""
+    options, ignore = layer.loss_param, ignored(layer.loss_param)
+    reduction = normalization(options, BATCH_SIZE)
+    if reduction == "valid" and ignore is not None:
+        raise UnsupportedError("SigmoidCrossEntropyLoss with ignore_label must not be VALID")
+    averaged = reduction in ("valid", "full")
+    ours = SigmoidCrossEntropy(ignore_label=ignore, averaged=averaged)
+    compared(layer, net, ours, layer.bottom[0], "mean" if averaged else reduction)
 
 
 def euclidean(layer, net):
-    compared(layer, net, Euclidean())
+    z, labels = layer.bottom
+    if net.column(z):  # the loss is the same
+        z, labels = labels, z
+    compared(layer, net, Euclidean(), z, "sum", labels)
 
 
-def compared(layer, net, loss, reduction="sum"):
+def contrastive(layer, net):
+    """The distance of the first two, and what the third says of them."""
+    options = layer.contrastive_loss_param
+    ours = Contrastive(margin=shortest(options.margin), legacy=options.legacy_version)
+    distance = f"{name_of(layer)}/distance"
+    net.add(layer, L2Distance(epsilon=TINY), list(layer.bottom[:2]), distance, distance)
+    compared(layer, net, ours, distance, "sum", layer.bottom[2])
+
+
+def compared(layer, net, loss, z, reduction="sum", labels=None):
     """An output whose loss is what the layer computes."""
-    bottoms = list(layer.bottom)
-    if layer.type == "EuclideanLoss" and net.column(bottoms[0]):
-        bottoms.reverse()  # the loss is the same
-    z, labels = bottoms
-    column, weight = net.column(labels), weight_of(layer)
-    if column is None:
-        raise ConfigError(f"labels must come from the data, got {labels!r}")
-    name = name_of(layer)
-    ours = LossLayer(loss=loss, loss_weight=weight, reduction=reduction, labels=column)
-    net.add_output(layer, ours, [z])
+    labels, name, weight = labels or layer.bottom[1], name_of(layer), weight_of(layer)
+    column, chosen = net.column(labels), net.chosen.get(z)
+    options = {"loss": loss, "loss_weight": weight, "reduction": reduction}
+    if column is not None and chosen is None:
+        net.add_output(layer, LossLayer(**options, labels=column), [z])
+    else:
+        more = [] if chosen is None else [chosen]
+        net.add_output(layer, Comparison(**options), [z, labels, *more])
     net.scores.append(
         Score(
             blob=layer.top[0] if layer.top else name,
             kind="loss",
             source=name,
-            labels=column,
+            labels=column or net.source(labels),
+            labels_blob=column is None,
             weight=weight,
         )
     )
+
+
+def added(layer, net):
+    """Losses of blobs whose layers are none, by their loss_weight."""
+    for top, weight in zip(layer.top, layer.loss_weight):
+        if layer.type in LOSSES or not weight:
+            continue
+        name, kind = f"{name_of(layer)}/{top}/loss", net.of_batch.get(top)
+        ours = AddedLoss(weight=shortest(weight), mean=kind == "mean")
+        net.add(LayerParameter(), ours, [top], name, name)
+        net.scores.append(Score(blob=top, kind="loss", source=name, weight=shortest(weight)))
 
 
 def weight_of(layer):
@@ -126,6 +185,8 @@ def argmax(layer, net):
 
 LOSSES = {
     "SoftmaxWithLoss": softmax_with_loss,
+    "InfogainLoss": infogain,
+    "ContrastiveLoss": contrastive,
     "MultinomialLogisticLoss": multinomial,
     "HingeLoss": hinge,
     "SigmoidCrossEntropyLoss": sigmoid_cross_entropy,

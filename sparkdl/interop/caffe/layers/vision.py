@@ -12,6 +12,8 @@ from sparkdl.nn import (
     Conv3DTranspose,
     MaxPool2D,
     SpatialPyramidPool,
+    StochasticPool2D,
+    Unfold2D,
 )
 
 MAX, AVE, STOCHASTIC = range(3)
@@ -88,7 +90,16 @@ def pool_of(kind, window):
         return MaxPool2D(**window)
     if kind == AVE:
         return AvgPool2D(**window, count_padding=any(window["padding"]))
-    raise UnsupportedError("stochastic pooling")
+    if any(window["padding"]):
+        raise ConfigError(f"STOCHASTIC pooling must have no padding, got {window['padding']}")
+    return StochasticPool2D(**window)
+
+
+def im2col(layer, net):
+    options = layer.convolution_param
+    window = {"kernel": sizes(options, "kernel_size", 2), "stride": sizes(options, "stride", 2, 1)}
+    window |= {"padding": sizes(options, "pad", 2, 0)}
+    net.add(layer, Unfold2D(**window, dilation=sizes(options, "dilation", 2, 1)))
 
 
 def lrn(layer, net):
@@ -120,4 +131,5 @@ VISION = {
     "Pooling": pooling,
     "LRN": lrn,
     "SPP": spp,
+    "Im2col": im2col,
 }

@@ -1,0 +1,34 @@
+"""Python layers: ours in their place, registered by the names that the net calls them by."""
+
+from sparkdl.errors import ConfigError, UnsupportedError
+
+REGISTERED = {}
+
+
+def register_python(module, layer, make):
+    """Say what stands for Caffe's Python layers of one class.
+
+    Parameters
+    ----------
+    module, layer : str
+        python_param's names of the class.
+    make : function (param_str) -> Layer
+        Gives one of sparkdl's layers, or of your own class.
+    """
+    REGISTERED[module, layer] = make
+
+
+def python(layer, net):
+    options = layer.python_param
+    make = REGISTERED.get((options.module, options.layer))
+    if make is None:
+        raise ConfigError(
+            f"a Python layer must be registered, got {options.module}.{options.layer}; "
+            f"register_python({options.module!r}, {options.layer!r}, make) says what stands for it"
+        )
+    if len(layer.top) > 1:
+        raise UnsupportedError(f"a Python layer must have one top, got {list(layer.top)}")
+    net.add(layer, make(options.param_str))
+
+
+PYTHON = {"Python": python}

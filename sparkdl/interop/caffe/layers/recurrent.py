@@ -1,0 +1,120 @@
+"""Layers over the steps of sequences.
+
+Caffe has the steps in front, (T, N, F), and indicators (T, N) that say where a sequence goes on.
+Ours are (N, T, F) and (N, T): an example's blob has the shape (T, F) here.
+"""
+
+from math import prod
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.caffe.schema import LayerParameter
+from sparkdl.interop.caffe.trained import filler, rates_of, spec_of
+from sparkdl.interop.caffe.translation import name_of
+from sparkdl.nn import (
+    LSTM,
+    Activation,
+    Broadcasting,
+    Dense,
+    DuplicateToTime,
+    ElementWise,
+    Merge,
+    SimpleRnn,
+    Subset,
+)
+
+
+def lstm(layer, net):
+    """Parameters of Caffe: W_xc, b_c, with a static input W_xc_static, W_hc; gates i, f, o, g."""
+    ours = LSTM(forget_bias=0.0, **recurrent_options(layer, net, 0))
+    net.add(layer, ours, [with_static(layer, net), layer.bottom[1]])
+
+
+def rnn(layer, net):
+    """Parameters of Caffe: W_xh, b_h, with a static input W_xh_static, W_hh, W_ho, b_o."""
+    ours, name = SimpleRnn(**recurrent_options(layer, net, 2)), name_of(layer)
+    net.add(layer, ours, [with_static(layer, net), layer.bottom[1]])
+    first = 3 + (len(layer.bottom) > 2)
+    rates = rates_of(net, spec_of(layer, first + 1), spec_of(layer, first + 2))
+    options = layer.recurrent_param
+    out = Dense(units=options.num_output, activation="tanh", **rates, **fillers(options))
+    net.add(LayerParameter(), out, [layer.top[0]], layer.top[0], f"{name}/output")
+
+
+def recurrent_options(layer, net, behind):
+    """What ours is made with; `behind` parameters follow those of the recurrence."""
+    options, last = layer.recurrent_param, len(layer.param) - 1 - behind
+    if options.expose_hidden:
+        raise UnsupportedError("expose_hidden must be false; states are carried by tbptt")
+    weight, bias = spec_of(layer, 0), spec_of(layer, 1)
+    inner = [spec_of(layer, i) for i in range(2, last + 1)]
+    if any((s.lr_mult, s.decay_mult) != (weight.lr_mult, weight.decay_mult) for s in inner):
+        raise UnsupportedError(
+            "all weights of a recurrent layer must have one lr_mult and decay_mult"
+        )
+    return {
+        "units": options.num_output,
+        "continuation": True,
+        "recurrent_initializer": filler(options.weight_filler),
+        **fillers(options),
+        **rates_of(net, weight, bias),
+    }
+
+
+def fillers(options):
+    return {
+        "initializer": filler(options.weight_filler),
+        "bias_initializer": filler(options.bias_filler),
+    }
+
+
+def with_static(layer, net):
+    """The blob of sequences, each step a row, with the static input behind it if there is one."""
+    x, shape = layer.bottom[0], net.shape(layer.bottom[0])
+    if len(shape) != 2:
+        x = net.reshaped(layer, x, (shape[0], prod(shape[1:])), "rows")
+    if len(layer.bottom) < 3:
+        return x
+    static = layer.bottom[2]
+    if len(net.shape(static)) > 1:
+        static = net.reshaped(layer, static, (prod(net.shape(static)),), "static")
+    each = step(layer, net, "each", DuplicateToTime(), static, x)
+    return step(layer, net, "both", Merge(axis=1), x, each)
+
+
+def lstm_unit(layer, net):
+    """One step: c = cont f c_before + i g and h = o tanh(c), from the gates i, f, o, g."""
+    before, gates, cont = layer.bottom
+    size = net.shape(before)[-1]
+    axis = len(net.shape(gates)) - 1
+    i, f, o, g = (
+        step(
+            layer,
+            net,
+            gate,
+            Activation(function="tanh" if gate == "g" else "sigmoid"),
+            step(
+                layer,
+                net,
+                f"{gate}/part",
+                Subset(start=place * size, stop=(place + 1) * size, axis=axis),
+                gates,
+            ),
+        )
+        for place, gate in enumerate("ifog")
+    )
+    kept = step(layer, net, "kept", Broadcasting(), before, cont)
+    product = ElementWise(operation="product")
+    old, new = step(layer, net, "old", product, f, kept), step(layer, net, "new", product, i, g)
+    net.add(layer, ElementWise(operation="add"), [old, new], layer.top[0])
+    out = step(layer, net, "tanh", Activation(function="tanh"), layer.top[0])
+    net.add(layer, product, [o, out], layer.top[1], f"{name_of(layer)}/h")
+
+
+def step(layer, net, what, ours, *bottoms):
+    """A vertex of a layer's own; the blob it gives."""
+    name = f"{name_of(layer)}/{what}"
+    net.add(layer, ours, list(bottoms), name, name)
+    return name
+
+
+RECURRENT = {"LSTM": lstm, "RNN": rnn, "LSTMUnit": lstm_unit}

@@ -1,0 +1,57 @@
+"""One number for all that lies along the last axes."""
+
+from dataclasses import dataclass
+from math import prod
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.checks import is_integer, is_number
+from sparkdl.nn.layers.base import Layer
+
+OPERATIONS = {
+    "sum": lambda x: ops.sum(x, (2,)),
+    "asum": lambda x: ops.sum(ops.abs(x), (2,)),
+    "sumsq": lambda x: ops.sum(ops.square(x), (2,)),
+    "mean": lambda x: ops.mean(x, (2,)),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reduction(Layer):
+    """coefficient times the sum of x, of |x| or of x^2, or the mean of x, from `axis` on.
+
+    Caffe layer Reduction.
+
+    Parameters
+    ----------
+    operation : str
+        "sum", "asum", "sumsq" or "mean".
+    axis : int
+        First axis of an example that goes.
+    coefficient : float
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, 1) for axis 0, (batch, C) for axis 1, (batch, C, H) for axis 2
+    """
+
+    operation: str = "sum"
+    axis: int = 0
+    coefficient: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(self, "operation", self.operation in OPERATIONS, f"one of {tuple(OPERATIONS)}")
+        require(self, "axis", is_integer(self.axis, 0), "an integer >= 0")
+        require(self, "coefficient", is_number(self.coefficient), "a finite number")
+
+    def out_shape(self, in_shape):
+        if self.axis >= len(in_shape):
+            raise ShapeError(f"Reduction has no axis {self.axis} of {in_shape}")
+        return tuple(in_shape[: self.axis]) or (1,)
+
+    def forward(self, params, x, run):
+        out = self.out_shape(tuple(x.shape[1:]))
+        y = OPERATIONS[self.operation](ops.reshape(x, (x.shape[0], prod(out), -1)))
+        y = y if self.coefficient == 1 else ops.mul(y, float(self.coefficient))
+        return ops.reshape(y, (x.shape[0], *out))
