@@ -6,7 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkdl.errors import CheckpointError, UnsupportedError
-from sparkdl.nn.layers import LSTM, Affine, BatchNorm, Frozen, PRelu, TimeDistributed
+from sparkdl.nn.layers import (
+    LSTM,
+    Affine,
+    BatchNorm,
+    Frozen,
+    Learned,
+    PRelu,
+    SimpleRnn,
+    TimeDistributed,
+)
 from sparkdl.nn.layers.conv import Conv
 from sparkdl.nn.layers.conv_transpose import ConvTranspose
 from sparkdl.nn.layers.embedding import Lookup
@@ -46,6 +55,8 @@ ORDERS = {
     Lookup: {"W": SAME, "b": SAME},  # Embed: (in, out)
     Affine: {"gamma": SAME, "beta": SAME},  # Scale, Bias
     PRelu: {"alpha": SAME},
+    Learned: {"W": SAME},  # Parameter
+    SimpleRnn: {"W": TURNED, "b": SAME, "RW": TURNED},  # RNN, whose outputs are an InnerProduct
     LSTM: {"W": GATES, "b": GATES, "RW": GATES},  # (4 out, in), (4 out), (4 out, out)
 }
 MOMENTS = ("mean", "variance")  # of BatchNorm; a third blob is what they are to be divided by
@@ -101,6 +112,8 @@ def bare(shape):
 
 def orders_of(layer, arrays, said):
     """{array: Order} of a layer, in the order of Caffe's blobs."""
+    if said is not None and said.type == "Python":
+        return dict.fromkeys(arrays, SAME)
     layer = inside(layer)
     orders = next((ORDERS[kind] for kind in type(layer).__mro__ if kind in ORDERS), {})
     if not orders.keys() >= arrays.keys():

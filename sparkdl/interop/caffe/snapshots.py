@@ -2,27 +2,13 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from sparkdl.data import files
-from sparkdl.errors import CheckpointError, ConfigError, UnsupportedError
-from sparkdl.interop.caffe.orders import arrays_of, blobs_of
+from sparkdl.errors import CheckpointError, ConfigError
+from sparkdl.interop.caffe.history import history_of, slots_of
 from sparkdl.interop.caffe.solver_state import SolverState, read_solver_state, write_solver_state
-from sparkdl.interop.caffe.transfer import Arrays, load_weights, said, save_weights
-from sparkdl.nn import AdaDelta, AdaGrad, AdamHat, Momentum, Nesterov, RmsProp, Sgd
+from sparkdl.interop.caffe.transfer import load_weights, save_weights
 from sparkdl.nn.schedules import MultiStep, Step
 
-# What Caffe's history holds of each parameter: our slots in its order, and their factor. Its steps
-# are subtracted and ours added, so velocities point the other way.
-HISTORIES = {
-    Sgd: {},
-    Momentum: {"velocity": -1},
-    Nesterov: {"velocity": -1},
-    AdaGrad: {"square": 1},
-    RmsProp: {"square": 1},
-    AdaDelta: {"square": 1, "step_square": 1},
-    AdamHat: {"mean": 1, "square": 1},
-}
 ENDS = {"BINARYPROTO": "", "HDF5": ".h5"}
 
 
@@ -104,84 +90,6 @@ def weights_of(found, path):
         if files.exists(place):
             return place
     raise CheckpointError(f"{path}: its weights are neither at {found.weights} nor beside it")
-
-
-def history_of(conf, state, layers=None):
-    """Caffe's history of a state: a blob for each of the net's, for each slot anew."""
-    found = []
-    for slot in slots_in(conf, state.slots.copy()):
-        for place, own in owned(conf, state):
-            blobs = blobs_of(place.layer, own, said(layers, place.name))
-            if slot and place.param_shapes:
-                factor, views = slot
-                moving = {name: views[f"{place.name}/{name}"] for name in own}
-                blobs = [
-                    factor * b for b in blobs_of(place.layer, moving, said(layers, place.name))
-                ]
-            else:  # what is not trained has a history as well
-                blobs = [np.zeros_like(blob) for blob in blobs]
-            found += blobs
-    return found
-
-
-def slots_of(conf, state, history, path, layers=None):
-    """The slot vector that Caffe's history, read from `path`, says."""
-    vector, places, rest = state.slots.copy(), owned(conf, state), list(history)
-    slots = slots_in(conf, vector)
-    counts = [len(blobs_of(place.layer, own, said(layers, place.name))) for place, own in places]
-    if len(history) != sum(counts) * len(slots):
-        kind, wanted = kind_of(conf).__name__, sum(counts) * len(slots)
-        raise CheckpointError(
-            f"{path}: the history of {kind} must have {wanted} blobs, got {len(history)}"
-        )
-    for slot in slots:
-        for (place, own), count in zip(places, counts, strict=True):
-            blobs, rest = rest[:count], rest[count:]
-            if slot and place.param_shapes:
-                fill(slot, place, own, blobs, path, said(layers, place.name))
-    return vector
-
-
-def fill(slot, place, own, blobs, path, spec):
-    """Put the history of a layer into its parts of a slot."""
-    factor, views = slot
-    try:
-        arrays = arrays_of(place.layer, blobs, own, spec)
-    except CheckpointError as error:
-        raise CheckpointError(f"{path}, history of layer {place.name!r}: {error}") from error
-    for name, array in arrays.items():
-        views[f"{place.name}/{name}"][...] = factor * array
-
-
-def owned(conf, state):
-    """[(place, {name: array})] of all that have arrays of their own, in Caffe's order."""
-    arrays = Arrays(conf, state)
-    return [(p, arrays.of(p)) for p in arrays.places.values() if p.owner == p.name]
-
-
-def slots_in(conf, vector):
-    """[(factor, {array: view of `vector`})] of what Caffe's history holds; None for what we do not.
-
-    Without momentum, Caffe keeps a velocity that it never uses.
-    """
-    views = conf.slots_layout.views(vector)
-    found = []
-    for slot, factor in HISTORIES[kind_of(conf)].items():
-        parts = {}
-        for group in conf.groups:
-            parts |= group.layout.views(views[group.slots[slot]])
-        found.append((factor, parts))
-    return found or [None]
-
-
-def kind_of(conf):
-    """The class of the updater."""
-    kinds = {type(group.updater) for group in conf.groups}
-    kind = kinds.pop()
-    if kinds or kind not in HISTORIES:
-        known = ", ".join(kind.__name__ for kind in HISTORIES)
-        raise UnsupportedError(f"a solver of Caffe has one updater of {known}, not {kind.__name__}")
-    return kind
 
 
 def drops(rate, iteration):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from sparkdl.errors import CheckpointError
-from sparkdl.interop.caffe.orders import arrays_of, blobs_of
+from sparkdl.interop.caffe.arrays import weights_in
 from sparkdl.interop.caffe.weights import read_weights, write_weights
 
 
@@ -62,29 +62,29 @@ def load_weights(conf, state, path, layers=None, fit=True):
     CheckpointError
         For a file that cannot be used, shapes that differ, and where no name is in both.
     """
-    found, misfits = read_weights(path), {}
-    arrays = Arrays(conf, state)
-    places, loaded = arrays.places, []
-    for name in [name for name in places if name in found]:
+    found, misfits, loaded = read_weights(path), {}, []
+    params, buffers = state.params.copy(), state.buffers.copy()
+    arrays = weights_in(conf, params, buffers, layers)
+    for name in [name for name in arrays if name in found]:
         try:
-            arrays.put(places[name], found[name], said(layers, name))
+            arrays.put(name, found[name])
             loaded.append(name)
         except CheckpointError as error:
             if fit:
                 raise CheckpointError(f"{path}, layer {name!r}: {error}") from error
             misfits[name] = str(error)
     if not loaded and not misfits:
-        mine, theirs = ", ".join(places), ", ".join(found)
+        mine, theirs = ", ".join(arrays), ", ".join(found)
         raise CheckpointError(f"{path}: no layer is called as in the network: {theirs}; {mine}")
-    owners = {places[name].owner for name in loaded}
+    filled = {owner for name in loaded for owner in arrays.owners(name)}
     report = Loaded(
         path=str(path),
         loaded=tuple(loaded),
-        left=tuple(n for n in places if places[n].owner not in owners and n not in misfits),
-        unused=tuple(name for name in found if name not in places),
+        left=tuple(n for n in arrays if not arrays.owners(n) <= filled and n not in misfits),
+        unused=tuple(name for name in found if name not in arrays),
         misfits=misfits,
     )
-    return arrays.state(), report
+    return replace(state, params=params, buffers=buffers), report
 
 
 def save_weights(conf, state, path, layers=None, name=""):
@@ -108,56 +108,6 @@ def save_weights(conf, state, path, layers=None, name=""):
     CheckpointError
         If the file cannot be written.
     """
-    arrays = Arrays(conf, state)
-    weights = {
-        place.name: arrays.blobs(place, said(layers, place.name))
-        for place in arrays.places.values()
-        if place.owner == place.name or place.name in (layers or ())
-    }
-    write_weights(path, weights, name, layers)
-
-
-def said(layers, name):
-    """The LayerParameter of a layer, or None."""
-    return (layers or {}).get(name)
-
-
-class Arrays:
-    """The parameters and buffers of a state, layer by layer; what is put there goes to a copy.
-
-    Attributes
-    ----------
-    places : {name: Placed}
-        Layers with arrays, also those that use the arrays of others.
-    """
-
-    def __init__(self, conf, state):
-        self._state = state
-        self._params, self._buffers = state.params.copy(), state.buffers.copy()
-        self._views = conf.params_layout.views(self._params)
-        self._views |= conf.buffers_layout.views(self._buffers)
-        self.places = {place.name: place for place in conf.stack if names_of(place)}
-
-    def of(self, place):
-        """{name: array} of a place."""
-        return {name: self._views[f"{place.owner}/{name}"] for name in names_of(place)}
-
-    def blobs(self, place, said):
-        """Caffe's blobs of a place."""
-        return blobs_of(place.layer, self.of(place), said)
-
-    def put(self, place, blobs, said):
-        """Fill the arrays of a place from Caffe's blobs."""
-        mine = self.of(place)
-        for name, array in arrays_of(place.layer, blobs, mine, said).items():
-            mine[name][...] = array
-
-    def state(self):
-        """The state with what was put."""
-        return replace(self._state, params=self._params, buffers=self._buffers)
-
-
-def names_of(place):
-    """Names of the arrays that a place uses."""
-    layer, shape = place.layer, place.in_shape
-    return [*layer.param_shapes(shape), *layer.buffer_shapes(shape)]
+    arrays = weights_in(conf, state.params, state.buffers, layers)
+    written = [name for name in arrays if arrays.is_owned(name) or name in (layers or ())]
+    write_weights(path, {name: arrays.blobs(name) for name in written}, name, layers)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from sparkdl.data import Batch
 from sparkdl.errors import CheckpointError, UnsupportedError
+from sparkdl.interop.caffe.layers.python import register_python
 from sparkdl.interop.caffe.net import load_net
 from sparkdl.interop.caffe.orders import arrays_of, blobs_of
 from sparkdl.interop.caffe.phases import state_of
@@ -153,6 +155,56 @@ def test_they_come_back_as_they_were(name, end, rng, tmp_path):
     assert after.buffers.tobytes() == before.buffers.tobytes()
 
 
+# Layers that are several of ours, or none of Caffe's own
+
+NETS = {
+    "Parameter": (
+        "layer { name: 'one' type: 'Parameter' top: 'p' parameter_param { shape { dim: 4 } } }"
+        "layer { name: 'two' type: 'Scale' bottom: 'x' bottom: 'p' top: 'y' "
+        "scale_param { bias_term: true } }",
+        {"one": [(4,)], "two": [(4,)]},
+        lambda x, one, two: scale(x, *one, *two),
+    ),
+    "names that begin alike": (
+        "layer { name: 'one' type: 'Scale' bottom: 'x' top: 'x' }"
+        "layer { name: 'one/bias' type: 'Bias' bottom: 'x' top: 'y' }",
+        {"one": [(4,)], "one/bias": [(4,)]},
+        lambda x, one, two: scale(x, *one, *two),
+    ),
+    "a convolution of several blobs": (
+        "layer { name: 'one' type: 'Convolution' bottom: 'x' bottom: 'x' top: 'a' top: 'b' "
+        + FILTERS % (3, 1)
+        + "} layer { name: 'sum' type: 'Eltwise' bottom: 'a' bottom: 'b' top: 'y' }",
+        {"one": [(6, 2, 3, 2), (6,)]},
+        lambda x, one: 2 * convolution(x, *one),
+    ),
+    "Python": (
+        "layer { name: 'one' type: 'Python' bottom: 'x' top: 'y' "
+        "python_param { module: 'ours' layer: 'Product' } }",
+        {"one": [(120, 3), (3,)]},
+        lambda x, one: transposed_product(x, one[0]) + one[1],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_a_net_computes_what_caffe_does(name, rng, tmp_path):
+    text, shapes, by_hand = NETS[name]
+    register_python("ours", "Product", lambda text: Dense(units=3, activation="identity"))
+    net = load_net(parsed(INPUT + text, NetParameter), state_of("TEST"))
+    weights = {n: [rng.normal(size=s).astype("f") for s in shapes[n]] for n in shapes}
+    write_weights(tmp_path / "net", weights)
+    state, report = load_weights(net.conf, start(net.conf), tmp_path / "net", net.layers)
+    assert not (report.left or report.unused)
+    x = rng.normal(size=(2, *IMAGE))
+    wanted = [by_hand(one, *weights.values()) for one in x]
+    assert np.allclose(forward(net.conf, state, x, net.blobs["y"]), wanted, rtol=1e-4, atol=1e-4)
+    save_weights(net.conf, state, tmp_path / "again", net.layers)
+    again = read_weights(tmp_path / "again")
+    assert again.keys() == weights.keys()
+    assert all(np.array_equal(x, y) for n in again for x, y in zip(again[n], weights[n]))
+
+
 # Layers that take sequences
 
 
@@ -202,6 +254,67 @@ def test_a_layer_of_sequences_computes_what_caffe_does(name, rng, tmp_path):
     assert np.allclose(forward(conf, state, x), [by_hand(one, *blobs) for one in x], atol=1e-5)
     save_weights(conf, state, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "net").read_bytes()
+
+
+def rnn(x, w, b, wh, wo, bo):
+    """Caffe's RNN: what it gives of each state is an inner product of its own."""
+    h, ys = np.zeros(len(b)), []
+    for step in x:
+        h = np.tanh(w @ step + b + wh @ h)
+        ys.append(np.tanh(wo @ h + bo))
+    return np.stack(ys)
+
+
+def with_static(recurrence):
+    """The same with an input beside that is there at each step, and its weights as third blob."""
+
+    def computed(x, static, w, b, ws, *rest):
+        both = np.concatenate([x, np.repeat(static[None], len(x), 0)], 1)
+        return recurrence(both, np.concatenate([w, ws], 1), b, *rest)
+
+    return computed
+
+
+STEPS = "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: [5, 1, 2] } } }"
+CONT = "layer { name: 'cont' type: 'Input' top: 'cont' input_param { shape { dim: [5, 1] } } }"
+STATIC = "layer { name: 's' type: 'Input' top: 's' input_param { shape { dim: [1, 4] } } }"
+UNITS = "recurrent_param { num_output: 3 weight_filler { type: 'uniform' } }"
+# Caffe's layer, the shapes of its blobs, what it computes
+RECURRENT = {
+    "LSTM": ("", [(12, 2), (12,), (12, 3)], lstm),
+    "LSTM, static": ("bottom: 's'", [(12, 2), (12,), (12, 4), (12, 3)], with_static(lstm)),
+    "RNN": ("", [(3, 2), (3,), (3, 3), (3, 3), (3,)], rnn),
+    "RNN, static": ("bottom: 's'", [(3, 2), (3,), (3, 4), (3, 3), (3, 3), (3,)], with_static(rnn)),
+}
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_a_recurrent_layer_computes_what_caffe_does(name, rng, tmp_path):
+    static, shapes, by_hand = RECURRENT[name]
+    kind = name.partition(",")[0]
+    bottoms = f"bottom: 'x' bottom: 'cont' {static}"
+    layer = f"layer {{ name: 'a/one' type: '{kind}' {bottoms} top: 'y' {UNITS} }}"
+    text = STEPS + CONT + (STATIC if static else "") + layer
+    given = {"x": (5, 2), "cont": (5,)}
+    net = load_net(parsed(text, NetParameter), state_of("TEST"), shapes=given)
+    blobs = [rng.normal(size=shape).astype("f") for shape in shapes]
+    write_weights(tmp_path / "net", {"a/one": blobs})
+    state, report = load_weights(net.conf, start(net.conf), tmp_path / "net", net.layers)
+    assert not report.left
+    columns = {"x": rng.normal(size=(2, 5, 2)), "cont": np.ones((2, 5))}
+    columns |= {"s": rng.normal(size=(2, 4))} if static else {}
+    batch = Batch(columns={n: c.astype("f") for n, c in columns.items()}, ids=np.arange(2))
+    replica = Replica(net.conf)
+    replica.load(state.params, state.buffers, state.slots)
+    found = replica.forward(batch, (net.blobs["y"],))[net.blobs["y"]]
+    inputs = [columns["x"]] + ([columns["s"]] if static else [])
+    assert np.allclose(found, [by_hand(*one, *blobs) for one in zip(*inputs)], atol=1e-5)
+    save_weights(net.conf, state, tmp_path / "again", net.layers)
+    assert all(map(np.array_equal, read_weights(tmp_path / "again")["a/one"], blobs))
+    blobs[2] = blobs[2][:, 1:]
+    write_weights(tmp_path / "net", {"a/one": blobs})
+    with pytest.raises(CheckpointError, match="a/one.: blobs must be of"):
+        load_weights(net.conf, state, tmp_path / "net", net.layers)
 
 
 # What does not fit
