@@ -27,6 +27,32 @@ def test_the_unbiased_variance_is_followed_where_that_is_chosen(rng):
     np.testing.assert_allclose(run.updates["variance"], x.reshape(12, 2).var(0, ddof=1))
 
 
+def test_without_a_bias_the_first_batches_count_fully(rng):
+    """Caffe: sums with momentum, divided by the sum of the momentum's powers."""
+    layer = BatchNorm(momentum=0.9, debias=True, variance="unbiased", scale=False, shift=False)
+    buffers = {name: layer.initial(name, s, rng) for name, s in layer.buffer_shapes((2,)).items()}
+    batches = [rng.normal(1, 2, (5, 2)) for _ in range(3)]
+    for x in batches:
+        run = Run(training=True, seed=0, buffers=buffers)
+        layer.forward({}, x, run)
+        buffers = run.updates
+    np.testing.assert_allclose(buffers["weight"], 0.81 + 0.9 + 1)
+    powers = np.array([0.81, 0.9, 1])[:, None]
+    mean = (powers * [x.mean(0) for x in batches]).sum(0) / powers.sum()
+    variance = (powers * [x.var(0, ddof=1) for x in batches]).sum(0) / powers.sum()
+    x = rng.normal(size=(4, 2))
+    y = layer.forward({}, x, Run(training=False, seed=0, buffers=buffers))
+    np.testing.assert_allclose(y, (x - mean) / np.sqrt(variance + 1e-5))
+
+
+def test_without_a_bias_nothing_seen_is_zeros(rng):
+    layer = BatchNorm(debias=True, epsilon=0.25, scale=False, shift=False)
+    buffers = {name: layer.initial(name, s, rng) for name, s in layer.buffer_shapes((2,)).items()}
+    x = rng.normal(size=(4, 2))
+    y = layer.forward({}, x, Run(training=False, seed=0, buffers=buffers))
+    np.testing.assert_allclose(y, 2 * x)
+
+
 def test_a_batch_of_one_number_has_no_unbiased_variance_and_none_is_made_up():
     run = Run(training=True, seed=0, buffers={"mean": np.zeros(2), "variance": np.ones(2)})
     params = {"gamma": np.ones(2), "beta": np.zeros(2)}

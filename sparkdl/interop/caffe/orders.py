@@ -56,10 +56,11 @@ ORDERS = {
     Affine: {"gamma": SAME, "beta": SAME},  # Scale, Bias
     PRelu: {"alpha": SAME},
     Learned: {"W": SAME},  # Parameter
+    BatchNorm: {"mean": SAME, "variance": SAME, "weight": SAME},
     SimpleRnn: {"W": TURNED, "b": SAME, "RW": TURNED},  # RNN, whose outputs are an InnerProduct
     LSTM: {"W": GATES, "b": GATES, "RW": GATES},  # (4 out, in), (4 out), (4 out, out)
 }
-MOMENTS = ("mean", "variance")  # of BatchNorm; a third blob is what they are to be divided by
+MOMENTS = ("mean", "variance")  # of a BatchNorm that has no weight to divide them by
 
 
 def blobs_of(layer, arrays, said=None):
@@ -78,7 +79,7 @@ def blobs_of(layer, arrays, said=None):
     UnsupportedError
         If Caffe has no layer with such arrays.
     """
-    if is_batch_norm(layer, arrays):
+    if is_divided(layer, arrays):
         return [*(arrays[name] for name in MOMENTS), np.ones(1, arrays["mean"].dtype)]
     orders = orders_of(layer, arrays, said)
     return [orders[name].blob(arrays[name]) for name in orders]
@@ -96,7 +97,7 @@ def arrays_of(layer, blobs, arrays, said=None):
     if [bare(blob.shape) for blob in blobs] != list(map(bare, wanted)):
         raise CheckpointError(f"blobs must be of {wanted}, got {[blob.shape for blob in blobs]}")
     blobs = [blob.reshape(shape) for blob, shape in zip(blobs, wanted, strict=True)]
-    if is_batch_norm(layer, arrays):
+    if is_divided(layer, arrays):
         factor = blobs[2][0]
         share = 1 / factor if factor else factor  # Caffe's net that has seen nothing: zeros
         return {name: blob * share for name, blob in zip(MOMENTS, blobs)}
@@ -126,8 +127,8 @@ def orders_of(layer, arrays, said):
     return {name: order for name, order in orders.items() if name in arrays}
 
 
-def is_batch_norm(layer, arrays):
-    """Whether it is one as Caffe has it, without factors of its own."""
+def is_divided(layer, arrays):
+    """Whether it is a BatchNorm whose mean and variance need no third blob."""
     return isinstance(inside(layer), BatchNorm) and set(arrays) == set(MOMENTS)
 
 

@@ -13,6 +13,7 @@ from sparkdl.nn.layers.channels import channels_of
 from sparkdl.nn.layers.trained import Trained
 
 VARIANCES = ("biased", "unbiased")
+LEAST = 1e-30  # below any weight but 0, with which all sums are 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +35,15 @@ class BatchNorm(Trained):
     variance : str
         Which one the buffer follows: "biased" (Keras, DL4J) or "unbiased" (PyTorch, Caffe), which
         is n / (n - 1) times as large.
+    debias : bool
+        Whether the buffers start from nothing and are divided by the weight of what they have seen,
+        as Caffe's three blobs are: running <- momentum running + batch, weight <- momentum weight +
+        1. They are right from the first batch on; otherwise they move away from 0 and 1.
 
     Shapes
     ------
     x, y (batch, C), (batch, C, H, W), (batch, C, D, H, W) or sequences (batch, T, C); gamma, beta,
-    mean, variance (C,)
+    mean, variance (C,); weight (1,)
 
     References
     ----------
@@ -53,12 +58,13 @@ class BatchNorm(Trained):
     scale: bool = True
     shift: bool = True
     variance: str = "biased"
+    debias: bool = False
 
     def __post_init__(self):
         super().__post_init__()
         require(self, "momentum", is_share(self.momentum), "in [0, 1)")
         require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
-        for name in ("scale", "shift"):
+        for name in ("scale", "shift", "debias"):
             require(self, name, isinstance(getattr(self, name), bool), "True or False")
         known = self.variance in VARIANCES
         require(self, "variance", known, f"'{VARIANCES[0]}' or '{VARIANCES[1]}'")
@@ -81,10 +87,12 @@ class BatchNorm(Trained):
         return {name: self.channels(in_shape) for name, wanted in there.items() if wanted}
 
     def buffer_shapes(self, in_shape):
-        return dict.fromkeys(("mean", "variance"), self.channels(in_shape))
+        shapes = dict.fromkeys(("mean", "variance"), self.channels(in_shape))
+        return shapes | ({"weight": (1,)} if self.debias else {})
 
     def initial(self, name, shape, rng):
-        return np.ones(shape) if name in ("gamma", "variance") else np.zeros(shape)
+        ones = name == "gamma" or (name == "variance" and not self.debias)
+        return np.ones(shape) if ones else np.zeros(shape)
 
     def forward(self, params, x, run):
         rows = ops.reshape(x, (-1, x.shape[-1])) if len(x.shape) == 3 else x
@@ -92,8 +100,7 @@ class BatchNorm(Trained):
         gamma = params["gamma"] if self.scale else np.ones(count, dtype)
         beta = params["beta"] if self.shift else np.zeros(count, dtype)
         if not run.training:
-            statistics = run.buffers["mean"], run.buffers["variance"]
-            y = ops.normalize(rows, gamma, beta, *statistics, self.epsilon)
+            y = ops.normalize(rows, gamma, beta, *self.statistics(run), self.epsilon)
         elif run.mask is None:
             y, mean, variance = ops.batch_norm(rows, gamma, beta, self.epsilon)
             number = prod(rows.shape) // count
@@ -105,13 +112,23 @@ class BatchNorm(Trained):
             self.follow(run, mean, variance, number / ops.maximum(number - 1, 1.0))
         return ops.reshape(y, x.shape)
 
+    def statistics(self, run):
+        """(mean, variance) of what the buffers have seen; with nothing seen zeros, as in Caffe."""
+        found = run.buffers["mean"], run.buffers["variance"]
+        if not self.debias:
+            return found
+        share = ops.div(1.0, ops.maximum(run.buffers["weight"], LEAST))
+        return tuple(ops.mul(value, share) for value in found)
+
     def follow(self, run, mean, variance, widening):
         """Move the buffers towards statistics; `widening` makes the variance unbiased."""
         if self.variance == "unbiased":
             variance = variance * widening
+        share = 1.0 if self.debias else 1 - self.momentum
         for name, new in {"mean": mean, "variance": variance}.items():
-            old = run.buffers[name]
-            run.update(name, self.momentum * old + (1 - self.momentum) * new)
+            run.update(name, self.momentum * run.buffers[name] + share * new)
+        if self.debias:
+            run.update("weight", self.momentum * run.buffers["weight"] + 1.0)
 
 
 def masked_statistics(rows, mask):

@@ -1,5 +1,7 @@
 """Caffe's blobs mean in a network what Caffe computes with them, and come back to the bit."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,7 @@ from sparkdl.nn import (
 )
 from sparkdl.nn.replica import Replica
 from sparkdl.training.state import TrainState
+from tests.nn.test_graph import batch_of
 
 # Caffe's layers by hand: x and blobs as Caffe has them, one example without its axis
 
@@ -58,9 +61,9 @@ def deconvolution(x, w, b):
     return y + b[:, None, None]
 
 
-def batch_norm(x, mean, variance, factor):
+def batch_norm(x, mean, variance, factor, epsilon=1e-5):
     mean, variance = (v[:, None, None] / factor for v in (mean, variance))
-    return (x - mean) / np.sqrt(variance + 1e-5)
+    return (x - mean) / np.sqrt(variance + epsilon)
 
 
 def scale(x, gamma, beta):
@@ -98,6 +101,11 @@ CASES = {
         deconvolution,
     ),
     "BatchNorm": ("type: 'BatchNorm'", [(4,), (4,), (1,)], batch_norm),
+    "BatchNorm, as it is": (
+        "type: 'BatchNorm' batch_norm_param { use_global_stats: true eps: 1e-3 }",
+        [(4,), (4,), (1,)],
+        partial(batch_norm, epsilon=1e-3),
+    ),
     "Scale": ("type: 'Scale' scale_param { bias_term: true }", [(4,), (4,)], scale),
     "Bias": ("type: 'Bias'", [(4,)], bias),
     "PReLU": ("type: 'PReLU'", [(4,)], prelu),
@@ -320,14 +328,46 @@ def test_a_recurrent_layer_computes_what_caffe_does(name, rng, tmp_path):
 # What does not fit
 
 
-def test_a_batch_norm_that_has_seen_nothing_is_zeros():
+OURS = BatchNorm(scale=False, shift=False)
+BLOBS = [[np.float32([2, 4]), np.float32([6, 8]), np.float32([4])], [np.zeros(2), np.zeros(2), [0]]]
+
+
+@pytest.mark.parametrize(
+    "blobs, wanted", [(BLOBS[0], ([0.5, 1], [1.5, 2])), (BLOBS[1], ([0, 0], [0, 0]))]
+)
+def test_a_batch_norm_of_ours_has_what_the_factor_leaves(blobs, wanted):
+    blobs = [np.asarray(blob, np.float32) for blob in blobs]
     arrays = dict.fromkeys(("mean", "variance"), np.ones(2, "f"))
-    zeros = [np.zeros(2, "f"), np.zeros(2, "f"), np.zeros(1, "f")]
-    found = arrays_of(BatchNorm(scale=False, shift=False), zeros, arrays)
-    assert {name: array.tolist() for name, array in found.items()} == {
-        "mean": [0, 0],
-        "variance": [0, 0],
-    }
+    found = arrays_of(OURS, blobs, arrays)
+    assert (found["mean"].tolist(), found["variance"].tolist()) == wanted
+    again = blobs_of(OURS, found)
+    assert [blob.tolist() for blob in again] == [*wanted, [1]]
+
+
+TRAINED = """
+layer { name: 'x' type: 'Input' top: 'x' top: 'label'
+        input_param { shape { dim: [1, 4, 5, 6] } shape { dim: [1, 4, 5, 6] } } }
+layer { name: 'one' type: 'BatchNorm' bottom: 'x' top: 'y'
+        batch_norm_param { moving_average_fraction: 0.75 } }
+layer { name: 'loss' type: 'EuclideanLoss' bottom: 'y' bottom: 'label' }
+"""
+
+
+def test_a_batch_norm_goes_on_with_caffes_numbers(rng, tmp_path):
+    """Caffe's sums after a batch: a share of what was, and the batch."""
+    net = load_net(parsed(TRAINED, NetParameter), state_of("TRAIN"))
+    mean, variance, factor = (rng.uniform(1, 2, n).astype("f") for n in (4, 4, 1))
+    write_weights(tmp_path / "net", {"one": [mean, variance, factor]})
+    state, _ = load_weights(net.conf, start(net.conf), tmp_path / "net", net.layers)
+    replica, batch = Replica(net.conf), batch_of(net.conf, rng, 3)
+    replica.load(state.params, state.buffers, state.slots)
+    replica.step(batch, 0.1, 1)
+    state = TrainState(params=replica.params, buffers=replica.buffers, slots=replica.slots)
+    save_weights(net.conf, state, tmp_path / "net", net.layers)
+    x = batch.columns["features"].transpose(1, 0, 2, 3).reshape(4, -1)
+    wanted = [mean * 0.75 + x.mean(1), variance * 0.75 + x.var(1, ddof=1), factor * 0.75 + 1]
+    for found, right in zip(read_weights(tmp_path / "net")["one"], wanted, strict=True):
+        assert np.allclose(found, right, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ LAYERS = [
     (layers.BatchNorm(momentum=0.5, epsilon=1e-3), (3, 2, 4)),
     (layers.BatchNorm(scale=False), (2, 4)),
     (layers.BatchNorm(shift=False, variance="unbiased"), (2, 2, 3, 2)),
+    (layers.BatchNorm(debias=True), (2, 3, 2)),
     (layers.Dropout(rate=0.3), (20,)),
     (layers.Dropout(), (2, 3, 4)),
     (layers.Activation(function="relu"), (4,)),
@@ -37,9 +38,9 @@ def batch_norm(layer, params, x, buffers, training):
     channel = 2 if x.ndim == 3 else 1
     axes = tuple(i for i in range(x.ndim) if i != channel)
     shape = [x.shape[i] if i == channel else 1 for i in range(x.ndim)]
-    mean, variance = (
-        (x.mean(axes), x.var(axes)) if training else (buffers["mean"], buffers["variance"])
-    )
+    seen = buffers.get("weight", 1)
+    kept = buffers["mean"] / seen, buffers["variance"] / seen
+    mean, variance = (x.mean(axes), x.var(axes)) if training else kept
     hat = (x - mean.reshape(shape)) / jnp.sqrt(variance + layer.epsilon).reshape(shape)
     gamma = params["gamma"].reshape(shape) if layer.scale else 1
     return hat * gamma + (params["beta"].reshape(shape) if layer.shift else 0)

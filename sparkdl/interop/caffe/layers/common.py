@@ -18,6 +18,7 @@ from sparkdl.nn import (
     ElementWise,
     Embedding,
     EmbeddingSequence,
+    Frozen,
     Learned,
     Permute,
     Reduction,
@@ -48,7 +49,10 @@ def inner_product(layer, net):
 
 
 def batch_norm(layer, net):
-    """Mean and variance alone: Scale follows where there is more."""
+    """Mean and variance alone: Scale follows where there is more.
+
+    With use_global_stats they are those of before in training too.
+    """
     options = layer.batch_norm_param
     ours = BatchNorm(
         momentum=shortest(options.moving_average_fraction),
@@ -56,8 +60,9 @@ def batch_norm(layer, net):
         scale=False,
         shift=False,
         variance="unbiased",
+        debias=True,
     )
-    net.add_by_channel(layer, ours)
+    net.add_by_channel(layer, Frozen(layer=ours) if options.use_global_stats else ours)
 
 
 def softmax(layer, net):
