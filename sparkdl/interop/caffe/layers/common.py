@@ -120,14 +120,19 @@ def bias(layer, net):
 def broadcast(layer, net, operation, options):
     """The second bottom spread over the first."""
     wide, narrow = layer.bottom
-    axis = 0
-    if narrow in net.parameters or options.axis:
-        axis = axis_of(options.axis, net.shape(wide), "axis")
+    learned = narrow in net.parameters
+    if learned != bool(options.axis):
+        raise UnsupportedError(
+            "axis must be 0 for a second bottom of data, and that of its first size for a Parameter"
+        )
+    axis = axis_of(options.axis, net.shape(wide), "axis") if learned else 0
     net.add(layer, Broadcasting(operation=operation, axis=axis))
 
 
 def shift_top(layer, net, options):
-    """The offset that follows factors of another blob."""
+    """The offset that follows the factors of a Parameter."""
+    if not options.axis:
+        raise UnsupportedError("bias_term must not follow factors of data; a Bias layer can")
     found = factor_rates(net, spec_of(layer, 0), spec_of(layer, 0))
     first = {"scale": False, "shift_initializer": filler(options.bias_filler)}
     axis = axis_of(options.axis, net.shape(layer.top[0]), "axis")
