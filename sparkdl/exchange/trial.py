@@ -23,6 +23,7 @@ REPEATS = {LARGE: 7, SMALL: 301}
 TYPICAL = {LARGE: min, SMALL: median}
 LIMIT = 60.0  # seconds for the two to meet
 LONG, SHORT = 1 << 22, 1 << 16  # numbers in a vector that is encoded
+BEGINNING = 3  # vectors that meet new memory, and codecs that have not begun to adapt
 SETTLING = 300  # vectors until a codec that adapts has done so
 
 
@@ -89,7 +90,7 @@ def coded(codec, settling=SETTLING):
         Gradients after which a message is as long as others will be: normal numbers of deviation
         0.01. Real gradients differ, and so do messages of codecs that leave numbers out.
     """
-    found = list(codings(codec, LONG, 4))[1:]  # the first meets memory that is new
+    found = list(codings(codec, LONG, BEGINNING + 3))[BEGINNING:]
     encode, decode, length = map(min, zip(*found))
     if settling:
         *_, (_, _, length) = codings(codec, SHORT, settling)
