@@ -40,6 +40,7 @@ HOME = {
     "lmdb": {"data"},
     "h5py": {"data", "interop"},
     "PIL": {"data"},
+    "google_crc32c": {"data"},
     "pyarrow": {"data", "spark"},
     "google.protobuf": {"data", "interop"},
     "ml_dtypes": {"engine"},

@@ -15,6 +15,7 @@ from sparkdl.data.readers.parquet import Parquet
 from sparkdl.data.readers.sequence_files import SequenceFiles
 from sparkdl.data.readers.sequence_writer import write_sequence_file
 from sparkdl.data.readers.text import TextSequences
+from sparkdl.data.readers.tfrecords import TFRecords
 from sparkdl.data.schema import Schema
 from sparkdl.data.sequences import pad
 from sparkdl.data.source import Source, Split, checked_batches

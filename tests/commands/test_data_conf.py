@@ -13,6 +13,7 @@ from sparkdl.commands.data_conf import (
     Parquet,
     SequenceFiles,
     Text,
+    TFRecords,
     parse_data,
 )
 from sparkdl.data import Characters, Compose, Crop, Mirror, Pad, Scale, TextSequences
@@ -25,6 +26,7 @@ EXAMPLES = {
     "LMDB": LMDB(path="a", scale=0.5, mean=[1, 2, 3], size=9),
     "Parquet": Parquet(path="b", features="x", label=None, mean=4),
     "SequenceFiles": SequenceFiles(path="f", content="datums", label=False, size=3),
+    "TFRecords": TFRecords(path="g", features="image/encoded", content="images", size=3),
     "Text": Text(path="c", characters="d.json", steps=20, part=[0, 0.9], one_hot=False),
 }
 CROPPED = [{"type": "Crop", "size": 24}, {"type": "Mirror"}]

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkdl.data import Csv, Parquet, SequenceFiles, files, write_sequence_file
+from sparkdl.data import Csv, Parquet, SequenceFiles, TFRecords, files, write_sequence_file
+from tests.data.examples import example, tfrecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +78,23 @@ def decode_parquet(content):
     return np.array(
         [np.frombuffer(one, np.uint8) for one in frame.features]
     ), frame.label.to_numpy()
+
+
+def encode_tfrecords(x, y):
+    return b"".join(map(tfrecord, map(example, x, y)))
+
+
+def decode_tfrecords(content):
+    """Records of `example`, whose images are shorter than 128 bytes."""
+    at, x, y = 0, [], []
+    while at < len(content):
+        (size,) = struct.unpack_from("<Q", content, at)
+        record = content[at + 12 : at + 12 + size]
+        image = record.index(b"features\x12") + 9 + 5
+        x.append(list(record[image : image + 60]))
+        y.append(record[-1])
+        at += 16 + size
+    return np.array(x), np.array(y)
 
 
 def sequence_encoder(**options):
@@ -158,5 +176,13 @@ KINDS = {
         ending="",
         small={"bytes_per_split": 300},
         options={"label": False},
+    ),
+    "TFRecords": Kind(
+        source=TFRecords,
+        encode=encode_tfrecords,
+        decode=decode_tfrecords,
+        ending=".tfrecord",
+        small={},
+        options={"features": "image/encoded", "label": None, "content": "images", "size": (3, 4)},
     ),
 }

@@ -111,13 +111,15 @@ def test_nothing_but_an_empty_file_is_refused_or_gives_none(kind, tmp_path):
     with pytest.raises(DataError, match=f"^{path}: "):
         list(batches(kind.source(path)))
     fill(kind, tmp_path / "none", [0])
+    if not kind.encode(*records(0)):
+        return
     assert list(batches(kind.source(str(tmp_path / "none")))) == []
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_a_cut_file_is_named(kind, share, tmp_path):
     content = kind.encode(*records(20))
-    keep = int(len(content) * share)
+    keep = int(len(content) * share) + 3  # records are of one length: not between two
     path = write(tmp_path / f"a{kind.ending}", content[:keep])
     with pytest.raises(DataError, match=f"^{path}"):
         list(batches(kind.source(path)))

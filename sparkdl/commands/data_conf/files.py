@@ -56,3 +56,14 @@ class SequenceFiles(Files):
     label: bool = True
     channels: str = "RGB"
     size: int | tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TFRecords(Files):
+    """TensorFlow's files of Examples; see sparkdl.data.TFRecords."""
+
+    features: str = "features"
+    label: str | None = "label"
+    content: str = "numbers"
+    channels: str = "RGB"
+    size: int | tuple[int, int] | None = None

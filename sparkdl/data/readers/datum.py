@@ -8,37 +8,26 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
+from google.protobuf import message
 
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers.image import decode_image, resized
+from sparkdl.data.readers.messages import messages
 
-FIELDS = [  # name, number, type; of Caffe 1.0
-    ("channels", 1, "INT32"),
-    ("height", 2, "INT32"),
-    ("width", 3, "INT32"),
-    ("data", 4, "BYTES"),
-    ("label", 5, "INT32"),
-    ("float_data", 6, "FLOAT"),
-    ("encoded", 7, "BOOL"),
-]
-
-
-def _message_class():
-    """In a pool of its own: Caffe's own descriptor may be loaded in the same process."""
-    field = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(name="sparkdl/datum.proto", package="sparkdl")
-    datum = file.message_type.add(name="Datum")
-    for name, number, kind in FIELDS:
-        label = field.LABEL_REPEATED if name == "float_data" else field.LABEL_OPTIONAL
-        kind = getattr(field, f"TYPE_{kind}")
-        datum.field.add(name=name, number=number, type=kind, label=label)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("sparkdl.Datum"))
-
-
-Datum = _message_class()
+Datum = messages(
+    "sparkdl.datum",
+    {
+        "Datum": [  # of Caffe 1.0
+            ("channels", 1, "int32"),
+            ("height", 2, "int32"),
+            ("width", 3, "int32"),
+            ("data", 4, "bytes"),
+            ("label", 5, "int32"),
+            ("float_data", 6, "float*"),
+            ("encoded", 7, "bool"),
+        ]
+    },
+)["Datum"]
 
 
 def encode(x, label=None):

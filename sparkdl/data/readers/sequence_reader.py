@@ -1,21 +1,18 @@
 """Records of a part of a SequenceFile."""
 
-import struct
 import zlib
 
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers.sequence_format import (
     CODECS,
     ESCAPE,
-    INT,
     SYNC_BYTES,
     deserialize,
     get_vint,
 )
+from sparkdl.data.readers.window import Window
 
-CHUNK = 2**18
 MARKER = len(ESCAPE) + SYNC_BYTES
-LONGEST_VINT = 9
 DAMAGES = (ValueError, OSError, EOFError, zlib.error)  # of what decompresses
 
 
@@ -79,61 +76,3 @@ def _decompressed(header, content):
         return CODECS[header.codec][1](content)
     except DAMAGES as error:
         raise Offence(0, f"is damaged: {header.codec} cannot decompress it: {error}") from None
-
-
-class Window:
-    """The bytes of a file from a place on, read in chunks."""
-
-    def __init__(self, file, position):
-        self._file, self._bytes, self._at, self.position = file, b"", 0, position
-        file.seek(position)
-
-    def more(self):
-        """Whether a byte follows."""
-        return bool(self.ahead(1))
-
-    def ahead(self, count):
-        """The next `count` bytes, fewer at the end of the file, without going there."""
-        missing = count - (len(self._bytes) - self._at)
-        if missing > 0:
-            self._bytes = self._bytes[self._at :] + self._file.read(max(CHUNK, missing))
-            self._at = 0
-        return self._bytes[self._at : self._at + count]
-
-    def take(self, count):
-        """The next `count` bytes. Raises Offence where there are fewer."""
-        if count < 0:
-            raise Offence(0, f"is damaged: a length is {count}")
-        found = self.ahead(count)
-        if len(found) < count:
-            raise Offence(0, f"is cut short: {count} bytes must follow, got {len(found)}")
-        self._skip(count)
-        return found
-
-    def int(self):
-        return INT.unpack(self.take(INT.size))[0]
-
-    def vint(self):
-        try:
-            n, size = get_vint(self.ahead(LONGEST_VINT), 0)
-        except (IndexError, struct.error):
-            raise Offence(0, "is cut short within a number") from None
-        self._skip(size)
-        return n
-
-    def seek(self, pattern, stop):
-        """Go to the next place of `pattern` that is below `stop`; whether there is one."""
-        while self.position < stop:
-            found = self.ahead(CHUNK)
-            place = found.find(pattern)
-            if place >= 0:
-                self._skip(place)
-                return self.position < stop
-            if len(found) < CHUNK:
-                return False
-            self._skip(CHUNK - len(pattern) + 1)
-        return False
-
-    def _skip(self, count):
-        self._at += count
-        self.position += count

@@ -1,0 +1,35 @@
+"""Classes of protocol buffers' messages, from a table of their fields."""
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+Field = descriptor_pb2.FieldDescriptorProto
+
+
+def messages(name, table):
+    """{message: class} in a pool of their own: others' descriptors may be in the same process.
+
+    Parameters
+    ----------
+    name : str
+        Of the package.
+    table : {message: [(field, number, type)]}
+        Types are "int32", "bytes" ... or other messages of the table, with "*" if repeated.
+    """
+    file = descriptor_pb2.FileDescriptorProto(name=f"{name}.proto", package=name)
+    for message, fields in table.items():
+        made = file.message_type.add(name=message)
+        for field, number, kind in fields:
+            _add(made, name, field, number, kind.rstrip("*"), kind.endswith("*"))
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    find = pool.FindMessageTypeByName
+    return {one: message_factory.GetMessageClass(find(f"{name}.{one}")) for one in table}
+
+
+def _add(made, package, name, number, kind, repeated):
+    label = Field.LABEL_REPEATED if repeated else Field.LABEL_OPTIONAL
+    field = made.field.add(name=name, number=number, label=label)
+    scalar = getattr(Field, f"TYPE_{kind.upper()}", None)
+    field.type = scalar or Field.TYPE_MESSAGE
+    if scalar is None:
+        field.type_name = f".{package}.{kind}"

@@ -1,0 +1,161 @@
+"""TensorFlow's files of Example messages."""
+
+import gzip
+import struct
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
+
+import google_crc32c
+
+from sparkdl.data import files
+from sparkdl.data.columns import Offence
+from sparkdl.data.readers.chunks import chunk_batch, chunks, stacked
+from sparkdl.data.readers.example import feature, numbers, one_string, parse
+from sparkdl.data.readers.image import CHANNELS, decode_image
+from sparkdl.data.readers.images import require_size
+from sparkdl.data.readers.listing import data_files
+from sparkdl.data.readers.window import Window
+from sparkdl.data.source import Split
+from sparkdl.errors import DataError, require
+
+CONTENTS = ("numbers", "images")
+HEAD, TAIL = struct.Struct("<QI"), struct.Struct("<I")  # length and its checksum; that of the data
+GZIP = b"\x1f\x8b\x08"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordFile(Split):
+    """All records of a file."""
+
+    path: str
+
+    def __str__(self):
+        return self.path
+
+
+@dataclass(frozen=True)
+class TFRecords:
+    """A file of tf.train.Examples, or all files below a folder; gzipped ones too.
+
+    Each file is one split: where a record begins is known only from the one before it. The
+    checksums of all records are compared.
+
+    Parameters
+    ----------
+    path : str
+        A file or folder, local or a URI; the same on every machine.
+    features : str
+        Feature of floats, integers or one string of bytes (uint8).
+    label : str or None
+        Feature likewise. None: read no labels.
+    content : str
+        "numbers", or "images" where `features` are encoded (JPEG, PNG ...).
+    channels : str
+        Of images that are decoded: "RGB", "BGR" (as Caffe has them) or "gray".
+    size : int, pair of int, or None
+        Height and width that images are resized to, bilinearly. None: all must be of one size.
+    transform : callable or None
+        Batch to Batch, applied to each minibatch.
+    """
+
+    path: str
+    _: KW_ONLY
+    features: str = "features"
+    label: str | None = "label"
+    content: str = "numbers"
+    channels: str = "RGB"
+    size: int | tuple[int, int] | None = None
+    transform: object = None
+
+    def __post_init__(self):
+        require(self, "content", self.content in CONTENTS, f"one of {CONTENTS}")
+        require(self, "channels", self.channels in CHANNELS, f"one of {CHANNELS}")
+        require_size(self)
+        sized = self.size is None or self.content == "images"
+        require(self, "size", sized, "None where content is numbers")
+
+    @property
+    def labels(self):
+        """The feature of labels, None where there are none."""
+        return self.label
+
+    def splits(self):
+        """A split for each file. Reads nothing but their sizes."""
+        found = [path for path in data_files(self.path) if files.size(path)]
+        if not found:
+            raise DataError(f"{self.path}: must hold records, but is empty")
+        return [RecordFile(partition=i, count=None, path=path) for i, path in enumerate(found)]
+
+    def read(self, split):
+        """Batches of a few megabytes: features and labels as they are stored."""
+        with opened(split.path) as file:
+            start = 0
+            for chunk in chunks(checked_records(split, file)):
+                yield chunk_batch(split, start, chunk, self._columns)
+                start += len(chunk)
+
+    def _columns(self, contents):
+        parsed = [parse(content, row) for row, content in enumerate(contents)]
+        columns = {"features": stacked([self._array(one, row) for row, one in enumerate(parsed)])}
+        if self.label is not None:
+            labels = [self._numbers(one, self.label, row) for row, one in enumerate(parsed)]
+            labels = stacked(labels, "label")
+            columns["labels"] = labels[:, 0] if labels.shape[1:] == (1,) else labels
+        return columns
+
+    def _array(self, parsed, row):
+        if self.content == "numbers":
+            return self._numbers(parsed, self.features, row)
+        content = one_string(feature(parsed, self.features, row), self.features, row)
+        return decode_image(content, self.channels, self.size, row)
+
+    @staticmethod
+    def _numbers(parsed, name, row):
+        return numbers(feature(parsed, name, row), name, row)
+
+
+@contextmanager
+def opened(path):
+    """The file, decompressed if it is gzipped."""
+    with files.open(path) as file:
+        head = file.read(HEAD.size)
+        file.seek(0)
+        if head.startswith(GZIP) and not sound(head):  # a length may be these bytes too
+            with gzip.open(file) as inner:
+                yield inner
+        else:
+            yield file
+
+
+def checked_records(split, file):
+    """The bytes of each record. Raises DataError where the file is cut short or damaged."""
+    count = 0
+    try:
+        window = Window(file, 0)
+        while window.more():
+            yield next_record(window)
+            count += 1
+    except (Offence, OSError, EOFError) as error:
+        raise DataError(f"{split}, after {count} records: the file {error}") from None
+
+
+def next_record(window):
+    head = window.take(HEAD.size)
+    length, _ = HEAD.unpack(head)
+    if not sound(head):
+        raise Offence(0, "is damaged or no TFRecord: the checksum of a length differs")
+    content = window.take(length)
+    if masked(content) != TAIL.unpack(window.take(TAIL.size))[0]:
+        raise Offence(0, "is damaged: the checksum of a record differs")
+    return content
+
+
+def sound(head):
+    """Whether a length has its checksum behind it."""
+    return len(head) == HEAD.size and masked(head[:8]) == HEAD.unpack(head)[1]
+
+
+def masked(content):
+    """The masked CRC-32C of bytes, as TensorFlow and LevelDB store it."""
+    crc = google_crc32c.value(content)
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
