@@ -1,1 +1,12 @@
-"""Caffe's and CaffeOnSpark's files: nets, solvers, weights."""
+"""Caffe's and CaffeOnSpark's files: nets, solvers, weights, snapshots, means."""
+
+from sparkdl.interop.caffe.blobs import read_blob, read_mean, write_blob, write_mean
+from sparkdl.interop.caffe.job import Job, read_job
+from sparkdl.interop.caffe.layers.python import register_python
+from sparkdl.interop.caffe.net import CaffeNet, load_net, read_net
+from sparkdl.interop.caffe.snapshots import load_snapshot, save_snapshot
+from sparkdl.interop.caffe.solver import Solver, read_solver
+from sparkdl.interop.caffe.solver_state import SolverState, read_solver_state, write_solver_state
+from sparkdl.interop.caffe.sources import source_of
+from sparkdl.interop.caffe.transfer import Loaded, load_weights, save_weights
+from sparkdl.interop.caffe.weights import read_weights, write_weights

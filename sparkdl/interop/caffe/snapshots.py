@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, ConfigError
+from sparkdl.interop.caffe.beside import found
 from sparkdl.interop.caffe.history import history_of, slots_of
 from sparkdl.interop.caffe.solver_state import SolverState, read_solver_state, write_solver_state
 from sparkdl.interop.caffe.transfer import load_weights, save_weights
@@ -73,23 +74,22 @@ def load_snapshot(conf, state, path, layers=None, weights=None):
     CheckpointError
         For a file that cannot be used or is of another network or solver.
     """
-    found = read_solver_state(path)
-    state, report = load_weights(conf, state, weights or weights_of(found, path), layers)
+    read = read_solver_state(path)
+    state, report = load_weights(conf, state, weights or weights_of(read, path), layers)
     if report.left:
         raise CheckpointError(f"{report.path}: has no weights of {', '.join(report.left)}")
-    slots = slots_of(conf, state, found.history, path, layers)
-    return replace(state, slots=slots, iteration=found.iteration)
+    slots = slots_of(conf, state, read.history, path, layers)
+    return replace(state, slots=slots, iteration=read.iteration)
 
 
-def weights_of(found, path):
+def weights_of(state, path):
     """The path of the weights that belong to a SolverState read from `path`."""
-    if not found.weights:
+    if not state.weights:
         raise CheckpointError(f"{path}: names no weights; say which belong to it")
-    beside = [*str(path).rpartition("/")[:2], found.weights.rpartition("/")[2]]
-    for place in (found.weights, "".join(beside)):
-        if files.exists(place):
-            return place
-    raise CheckpointError(f"{path}: its weights are neither at {found.weights} nor beside it")
+    place = found(state.weights, path)
+    if not files.exists(place):
+        raise CheckpointError(f"{path}: its weights are neither at {place} nor beside it")
+    return place
 
 
 def drops(rate, iteration):

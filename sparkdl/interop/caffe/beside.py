@@ -1,0 +1,10 @@
+"""Files that other files name."""
+
+from sparkdl.data import files
+
+
+def found(name, near):
+    """The path of a file that another one, `near`, names: as it says, or beside it."""
+    folder, slash, _ = str(near).rpartition("/")
+    beside = f"{folder}{slash}{name.rpartition('/')[2]}"
+    return beside if not files.exists(name) and files.exists(beside) else name
