@@ -51,7 +51,7 @@ class AllReduceSGD(ResidentMaster):
 
     updates_per_round: int = 10
     accumulate: int = 1
-    bucket_bytes: int = 4 << 20
+    bucket_bytes: int = 1 << 18
     normalise: str = "examples"
     sync_epochs: int | None = 1
 
