@@ -8,6 +8,7 @@ from sparkdl.data.digits import digits
 from sparkdl.data.prefetch import prefetch
 from sparkdl.data.readers.arrays import Arrays
 from sparkdl.data.readers.csv import Csv
+from sparkdl.data.readers.hdf5 import HDF5
 from sparkdl.data.readers.images import Images
 from sparkdl.data.readers.lmdb import LMDB
 from sparkdl.data.readers.lmdb_writer import write_lmdb

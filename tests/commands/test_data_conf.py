@@ -5,6 +5,7 @@ import pytest
 
 import sparkdl.data as readers
 from sparkdl.commands.data_conf import (
+    HDF5,
     LMDB,
     Csv,
     DataConf,
@@ -22,6 +23,7 @@ from sparkdl.errors import ConfigError, DataError
 EXAMPLES = {
     "Csv": Csv(path="d", features=[0, 3], label=-1, header=False),
     "Digits": Digits(part="test", records=20),
+    "HDF5": HDF5(path="h", label=None),
     "Images": Images(path="e", list_file="f", channels="BGR", size=[3, 4]),
     "LMDB": LMDB(path="a", scale=0.5, mean=[1, 2, 3], size=9),
     "Parquet": Parquet(path="b", features="x", label=None, mean=4),

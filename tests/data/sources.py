@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import math
 import re
 import struct
 import zlib
@@ -10,11 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkdl.data import Csv, Parquet, SequenceFiles, TFRecords, files, write_sequence_file
+from sparkdl.data import HDF5, Csv, Parquet, SequenceFiles, TFRecords, files, write_sequence_file
 from tests.data.examples import example, tfrecord
 
 
@@ -78,6 +80,22 @@ def decode_parquet(content):
     return np.array(
         [np.frombuffer(one, np.uint8) for one in frame.features]
     ), frame.label.to_numpy()
+
+
+def encode_hdf5(x, y):
+    file = io.BytesIO()
+    with h5py.File(file, "w") as out:
+        out["data"], out["label"] = x, y.astype(np.float32)  # as Caffe has labels
+    return file.getvalue()
+
+
+def decode_hdf5(content):
+    """Datasets that are stored in one piece, found in the file's bytes."""
+    with h5py.File(io.BytesIO(content), "r") as file:
+        places = {name: (one.id.get_offset(), one.shape) for name, one in file.items()}
+    (at, shape), (labels, (count,)) = places["data"], places["label"]
+    x = np.frombuffer(content, np.uint8, math.prod(shape), at).reshape(shape)
+    return x, np.frombuffer(content, "<f4", count, labels)
 
 
 def encode_tfrecords(x, y):
@@ -184,5 +202,13 @@ KINDS = {
         ending=".tfrecord",
         small={},
         options={"features": "image/encoded", "label": None, "content": "images", "size": (3, 4)},
+    ),
+    "HDF5": Kind(
+        source=HDF5,
+        encode=encode_hdf5,
+        decode=decode_hdf5,
+        ending=".h5",
+        small={"records_per_split": 4},
+        options={"features": "x", "label": None},
     ),
 }

@@ -32,6 +32,14 @@ class Csv(Files):
 
 
 @dataclass(frozen=True, kw_only=True)
+class HDF5(Files):
+    """Datasets of HDF5 files; see sparkdl.data.HDF5."""
+
+    features: str = "data"
+    label: str | None = "label"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Images(Files):
     """Image files in folders of classes, or of a list; see sparkdl.data.Images."""
 
