@@ -8,5 +8,5 @@ from sparkdl.interop.caffe.snapshots import load_snapshot, save_snapshot
 from sparkdl.interop.caffe.solver import Solver, read_solver
 from sparkdl.interop.caffe.solver_state import SolverState, read_solver_state, write_solver_state
 from sparkdl.interop.caffe.sources import source_of
-from sparkdl.interop.caffe.transfer import Loaded, load_weights, save_weights
+from sparkdl.interop.caffe.transfer import Loaded, carry_weights, load_weights, save_weights
 from sparkdl.interop.caffe.weights import read_weights, write_weights
