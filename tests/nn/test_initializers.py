@@ -183,3 +183,14 @@ def test_refuses(make, error, message):
     with pytest.raises(error) as caught:
         make()
     assert message in str(caught.value)
+
+
+def test_sparse_normals_keep_so_many_weights_of_each_input():
+    rng = np.random.default_rng(2)
+    values = Normal(std=1.0, sparse=15).draw((784, 1000), (784, 1000), rng)
+    assert 14.5 < (values != 0).sum(axis=1).mean() < 15.5
+    assert 0.98 < values[values != 0].std() < 1.02
+    filters = Normal(sparse=2).draw((50, 20, 5, 5), (500, 1250), rng)
+    assert 0.035 < (filters != 0).mean() < 0.045
+    with pytest.raises(ConfigError, match="Normal.sparse must be an integer >= 1 or None, got 0"):
+        Normal(sparse=0)

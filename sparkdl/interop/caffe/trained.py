@@ -1,6 +1,6 @@
 """What Caffe's layers with parameters have in common: fillers, rates, decay, shapes by axis."""
 
-from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.policies import shortest
 from sparkdl.nn.initializers import (
     Bilinear,
@@ -25,10 +25,11 @@ def filler(message, swapped=False):
     if kind == "uniform":
         return Uniform(low=shortest(message.min), high=shortest(message.max))
     if kind == "gaussian":
-        if message.sparse >= 0:
-            raise UnsupportedError("a sparse gaussian filler is not supported; leave `sparse` out")
         mean, std = shortest(message.mean), shortest(message.std)
-        return Normal(mean=mean, std=std) if std else Constant(value=mean)
+        if message.sparse == 0:  # nothing is kept
+            return Constant(value=0.0)
+        sparse = message.sparse if message.sparse > 0 else None
+        return Normal(mean=mean, std=std, sparse=sparse) if std else Constant(value=mean)
     if kind in SCALED:
         modes = (MODES[1], MODES[0], MODES[2]) if swapped else MODES
         return VarianceScaling(**SCALED[kind], mode=modes[message.variance_norm])

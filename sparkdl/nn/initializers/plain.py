@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_integer, is_number, is_positive, is_share
 from sparkdl.nn.initializers.base import Initializer
@@ -9,18 +11,29 @@ from sparkdl.nn.initializers.base import Initializer
 
 @dataclass(frozen=True, kw_only=True)
 class Normal(Initializer, name="normal"):
-    """Normal with standard deviation `std` (above 0) around `mean`. Caffe filler "gaussian"."""
+    """Normal with standard deviation `std` (above 0) around `mean`. Caffe filler "gaussian".
+
+    With `sparse`, each weight is kept with probability sparse / outputs and 0 otherwise. An output
+    is a column of a matrix (inputs, outputs), or a filter (O, ...).
+    """
 
     std: float = 0.01
     mean: float = 0.0
+    sparse: int | None = None
 
     def __post_init__(self):
         super().__post_init__()
         require(self, "std", is_positive(self.std), "a number above 0")
         require(self, "mean", is_number(self.mean), "a finite number")
+        holds = self.sparse is None or is_integer(self.sparse, 1)
+        require(self, "sparse", holds, "an integer >= 1 or None")
 
     def draw(self, shape, fans, rng):
-        return rng.normal(self.mean, self.std, shape)
+        values = rng.normal(self.mean, self.std, shape)
+        if self.sparse is None:
+            return values
+        outputs = shape[-1] if len(shape) == 2 else shape[0]
+        return np.where(rng.uniform(size=shape) < self.sparse / outputs, values, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
