@@ -13,6 +13,7 @@ from sparkdl.training.resident.strategy import Strategy
 from sparkdl.training.resident.synchrony import synchronized
 
 NORMALISE = ("examples", "workers")
+LEAST, MOST = 64 << 10, 4 << 20  # bytes of a bucket
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +30,9 @@ class AllReduceSGD(ResidentMaster):
         are averaged.
     accumulate : int
         Minibatches of each worker whose gradients are added up for an update.
-    bucket_bytes : int
-        Gradients travel in pieces of about this size, each as soon as it is final. With a codec
-        they travel together after the backward pass.
+    bucket_bytes : int or None
+        Gradients travel in pieces of about this size, each as soon as it is final. None: a 16th of
+        all, but from 64 KB to 4 MB. With a codec they travel together after the backward pass.
     normalise : str
         "examples": the gradient is the mean over all examples of an update; "workers": over the
         minibatches, however many examples a short one has (DistLearn's
@@ -51,14 +52,16 @@ class AllReduceSGD(ResidentMaster):
 
     updates_per_round: int = 10
     accumulate: int = 1
-    bucket_bytes: int = 1 << 18
+    bucket_bytes: int | None = None
     normalise: str = "examples"
     sync_epochs: int | None = 1
 
     def __post_init__(self):
         super().__post_init__()
-        for name in ("updates_per_round", "accumulate", "bucket_bytes"):
+        for name in ("updates_per_round", "accumulate"):
             require_whole(self, name)
+        sound = self.bucket_bytes is None or whole(self.bucket_bytes, 1)
+        require(self, "bucket_bytes", sound, "an integer >= 1 or None")
         require(self, "normalise", self.normalise in NORMALISE, f"one of {NORMALISE}")
         sound = self.sync_epochs is None or whole(self.sync_epochs, 1)
         require(self, "sync_epochs", sound, "an integer >= 1 or None")
@@ -78,7 +81,8 @@ class AllReduce(Strategy):
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
-        self._buckets = Buckets(worker, master.bucket_bytes, master.codec)
+        size = master.bucket_bytes or min(max(worker.replica.grad.nbytes // 16, LEAST), MOST)
+        self._buckets = Buckets(worker, size, master.codec)
         self._earlier = np.zeros_like(worker.replica.grad) if master.accumulate > 1 else None
 
     def round(self, steps):

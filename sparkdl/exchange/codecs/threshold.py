@@ -113,19 +113,21 @@ class ThresholdCoder(ResidualCoder):
 
     def fill(self, vector):
         t, messages = np.float32(self.threshold), self._last[2]
-        places = self.added(vector, t)
-        dense = 4 * len(places) >= pairs.bytes_for(self.n)
-        FORM.pack_into(self.body, 0, DENSE if dense and self.n else SPARSE, t)
-        length = self.dense(t) if dense else self.sparse(places, t)
+        count, places = self.added(vector, t)
+        FORM.pack_into(self.body, 0, DENSE if places is None else SPARSE, t)
+        length = self.dense(t) if places is None else self.sparse(places, t)
         if self.codec.clip and messages and messages % self.codec.clip_every == 0:
             bound = min(self.codec.clip * t, MOST)
             np.clip(self.residual, -bound, bound, out=self.residual)
-        self._last[:] = self.threshold, len(places) / max(self.n, 1), messages + 1
+        self._last[:] = self.threshold, count / max(self.n, 1), messages + 1
         return FORM.size + length
 
     def added(self, vector, t):
-        """Add `vector` to the residual; the places that are then at least t."""
-        places = [np.zeros(0, np.uint32)]
+        """Add `vector` to the residual; how many numbers are then at least t, and where.
+
+        None for where, if they are so many that a dense message is not longer.
+        """
+        count, places, most = 0, [np.zeros(0, np.uint32)], pairs.bytes_for(self.n) / 4
         for block in blocks(self.n):
             total = self.residual[block]
             total += vector[block]
@@ -133,8 +135,11 @@ class ThresholdCoder(ResidualCoder):
             largest = size.max()
             refuse_unless(largest < np.inf, self.codec, total, block.start)
             if largest >= t:
-                places.append(np.flatnonzero(size >= t).astype(np.uint32) + block.start)
-        return np.concatenate(places)
+                large = size >= t
+                count += np.count_nonzero(large)
+                if count < most:
+                    places.append(np.flatnonzero(large).astype(np.uint32) + block.start)
+        return count, None if self.n and count >= most else np.concatenate(places)
 
     def sparse(self, places, t):
         body = self.body[FORM.size :][: 4 * len(places)].view("<u4")
