@@ -62,6 +62,22 @@ def size(path):
         return fs.size(inner)
 
 
+def stamp(path):
+    """(bytes, text that changes when the file is changed) of a file."""
+    with _named(path, "looked up"):
+        fs, inner = _resolve(path)
+        about = fs.info(inner)
+        with suppress(NotImplementedError, KeyError):
+            return about["size"], str(fs.modified(inner))
+    known = ("modificationTime", "mtime", "modified", "LastModified", "ETag", "created")
+    return about["size"], str([about.get(name) for name in known])
+
+
+def is_local(path):
+    """Whether the path is one of this machine's own file system."""
+    return fsspec.core.split_protocol(os.fspath(path))[0] in LOCAL
+
+
 def list(path):
     """Names of what a folder holds, sorted."""
     return [name for name, _ in _entries(path)]
@@ -168,7 +184,8 @@ def _resolve(path):
     try:
         return fsspec.core.url_to_fs(os.fspath(path))
     except (ImportError, ValueError, OSError) as error:
-        raise DataError(f"{path}: its file system cannot be reached: {error}") from error
+        reason = str(error).split("\n")[0]
+        raise DataError(f"{path}: its file system cannot be reached: {reason}") from error
 
 
 @contextmanager

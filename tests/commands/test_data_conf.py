@@ -58,6 +58,13 @@ def test_lmdb_and_parquet_get_their_options():
     assert EXAMPLES["Parquet"].source() == readers.Parquet("b", **options)
 
 
+def test_there_may_be_several_lmdbs(tmp_path):
+    data = parse_data("{type: LMDB, path: [a, b]}")
+    assert data.source() == readers.LMDB(["a", "b"])
+    with pytest.raises(DataError, match="a: there is no such file or folder"):
+        data.check()
+
+
 def test_text_has_the_characters_of_its_file_or_those_that_were_saved(tmp_path):
     (tmp_path / "a.txt").write_text("abba")
     path, saved = str(tmp_path / "a.txt"), str(tmp_path / "b.json")

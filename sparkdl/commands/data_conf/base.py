@@ -67,11 +67,18 @@ class Stored(DataConf, abstract=True):
 
     def __post_init__(self):
         super().__post_init__()
-        require(self, "path", isinstance(self.path, str) and self.path, "a path")
+        sound = self.paths and all(isinstance(path, str) and path for path in self.paths)
+        require(self, "path", sound, "a path")
+
+    @property
+    def paths(self):
+        """That path, or all, for data sets that may have several."""
+        return (self.path,)
 
     def check(self):
-        if not files.exists(self.path):
-            raise DataError(f"{self.path}: there is no such file or folder")
+        for path in self.paths:
+            if not files.exists(path):
+                raise DataError(f"{path}: there is no such file or folder")
 
 
 def transform_of(written):

@@ -38,9 +38,14 @@ class Digits(DataConf):
 
 @dataclass(frozen=True, kw_only=True)
 class LMDB(Stored):
-    """A database of Caffe's Datums; see sparkdl.data.LMDB."""
+    """A database of Caffe's Datums, or a list of such; see sparkdl.data.LMDB."""
 
+    path: str | tuple[str, ...]
     size: int | tuple[int, int] | None = None
+
+    @property
+    def paths(self):
+        return self.path if isinstance(self.path, tuple) else (self.path,)
 
     def source(self):
         options = {"scale": self.scale, "mean": self.mean, "size": self.size}

@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 import lmdb
 
-from sparkdl.data.files import local_path
+from sparkdl.data import files
+from sparkdl.data.files import is_local, local_path
+from sparkdl.data.host_copy import host_copy
 from sparkdl.errors import DataError
 
 MAGIC, VERSION = 0xBEEFC0DE, 1
@@ -47,7 +49,7 @@ def reading(path):
     Parameters
     ----------
     path : str
-        The folder of data.mdb, or a file like it; local or a file: URI.
+        The folder of data.mdb, or a file like it; on another file system it is copied here first.
 
     Raises
     ------
@@ -66,7 +68,9 @@ def reading(path):
 
 
 def data_file(path):
-    """Absolute path of the file that holds the data."""
+    """Absolute path of the file that holds the data, or of this host's copy of it."""
+    if not is_local(path):
+        return os.path.realpath(host_copy(remote_file(path)))
     found = local_path(path)
     if os.path.isdir(found):
         inner = os.path.join(found, "data.mdb")
@@ -76,6 +80,16 @@ def data_file(path):
     if os.path.isfile(found):
         return os.path.realpath(found)
     raise DataError(f"{path}: there is no such LMDB; the path must exist on every machine")
+
+
+def remote_file(path):
+    """The file that holds the data on another file system."""
+    if not files.is_directory(path):
+        return path
+    inner = f"{path.rstrip('/')}/data.mdb"
+    if files.exists(inner):
+        return inner
+    raise DataError(f"{path}: must be an LMDB, but the folder has no data.mdb")
 
 
 def check_file(path, file):

@@ -3,11 +3,12 @@
 from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 
-from sparkdl.data.files import local_path
+from sparkdl.data import files
 from sparkdl.data.readers.chunks import chunk_batch, chunks
 from sparkdl.data.readers.datum import decode
-from sparkdl.data.readers.environment import reading
+from sparkdl.data.readers.environment import reading, remote_file
 from sparkdl.data.readers.images import require_size
+from sparkdl.data.readers.remote_keys import ends
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.data.transforms import Compose, Scale, Transform, in_order
 from sparkdl.errors import DataError, require
@@ -27,12 +28,15 @@ class KeyRange(Split):
 
 @dataclass(frozen=True)
 class LMDB:
-    """A database of Caffe Datums, read by the executors from their own disks.
+    """A database of Caffe Datums, or several, read by the executors from their own disks.
+
+    What is on another file system is copied to each host once; see sparkdl.data.host_copy.
 
     Parameters
     ----------
-    path : str
-        The folder of data.mdb, or a file like it; the same on every machine.
+    path : str, or sequence of str
+        The folder of data.mdb, or a file like it; a URI, or a path that is the same on every
+        machine. Several are read one after the other.
     transforms : sequence of Transform
         What is done to a minibatch, such as (Crop(size=224), Mirror()).
     scale, mean : float, tuple of float
@@ -43,7 +47,7 @@ class LMDB:
         None: 256, or more where that made over 4,096 splits.
     """
 
-    path: str
+    path: str | tuple[str, ...]
     _: KW_ONLY
     transforms: tuple[Transform, ...] = ()
     scale: float = 1.0
@@ -53,6 +57,13 @@ class LMDB:
 
     def __post_init__(self):
         require(self, "records_per_split", (self.records_per_split or 1) >= 1, "at least 1 or None")
+        if not isinstance(self.path, str):
+            object.__setattr__(
+                self,
+                "path",
+                tuple(self.path) if isinstance(self.path, list | tuple) else str(self.path),
+            )
+            require(self, "path", self.path, "a path, or several")
         require_size(self)
         checked = Scale(factor=self.scale, mean=self.mean)
         object.__setattr__(self, "mean", checked.mean)
@@ -63,20 +74,34 @@ class LMDB:
         """All that is asked for as one transform, or None."""
         return in_order(self.transforms, Scale(factor=self.scale, mean=self.mean))
 
+    @property
+    def paths(self):
+        """All of them."""
+        return (self.path,) if isinstance(self.path, str) else self.path
+
     def splits(self):
-        """Key ranges. Values are not read; keys are, unless they are consecutive numbers."""
-        path = local_path(self.path)
-        with reading(path) as transaction:
-            count = transaction.stat()["entries"]
-            if count == 0:
-                raise DataError(f"{path}: must hold records, but the LMDB is empty")
-            bounds = split_bounds(count, self.records_per_split)
-            firsts = _first_keys(transaction.cursor(), count, bounds)
+        """Key ranges. Values are not read; keys are, unless they are consecutive numbers.
+
+        Of an LMDB on another file system a few pages are read; it is copied here only where keys
+        are not consecutive numbers.
+        """
+        found = [piece for path in self.paths for piece in self._pieces(path)]
+        return [KeyRange(partition=i, **piece) for i, piece in enumerate(found)]
+
+    def _pieces(self, path):
+        path = files.absolute(path)
+        count, first, last = known_ends(path)
+        if count == 0:
+            raise DataError(f"{path}: must hold records, but the LMDB is empty")
+        bounds = split_bounds(count, self.records_per_split)
+        if _consecutive(first, last, count):
+            firsts = [b"%0*d" % (len(first), int(first) + start) for start, _ in bounds]
+        else:
+            firsts = _first_keys(path, bounds[0][1])
+        ends = zip(bounds, firsts, [*firsts[1:], None], strict=True)
         return [
-            KeyRange(partition=i, count=stop - start, path=path, first=first, stop=following)
-            for i, ((start, stop), first, following) in enumerate(
-                zip(bounds, firsts, [*firsts[1:], None], strict=True)
-            )
+            {"count": stop - start, "path": path, "first": first, "stop": following}
+            for (start, stop), first, following in ends
         ]
 
     def read(self, split):
@@ -93,17 +118,25 @@ class LMDB:
         return {"features": features, "labels": labels}
 
 
-def _first_keys(cursor, count, bounds):
-    """The key at the start of each (start, stop)."""
-    cursor.last()
-    last = bytes(cursor.key())
-    cursor.first()
-    first = bytes(cursor.key())
-    if _consecutive(first, last, count):
-        return [b"%0*d" % (len(first), int(first) + start) for start, _ in bounds]
-    step = bounds[0][1]
-    keys = islice(cursor.iternext(keys=True, values=False), 0, None, step)
-    return [bytes(key) for key in keys]
+def known_ends(path):
+    """(records, first key, last key)."""
+    if not files.is_local(path):
+        return ends(path, remote_file(path))
+    with reading(path) as transaction:
+        count, cursor = transaction.stat()["entries"], transaction.cursor()
+        if count == 0:
+            return 0, None, None
+        cursor.last()
+        last = bytes(cursor.key())
+        cursor.first()
+        return count, bytes(cursor.key()), last
+
+
+def _first_keys(path, step):
+    """Every key that is `step` behind the one before."""
+    with reading(path) as transaction:
+        keys = transaction.cursor().iternext(keys=True, values=False)
+        return [bytes(key) for key in islice(keys, 0, None, step)]
 
 
 def _consecutive(first, last, count):

@@ -1,0 +1,139 @@
+"""Files of other file systems, copied once to each host: memory maps need a file of its own disk.
+
+A copy is good for as long as size and modification time of the original stay. Processes of a host
+take turns by a lock, which the system frees when its holder dies. The folder of copies is kept
+within a budget: those that were not used for longest go first.
+
+SPARKDL_COPIES, a folder (else below the user's cache), and SPARKDL_COPIES_BYTES change the place
+and the budget.
+"""
+
+import fcntl
+import os
+import platform
+import shutil
+import time
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+
+from sparkdl.data import files
+from sparkdl.errors import DataError
+
+BUDGET = 200 * 2**30  # bytes
+CHUNK = 2**24
+PATIENCE = 120.0  # seconds without progress of another process's copy
+RECENT = 60.0  # seconds in which a copy that was used is not deleted
+
+
+def host_copy(path):
+    """The path of a copy on this host of a file on any file system; made if there is none.
+
+    Raises
+    ------
+    DataError
+        Naming the path and this host: it cannot be read, the disk is full, the budget is too small,
+        or another process has held the lock without progress for 120 seconds.
+    """
+    size, stamp = files.stamp(path)
+    name = os.fspath(path).rstrip("/").rpartition("/")[2]
+    digest = blake2b(f"{path} {size} {stamp}".encode(), digest_size=8).hexdigest()
+    target = folder() / f"{digest}-{name}"
+    if not is_whole(target, size):
+        with _named(path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with _locked(path, target):
+                if not is_whole(target, size):
+                    _make_room(path, size, target.parent)
+                    _copy(path, size, target)
+    with suppress(OSError):
+        os.utime(target)  # used now
+    return str(target)
+
+
+def folder():
+    """Where copies lie."""
+    chosen = os.environ.get("SPARKDL_COPIES")
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(chosen) if chosen else Path(base) / "sparkdl" / "copies"
+
+
+def is_whole(target, size):
+    return target.is_file() and target.stat().st_size == size
+
+
+def _copy(path, size, target):
+    """Written beside and renamed, so that what stands at `target` is whole."""
+    part = partial(target)
+    try:
+        with files.open(path) as source, open(part, "wb") as out:
+            shutil.copyfileobj(source, out, CHUNK)
+            copied = out.tell()
+        if copied != size:
+            raise DataError(f"{path}: has {size} bytes, but {copied} came; was it changed?")
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _make_room(path, size, place):
+    """Delete the copies that were not used for longest, until the new one fits the budget."""
+    budget = int(os.environ.get("SPARKDL_COPIES_BYTES") or BUDGET)
+    if size > budget:
+        text = f"its {size} bytes are above the budget of {budget}; raise SPARKDL_COPIES_BYTES"
+        raise DataError(f"{path}: {text}")
+    held = sorted(
+        (about.st_mtime, about.st_size, one)
+        for one in place.iterdir()
+        if one.suffix != ".lock" and (about := _about(one))
+    )
+    total = sum(nbytes for _, nbytes, _ in held)
+    for used, nbytes, one in held:
+        if total + size > budget and time.time() - used > RECENT:
+            one.unlink(missing_ok=True)
+            total -= nbytes
+
+
+def _about(one):
+    with suppress(FileNotFoundError):  # another process may have deleted it
+        return one.stat()
+
+
+@contextmanager
+def _locked(path, target):
+    """Alone among the processes of this host; while another one copies, it must make progress."""
+    with open(target.with_name(f"{target.name}.lock"), "wb") as lock:
+        seen, since = -1, time.monotonic()
+        while not _try(lock):
+            progress = partial(target).stat().st_size if partial(target).exists() else 0
+            if progress != seen:
+                seen, since = progress, time.monotonic()
+            if time.monotonic() - since > PATIENCE:
+                text = f"another process copies it and got no further in {PATIENCE:.0f} seconds"
+                raise DataError(f"{path}: {text}")
+            time.sleep(0.05)
+        yield
+
+
+def _try(lock):
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def partial(target):
+    return target.with_name(f"{target.name}.part")
+
+
+@contextmanager
+def _named(path):
+    """Errors of this host's disk say whose."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise DataError(
+            f"{path}: cannot be copied to {folder()} on {platform.node()}: {reason}"
+        ) from error
