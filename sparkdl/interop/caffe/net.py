@@ -141,13 +141,17 @@ def translated(message, state, shapes, origin, options):
         ),
         scores=tuple(net.scores),
         written=tuple(net.written),
-        blobs=net.blobs,
+        blobs=kept(net.blobs, tops_of(layers) & net.blobs.keys()),
         layers={name_of(layer): layer for layer in layers},
     )
 
 
+def tops_of(layers):
+    return {top for layer in layers for top in layer.top}
+
+
 def kept(mapping, keys):
-    return {key: mapping[key] for key in keys}
+    return {key: value for key, value in mapping.items() if key in keys}
 
 
 def function_of(layer):

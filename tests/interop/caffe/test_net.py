@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import h5py
+import lmdb
 import numpy as np
 import pytest
 
 from sparkdl.data import Batch
 from sparkdl.data.readers.lmdb_writer import write_lmdb
-from sparkdl.errors import ConfigError, ShapeError, UnsupportedError
+from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
 from sparkdl.interop.caffe.net import load_net, read_net
 from sparkdl.interop.caffe.phases import state_of
 from sparkdl.interop.caffe.prototxt import parsed
@@ -163,6 +165,25 @@ def test_shapes_by_the_layers_of_data(tmp_path):
     assert load(text).conf.input_shapes == {"data": (3, 9, 8)}
     text = text.replace("data_param", "transform_param { crop_size: 5 } data_param")
     assert load(text).conf.input_shapes == {"data": (3, 5, 5)}
+
+
+def test_shapes_by_files_of_hdf5(tmp_path):
+    with h5py.File(tmp_path / "one.h5", "w") as file:
+        file["data"], file["label"] = np.zeros((5, 3, 4), np.float32), np.zeros(5)
+    (tmp_path / "list.txt").write_text(f"{tmp_path / 'one.h5'}\n")
+    said = f"hdf5_data_param {{ source: '{tmp_path / 'list.txt'}' batch_size: 2 }}"
+    text = NET.replace("'Data'", "'HDF5Data'").replace("data_param { batch_size: 32 }", said)
+    net = load(text)
+    assert net.conf.input_shapes == {"data": (3, 4)} and net.data[0].batch_size == 2
+    assert net.data[0].columns == {"data": "features", "label": "labels"}
+
+
+def test_a_first_record_that_is_none(tmp_path):
+    with lmdb.open(str(tmp_path / "db")) as environment, environment.begin(write=True) as writing:
+        writing.put(b"0", b"\x08")
+    source = f"data_param {{ backend: LMDB source: '{tmp_path / 'db'}'"
+    with pytest.raises(DataError, match="db, first record: must be a Datum"):
+        load(NET.replace("data_param {", source))
 
 
 KINDS = {

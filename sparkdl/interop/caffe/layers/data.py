@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field
 
 from sparkdl.data import files
+from sparkdl.data.columns import Offence
 from sparkdl.data.readers.datum import decode
 from sparkdl.data.readers.environment import reading
-from sparkdl.errors import ConfigError
+from sparkdl.data.readers.hdf5 import opened
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.caffe.schema import MESSAGES, LayerParameter
 
 TransformationParameter = MESSAGES["TransformationParameter"]
@@ -102,8 +104,24 @@ def of_database(layer, options, place, by_time):
         cursor = transaction.cursor()
         if not cursor.first():
             return None
-        images, _ = decode([cursor.value()])
+        try:
+            images, _ = decode([cursor.value()])
+        except Offence as offence:
+            raise DataError(f"{options.source}, first record: {offence}") from None
     return cropped(layer, images.shape[1:])
+
+
+def of_hdf5(layer, options, place, by_time):
+    """That of the data set of the blob's name, in the first file of a list that is there."""
+    if not files.exists(options.source):
+        return None
+    with files.open(options.source) as file:
+        names = file.read().decode().split()
+    if not names or not files.exists(names[0]):
+        return None
+    with opened(names[0]) as file:
+        found = file.get(layer.top[place])
+        return None if found is None else found.shape[1:]
 
 
 def of_images(layer, options, place, by_time):
@@ -163,5 +181,6 @@ SHAPES = {
     "DummyData": of_dummies,
     "Input": of_inputs,
     "CoSData": of_columns,
+    "HDF5Data": of_hdf5,
 }
 DATA = dict.fromkeys(OPTIONS, data)
