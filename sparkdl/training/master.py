@@ -1,16 +1,17 @@
 """What all TrainingMasters share: the options, and what they say of a fit."""
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from sparkdl.data.dealing import WAYS
 from sparkdl.errors import require
 from sparkdl.exchange.codecs import Codec
 from sparkdl.exchange.codecs.family import written
+from sparkdl.exchange.tls import Tls
 
 # On the weights. The number of workers has one, but here it is only asked for.
 WITHOUT_EFFECT = {"prefetch", "storage_level", "workers", "timeout", "patience", "snapshot_every"}
-WITHOUT_EFFECT |= {"max_restarts", "ports", "interface"}
+WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +75,10 @@ class TrainingMaster:
     def to_dict(self):
         """The options by name, as JSON has them."""
         options = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {name: written(value) for name, value in options.items()}
+        return {
+            name: asdict(value) if isinstance(value, Tls) else written(value)
+            for name, value in options.items()
+        }
 
     def identity(self):
         """The options that the weights depend on: a run that is resumed must have the same."""
@@ -105,6 +109,9 @@ class ResidentMaster(TrainingMaster):
     interface : str or None
         Interface, address or network on which workers listen; None: SPARKDL_INTERFACE, else the one
         that reaches the driver.
+    tls : Tls, the dict of one, or None
+        Certificates, at the same paths on the driver and all executors: with them connections are
+        encrypted.
     shared_memory : bool
         Whether workers of one machine exchange through its memory.
     codec : Codec, the dict of one, or None
@@ -118,6 +125,7 @@ class ResidentMaster(TrainingMaster):
     max_restarts: int = 3
     ports: str = "0"
     interface: str | None = None
+    tls: Any = None
     shared_memory: bool = True
     codec: Any = None
 
@@ -134,6 +142,10 @@ class ResidentMaster(TrainingMaster):
         require(self, "ports", isinstance(self.ports, str) and self.ports != "", "ports")
         named = self.interface is None or (isinstance(self.interface, str) and self.interface)
         require(self, "interface", bool(named), "a name, an address or None")
+        if isinstance(self.tls, dict) and set(self.tls) == {item.name for item in fields(Tls)}:
+            object.__setattr__(self, "tls", Tls(**self.tls))
+        sound = self.tls is None or isinstance(self.tls, Tls)
+        require(self, "tls", sound, "certificate, key and authorities, or None")
         require_flag(self, "shared_memory")
         if self.codec is not None:  # by name, as a configuration has it, or itself
             object.__setattr__(self, "codec", Codec.from_dict(self.codec))

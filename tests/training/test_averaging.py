@@ -301,6 +301,7 @@ def test_options_as_a_dict_are_json_and_give_the_master_back():
         "max_restarts": 3,
         "ports": "0",
         "interface": None,
+        "tls": None,
         "shared_memory": True,
     }
 

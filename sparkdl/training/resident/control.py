@@ -25,8 +25,8 @@ class Control:
     """
 
     def __init__(self, shared, rank):
-        timeout = shared.master.timeout
-        sock = dial(shared.address, shared.secret, CHANNEL, rank, timeout=timeout)
+        timeout, tls = shared.master.timeout, shared.master.tls
+        sock = dial(shared.address, shared.secret, CHANNEL, rank, timeout=timeout, tls=tls)
         self._wire = Wire(sock, f"{shared.address[0]} (the driver)", timeout)
         self._lost, self._ended = None, False
         # The driver says nothing but that it lives.

@@ -40,7 +40,11 @@ class Crew:
         self._said, self._kept = SimpleQueue(), {}
         secret, timeout = secrets.token_bytes(32), shared.master.timeout
         self._endpoint = Endpoint(
-            secret, ports=self.master.ports, toward=workers.host, timeout=timeout
+            secret,
+            ports=self.master.ports,
+            toward=workers.host,
+            tls=self.master.tls,
+            timeout=timeout,
         )
         shared = replace(shared, address=self._endpoint.address, secret=secret)
         try:

@@ -53,6 +53,7 @@ def joined(shared, rendezvous):
         patience=master.patience,
         ports=master.ports,
         interface=master.interface,
+        tls=master.tls,
         toward=shared.address[0],
         shared_memory=master.shared_memory,
     )

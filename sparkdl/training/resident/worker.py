@@ -42,7 +42,7 @@ class Worker:
         """A KeyValueStore of all workers, who all call this; options are its."""
         master, secret = self._shared.master, self._shared.secret
         limits = {"timeout": master.timeout, "patience": master.patience}
-        where = {"ports": master.ports, "interface": master.interface}
+        where = {"ports": master.ports, "interface": master.interface, "tls": master.tls}
         places = Places.of(
             self.group, secret, timeout=master.timeout, toward=self._shared.address[0], **where
         )
