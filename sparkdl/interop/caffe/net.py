@@ -33,6 +33,8 @@ class CaffeNet:
         What is to be computed of test data.
     written : tuple of Written
         What goes to files.
+    outputs : tuple of str
+        Blobs that no layer reads: what Caffe shows of a test, in the order of the layers.
     blobs : {blob: the input or vertex that gives it at the end}
     layers : {name: LayerParameter}
         In the form of Caffe 1.0.
@@ -43,6 +45,7 @@ class CaffeNet:
     data: tuple[Data, ...]
     scores: tuple[Score, ...]
     written: tuple[Written, ...]
+    outputs: tuple[str, ...]
     blobs: dict[str, str]
     layers: dict[str, LayerParameter]
 
@@ -141,9 +144,20 @@ def translated(message, state, shapes, origin, options):
         ),
         scores=tuple(net.scores),
         written=tuple(net.written),
+        outputs=outputs_of(layers),
         blobs=kept(net.blobs, tops_of(layers) & net.blobs.keys()),
         layers={name_of(layer): layer for layer in layers},
     )
+
+
+def outputs_of(layers):
+    """The blobs that are left when all layers have read theirs."""
+    left = {}
+    for layer in layers:
+        for bottom in layer.bottom:
+            left.pop(bottom, None)
+        left |= dict.fromkeys(layer.top)
+    return tuple(left)
 
 
 def tops_of(layers):

@@ -40,15 +40,20 @@ class Comparison(ScoredLayer):
         return mask[0]
 
     def forward(self, params, x, run):
+        losses = self.compared(x, run.mask)
+        run.add_loss(losses if self.loss_weight == 1 else ops.mul(losses, self.loss_weight))
+        return x[0]
+
+    def compared(self, x, mask=None):
+        """(batch,) losses of the inputs, without the weight."""
         z, labels, *counts = x
         wanted = self.label_shape(tuple(z.shape[1:]))
         labels = ops.reshape(labels, (z.shape[0], *wanted))
         labels = ops.cast(labels, np.int32) if self.label_kind == "class" else labels
-        losses = self.per_example(z, labels, run.mask)
+        losses = self.per_example(z, labels, mask)
         for count in counts:
             losses = self.of_those(losses, ops.greater(ops.abs(ops.reshape(count, (-1,))), 0.0))
-        run.add_loss(losses if self.loss_weight == 1 else ops.mul(losses, self.loss_weight))
-        return z
+        return losses
 
     def of_those(self, losses, there):
         """The losses of examples whose `there` is 1."""

@@ -1,0 +1,90 @@
+"""The numbers that Caffe's tests show of a batch: losses, accuracies, the largest of a blob."""
+
+import numpy as np
+
+from sparkdl.nn import AddedLoss, Comparison
+
+
+def blobs_to_score(net):
+    """Names of the vertices of `net.conf` that `scores_of` needs the outputs of."""
+    places = {place.name: place for place in net.conf.stack}
+    names = []
+    for score in net.scores:
+        if score.kind == "loss":
+            names += places[score.source].sources
+        else:
+            names += [score.source, *([score.labels] if score.labels_blob else [])]
+    return tuple(dict.fromkeys(name for name in names if name in places))
+
+
+def scores_of(net, values, columns):
+    """What the net's scores are for a batch.
+
+    Parameters
+    ----------
+    net : CaffeNet
+    values : {name: array (n, ...)} of `blobs_to_score`, and of inputs that are compared
+    columns : {column of labels: array (n, ...)}
+
+    Returns
+    -------
+    {blob: float or array}
+        In Caffe the mean over the batches of a test is shown.
+    """
+    places = {place.name: place for place in net.conf.stack}
+    found = {}
+    for score in net.scores:
+        if score.kind == "loss":
+            found[score.blob] = loss(places[score.source], values, columns, score)
+        elif score.kind == "argmax":
+            found[score.blob] = largest(values[score.source], score)
+        else:
+            labels = (values if score.labels_blob else columns)[score.labels]
+            found[score.blob] = right(values[score.source], labels, score)
+    return found
+
+
+def loss(place, values, columns, score):
+    """What a layer adds to the loss of the net, before its weight."""
+    layer, inputs = place.layer, [values[name] for name in place.sources]
+    if isinstance(layer, AddedLoss):
+        total = float(np.sum(inputs[0]))
+        return total / len(inputs[0]) if layer.mean else total
+    if isinstance(layer, Comparison):
+        return float(np.mean(layer.compared(inputs)))
+    return float(np.mean(layer.per_example(inputs[0], columns[score.labels])))
+
+
+def right(z, labels, score):
+    """The share of labels that are among the `top_k` largest; of each class where that is asked.
+
+    As in Caffe, what is as large as the label's own counts as larger.
+    """
+    z = np.moveaxis(z, 1 + score.axis, -1)
+    rows, labels = z.reshape(-1, z.shape[-1]), np.asarray(labels).reshape(-1).astype(int)
+    there = (
+        np.ones(len(labels), bool) if score.ignore_label is None else labels != score.ignore_label
+    )
+    rows, labels = rows[there], labels[there]
+    own = np.take_along_axis(rows, labels[:, None], 1)
+    hits = (rows >= own).sum(1) - 1 < score.top_k
+    if score.kind == "accuracy":
+        return float(hits.mean()) if len(hits) else 0.0
+    counts = np.bincount(labels, minlength=rows.shape[1])
+    return np.bincount(labels, hits, rows.shape[1]) / np.maximum(counts, 1)
+
+
+def largest(x, score):
+    """Which are the `top_k` largest, of those alike the last first; or their values.
+
+    Along an axis the values stand in place of the numbers, else behind them: (n, 2, top_k).
+    """
+    whole = score.axis is None
+    x = x.reshape(len(x), -1) if whole else x
+    axis = 1 if whole else 1 + score.axis
+    order = np.flip(np.argsort(x, axis, kind="stable"), axis)
+    order = np.take(order, range(score.top_k), axis)
+    values = np.take_along_axis(x, order, axis)
+    if not whole:
+        return values if score.values else order.astype(x.dtype)
+    return np.stack([order.astype(x.dtype), *([values] if score.values else [])], 1)
