@@ -163,7 +163,7 @@ class Translation:
     def reshape_top(self, layer, shape, top=None):
         """Give what `layer` has left behind another shape."""
         top = top or layer.top[0]
-        name = f"{name_of(layer)}/shape"
+        name = f"{name_of(layer)}/{top}/shape"
         self.add(LayerParameter(), Reshape(shape=shape), [top], top, name)
 
     def _passed(self, layer, bottom, source):

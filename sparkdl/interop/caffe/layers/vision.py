@@ -3,6 +3,7 @@
 from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.caffe.policies import shortest
 from sparkdl.interop.caffe.trained import weights
+from sparkdl.interop.caffe.translation import name_of
 from sparkdl.nn import (
     LRN,
     AvgPool2D,
@@ -22,28 +23,43 @@ REGIONS = ("across_channels", "within_channel")
 
 
 def convolution(layer, net):
-    """Filters on windows; several bottoms go through the same ones."""
+    """Filters on windows; several bottoms go through the same ones.
+
+    What has one axis of space is an image of one column here: weights have another axis of 1.
+    """
     options = layer.convolution_param
     shapes = {net.shape(bottom) for bottom in layer.bottom}
     if options.axis != 1 or len(shapes) != 1:
         raise UnsupportedError("a convolution must be along axis 1, of inputs of one shape")
     axes = len(shapes.pop()) - 1
     back = layer.type == "Deconvolution"
-    kind = {2: (Conv2D, Conv2DTranspose), 3: (Conv3D, Conv3DTranspose)}.get(axes)
+    image = Conv2D, Conv2DTranspose
+    kind = {1: image, 2: image, 3: (Conv3D, Conv3DTranspose)}.get(axes)
     if kind is None:
-        raise UnsupportedError(f"a convolution must have 2 or 3 axes of space, got {axes}")
+        raise UnsupportedError(f"a convolution must have 1 to 3 axes of space, got {axes}")
     ours = kind[back](
         filters=options.num_output,
         groups=options.group,
-        kernel=sizes(options, "kernel_size", axes),
-        stride=sizes(options, "stride", axes, 1),
-        padding=sizes(options, "pad", axes, 0),
-        dilation=sizes(options, "dilation", axes, 1),
+        kernel=with_column(sizes(options, "kernel_size", axes), 1),
+        stride=with_column(sizes(options, "stride", axes, 1), 1),
+        padding=with_column(sizes(options, "pad", axes, 0), 0),
+        dilation=with_column(sizes(options, "dilation", axes, 1), 1),
         **weights(layer, options, net, back),
     )
     for i, (bottom, top) in enumerate(zip(layer.bottom, layer.top, strict=True)):
-        more = {"name": f"{layer.name}/{top}", "shares": layer.name} if i else {}
-        net.add(layer, ours, [bottom], top, **more)
+        more = {"name": f"{name_of(layer)}/{top}", "shares": name_of(layer)} if i else {}
+        if axes > 1:
+            net.add(layer, ours, [bottom], top, **more)
+        else:
+            shape = (*net.shape(bottom), 1)
+            seen = net.reshaped(layer, bottom, shape, f"{bottom}/image")
+            net.add(layer, ours, [seen], top, **more)
+            net.reshape_top(layer, net.shape(top)[:-1], top)
+
+
+def with_column(values, number):
+    """Options of images for those of rows."""
+    return values if len(values) > 1 else (*values, number)
 
 
 def sizes(options, name, axes, default=None):

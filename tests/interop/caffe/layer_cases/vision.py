@@ -138,6 +138,20 @@ CASES = [
     ),
     case(CONV % "kernel_size: 2 bias_term: false", (2, 3, 4, 3), expected=volume),
     case(
+        CONV % "kernel_size: 3 pad: 1",
+        (2, 5),
+        expected=lambda p, x: filters(x[..., None], p["y/W"], p["y/b"], (1, 0))[..., 0],
+    ),
+    case(
+        CONV % "kernel_size: 2",
+        (2, 5),
+        (2, 5),
+        expected=lambda p, *xs: tuple(
+            filters(x[..., None], p["y/W"], p["y/b"])[..., 0] for x in xs
+        ),
+        tops=2,
+    ),
+    case(
         CONV % "kernel_size: 2",
         (2, 3, 3),
         (2, 3, 3),
