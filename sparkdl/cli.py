@@ -36,7 +36,7 @@ def parser():
     top.add_argument("--version", action="version", version=f"sparkdl {sparkdl.__version__}")
     commands = top.add_subparsers(title="commands", dest="command", required=True)
     adds = add_demo, add_train, add_evaluate, add_predict, add_features, add_summary, add_time
-    for add in (*adds, add_simulate):
+    for add in (*adds, add_simulate, add_convert):
         add(commands)
     return top
 
@@ -98,6 +98,16 @@ def add_simulate(commands):
     machine = "workers that share a machine (1)"
     one.add_argument("--workers-per-machine", type=int, default=1, metavar="W", help=machine)
     one.add_argument("--cores", type=int, metavar="C", help="of a machine (as here)")
+
+
+def add_convert(commands):
+    text = "write the records of any source to an LMDB, Parquet or SequenceFiles"
+    one = command(commands, "convert", "convert", text)
+    one.add_argument("--data", required=True, help=DATA)
+    one.add_argument("--to", choices=["LMDB", "Parquet", "SequenceFiles"], default="LMDB")
+    output(one, "a new folder, local or a URI")
+    one.add_argument("--shape", metavar="C,H,W", help="of a record, where storage knows rows only")
+    one.add_argument("--mean", metavar="FILE", help="write the mean image there too, as .npy")
 
 
 def command(commands, name, module, text):

@@ -8,6 +8,7 @@ from sparkdl.data.digits import digits
 from sparkdl.data.prefetch import prefetch
 from sparkdl.data.readers.arrays import Arrays
 from sparkdl.data.readers.csv import Csv
+from sparkdl.data.readers.fixed import Cifar, Idx
 from sparkdl.data.readers.hdf5 import HDF5
 from sparkdl.data.readers.images import Images
 from sparkdl.data.readers.lmdb import LMDB
@@ -38,3 +39,4 @@ from sparkdl.data.transforms import (
     Scale,
     Transform,
 )
+from sparkdl.data.writers import write_lmdb_anywhere, write_parquet, write_sequence_datums

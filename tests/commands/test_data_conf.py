@@ -7,9 +7,11 @@ import sparkdl.data as readers
 from sparkdl.commands.data_conf import (
     HDF5,
     LMDB,
+    Cifar,
     Csv,
     DataConf,
     Digits,
+    Idx,
     Images,
     Parquet,
     SequenceFiles,
@@ -21,9 +23,11 @@ from sparkdl.data import Characters, Compose, Crop, Mirror, Pad, Scale, TextSequ
 from sparkdl.errors import ConfigError, DataError
 
 EXAMPLES = {
+    "Cifar": Cifar(path="i", classes=100),
     "Csv": Csv(path="d", features=[0, 3], label=-1, header=False),
     "Digits": Digits(part="test", records=20),
     "HDF5": HDF5(path="h", label=None),
+    "Idx": Idx(path="j", label_path="k"),
     "Images": Images(path="e", list_file="f", channels="BGR", size=[3, 4]),
     "LMDB": LMDB(path="a", scale=0.5, mean=[1, 2, 3], size=9),
     "Parquet": Parquet(path="b", features="x", label=None, mean=4),

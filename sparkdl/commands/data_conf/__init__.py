@@ -1,5 +1,14 @@
 """Where records come from, as a run configuration says it: {type: LMDB, path: ..., scale: ...}."""
 
 from sparkdl.commands.data_conf.base import DataConf, parse_data
-from sparkdl.commands.data_conf.files import HDF5, Csv, Images, Parquet, SequenceFiles, TFRecords
+from sparkdl.commands.data_conf.files import (
+    HDF5,
+    Cifar,
+    Csv,
+    Idx,
+    Images,
+    Parquet,
+    SequenceFiles,
+    TFRecords,
+)
 from sparkdl.commands.data_conf.members import LMDB, Digits, Text

@@ -22,6 +22,13 @@ class Files(Stored, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Cifar(Files):
+    """CIFAR's binaries; see sparkdl.data.Cifar."""
+
+    classes: int = 10
+
+
+@dataclass(frozen=True, kw_only=True)
 class Csv(Files):
     """Columns of text files; see sparkdl.data.Csv."""
 
@@ -37,6 +44,13 @@ class HDF5(Files):
 
     features: str = "data"
     label: str | None = "label"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Idx(Files):
+    """MNIST's IDX files; see sparkdl.data.Idx."""
+
+    label_path: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,7 @@
 """Batches to an LMDB that Caffe reads."""
 
+from itertools import islice
+
 import lmdb
 import numpy as np
 
@@ -45,22 +47,24 @@ def write_lmdb(path, batches):
     return count
 
 
-def _write(environment, batches):
+def datums(batches):
+    """(key, bytes of a Datum) of all records, under the keys 00000000, 00000001 and so on."""
     count = 0
     for batch in batches:
-        for start in range(0, len(batch), RECORDS_PER_COMMIT):
-            piece = batch.take(slice(start, start + RECORDS_PER_COMMIT))
-            _write_piece(environment, piece, count)
-            count += len(piece)
-    return count
-
-
-def _write_piece(environment, batch, count):
-    images, labels = _images(batch.features), _labels(batch, count)
-    with environment.begin(write=True) as transaction:
+        images, labels = _images(batch.features), _labels(batch, count)
         for i, image in enumerate(images):
-            value = encode(image, None if labels is None else labels[i])
-            transaction.put(b"%08d" % (count + i), value, append=True)
+            yield b"%08d" % (count + i), encode(image, None if labels is None else labels[i])
+        count += len(batch)
+
+
+def _write(environment, batches):
+    count, records = 0, datums(batches)
+    while piece := list(islice(records, RECORDS_PER_COMMIT)):
+        with environment.begin(write=True) as transaction:
+            for key, value in piece:
+                transaction.put(key, value, append=True)
+        count += len(piece)
+    return count
 
 
 def _images(x):

@@ -1,0 +1,88 @@
+"""sparkdl convert: records from any source to an LMDB, Parquet or SequenceFile."""
+
+import numpy as np
+
+from sparkdl.commands.data_conf import parse_data
+from sparkdl.data import (
+    files,
+    write_lmdb_anywhere,
+    write_parquet,
+    write_sequence_datums,
+)
+from sparkdl.errors import ConfigError, DataError
+
+WRITERS = {
+    "LMDB": write_lmdb_anywhere,
+    "Parquet": write_parquet,
+    "SequenceFiles": write_sequence_datums,
+}
+
+
+def convert(arguments):
+    """Read every record once, in order, and write it."""
+    if arguments.output is None and arguments.mean is None:
+        raise ConfigError("sparkdl convert needs --output or --mean: there is nothing to write")
+    data = parse_data(arguments.data)
+    data.check()
+    mean = Mean() if arguments.mean else None
+    found = records(data.source(), shape_of(arguments.shape), mean)
+    if arguments.output is None:
+        count = sum(map(len, found))
+    else:
+        count = WRITERS[arguments.to](arguments.output, found)
+        print(f"{count} records are in {arguments.output}")
+    if mean is not None:
+        write_mean(arguments.mean, mean, count)
+        print(f"the mean of {count} images is in {arguments.mean}")
+
+
+def records(source, shape, mean):
+    """Batches of all records, transformed as in use."""
+    for split in source.splits():
+        for batch in source.read(split):
+            batch = batch if source.transform is None else source.transform(batch)
+            batch = batch if shape is None else reshaped(batch, shape, split)
+            if mean is not None:
+                mean.add(batch.features, split)
+            yield batch
+
+
+def reshaped(batch, shape, split):
+    try:
+        return batch.replace(features=batch.features.reshape(len(batch), *shape))
+    except ValueError:
+        got = batch.features.shape[1:]
+        raise DataError(f"{split}: records of {got} cannot take the shape {shape}") from None
+
+
+def shape_of(written):
+    """(3, 32, 32) of "3,32,32"."""
+    if written is None:
+        return None
+    sizes = written.replace("x", ",").split(",")
+    if not all(size.strip().isdigit() and int(size) for size in sizes):
+        raise ConfigError(f"--shape must be sizes such as 3,32,32, got {written!r}")
+    return tuple(map(int, sizes))
+
+
+class Mean:
+    """The mean of images, one batch after the other."""
+
+    def __init__(self):
+        self.total = None
+
+    def add(self, x, where):
+        if self.total is not None and self.total.shape != x.shape[1:]:
+            raise DataError(
+                f"{where}: images must have the shape {self.total.shape}, got {x.shape[1:]}"
+            )
+        part = x.sum(axis=0, dtype=np.float64)
+        self.total = part if self.total is None else self.total + part
+
+
+def write_mean(path, mean, count):
+    """A .npy file of float32, for MeanImage(path=...)."""
+    if count == 0:
+        raise DataError(f"{path}: the mean of no images is unknown")
+    with files.open(path, "wb") as file:
+        np.save(file, (mean.total / count).astype(np.float32))

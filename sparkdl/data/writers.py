@@ -1,0 +1,77 @@
+"""Batches to files that Hadoop's world reads."""
+
+import shutil
+import tempfile
+
+import numpy as np
+import pyarrow as pa
+from pyarrow.parquet import ParquetWriter
+
+from sparkdl.data import files
+from sparkdl.data.readers.lmdb_writer import datums, write_lmdb
+from sparkdl.data.readers.sequence_writer import write_sequence_file
+from sparkdl.errors import DataError
+
+
+def write_parquet(path, batches):
+    """Write a folder of one Parquet file: features as bytes (uint8) or float32 lists, and label.
+
+    Returns the number of records. Raises DataError where something is there, or there are none.
+    """
+    with new_folder(path) as beside, files.open(f"{beside}/part-00000.parquet", "wb") as file:
+        count, writer = 0, None
+        for batch in batches:
+            table = table_of(batch)
+            writer = writer or ParquetWriter(file, table.schema)
+            writer.write_table(table)
+            count += len(batch)
+        if writer is None:
+            raise DataError(f"{path}: Parquet must hold records, got none")
+        writer.close()
+    return count
+
+
+def write_sequence_datums(path, batches, compression="none"):
+    """Write a folder of one SequenceFile: Datums under the keys 00000000, 00000001 and so on.
+
+    Returns the number of records. Raises DataError where something is there, or there are none.
+    """
+    with new_folder(path) as beside:
+        pairs = ((key.decode(), value) for key, value in datums(batches))
+        count = write_sequence_file(f"{beside}/part-00000", pairs, compression=compression)
+        if count == 0:
+            raise DataError(f"{path}: a SequenceFile must hold records, got none")
+    return count
+
+
+def write_lmdb_anywhere(path, batches):
+    """As write_lmdb, on any file system: written here first and then copied."""
+    if files.is_local(path):
+        return write_lmdb(path, batches)
+    with new_folder(path) as beside, tempfile.TemporaryDirectory() as folder:
+        count = write_lmdb(f"{folder}/db", batches)
+        with open(f"{folder}/db/data.mdb", "rb") as made:
+            with files.open(f"{beside}/data.mdb", "wb") as out:
+                shutil.copyfileobj(made, out)
+    return count
+
+
+def new_folder(path):
+    """`files.atomic_directory` of a path where nothing is yet."""
+    if files.exists(path):
+        raise DataError(f"{path}: something is there already; remove it or choose another path")
+    return files.atomic_directory(path)
+
+
+def table_of(batch):
+    rows = batch.features.reshape(len(batch), -1)
+    if rows.dtype == np.uint8:
+        features = pa.array([row.tobytes() for row in rows], pa.binary())
+    else:
+        features = pa.FixedSizeListArray.from_arrays(
+            pa.array(rows.astype(np.float32, copy=False).ravel()), rows.shape[1]
+        )
+    columns = {"features": features}
+    if batch.labels is not None:
+        columns["label"] = pa.array(list(batch.labels) if batch.labels.ndim > 1 else batch.labels)
+    return pa.table(columns)
