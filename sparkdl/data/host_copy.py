@@ -52,10 +52,13 @@ def host_copy(path):
 
 
 def folder():
-    """Where copies lie."""
-    chosen = os.environ.get("SPARKDL_COPIES")
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(chosen) if chosen else Path(base) / "sparkdl" / "copies"
+    """Where copies lie; in a container of YARN among its files, which go with the application."""
+    chosen, of_yarn = os.environ.get("SPARKDL_COPIES"), os.environ.get("LOCAL_DIRS")
+    if chosen:
+        return Path(chosen)
+    if of_yarn:
+        return Path(of_yarn.split(",")[0]) / "sparkdl-copies"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sparkdl" / "copies"
 
 
 def is_whole(target, size):

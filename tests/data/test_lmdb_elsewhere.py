@@ -165,3 +165,12 @@ def test_several_are_read_one_after_the_other(tmp_path):
     assert len(set(batch.ids.tolist())) == 20
     splits = LMDB(paths).splits()
     assert [split.partition for split in splits] == list(range(len(splits)))
+
+
+def test_where_copies_lie(tmp_path, monkeypatch):
+    assert host_copy.folder() == tmp_path / "copies"
+    monkeypatch.delenv("SPARKDL_COPIES")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    assert str(host_copy.folder()) == "/cache/sparkdl/copies"
+    monkeypatch.setenv("LOCAL_DIRS", "/disk1/a,/disk2/a")
+    assert str(host_copy.folder()) == "/disk1/a/sparkdl-copies"

@@ -13,11 +13,13 @@ from pyspark.mllib import linalg as mllib
 from pyspark.mllib.regression import LabeledPoint
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from sparkdl.data import LMDB, Arrays, Batch, Parquet, write_lmdb
+from sparkdl.data import LMDB, Arrays, Batch, Csv, Images, Parquet, write_lmdb
+from sparkdl.data.readers.image import encode_image
 from sparkdl.nn import Dense, Output
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.network import Network
+from tests.data.sources import KINDS as SOURCES
 from tests.spark.networks import FEATURES, conf_of, rich
 from tests.training.models import assert_equal
 
@@ -70,6 +72,51 @@ def parquet_source(sc, folder):
     return Parquet(str(folder))
 
 
+def halves():
+    """(number, features uint8 (13, 6), labels (13,)) of each partition."""
+    x, y = records()
+    return [
+        (i, x[s].astype(np.uint8), y[s]) for i, s in enumerate([slice(HALF), slice(HALF, None)])
+    ]
+
+
+def several_lmdbs(sc, folder):
+    paths = [str(folder / f"lmdb-{i}") for i, *_ in halves()]
+    for i, x, y in halves():
+        write_lmdb(paths[i], [Batch.of(x, y)])
+    return LMDB(paths)
+
+
+def of_files(source, encode):
+    """A source of two files, whose bytes are encode(x, y)."""
+
+    def make(sc, folder):
+        for i, x, y in halves():
+            (folder / f"part-{i}.h5").write_bytes(encode(x, y))
+        return source(str(folder))
+
+    return make
+
+
+def image_source(sc, folder):
+    x, y = records()
+    for i, one in enumerate(x.astype(np.uint8)):
+        (folder / f"{i}.png").write_bytes(encode_image(one.reshape(3, 1, 2)))
+    lines = [f"{i}.png {label}" for i, label in enumerate(y)]
+    (folder / "list").write_text("\n".join(lines))
+    return Images(str(folder), list_file=f"{folder}/list", records_per_split=HALF)
+
+
+def of_kind(name):
+    """A row of the table of sources in tests/data."""
+    return of_files(SOURCES[name].source, SOURCES[name].encode)
+
+
+def csv_of(x, y):
+    rows = [",".join(map(str, [*one.tolist(), label])) for one, label in zip(x, y)]
+    return "\n".join(["a,b,c,d,e,f,label", *rows]).encode()
+
+
 def floats(x):
     return [float(a) for a in x]
 
@@ -104,6 +151,12 @@ KINDS = {
     "frame of bytes": frame_of(lambda x: bytes(x.tolist()), "id int, features binary, label int"),
     "arrays": arrays_source,
     "LMDB": lmdb_source,
+    "several LMDBs": several_lmdbs,
+    "images": image_source,
+    "CSV": of_files(Csv, csv_of),
+    "SequenceFiles": of_kind("SequenceFiles of blocks"),
+    "TFRecords": of_kind("TFRecords"),
+    "HDF5": of_kind("HDF5"),
     "Parquet": parquet_source,
 }
 
