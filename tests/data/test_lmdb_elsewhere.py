@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -174,3 +176,32 @@ def test_where_copies_lie(tmp_path, monkeypatch):
     assert str(host_copy.folder()) == "/cache/sparkdl/copies"
     monkeypatch.setenv("LOCAL_DIRS", "/disk1/a,/disk2/a")
     assert str(host_copy.folder()) == "/disk1/a/sparkdl-copies"
+
+
+COPIER = """
+import shutil, sys, time
+from sparkdl.data import host_copy
+
+def stuck(source, out, size):
+    out.write(b"some")
+    out.flush()
+    print("copying", flush=True)
+    time.sleep(60)
+
+host_copy.shutil.copyfileobj = stuck
+host_copy.host_copy(sys.argv[1])
+"""
+
+
+def test_a_process_that_dies_while_it_copies_leaves_the_way_free(tmp_path, copies):
+    path = f"{caffe_db(tmp_path / 'db')}/data.mdb"
+    command = [sys.executable, "-c", COPIER, path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "copying\n"
+        finally:
+            process.kill()
+    assert [one.suffix for one in sorted(copies.iterdir())] == [".lock", ".part"]
+    with open(path, "rb") as wanted, open(host_copy.host_copy(path), "rb") as made:
+        assert made.read() == wanted.read()
+    assert [one.suffix for one in sorted(copies.iterdir())] == [".mdb", ".lock"]

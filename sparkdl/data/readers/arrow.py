@@ -34,9 +34,9 @@ def table_batch(table, columns, where, partition, start=0, sequences=()):
     DataError
         A column is missing, or not of numbers, or a record has a null or another length.
     """
-    arrays = {}
+    arrays, present = {}, table.schema.names  # once: it is made anew each time it is asked for
     for name, column in columns.items():
-        require_column(column, table.schema.names, where)
+        require_column(column, present, where)
         try:
             arrays[name] = to_array(table.column(column), name in sequences)
         except Offence as offence:
