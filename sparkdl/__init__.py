@@ -5,7 +5,7 @@ Parts, each importing only those to its left:
     errors, philox <- engine <- nn <- training <- spark <- commands <- cli
     errors, philox <- data <- training
     errors <- exchange <- training
-    errors, nn, data <- interop
+    errors, nn, data <- interop <- commands
     training, spark <- tune, report
 
 philox      random numbers as a function of what they are for

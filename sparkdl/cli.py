@@ -107,7 +107,7 @@ def add_convert(commands):
     one.add_argument("--to", choices=["LMDB", "Parquet", "SequenceFiles"], default="LMDB")
     output(one, "a new folder, local or a URI")
     one.add_argument("--shape", metavar="C,H,W", help="of a record, where storage knows rows only")
-    one.add_argument("--mean", metavar="FILE", help="write the mean image there too, as .npy")
+    one.add_argument("--mean", metavar="FILE", help="write the mean: .npy, .binaryproto")
 
 
 def command(commands, name, module, text):

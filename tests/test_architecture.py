@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "interop": {"nn", "data", "errors"},
     "tune": {"training", "spark", "nn", "data", "errors"},
     "report": {"training", "spark", "nn", "data", "errors"},
-    "commands": {"training", "spark", "exchange", "nn", "data", "errors"},
+    "commands": {"training", "spark", "exchange", "interop", "nn", "data", "errors"},
     "cli": ANYTHING,
     "__main__": ANYTHING,
     "__init__": ANYTHING,

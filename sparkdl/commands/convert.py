@@ -10,6 +10,7 @@ from sparkdl.data import (
     write_sequence_datums,
 )
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.interop.caffe import blobs
 
 WRITERS = {
     "LMDB": write_lmdb_anywhere,
@@ -81,8 +82,14 @@ class Mean:
 
 
 def write_mean(path, mean, count):
-    """A .npy file of float32, for MeanImage(path=...)."""
+    """A .binaryproto of Caffe's, or a .npy file for MeanImage(path=...), float32."""
     if count == 0:
         raise DataError(f"{path}: the mean of no images is unknown")
+    image = (mean.total / count).astype(np.float32)
+    if path.endswith(".binaryproto"):
+        if image.ndim != 3:
+            text = f"a .binaryproto holds images (C, H, W), got {image.shape}; --shape says it"
+            raise DataError(f"{path}: {text}")
+        return blobs.write_mean(path, image)
     with files.open(path, "wb") as file:
-        np.save(file, (mean.total / count).astype(np.float32))
+        np.save(file, image)

@@ -10,6 +10,7 @@ from sparkdl.cli import main
 from sparkdl.data import LMDB, Batch, Cifar, Idx, Parquet, SequenceFiles, files
 from sparkdl.data.readers.image import encode_image
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.interop.caffe.blobs import read_mean
 
 X = np.random.default_rng(9).integers(0, 256, (300, 3, 32, 32)).astype(np.uint8)
 Y = np.arange(300) % 10
@@ -78,9 +79,8 @@ def test_images_and_their_mean(tmp_path):
         bytes(np.ascontiguousarray(x[::-1])) for x in X[:4]
     )
     np.testing.assert_allclose(np.load(mean), X[:4, ::-1].mean(axis=0), rtol=1e-6)
-    mean.unlink()
-    convert(data, None, "--mean", str(mean))
-    assert mean.exists()
+    convert(data, None, "--mean", f"{tmp_path}/mean.binaryproto")
+    np.testing.assert_array_equal(read_mean(f"{tmp_path}/mean.binaryproto"), np.load(mean))
 
 
 def idx(path, x, code=8):
