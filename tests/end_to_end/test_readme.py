@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sparkdl import Batch, Network, cli
+from sparkdl import AllReduceSGD, Batch, Network, cli
+from sparkdl.exchange.codecs import OneBit
 from sparkdl.nn.replica import Replica
+from sparkdl.nn.zoo import lenet
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text()
@@ -40,6 +42,12 @@ def test_the_graph_is_one_that_learns():
     assert losses[-1] < losses[0]
 
 
+def test_the_masters_are_there(spark):
+    names = {"sc": spark.sparkContext, "conf": lenet()}
+    exec(compile(blocks("python")[2], "README.md", "exec"), names)
+    assert names["net"].master == AllReduceSGD(batch_size_per_worker=64, codec=OneBit())
+
+
 def commands():
     text = "\n".join(blocks("")).replace("\\\n", " ")
     lines = [
@@ -51,7 +59,8 @@ def commands():
 
 def test_there_are_commands_of_each_kind():
     kinds = {line.split()[1] for line in commands()}
-    assert kinds == {"train", "evaluate", "predict", "features", "summary", "time"}
+    known = {"train", "evaluate", "predict", "features", "summary", "time", "convert", "simulate"}
+    assert kinds == known
 
 
 @pytest.mark.parametrize("line", commands())
