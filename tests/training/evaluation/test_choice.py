@@ -35,6 +35,7 @@ CHOICES = {
     losses.Mae(): Regression,
     losses.L1(): Regression,
     losses.L2(): Regression,
+    losses.Euclidean(): Regression,
     losses.Mape(): Regression,
     losses.Msle(): Regression,
     losses.Huber(): Regression,
