@@ -7,7 +7,7 @@ belong to no parameter of a BatchNorm, and solver types by number.
 
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.schema import LayerParameter, NetParameter
-from sparkdl.interop.caffe.upgrade_v0 import from_v0
+from sparkdl.interop.caffe.upgrade_v0 import copied, from_v0
 
 V1_TYPES = {
     "ABSVAL": "AbsVal",
@@ -115,17 +115,6 @@ def from_v1(old):
             if i < len(values):
                 setattr(spec, name, values[i])
     return layer
-
-
-def copied(message, name, value):
-    """Set a field, whatever its kind."""
-    field = message.DESCRIPTOR.fields_by_name[name]
-    if field.is_repeated:
-        getattr(message, name).extend(value)
-    elif field.message_type is not None:
-        getattr(message, name).CopyFrom(value)
-    else:
-        setattr(message, name, value)
 
 
 def outside_transformed(layer):

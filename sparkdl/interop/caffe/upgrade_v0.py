@@ -85,14 +85,16 @@ def place(new, target, field, value):
         known = target is not None and name in target.DESCRIPTOR.fields_by_name
         if not known:
             raise ConfigError(f"layer {new.name!r} must not have {field.name}, got {value!r}")
-        into(target, name, value)
+        many = target.DESCRIPTOR.fields_by_name[name].is_repeated
+        copied(target, name, [value] if many else value)
 
 
-def into(target, name, value):
-    field = target.DESCRIPTOR.fields_by_name[name]
+def copied(message, name, value):
+    """Set a field, whatever its kind."""
+    field = message.DESCRIPTOR.fields_by_name[name]
     if field.is_repeated:
-        getattr(target, name).append(value)
+        getattr(message, name).extend(value)
     elif field.message_type is not None:
-        getattr(target, name).CopyFrom(value)
+        getattr(message, name).CopyFrom(value)
     else:
-        setattr(target, name, value)
+        setattr(message, name, value)
