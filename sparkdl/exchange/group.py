@@ -130,14 +130,7 @@ class Group:
 
         `out` may have any length; parts are those of `part`. Returns out.
         """
-        vector, own = flat(out, "all_gather"), flat(x, "all_gather", writeable=False)
-        parts = [vector[self.part(len(vector), rank)] for rank in range(self.size)]
-        if own.dtype != vector.dtype or len(own) != len(parts[self.rank]):
-            raise ConfigError(
-                f"all_gather: the part of rank {self.rank} must be {len(parts[self.rank])} "
-                f"{vector.dtype}, got {len(own)} {own.dtype}"
-            )
-        parts[self.rank][...] = own
+        vector, parts = self._parts(x, out)
         text = f"all_gather of {len(vector)} {vector.dtype}"
         if self._levels is not None and self._levels.one_machine:
             self._runner.run(self._levels.all_gather(vector))
@@ -249,6 +242,18 @@ class Group:
         steps = all_reduce_for(vector.nbytes, self.size)
         text = f"all_reduce {op} of {len(vector)} {name}"
         return self._call(text, steps, vector, add)
+
+    def _parts(self, x, out):
+        """(flat out, [part of each rank]); x, this rank's, is copied there."""
+        vector, own = flat(out, "all_gather"), flat(x, "all_gather", writeable=False)
+        parts = [vector[self.part(len(vector), rank)] for rank in range(self.size)]
+        if own.dtype != vector.dtype or len(own) != len(parts[self.rank]):
+            raise ConfigError(
+                f"all_gather: the part of rank {self.rank} must be {len(parts[self.rank])} "
+                f"{vector.dtype}, got {len(own)} {own.dtype}"
+            )
+        parts[self.rank][...] = own
+        return vector, parts
 
     def _all_gather_bytes(self, data, beside=False):
         if self._levels is not None:

@@ -47,7 +47,7 @@ class Progress:
         self.line, self.watch = Line(), Watch()
         self._driving = threading.Lock()
         self._handed, self._news, self._thread = deque(), threading.Condition(), None
-        self._since = self._next_look = self._next_beat = 0.0
+        self._since = self._listened = self._next_look = self._next_beat = 0.0
         self._closed, self._trouble = False, None
 
     def link(self, sock, member):
@@ -65,7 +65,8 @@ class Progress:
         finally:
             self._driving.release()
             if self._handed or self.line.busy:
-                self._call_background()
+                with self._news:
+                    self._call_background()
         return call.outcome()
 
     def start(self, call):
@@ -76,8 +77,9 @@ class Progress:
                 call.end(self._closing())
                 return call
             self._handed.append(call)
-        self.watch.ring()
-        self._call_background()
+            self._call_background()
+        if self._driving.locked():
+            self.watch.ring()
         return call
 
     def beat(self):
@@ -87,6 +89,20 @@ class Progress:
                 self._beat()
             finally:
                 self._driving.release()
+
+    def look(self):
+        """Hear what peers say while no call is under way, and look who is gone; then `check`."""
+        if self._driving.acquire(blocking=False):
+            try:
+                self._listen(time.monotonic())
+            finally:
+                self._driving.release()
+        self.check()
+
+    @property
+    def gone(self):
+        """[Link] to peers that have said goodbye."""
+        return [link for link in self.watch.links if link.left]
 
     def check(self):
         """Raise what a call would raise at once."""
@@ -131,7 +147,7 @@ class Progress:
     def _drive(self, call=None):
         """Move all calls on until `call` has ended, or all have."""
         if not self.line.busy:
-            self._since = time.monotonic()  # nobody has listened lately
+            self._since = self._listened = time.monotonic()  # nobody has listened lately
         if call is not None:
             self._handed.append(call)
         try:
@@ -143,6 +159,18 @@ class Progress:
             self._fail(error)
             if not isinstance(error, WorkerError):
                 raise
+
+    def _listen(self, now):
+        if self._closed or self.failure is not None:
+            return
+        self._is_listening(now)
+        try:
+            self.watch.turn(0)
+            if self._trouble is not None:
+                raise self._trouble
+            self._look(now)
+        except WorkerError as error:
+            self._fail(error)
 
     def _take(self):
         """Begin what has been handed over and what may begin now."""
@@ -161,9 +189,16 @@ class Progress:
         if self._trouble is not None:
             raise self._trouble
         now = time.monotonic()
+        self._is_listening(now)
         if now >= self._next_look:
             self._next_look = now + pause
             self._look(now)
+
+    def _is_listening(self, now):
+        """Silence counts from now on if this process was not there: it may be the silent one."""
+        if now - self._listened > self.timeout / 2:
+            self._since = now
+        self._listened = now
 
     def _look(self, now):
         if self._closed:
@@ -171,6 +206,8 @@ class Progress:
         if now >= self._next_beat:
             self._next_beat = now + self.timeout / 4
             self._beat()
+        for link in self.watch.links:
+            link.look(now)
         find_silent(self.watch.links, self._since, now, self.timeout)
         find_stuck(self.line.active, self.watch.links, now, self.patience)
 
@@ -217,13 +254,13 @@ class Progress:
     # The thread for calls that nobody waits for yet
 
     def _call_background(self):
-        with self._news:
-            if self._thread is None and not self._closed:
-                self._thread = threading.Thread(
-                    target=self._background, name="sparkdl-progress", daemon=True
-                )
-                self._thread.start()
-            self._news.notify()
+        """Wake it, with `_news` held; it begins with the first of them."""
+        if self._thread is None and not self._closed:
+            self._thread = threading.Thread(
+                target=self._background, name="sparkdl-progress", daemon=True
+            )
+            self._thread.start()
+        self._news.notify()
 
     def _background(self):
         while True:

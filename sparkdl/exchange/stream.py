@@ -94,9 +94,12 @@ class Stream:
         hang_up(self._sock)
 
     def _await_bytes(self, deadline):
-        silent = time.monotonic() - self._heard  # nothing waits to be read, so nothing came since
+        began = time.monotonic()
+        silent = began - self._heard  # nothing waits to be read, so nothing came since
         if silent >= self.timeout:
             raise Trouble(f"was silent for {self.timeout:g} s")
         left = deadline.left()
-        wait = self.timeout - silent
-        self._readable.poll(1000 * (wait if left is None else min(left, wait)))
+        wait = self.timeout - silent if left is None else min(left, self.timeout - silent)
+        self._readable.poll(1000 * wait)
+        if (now := time.monotonic()) - began > wait + self.timeout / 2:
+            self._heard = now  # this process was not there: it may be the silent one

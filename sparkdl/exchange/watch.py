@@ -23,6 +23,7 @@ class Watch:
     def __init__(self):
         self.links, self.changed = [], set()
         self._by_number, self._poll = {}, select.poll()
+        self._rung = self._asleep = False
         self._bell, self._rope = os.pipe()
         for end in (self._bell, self._rope):
             os.set_blocking(end, False)
@@ -34,7 +35,10 @@ class Watch:
         self._poll.register(link, select.POLLIN)
 
     def ring(self):
-        """End a `turn` that waits in another thread."""
+        """End a `turn` that waits in another thread, or the next one; at once."""
+        self._rung = True
+        if not self._asleep:
+            return
         with contextlib.suppress(BlockingIOError):  # it has rung long enough
             os.write(self._rope, b"!")
 
@@ -48,11 +52,18 @@ class Watch:
             if not link.left:
                 self._poll.modify(link, interest(link))
         self.changed.clear()
-        for number, event in (awake and self._soon()) or self._poll.poll(1000 * seconds):
+        for number, event in (awake and self._soon()) or self._sleep(seconds):
             if number == self._bell:
                 os.read(self._bell, 1 << 16)
             else:
                 self._serve(self._by_number[number], event)
+
+    def _sleep(self, seconds):
+        """What is ready, within so many seconds."""
+        self._asleep = True  # who rings from now on writes into the pipe
+        found = self._poll.poll(0 if self._rung else 1000 * seconds)
+        self._asleep = self._rung = False
+        return found
 
     def _soon(self):
         """What is ready within AWAKE seconds."""

@@ -1,29 +1,28 @@
 """Runs a function in several processes that form a group; none of them outlives the call."""
 
 import contextlib
-import multiprocessing
 import tempfile
 import time
 from multiprocessing.connection import wait
 
 from sparkdl.exchange.group import Group
 from sparkdl.exchange.rendezvous import FileRendezvous
+from tests.support.processes import forking
 
 SECRET = b"a secret of the tests"
+TOGETHER = 30.0  # seconds within which all processes come to where they wait for each other
 
 
 def crew(size, function, *arguments, limit=60.0, spare=(), secrets=None, **options):
     """[what function(group, *arguments) returned, or the exception it raised] by rank.
 
     A process that ended without either, or not within `limit` seconds, gives None. Ranks in `spare`
-    are not waited for. `secrets` are by rank, `options` those of Group.form.
+    are not waited for. `secrets` are by rank, `options` those of Group.form. No rank is in
+    `function` before all have formed the group, so what it does there happens to none on the way.
     """
-    context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         started = [
-            start(
-                context, (FileRendezvous(folder, rank, size), secret, function, arguments, options)
-            )
+            start((FileRendezvous(folder, rank, size), secret, function, arguments, options))
             for rank, secret in enumerate(secrets or [SECRET] * size)
         ]
         try:
@@ -34,9 +33,9 @@ def crew(size, function, *arguments, limit=60.0, spare=(), secrets=None, **optio
                 process.join()
 
 
-def start(context, arguments):
-    mine, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=member, args=(theirs, *arguments))
+def start(arguments):
+    mine, theirs = forking.Pipe(duplex=False)
+    process = forking.Process(target=member, args=(theirs, *arguments))
     process.start()
     theirs.close()
     return process, mine
@@ -56,7 +55,9 @@ def gathered(started, limit, spare):
 
 def member(pipe, rendezvous, secret, function, arguments, options):
     try:
+        rendezvous.all_gather("started", TOGETHER)
         with Group.form(rendezvous, secret, **{"timeout": 20.0} | options) as group:
+            rendezvous.all_gather("formed", TOGETHER)
             result = function(group, *arguments)
     except Exception as error:
         result = error

@@ -1,6 +1,5 @@
 """Processes of this machine that share memory, for tests."""
 
-import multiprocessing
 import time
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -8,19 +7,19 @@ from types import SimpleNamespace
 from sparkdl.errors import SparkdlError
 from sparkdl.exchange.rendezvous import FileRendezvous
 from sparkdl.exchange.shared.finding import find_memory
+from tests.support.processes import forking
 
-LIMIT = 60.0  # seconds
-spawning = multiprocessing.get_context("spawn")
+LIMIT = 120.0  # seconds
 
 
 @contextmanager
-def machine(folder, size, task, *arguments, timeout=2.0, patience=20.0):
+def machine(folder, size, task, *arguments, timeout=20.0, patience=60.0):
     """A function that waits for what `task(memory, rank, *arguments)` has returned or raised
     in the process of a rank. Nothing is left of the processes at the end."""
-    pipes = [spawning.Pipe(duplex=False) for _ in range(size)]
+    pipes = [forking.Pipe(duplex=False) for _ in range(size)]
     limits = {"timeout": timeout, "patience": patience}
     processes = [
-        spawning.Process(target=_run, args=(end, folder, rank, size, limits, task, arguments))
+        forking.Process(target=_run, args=(end, folder, rank, size, limits, task, arguments))
         for rank, (_, end) in enumerate(pipes)
     ]
     for process in processes:

@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -91,23 +92,31 @@ def test_a_failed_handler_is_logged_and_the_next_caller_served(endpoint, caplog)
 
 
 def test_a_call_waits_for_the_other_to_start(endpoint):
-    with Endpoint(SECRET) as first:
-        address = first.address
     started = []
-    late = threading.Timer(
-        0.5, lambda: started.append(Endpoint(SECRET, ports=str(address[1]), timeout=5))
-    )
-    late.start()
-    endpoint.connect(address, "links", timeout=5).close()
-    late.join()
+    with silent_place() as address:
+        late = threading.Timer(
+            0.5, lambda: started.append(Endpoint(SECRET, ports=str(address[1]), timeout=5))
+        )
+        late.start()
+        endpoint.connect(address, "links", timeout=30).close()
+        late.join()
     started[0].close()
 
 
 def test_nobody_there_is_an_error_at_the_limit(endpoint):
-    with Endpoint(SECRET) as gone:
-        address = gone.address
-    with pytest.raises(PeerError, match=f"{address[1]}: did not answer on channel 'links'.*0.5 s"):
-        endpoint.connect(address, "links", timeout=0.5)
+    with silent_place() as address:
+        text = f"{address[1]}: did not answer on channel 'links'.*0.5 s"
+        with pytest.raises(PeerError, match=text):
+            endpoint.connect(address, "links", timeout=0.5)
+
+
+@contextmanager
+def silent_place():
+    """An address at which nobody listens, whose port no other process gets meanwhile."""
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(("127.0.0.1", 0))
+        yield sock.getsockname()
 
 
 def test_nobody_calling_is_an_error_at_the_limit(endpoint):
@@ -151,8 +160,8 @@ def with_reset(sock):
 def test_silent_strangers_hold_nobody_up():
     with Endpoint(SECRET, timeout=2.0) as endpoint:
         silent = [socket.create_connection(endpoint.address) for _ in range(200)]
-        endpoint.connect(endpoint.address, "links", timeout=10).close()
-        assert within(20, lambda: endpoint.refused["too slow"] == 200), endpoint.refused
+        endpoint.connect(endpoint.address, "links", timeout=30).close()
+        assert within(30, lambda: endpoint.refused["too slow"] >= 200), endpoint.refused
         for sock in silent:
             sock.close()
 
@@ -175,7 +184,7 @@ def test_a_caller_that_nobody_takes_is_sent_away():
         with endpoint.connect(endpoint.address, "links", timeout=5) as sock:
             sock.settimeout(5)
             assert sock.recv(1) == b""
-        assert endpoint.refused["not taken"] == 1
+        assert within(5, lambda: endpoint.refused["not taken"] == 1)
 
 
 def test_closing_ends_what_waits_and_all_threads():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import PeerError, WorkerError
+from sparkdl.exchange import progress
 from sparkdl.exchange.endpoint import Endpoint
 from sparkdl.exchange.frame import Kind, packed
 from sparkdl.exchange.group import Group
@@ -17,9 +18,10 @@ from sparkdl.exchange.link import LONGEST_FRAME, MOST_KEPT
 from sparkdl.exchange.member import Member
 from sparkdl.exchange.rendezvous import FileRendezvous
 from sparkdl.exchange.tag import tag_of
+from tests.exchange.clock import Clock
 from tests.exchange.crew import SECRET, crew
 
-TIMEOUT = 2.0  # seconds; an error must have come after some more on a machine with other work
+TIMEOUT = 3.0  # seconds; a process that gets no core for so long on a busy machine would be blamed
 CULPRIT = 1
 
 
@@ -37,26 +39,24 @@ def summing(group, fault, when, background):
     if group.rank == CULPRIT:
         signal.signal(signal.SIGALRM, lambda *_: fault())
         signal.setitimer(signal.ITIMER_REAL, when)
-    start = time.monotonic()
+    end = time.monotonic() + 30
     with pytest.raises(PeerError) as caught:
-        while time.monotonic() < start + 30:
+        while time.monotonic() < end:
             group.start_all_reduce(x).wait() if background else group.all_reduce(x)
             x[...] = 1
-    return str(caught.value), caught.value.rank, time.monotonic() - start - when
+    return str(caught.value), caught.value.rank
 
 
 @pytest.mark.parametrize("memory", [False, True], ids=["sockets", "memory"])
 @pytest.mark.parametrize("size, background", [(2, True), (4, False)], ids=["beside", "waiting"])
-@pytest.mark.parametrize("fault, what", [(die, "gone|hung up"), (stop, "was silent for 2 s")])
+@pytest.mark.parametrize("fault, what", [(die, "gone|hung up"), (stop, "was silent for 3 s")])
 def test_a_killed_or_stopped_process_is_named_by_all_others(fault, what, size, background, memory):
-    limits = {"timeout": TIMEOUT, "limit": TIMEOUT + 20}
-    results = crew(
-        size, summing, fault, 0.3, background, spare=[CULPRIT], shared_memory=memory, **limits
-    )
+    options = {"timeout": TIMEOUT, "spare": [CULPRIT], "shared_memory": memory}
+    results = crew(size, summing, fault, 0.3, background, **options)
     for rank, result in enumerate(results):
         if rank != CULPRIT:
-            text, culprit, seconds = result
-            assert culprit == CULPRIT and seconds < TIMEOUT + 15
+            text, culprit = result
+            assert culprit == CULPRIT
             assert "all_reduce sum of 2000000 float32" in text
             assert any(word in text for word in what.split("|"))
 
@@ -70,16 +70,16 @@ def computing(group, seconds):
 
 @pytest.mark.parametrize("memory", [False, True], ids=["sockets", "memory"])
 def test_a_rank_that_computes_for_long_is_waited_for(memory):
-    assert crew(3, computing, 3.0, timeout=1.0, shared_memory=memory) == [3, 3, 3]
+    assert crew(3, computing, 5.0, timeout=2.0, shared_memory=memory) == [3, 3, 3]
 
 
 @pytest.mark.parametrize("memory", [False, True], ids=["sockets", "memory"])
 def test_a_rank_that_never_comes_is_named_when_patience_ends(memory):
-    limits = {"timeout": 2.0, "patience": 4.0, "limit": 20}
-    results = crew(3, computing, 20.0, spare=[CULPRIT], shared_memory=memory, **limits)
+    limits = {"timeout": TIMEOUT, "patience": 5.0}
+    results = crew(3, computing, 60.0, spare=[CULPRIT], shared_memory=memory, **limits)
     for result in (results[0], results[2]):
         assert isinstance(result, PeerError) and result.rank == CULPRIT
-        assert "alive, but has not done its part for 4 s" in str(result)
+        assert "alive, but has not done its part for 5 s" in str(result)
         assert "awaited all_reduce sum of 5 float32" in str(result)
 
 
@@ -118,11 +118,29 @@ def test_who_sends_what_cannot_be_is_named(data):
             group.all_reduce(np.ones(100))
 
 
+def test_who_was_not_there_takes_nobody_for_silent(monkeypatch):
+    """As after the sleep of a whole machine, in which none of its processes has said a word."""
+    clock, (left, right) = Clock(), socket.socketpair()
+    monkeypatch.setattr(progress, "time", clock)
+    tag, data = tag_of(0, True, 0, "a message of 3 float64 with tag 0"), np.arange(3.0).tobytes()
+    with Group.over({CULPRIT: left}, members("ab"), 0, timeout=5.0) as group, right:
+        turn, turns = group._progress.watch.turn, []
+
+        def held_up(*arguments):
+            clock.ahead += 100 * (not turns)
+            if turns:
+                right.sendall(packed(Kind.DATA, tag, len(data)) + data)
+            turns.append(turn(0.1))
+
+        monkeypatch.setattr(group._progress.watch, "turn", held_up)
+        assert group.receive(np.zeros(3), CULPRIT).tolist() == [0, 1, 2]
+
+
 def test_what_comes_unasked_is_kept_up_to_a_bound():
     (left, right), (silent, other) = socket.socketpair(), socket.socketpair()
     frame = packed(Kind.DATA, tag_of(0, True, 5, "unasked"), LONGEST_FRAME) + bytes(LONGEST_FRAME)
-    right.settimeout(0.2)
-    with Group.over({1: left, 2: silent}, members("abc"), 0, timeout=2.0) as group, right, other:
+    right.settimeout(2.0)
+    with Group.over({1: left, 2: silent}, members("abc"), 0) as group, right, other:
         ended = Thread(target=fails_to_receive, args=(group, 2))
         ended.start()
         taken = 0
@@ -130,6 +148,7 @@ def test_what_comes_unasked_is_kept_up_to_a_bound():
             while taken < 10 * MOST_KEPT:
                 taken += right.send(frame[taken % len(frame) :])
         assert MOST_KEPT < taken < 2 * MOST_KEPT
+        other.shutdown(socket.SHUT_WR)
         ended.join()
 
 
@@ -143,7 +162,7 @@ def test_leaving_does_not_wait_for_who_has_hung_up():
 
 
 def fails_to_receive(group, source):
-    with pytest.raises(PeerError, match=f"rank {source} .*silent"):
+    with pytest.raises(PeerError, match=f"rank {source} .*hung up"):
         group.receive(np.zeros(3), source)
 
 
@@ -168,7 +187,7 @@ def test_a_rank_that_fails_by_itself_ends_the_wait_of_others(memory):
 
 
 def test_another_secret_is_an_error_at_once_and_no_group_forms():
-    results = crew(2, unexpected, secrets=[SECRET, b"this is not the one they have"], timeout=3.0)
+    results = crew(2, unexpected, secrets=[SECRET, b"this is not the one they have"], timeout=5.0)
     assert all(isinstance(result, WorkerError) for result in results)
     assert "the secrets differ" in str(results[1])
 

@@ -181,7 +181,7 @@ def differing(group, call):
 
 @pytest.mark.parametrize("call", ["another type", "another length", "another call"])
 def test_ranks_whose_calls_differ_all_get_an_error(call):
-    results = crew(3, differing, call, limit=20, shared_memory=False)
+    results = crew(3, differing, call, shared_memory=False)
     assert [type(result) for result in results] == [PeerError] * 3
     assert all("all ranks must make the same calls" in str(result) for result in results)
 

@@ -146,7 +146,7 @@ def test_sub_groups_share_memory_too():
 
 @pytest.mark.parametrize("call", ["another type", "another length", "another call"])
 def test_ranks_whose_calls_differ_all_get_an_error(call):
-    results = crew(3, differing, call, limit=20)
+    results = crew(3, differing, call)
     assert [type(result) for result in results] == [PeerError] * 3
     assert all("all ranks must make the same calls" in str(result) for result in results)
 
@@ -163,7 +163,7 @@ def test_closing_ends_a_call_and_all_threads():
 @pytest.mark.parametrize("beside", [False, True], ids=["waiting", "beside"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=lambda how: how.name)
 def test_a_lost_rank_is_named_on_all_machines(how, beside):
-    limits = {"timeout": 1.0, "patience": 15.0, "spare": [1]}
+    limits = {"timeout": 3.0, "patience": 30.0, "spare": [1]}
     results = crew(4, apart, TWO, sums_until, 1, how, beside, shared_memory=False, **limits)
     assert results.pop(1) is None
     assert [(type(error), error.rank) for error in results] == [(PeerError, 1)] * len(results)
@@ -172,13 +172,13 @@ def test_a_lost_rank_is_named_on_all_machines(how, beside):
 def late(group, who, count):
     """All but one make a call. Who waits for whom depends on how many speak between machines."""
     if group.rank == who:
-        time.sleep(30)
+        time.sleep(60)
     group.all_reduce(np.ones(count, np.float32))
 
 
 @pytest.mark.parametrize("count", [1, 100_000])
 def test_who_does_not_come_is_named_by_those_who_wait_for_others(count):
-    limits = {"timeout": 1.0, "patience": 4.0, "spare": [3], "limit": 20.0}
+    limits = {"timeout": 3.0, "patience": 6.0, "spare": [3]}
     results = crew(4, apart, TWO, late, 3, count, shared_memory=False, **limits)[:3]
     assert [(type(error), error.rank) for error in results] == [(PeerError, 3)] * 3
 
@@ -189,7 +189,7 @@ def late_in_a_sub_group(group, color_of):
 
 
 def test_errors_name_the_rank_in_the_group_that_was_formed():
-    limits = {"timeout": 1.0, "patience": 3.0, "spare": [2], "limit": 20.0}
+    limits = {"timeout": 3.0, "patience": 6.0, "spare": [2]}
     error = crew(3, late_in_a_sub_group, [0, 1, 0], **limits)[0]
     assert isinstance(error, PeerError) and error.rank == 2
 

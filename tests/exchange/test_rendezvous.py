@@ -74,7 +74,7 @@ def test_who_is_missing_at_an_address_is_named(endpoint):
 
         def member(rank):
             with at(endpoint, rank, 4) as place, pytest.raises(WorkerError) as error:
-                place.all_gather("here", timeout=1.0)
+                place.all_gather("here", timeout=3.0)
             return str(error.value)
 
         for text in pool.map(member, [1, 2]):
@@ -120,4 +120,4 @@ def test_a_meeting_needs_the_secret(endpoint):
 def test_an_address_without_a_meeting_is_an_error_in_time(endpoint, monkeypatch):
     monkeypatch.setattr(meeting, "ANSWER", 0.1)
     with at(endpoint, 0, 1) as place, pytest.raises(WorkerError, match="the others' texts"):
-        place.all_gather("here", timeout=0.3)
+        place.all_gather("here", timeout=2.0)

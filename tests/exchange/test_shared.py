@@ -4,16 +4,19 @@ import os
 import signal
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from sparkdl.errors import PeerError, UnsupportedError
-from sparkdl.exchange.shared import futex
+from sparkdl.exchange.shared import futex, watch
 from sparkdl.exchange.shared.call import KINDS, Call
 from sparkdl.exchange.shared.finding import _machines, _sound, find_memory
+from sparkdl.exchange.shared.memory import SharedMemory, layout_of
 from sparkdl.exchange.shared.pieces import equal_bounds
 from sparkdl.exchange.shared.segment import Segment
+from tests.exchange.clock import Clock
 from tests.exchange.machine import machine, results
 
 SIZES = [2, 3, 5]
@@ -133,17 +136,17 @@ def stop(memory):
 
 
 def dawdle(memory):
-    time.sleep(30)
+    time.sleep(60)
 
 
 def leave(memory):
     memory.close()
-    time.sleep(30)
+    time.sleep(60)
 
 
 def tell(memory):
     memory.fail(PeerError(7, "far", "is gone while a sum was awaited"))
-    time.sleep(30)
+    time.sleep(60)
 
 
 def fail_twice(memory, rank):
@@ -179,8 +182,8 @@ def test_members_wait_for_each_other(tmp_path):
 
 LOSSES = {
     kill: "rank 1 on this machine: is gone while rank",
-    stop: "rank 1 on this machine: was silent for 1 s while rank",
-    dawdle: "rank 1 on this machine: is alive, but has not done its part for 3 s while rank",
+    stop: "rank 1 on this machine: was silent for 3 s while rank",
+    dawdle: "rank 1 on this machine: is alive, but has not done its part for 5 s while rank",
     leave: "rank 1 on this machine: has left the group while rank",
     tell: "rank 7 on far: is gone while a sum was awaited",
 }
@@ -188,11 +191,56 @@ LOSSES = {
 
 @pytest.mark.parametrize("how", LOSSES, ids=lambda how: how.__name__)
 def test_a_lost_member_is_named_on_every_other(how, tmp_path):
-    with machine(tmp_path, 3, sum_until, 1, how, timeout=1.0, patience=3.0) as answer:
+    with machine(tmp_path, 3, sum_until, 1, how, timeout=3.0, patience=5.0) as answer:
         for rank in (0, 2):
             error = answer(rank)
             assert isinstance(error, PeerError) and LOSSES[how] in str(error)
             assert how is tell or "awaited all_reduce sum of 300000 float32" in str(error)
+
+
+@contextmanager
+def two_members():
+    """The memories of two members, both of which are this process."""
+    layout, hosts = layout_of(2, 1), {0: "this machine", 1: "this machine"}
+    segments = [first := Segment.create(), Segment.open(first.path, first.token)]
+    first.allocate(layout.nbytes)
+    for member, segment in enumerate(segments):
+        segment.hold(member)
+    memories = [SharedMemory(s, me, [0, 1], hosts, 60.0, 600.0, 1) for me, s in enumerate(segments)]
+    yield memories
+    for memory in memories:
+        memory.close()
+
+
+def test_who_comes_and_leaves_while_it_is_looked_for_has_come(monkeypatch):
+    with two_members() as (memory, other):
+
+        def come_and_leave(step):
+            if not other._watch.left:
+                other.lanes[0].barrier()
+                other.leave()
+            return [1]
+
+        monkeypatch.setattr(memory.lanes[0]._steps, "_missing", come_and_leave)
+        memory.lanes[0].barrier()
+        with pytest.raises(PeerError, match="rank 1 on this machine: has left the group"):
+            memory.lanes[0].barrier()
+
+
+def test_who_was_not_there_takes_nobody_for_silent(monkeypatch):
+    clock, looks = Clock(), []
+    monkeypatch.setattr(watch, "time", clock)
+    with two_members() as (memory, other):
+
+        def missing(step):
+            looks.append(step)
+            clock.ahead += 100 * (len(looks) == 2)
+            if len(looks) == 3:
+                other.lanes[0].barrier()
+            return [1]
+
+        monkeypatch.setattr(memory.lanes[0]._steps, "_missing", missing)
+        memory.lanes[0].barrier()
 
 
 def test_a_failure_stays(tmp_path):

@@ -119,14 +119,14 @@ def test_a_certificate_of_other_authorities_is_refused(endpoint, stranger):
         with Endpoint(SECRET, tls=caller) as other:
             with pytest.raises(PeerError, match="no certificate of the given authorities"):
                 other.connect(endpoint.address, "wire")
-    end = time.monotonic() + 5
+    end = time.monotonic() + 30
     while endpoint.refused["TLS"] < 2 and time.monotonic() < end:
         time.sleep(0.01)
     assert endpoint.refused == {"TLS": 2}
 
 
 def test_tls_on_one_side_only_is_refused(tls):
-    with Endpoint(SECRET, timeout=1) as bare, Endpoint(SECRET, tls=tls, timeout=1) as safe:
+    with Endpoint(SECRET) as bare, Endpoint(SECRET, tls=tls) as safe:
         with pytest.raises(PeerError, match="TLS on one side only"):
             safe.connect(bare.address, "wire")
         with pytest.raises(PeerError, match="did not answer on channel 'wire' within 2 s"):

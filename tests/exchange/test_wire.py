@@ -3,14 +3,17 @@
 import socket
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError, DataError, PeerError
+from sparkdl.exchange import stream
 from sparkdl.exchange.frame import HEADER, Kind, packed
 from sparkdl.exchange.message import TYPES
 from sparkdl.exchange.wire import Wire
+from tests.exchange.clock import Clock
 from tests.exchange.pairs import wire_and_socket, wires
 
 MESSAGES = {
@@ -124,7 +127,7 @@ def test_finishing_goes_beside_a_thread_that_receives():
         failed = []
         waiting = threading.Thread(target=lambda: failed.append(refused(a)))
         waiting.start()
-        time.sleep(0.1)
+        heard(a, b)
         a.send({"last": True})
         ending = threading.Thread(target=a.finish)
         ending.start()
@@ -165,18 +168,34 @@ def test_a_silent_peer_is_an_error_at_the_limit():
 
 
 def test_a_silent_peer_is_seen_by_one_who_only_looks_now_and_then():
-    with wire_and_socket(timeout=0.3) as (wire, sock):
+    with wire_and_socket(timeout=60.0) as (wire, sock):
         sock.sendall(packed(Kind.HEARTBEAT))
-        time.sleep(0.4)
+        wire._stream._heard -= 61
         assert not wire.ready()  # it was not silent: its heartbeat had come
-        time.sleep(0.4)
-        with pytest.raises(PeerError, match="was silent for 0.3 s while the report was awaited"):
+        wire._stream._heard -= 61
+        with pytest.raises(PeerError, match="was silent for 60 s while the report was awaited"):
             wire.ready(waiting_for="the report")
 
 
+def test_who_was_not_there_takes_nobody_for_silent(monkeypatch):
+    """As after the sleep of a whole machine, in which none of its processes has said a word."""
+    clock, polls = Clock(), []
+    monkeypatch.setattr(stream, "time", clock)
+    with wire_and_socket(timeout=5.0) as (wire, sock):
+
+        def poll(milliseconds):
+            clock.ahead += 100 * (not polls)
+            if polls:
+                sock.sendall(packed(Kind.MESSAGE, length=len(TWO)) + TWO)
+            polls.append(milliseconds)
+
+        monkeypatch.setattr(wire._stream, "_readable", SimpleNamespace(poll=poll))
+        assert wire.receive() == ({"n": 2}, [])
+
+
 def test_heartbeats_keep_a_peer_that_has_nothing_to_say():
-    with wires(timeout=1.0) as (a, b):
-        late = threading.Timer(2.5, a.send, args=({"late": True},))
+    with wires(timeout=2.0) as (a, b):
+        late = threading.Timer(3.0, a.send, args=({"late": True},))
         late.start()
         assert b.receive()[0] == {"late": True}
 
@@ -210,13 +229,21 @@ def test_a_peer_that_stops_in_the_middle_is_an_error():
 
 def test_closing_ends_a_wait_in_another_thread():
     failed = []
-    with wires() as (a, _):
+    with wires() as (a, b):
         waiting = threading.Thread(target=lambda: failed.append(refused(a)))
         waiting.start()
-        time.sleep(0.1)
+        heard(a, b)
         a.close()
         waiting.join(5)
     assert failed
+
+
+def heard(wire, peer):
+    """Return once a thread that receives on a wire has taken in a heartbeat of its peer."""
+    before = wire._stream._heard
+    peer.beat()
+    while wire._stream._heard == before:
+        time.sleep(0.001)
 
 
 def refused(wire):
@@ -243,6 +270,7 @@ def test_a_full_peer_costs_a_heartbeat_no_time_and_breaks_no_message():
     assert HEADER.unpack(data[-len(b'{"meta":{"end":1},"arrays":[]}') - 24 :][:24])[1] == 2
 
 
+TWO = b'{"meta":{"n":2},"arrays":[]}'
 ONE = b'{"meta":{},"arrays":[["<f4",[2]]]}'
 HOSTILE = {
     "garbage": b"GET / HTTP/1.1\r\nHost: somewhere\r\n",

@@ -72,7 +72,7 @@ class Steps:
             if words[go] != step:
                 missing = self._missing(step)
                 self.awaited = missing[0] if missing else None
-                patience.check(missing)
+                patience.check(missing, lambda: words[go] == step)
         self.awaited = None
 
     def _missing(self, step):

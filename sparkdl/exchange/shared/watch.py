@@ -101,19 +101,29 @@ class Patience:
 
     def __init__(self, watch, what):
         self.watch, self.what = watch, what
-        self.began = time.monotonic()
+        self.began = self.looked = time.monotonic()
         self.seen = {}  # member: its last beat, and when that was first seen
 
-    def check(self, missing):
-        """Raise PeerError if one of the missing members will not come."""
+    def check(self, missing, come):
+        """Raise PeerError if one of the missing members will not come.
+
+        `come` says whether all have come after all: who has may leave, or die, at once.
+        """
         if self.watch.left:
             raise WorkerError(f"this process has left the group while it awaited {self.what}")
+        self._is_looking(time.monotonic())
         error = self.watch.error()
         if error is None:
             error = next(filter(None, map(self._complaint, missing)), None)
-        if error is not None:
+        if error is not None and not come():
             self.watch.fail(error)
             raise error
+
+    def _is_looking(self, now):
+        """Silence counts anew if this process was not there: it may be the silent one."""
+        if now - self.looked > self.watch.timeout / 2:
+            self.seen.clear()
+        self.looked = now
 
     def _complaint(self, member):
         watch, own = self.watch, self.watch.ranks[self.watch.me]

@@ -9,9 +9,10 @@ from sparkdl.exchange.store.part import Outcome
 from sparkdl.exchange.store.places import Places
 from sparkdl.exchange.store.reply import checked, told
 from sparkdl.exchange.store.store import KeyValueStore
+from sparkdl.exchange.store.verbs import Verbs
 
 
-class TwoLevelStore:
+class TwoLevelStore(Verbs):
     """A KeyValueStore whose workers are machines.
 
     The processes of a machine make all calls together. The first of them, the leader, talks to the
@@ -65,17 +66,6 @@ class TwoLevelStore:
             self.local.broadcast(array)
         return version
 
-    def pushpull(self, key, value, out=None, weight=1.0):
-        """`push`, then `pull` (into the value itself where there is no `out`): push's Outcome."""
-        outcome = self.push(key, value, weight)
-        self.pull(key, value if out is None else out)
-        return outcome
-
-    def broadcast(self, key, value, out):
-        """`init`, then `pull`: all have what the first process has."""
-        self.init(key, value)
-        self.pull(key, out)
-
     def barrier(self):
         """Wait until all machines still at work have come here."""
         self._led(lambda: self._store.barrier())
@@ -109,14 +99,10 @@ class TwoLevelStore:
         """Leave, and wait until nobody needs the keys that are held here."""
         self._led(lambda: self._store.close())
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, _):
-        if error is None:
-            self.close()
-        elif self._store is not None:
-            self._store.__exit__(kind, error, None)
+    def break_off(self, kind, error):
+        """End because of an exception in this process; the others get a PeerError that says so."""
+        if self._store is not None:
+            self._store.break_off(kind, error)
 
     def _lead(self, leaders, secret, endpoint, options):
         self._store = KeyValueStore(Places.of(leaders, secret, **endpoint), **options)

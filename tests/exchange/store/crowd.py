@@ -1,6 +1,5 @@
 """Workers with endpoints of their own that share a store: threads here, or processes."""
 
-import multiprocessing
 import os
 import time
 from contextlib import ExitStack
@@ -11,6 +10,7 @@ from sparkdl.exchange.rendezvous import FileRendezvous
 from sparkdl.exchange.store import KeyValueStore, Places
 from tests.exchange.pairs import SECRET
 from tests.exchange.store.threads import together
+from tests.support.processes import forking
 
 TIMEOUT = 5.0
 
@@ -35,11 +35,10 @@ def in_processes(size, folder, work, *args, limit=60.0, allow=(), **options):
 
     What a rank raises is its result, as text. Ranks of `allow` may end without one.
     """
-    context = multiprocessing.get_context("spawn")
-    results = context.Queue()
+    results = forking.Queue()
     job = (folder, work, args, {"timeout": TIMEOUT, "patience": 30.0} | options, results)
     processes = [
-        context.Process(target=life, args=(rank, size, *job), daemon=True) for rank in range(size)
+        forking.Process(target=life, args=(rank, size, *job), daemon=True) for rank in range(size)
     ]
     for process in processes:
         process.start()

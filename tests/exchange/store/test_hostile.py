@@ -23,15 +23,15 @@ ONES = np.ones(4, np.float32)
 @contextmanager
 def serving(size=2, **options):
     """A server with one key, and a function that connects to it as a rank."""
-    options = StoreOptions(**{"timeout": 2.0, "patience": 0.2, "mode": "async"} | options)
-    with Endpoint(SECRET, timeout=2.0) as endpoint:
+    options = StoreOptions(**{"timeout": 20.0, "patience": 0.2, "mode": "async"} | options)
+    with Endpoint(SECRET, timeout=20.0) as endpoint:
         server = StoreServer(endpoint, size, options=options)
         server.set_optimizer(lambda key, value, gradient, slots: value.__iadd__(gradient))
         server.shard.init(0, "w", np.zeros(4, np.float32))
 
         def connect(rank, bare=False):
             sock = endpoint.connect(endpoint.address, "store", rank)
-            return sock if bare else Wire(sock, "the server", 2.0)
+            return sock if bare else Wire(sock, "the server", 20.0)
 
         yield server, connect
         server.close()
@@ -39,8 +39,8 @@ def serving(size=2, **options):
 
 def ask(wire, meta, *arrays):
     wire.send(meta, *arrays)
-    answer = wire.receive(5.0)[0]
-    arrays = wire.receive(5.0)[1] if answer["arrays"] else []
+    answer = wire.receive(20.0)[0]
+    arrays = wire.receive(20.0)[1] if answer["arrays"] else []
     return answer, arrays
 
 
@@ -86,8 +86,8 @@ def test_a_rank_comes_once():
     with serving() as (_, connect), connect(0) as wire:
         assert ask(wire, PUSH, ONES)[0]["outcomes"]
         with connect(0) as twin, connect(7) as stranger:
-            assert "rank 0 must come once" in twin.receive(5.0)[0]["about"][0]
-            assert "rank must be in [0, 2), got 7" in stranger.receive(5.0)[0]["about"][0]
+            assert "rank 0 must come once" in twin.receive(20.0)[0]["about"][0]
+            assert "rank must be in [0, 2), got 7" in stranger.receive(20.0)[0]["about"][0]
         assert ask(wire, PUSH, ONES)[0]["outcomes"]
 
 

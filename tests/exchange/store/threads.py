@@ -1,9 +1,9 @@
 """Workers that are threads of this process, for tests that need no more."""
 
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 
-LIMIT = 20.0  # seconds
+LIMIT = 60.0  # seconds
 
 
 def start(function, *args):
@@ -21,6 +21,10 @@ def start(function, *args):
 
 
 def together(size, function, *args):
-    """[function(rank, *args) for each rank], at the same time; the first error is raised."""
+    """[function(rank, *args) for each rank], at the same time.
+
+    The first error is raised when all have ended, so none finds gone what the others still use.
+    """
     futures = [start(function, rank, *args) for rank in range(size)]
-    return [future.result(LIMIT) for future in futures]
+    wait(futures, LIMIT)
+    return [future.result(0) for future in futures]

@@ -1,0 +1,80 @@
+"""What goes from device to device, and what over sockets: the rule, in one place.
+
+Ranks exchange by NCCL what is a sum, or a copy, of numbers of 16 or 32 bits, if each of them has
+NCCL, all the same version, and a device of its own. Codecs, stores, messages, counters and all
+else go over sockets and shared memory.
+"""
+
+import json
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+
+WISHES = ("auto", "nccl", "sockets")
+CARRIED = ("bfloat16", "float16", "float32")
+
+
+def carried(x, op="sum"):
+    """Whether NCCL takes this array."""
+    return op == "sum" and getattr(getattr(x, "dtype", None), "name", None) in CARRIED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """What a rank tells the others of its device.
+
+    Parameters
+    ----------
+    host : str
+    gpu : bool
+        Whether it computes on one.
+    device : str
+        The same for all processes that see it.
+    version : str
+        Of NCCL.
+    lacks : str
+        Why there is no NCCL; "" where there is.
+    """
+
+    host: str
+    gpu: bool = True
+    device: str = ""
+    version: str = ""
+    lacks: str = ""
+
+    def packed(self):
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def unpacked(cls, data):
+        return cls(**json.loads(bytes(data)))
+
+
+def obstacle(places):
+    """Why these ranks cannot exchange by NCCL; None where they can.
+
+    Parameters
+    ----------
+    places : list of Place, by rank
+    """
+    for rank, place in enumerate(places):
+        if not place.gpu or place.lacks:
+            return f"rank {rank} on {place.host} {place.lacks or 'computes on the processor'}"
+    by_device, by_version = defaultdict(list), defaultdict(list)
+    for rank, place in enumerate(places):
+        by_device[place.device].append(rank)
+        by_version[place.version].append(rank)
+    for device, ranks in by_device.items():
+        if len(ranks) > 1:
+            return (
+                f"{named(ranks)} on {places[ranks[0]].host} have the same GPU, {device}, and NCCL "
+                "wants one for each: spark.task.resource.gpu.amount=1 gives each task its own"
+            )
+    if len(by_version) > 1:
+        versions = "; ".join(f"{named(r)} {v}" for v, r in by_version.items())
+        hosts = sorted({place.host for place in places})
+        return f"NCCL is not the same everywhere: {versions} (on {', '.join(hosts)})"
+    return None
+
+
+def named(ranks):
+    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"

@@ -1,0 +1,96 @@
+"""What goes out over a connection: frames, now or as soon as there is room; nothing ever waits."""
+
+from collections import deque
+
+PIECES = 32  # of memory that one system call sends
+
+
+class Outgoing:
+    """Sends over a socket that does not block.
+
+    Attributes
+    ----------
+    sent : int
+        Bytes that the socket has taken.
+    """
+
+    def __init__(self, sock):
+        self.sent = 0
+        self._sock = sock
+        self._queue = deque()  # of [views, call or None, whether begun]
+
+    @property
+    def waiting(self):
+        return bool(self._queue)
+
+    @property
+    def of_calls(self):
+        """Whether frames of calls are among those that wait."""
+        return any(call is not None for _, call, _ in self._queue)
+
+    def send(self, head, view, call, copy):
+        """Send a frame; whether (a part of) it waits, which `call.unsent` counts.
+
+        With `copy`, `view` may change after that.
+        """
+        sent, views = 0, [head, view]
+        if not self._queue:
+            sent = self._push(views)
+            if sent == len(head) + len(view):
+                return False
+            views = rest(views, sent)
+        if copy:
+            views = [memoryview(b"".join(views))]
+        self._queue.append([views, call, sent > 0])
+        call.unsent += 1
+        return True
+
+    def add(self, data):
+        """Let bytes that belong to no call wait behind all else."""
+        self._queue.append([[memoryview(data)], None, False])
+
+    def drop(self):
+        """Nothing is to be sent that has not begun to go out."""
+        self._queue = deque(entry for entry in self._queue if entry[2])
+
+    def flush(self):
+        """Send what waits, as far as there is room."""
+        while self._queue:
+            sent = self._push([view for entry in self._queue for view in entry[0]][:PIECES])
+            if not sent:
+                return
+            self._sent(sent)
+
+    def _sent(self, count):
+        while count:
+            entry = self._queue[0]
+            length = sum(map(len, entry[0]))
+            if count < length:
+                entry[0], entry[2] = rest(entry[0], count), True
+                return
+            count -= length
+            self._queue.popleft()
+            if entry[1] is not None:
+                entry[1].sent_one()
+
+    def _push(self, views):
+        try:
+            sent = self._sock.sendmsg(views)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            return 0  # it hung up; why, is among what is left to read
+        self.sent += sent
+        return sent
+
+
+def rest(views, count):
+    """What is left of views after `count` bytes of them."""
+    left = []
+    for view in views:
+        if count < len(view):
+            left.append(view[count:])
+            count = 0
+        else:
+            count -= len(view)
+    return left

@@ -1,0 +1,25 @@
+"""What all stores can do by way of their other verbs."""
+
+
+class Verbs:
+    """Of a store with init, push, pull and close."""
+
+    def pushpull(self, key, value, out=None, weight=1.0):
+        """`push`, then `pull` (into the value itself where there is no `out`): push's Outcome."""
+        outcome = self.push(key, value, weight)
+        self.pull(key, value if out is None else out)
+        return outcome
+
+    def broadcast(self, key, value, out):
+        """`init`, then `pull`: all have what the first process has."""
+        self.init(key, value)
+        self.pull(key, out)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, _):
+        if error is None:
+            self.close()
+        else:
+            self.break_off(kind, error)
