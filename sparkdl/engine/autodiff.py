@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from sparkdl.engine.accumulation import total
 from sparkdl.engine.graph import Spec, Tensor, constant, scope, topological
-from sparkdl.engine.ops.elementwise import add, mul
+from sparkdl.engine.ops.elementwise import mul
 from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.shape import cast
 from sparkdl.engine.types import is_float
@@ -50,20 +51,32 @@ def backward(grads, wrt, stop=()):
     """Carry gradients {tensor: gradient} back to the tensors `wrt`, not beyond those in `stop`.
 
     A gradient has the type of its tensor; integers have none.
+
+    Returns
+    -------
+    {tensor of `wrt`: gradient}, without those that nothing depends on.
     """
     order = topological(grads, stop)
-    wanted = needed(order, wrt)
-    for node in reversed(order):
-        gys = tuple(grads.get(t) for t in node.outputs)
-        if node not in wanted or all(g is None for g in gys):
+    wanted, parts = needed(order, wrt), {t: [grad] for t, grad in grads.items()}
+    for node in (n for n in reversed(order) if n in wanted):
+        gys = tuple(added_up(parts, t) for t in node.outputs)
+        if all(g is None for g in gys):
             continue
         with scope(f"{node.scope}:grad" if node.scope else "grad"):
             for tensor, grad in zip(node.inputs, local(node, gys), strict=True):
                 acts = is_float(tensor.dtype) and (tensor in wrt or tensor.node in wanted)
                 if grad is not None and acts:
-                    grad = cast(grad, tensor.dtype)
-                    grads[tensor] = add(grads[tensor], grad) if tensor in grads else grad
-    return grads
+                    parts.setdefault(tensor, []).append(cast(grad, tensor.dtype))
+    return {t: added_up(parts, t) for t in wrt if t in parts}
+
+
+def added_up(parts, tensor):
+    """The sum of what a tensor's users give it, made once, as the last one's work; or None."""
+    if tensor in parts:
+        last = next((g.node for g in reversed(parts[tensor]) if g.node is not None), None)
+        with scope(last.scope if last else "grad"):
+            parts[tensor] = [total(parts[tensor])]
+        return parts[tensor][0]
 
 
 def needed(order, wrt):

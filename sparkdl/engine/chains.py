@@ -6,14 +6,16 @@ updater's step is such a chain. The reference backend runs it with numpy; others
 """
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from sparkdl.engine.graph import Graph, Spec, scope
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.elementwise import Elementwise
-from sparkdl.engine.types import BFLOAT16
+from sparkdl.engine.types import is_narrow
 
+FEW, MANY = 4096, 32  # numbers of small arrays; operations on such that are brought together
 BLOCK = 16_384  # numbers: the half dozen float32 blocks in use at once stay in a level-2 cache
 
 
@@ -97,17 +99,29 @@ def merged(chain, new, users):
 
 
 def regions(graph, may):
-    """Connected elementwise nodes of one shape and level: no path between two leads outside."""
+    """Elementwise nodes of one shape and level, connected or small: no path leads out and back."""
     levels, parent = node_levels(graph, may), {}
     for node in filter(may, graph.nodes):
         parent[node] = node
         for before in {t.node for t in node.inputs} & parent.keys():
             if levels[before] == levels[node] and fits(before, node, may):
                 parent[root(before, parent)] = node
+    for some in neighbours(parent, levels):
+        for node in some[1:]:
+            parent[root(node, parent)] = root(some[0], parent)
     found = {}
     for node in parent:
         found.setdefault(root(node, parent), []).append(node)
     return [tuple(region) for region in found.values()]
+
+
+def neighbours(nodes, levels):
+    """Nodes of a layer with few numbers and one level: a call costs more than they do."""
+    alike = {}
+    for node in nodes:
+        if prod(node.outputs[0].shape) <= FEW:
+            alike.setdefault((levels[node], node.outputs[0].shape, node.scope), []).append(node)
+    return [some for some in alike.values() if len(some) <= MANY]
 
 
 def root(node, parent):
@@ -121,15 +135,24 @@ def root(node, parent):
 def node_levels(graph, may):
     """{node: the number of regions on the longest way to it}; it never falls along a way.
 
-    What is worked out from scalars alone comes first, at level -1: it stands in no chain's way.
+    What is worked out from scalars alone comes first, below level 0: it stands in no chain's way.
+    What one chain alone reads lies in it, however late that is, if nothing larger is kept for it.
     """
-    levels = {}
+    levels, lowest = {}, -len(graph.nodes)
     for node in graph.nodes:
         before = [t.node for t in node.inputs if t.node is not None]
         scalar = all(t.shape == () for t in (*node.inputs, *node.outputs))
         alone = scalar and all(levels[b] < 0 for b in before)
         ways = [levels[b] + (not fits(b, node, may)) for b in before]
-        levels[node] = -1 if alone else max(ways, default=0)
+        levels[node] = max([*ways, lowest if alone else 0])
+    users = readers(graph)
+    for node in filter(may, reversed(graph.nodes)):
+        beside = users.get(node.outputs[0], {None})
+        near = None not in beside and all(fits(node, user, may) for user in beside)
+        later = {levels[user] for user in beside} if near else ()
+        made = {t for t in node.inputs if t.node is not None and t.shape == node.outputs[0].shape}
+        if len(later) == 1 and sum(t.spec.nbytes for t in made) <= node.outputs[0].spec.nbytes:
+            levels[node] = later.pop()
     return levels
 
 
@@ -149,7 +172,7 @@ def chainable(node):
     out = node.outputs[0].shape
     whole = all(t.shape in (out, ()) for t in node.inputs)
     plain = isinstance(node.op, Elementwise) and not isinstance(node.op, Chain)
-    narrow = any(t.dtype == BFLOAT16 for t in (*node.inputs, *node.outputs))
+    narrow = any(is_narrow(t.dtype) for t in (*node.inputs, *node.outputs))
     return plain and whole and out != () and not narrow
 
 

@@ -5,12 +5,11 @@ import numpy as np
 from sparkdl.engine import backends
 from sparkdl.engine.autodiff import gradients, inputs_like
 from sparkdl.engine.graph import Graph
-from sparkdl.engine.program import Program
 
 
-def compile(graph, backend="reference", bindings=None, strict=False):
-    """A Program for `graph`; see Program for what the arguments mean."""
-    return Program(graph, backends.get(backend), bindings, strict)
+def compile(graph, backend="reference", bindings=None, strict=False, tf32=False):
+    """A Program for `graph`; see Program and Backend.program for what the arguments mean."""
+    return backends.get(backend).program(graph, bindings, strict, tf32)
 
 
 def value_and_grad(function, backend="reference"):

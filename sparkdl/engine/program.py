@@ -1,7 +1,7 @@
 """A compiled graph: memory given out, every node lowered to a call that knows its arrays."""
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from itertools import pairwise
 from statistics import median
 from time import perf_counter
@@ -32,6 +32,7 @@ class Step:
     note: str = ""
     traffic: int = 0
     node: object = None
+    reads: tuple = ()
 
     @property
     def flops(self):
@@ -71,7 +72,8 @@ class Program:
         self._finals = {}
         self._feeds = {n: self.arrays[t] for n, t in graph.inputs.items() if n not in bindings}
         self.inputs = {n: t.spec for n, t in graph.inputs.items() if n not in bindings}
-        self.outputs = {n: bindings.get(n, self.arrays[t]) for n, t in graph.outputs.items()}
+        self.targets = {n: bindings.get(n, self.arrays[t]) for n, t in graph.outputs.items()}
+        self.outputs = self.targets
 
     def run(self, feeds=None, after=None):
         """Compute. The arrays that come back belong to the program: the next run overwrites them.
@@ -100,6 +102,21 @@ class Program:
                     after[index]()
         return self.outputs
 
+    def run_then(self, feeds, other, its):
+        """`run`, then that of another program with feeds of its own; a device gets one launch.
+
+        Returns
+        -------
+        What the first of the two gives.
+        """
+        outputs = self.run(feeds)
+        other.run(its)
+        return outputs
+
+    def number(self, name):
+        """An output of shape () of the last run as a number; on a device one may wait for it."""
+        return float(self.outputs[name])
+
     def profile(self, feeds=None, repeats=10):
         """Seconds that each of `steps` takes: medians over `repeats` runs, after one to warm up."""
         with np.errstate(all="ignore"):
@@ -116,14 +133,24 @@ class Program:
         return [end - begin for begin, end in pairwise(marks)]
 
     def final(self, name):
-        """The index of the step after which the output `name` no longer changes."""
+        """The index of the step after which the output `name` neither changes nor is read.
+
+        Whoever is called `after` that step may write over it.
+        """
         if name not in self._finals:  # asked for in each training step
-            self._finals[name] = self._final(self.outputs[name])
+            self._finals[name] = self._final(self.targets[name])
         return self._finals[name]
 
     def _final(self, target):
-        hits = [any(np.may_share_memory(target, o) for o in s.writes) for s in self.steps]
-        return max((i for i, hit in enumerate(hits) if hit), default=0)
+        start, stop = bounds(target)
+        steps, starts, stops = self._touched
+        return int(steps[(starts < stop) & (stops > start)].max(initial=0))
+
+    @cached_property
+    def _touched(self):
+        """(step, start, stop) of all memory that steps read or write, as three vectors."""
+        found = [(i, *bounds(a)) for i, s in enumerate(self.steps) for a in (*s.writes, *s.reads)]
+        return np.array(found, np.int64).reshape(-1, 3).T
 
     def describe(self):
         """What runs, in order: a table of op, shapes, kernel, bytes, and why no faster kernel."""
@@ -138,20 +165,26 @@ class Program:
         return "\n".join(filter(None, [total, self.backend.note, *lines]))
 
     def _feed(self, feeds):
-        if feeds.keys() != self._feeds.keys():
-            raise ShapeError(f"the program takes {sorted(self._feeds)}, got {sorted(feeds)}")
-        values = {name: self._fed(name, np.asarray(value)) for name, value in feeds.items()}
-        for name, value in values.items():
+        for name, value in self._checked(feeds).items():
             copy_into(self._feeds[name], value)
 
+    def _checked(self, feeds):
+        if feeds.keys() != self._feeds.keys():
+            raise ShapeError(f"the program takes {sorted(self._feeds)}, got {sorted(feeds)}")
+        return {name: self._fed(name, value) for name, value in feeds.items()}
+
     def _fed(self, name, value):
+        value = np.asarray(value)
+        self._fits(name, value)
+        # an output of the last run lies where this run's inputs may come to lie
+        return value.copy() if np.may_share_memory(value, self.arena) else value
+
+    def _fits(self, name, value):
         buffer = self._feeds[name]
         if value.shape != buffer.shape:
             raise ShapeError(f"input {name!r} needs {buffer.shape}, got {value.shape}")
         if value.dtype.kind not in "iub" and buffer.dtype.kind in "iub":
             raise ShapeError(f"input {name!r} needs {buffer.dtype}, got {value.dtype}")
-        # an output of the last run lies where this run's inputs may come to lie
-        return value.copy() if np.may_share_memory(value, self.arena) else value
 
     def _place(self):
         """An array for every tensor: the caller's, a part of the arena, or a view of another."""
@@ -162,7 +195,7 @@ class Program:
         read = [t for node in self.graph.nodes for t in node.inputs]
         for tensor in [*read, *self.graph.outputs.values()]:
             if tensor.value is not None:
-                self.arrays[tensor] = tensor.value
+                self.arrays[tensor] = self.backend.constant(tensor.value)
         for node in self.graph.nodes:
             if node.outputs[0] in self.plan.roots:
                 self.arrays[node.outputs[0]] = node.op.reference(self.arrays[node.inputs[0]])
@@ -184,13 +217,23 @@ class Program:
         name = getattr(node.op, "label", type(node.op).__name__)
         row = (name, node.scope, shapes, kernel.name, size, kernel.note)
         traffic = sum(array.nbytes for array in (*inputs, *outputs))
-        return Step(kernel.call, outputs, *row, traffic, node)
+        return Step(kernel.call, outputs, *row, traffic, node, inputs)
 
     def _copy(self, tensor, to):
         source = self.arrays[tensor]
-        row = ("copy", "", str(tensor.shape), "memcpy", tensor.spec.nbytes)
-        call, traffic = partial(np.copyto, to, source), 2 * tensor.spec.nbytes
-        return Step(call, [to], *row, traffic=traffic)
+        kernel = self.backend.copy(source, to)
+        row = ("copy", "", str(tensor.shape), kernel.name, tensor.spec.nbytes)
+        return Step(kernel.call, [to], *row, traffic=2 * tensor.spec.nbytes, reads=[source])
+
+
+def bounds(array):
+    """The addresses of an array's first byte, and behind its last; of none, where it is empty."""
+    if not array.size:
+        return 0, 0
+    reach = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    start = array.ctypes.data
+    below, above = (sum(r for r in reach if (r < 0) == negative) for negative in (True, False))
+    return start + below, start + above + array.itemsize
 
 
 def copy_into(target, source):

@@ -1,9 +1,14 @@
-"""Types of numbers. bfloat16 is a float32 with 8 bits of mantissa; numpy knows it by ml_dtypes."""
+"""Types of numbers. Those of 16 bits are stored so, and computed in float32.
+
+bfloat16 is a float32 with 8 bits of mantissa; numpy knows it by ml_dtypes. float16 has 11 of them,
+but ends at 65504.
+"""
 
 import ml_dtypes
 import numpy as np
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16).name
+NARROW = (BFLOAT16, "float16")
 
 
 def is_float(dtype):
@@ -12,12 +17,26 @@ def is_float(dtype):
     return dtype.kind == "f" or dtype.name == BFLOAT16
 
 
+def is_narrow(dtype):
+    """Whether numbers of this type have 16 bits and a fraction."""
+    return np.dtype(dtype).name in NARROW
+
+
+def lowest(dtype):
+    """The lowest number of a float type that is finite."""
+    return float(ml_dtypes.finfo(dtype).min)
+
+
+def computed(dtype):
+    """The type in which numbers are computed: float32 for narrow ones, else their own."""
+    return "float32" if is_narrow(dtype) else np.dtype(dtype).name
+
+
 def summed(dtype):
-    """The type of sums: integers in 64 bits, as in numpy; bfloat16 in float32."""
-    name = np.dtype(dtype).name
-    return "float32" if name == BFLOAT16 else np.sum(np.empty(0, name)).dtype.name
+    """The type of sums: integers in 64 bits, as in numpy; narrow floats in float32."""
+    return np.sum(np.empty(0, computed(dtype))).dtype.name
 
 
 def widened(array):
-    """An array that numpy computes with: float32 in place of bfloat16."""
-    return array.astype(np.float32) if array.dtype.name == BFLOAT16 else array
+    """An array that numpy computes with: float32 in place of narrow numbers."""
+    return array.astype(np.float32) if is_narrow(array.dtype) else array

@@ -14,7 +14,7 @@ HAS_WHEEL = sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 def test_every_named_backend_can_be_had():
-    assert backends.names() == ["onednn", "reference"]
+    assert backends.names() == ["cuda", "onednn", "reference"]
     assert backends.get("reference").name == "reference"
 
 
@@ -37,7 +37,9 @@ def test_without_the_library_the_reference_runs_and_says_why(monkeypatch):
 
 def test_an_unknown_backend_is_refused_with_those_there_are():
     x = Tensor(Spec((2,)), name="x")
-    message = re.escape("backend must be one of ['auto', 'onednn', 'reference'], got 'quantum'")
+    message = re.escape(
+        "backend must be one of ['auto', 'cuda', 'onednn', 'reference'], got 'quantum'"
+    )
     with pytest.raises(UnsupportedError, match=message):
         compile(Graph({"x": x}, {"y": ops.exp(x)}), backend="quantum")
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from sparkdl.engine import Graph, compile, gradients, ops
 from sparkdl.engine.backends import get
-from sparkdl.engine.types import BFLOAT16, is_float, summed, widened
-from tests.engine.support import feeds, tensors
+from sparkdl.engine.types import BFLOAT16, computed, is_float, lowest, summed, widened
+from tests.engine.cases import CASES
+from tests.engine.support import feeds, tensors, with_gradients
 
 ROUNDING = 2e-2  # of the largest number: eight bits of mantissa, and sums in another order
 with_onednn = pytest.mark.skipif(get("auto").name != "onednn", reason="libdnnl is not here")
@@ -20,7 +21,9 @@ def narrow(rng, *shape):
 
 def test_types():
     assert is_float(BFLOAT16) and is_float("float64") and not is_float("int32")
-    assert (summed(BFLOAT16), summed("float32"), summed("int32")) == ("float32", "float32", "int64")
+    assert (summed(BFLOAT16), summed("float16"), summed("int32")) == ("float32", "float32", "int64")
+    assert lowest("float16") == -65504 and lowest("float32") < lowest(BFLOAT16) < -3.3e38
+    assert (computed("float16"), computed("float64")) == ("float32", "float64")
     assert widened(np.ones(2, BFLOAT16)).dtype == np.float32
     assert widened(np.ones(2, np.float64)).dtype == np.float64
 
@@ -111,6 +114,21 @@ def test_onednn_agrees_with_the_reference(name, rng):
     program, found = both_ways(function, arrays, "onednn")
     assert_close(found, expected)
     assert any("numpy" not in step.kernel for step in program.steps)
+
+
+RECURRENT = [name for name in CASES if name.split()[0] in ("Lstm", "Gru", "SimpleRnn")]
+
+
+@pytest.mark.parametrize("backend", ["reference", "auto"])
+@pytest.mark.parametrize("name", RECURRENT)
+def test_recurrent_rows_round_what_they_store_and_nothing_between(name, backend):
+    """Far from the start a state that each step rounds would lose most of its digits."""
+    case = CASES[name]
+    arrays = [array.astype(BFLOAT16) for array in case.arrays]
+    exact = [array.astype(np.float64) for array in arrays]
+    expected = compile(with_gradients(case.op, *exact)).run(feeds(exact))
+    found = compile(with_gradients(case.op, *arrays), backend).run(feeds(arrays))
+    assert_close({n: widened(a) for n, a in found.items()}, expected)
 
 
 @with_onednn

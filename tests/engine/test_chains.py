@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkdl.engine import Graph, compile, ops, scope
-from sparkdl.engine.chains import BLOCK, Chain, into_chains
+from sparkdl.engine.chains import BLOCK, FEW, Chain, into_chains
 from tests.engine.random_graphs import ELEMENTWISE, follow, functions
 from tests.engine.support import ops_of, results, run, run_plain, tensors, trace, uniform
 
@@ -114,6 +114,30 @@ def test_two_ways_out_of_different_length():
         return ops.add(ops.add(ops.exp(a), d), ops.mul(c, b)), ops.sub(a, d)
 
     same(braid, X)
+
+
+def test_what_one_chain_alone_reads_lies_in_it_however_late():
+    def function(x, y):
+        return ops.add(ops.mul(x, 0.9), ops.mul(y, ops.sum(y)))
+
+    assert same(function, X, Y) == ["Sum", "Chain"]
+
+
+def test_it_does_not_where_more_would_be_kept_for_it():
+    def function(x, y):
+        both = ops.mul(ops.softmax(x), ops.softmax(y))
+        return ops.mul(both, ops.sum(ops.softmax(ops.softmax(x))))
+
+    assert same(function, X, Y).count("Mul") == 2
+
+
+@pytest.mark.parametrize("rows, chains", [(2, 1), (FEW, 2)])
+def test_small_arrays_of_a_layer_share_a_chain(rows, chains):
+    def function(x, y):
+        return ops.exp(ops.tanh(x)), ops.sqrt(ops.square(y))
+
+    arrays = uniform(0, rows, 3), uniform(1, rows, 3)
+    assert same(function, *arrays) == ["Chain"] * chains
 
 
 def test_broadcasting_stays_outside_of_chains():

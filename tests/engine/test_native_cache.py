@@ -67,6 +67,24 @@ def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch, base):
     assert cache.read(KEY) is None
 
 
+def test_the_folder_may_be_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARKDL_KERNELS", str(tmp_path / "named"))
+    cache.write(KEY, b"code")
+    assert [path.name for path in (tmp_path / "named").iterdir()] == [KEY]
+    assert cache.read(KEY) == b"code"
+
+
+def test_what_was_written_first_is_deleted_for_new_files(place, monkeypatch):
+    monkeypatch.setenv("SPARKDL_KERNELS_BYTES", "1000")
+    monkeypatch.setattr(cache, "SELDOM", 1)
+    keys = [cache.key_of(str(i)) for i in range(6)]
+    for age, key in enumerate(reversed(keys)):
+        cache.write(key, b"x" * (300 - cache.DIGEST))
+        os.utime(place / key, (age, age))
+    cache.make_room(place)
+    assert [key for key in keys if cache.read(key)] == keys[:3]
+
+
 class Words:
     """One word that a compiled function may write to."""
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
-from sparkdl.engine.backends.onednn.rewrites import MaxPoolWithPlaces
+from sparkdl.engine.maxima import MaxPoolWithPlaces
 from sparkdl.errors import UnsupportedError
 from tests.engine.cases import CASES
 from tests.engine.support import compare, feeds, trace, with_gradients

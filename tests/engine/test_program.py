@@ -167,6 +167,22 @@ def test_hooks_run_right_after_their_step():
         assert array.any()
 
 
+@pytest.mark.parametrize("reader", ["Softmax", "Transpose"])
+def test_what_is_still_read_is_not_final(reader):
+    """Who is told then writes over it, as a sum of gradients over workers does."""
+    y = np.zeros((2, 2), np.float32)
+
+    def function(x):
+        y = ops.exp(x)
+        return {"y": y, "z": ops.softmax(y if reader == "Softmax" else ops.transpose(y, (1, 0)))}
+
+    program = program_of(function, x=X, bindings={"y": y})
+    expected = program.run({"x": X})["z"].copy()
+    assert program.final("y") == [step.op for step in program.steps].index(reader) > 0
+    found = program.run({"x": X}, {program.final("y"): lambda: np.copyto(y, 7)})["z"]
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_describe_lists_every_call():
     graph, _ = step(batch=2)
     text = compile(graph).describe()

@@ -10,6 +10,7 @@ from sparkdl.errors import UnsupportedError
 AUTO = "auto"
 MODULES = {
     "reference": "sparkdl.engine.backends.reference",
+    "cuda": "sparkdl.engine.backends.cuda.backend",
     "onednn": "sparkdl.engine.backends.onednn.backend",
 }
 
@@ -31,6 +32,7 @@ class Backend(Protocol):
 
     name: str
     rewrites: tuple  # functions Graph -> Graph, applied in order before memory is planned
+    decodes: tuple  # types of stored images that programs take with what is to be done to them
 
     def fresh(self):
         """The backend for one program: what its kernels share, they share with no other's."""
@@ -40,6 +42,25 @@ class Backend(Protocol):
 
     def array(self, part, shape):
         """A flat part of the arena as an array of this shape, in the backend's physical layout."""
+
+    def constant(self, value):
+        """A numpy array that never changes, where kernels can read it."""
+
+    def copy(self, source, to) -> Kernel:
+        """The kernel that copies an array to another of its shape and type."""
+
+    def vector(self, values):
+        """A numpy array that programs may be bound to, parts of it too, as an object with `open()`.
+
+        That gives an array of the host, the same each time, for the caller to read and write until
+        the next program runs.
+        """
+
+    def program(self, graph, bindings=None, strict=False, tf32=False):
+        """A compiled graph; see Program.
+
+        `tf32` allows float32 factors of products to be rounded to 11 bits, where that is faster.
+        """
 
     def lower(self, node, inputs, outputs) -> Kernel:
         """The kernel that computes `outputs` from `inputs`, all fixed for the program's life."""

@@ -5,6 +5,16 @@ import numpy as np
 from sparkdl.engine.planner import ALIGNMENT
 
 
+class Vector:
+    """A vector that programs read and write where it lies; see Backend.vector."""
+
+    def __init__(self, values):
+        self._values = values
+
+    def open(self):
+        return self._values
+
+
 def empty(size):
     """`size` bytes of uninitialised memory that begin at a cache line."""
     memory = np.empty(size + ALIGNMENT, np.uint8)

@@ -5,18 +5,19 @@ from functools import partial
 import numpy as np
 
 from sparkdl.engine.backends.base import Kernel
-from sparkdl.engine.backends.memory import empty
+from sparkdl.engine.backends.memory import Vector, empty
 from sparkdl.engine.chains import Chain, chain_kernel, into_chains
 from sparkdl.engine.fusion import RULES, BiasActivation, fuse
 from sparkdl.engine.ops.elementwise import Elementwise
 from sparkdl.engine.ops.matmul import MatMul
-from sparkdl.engine.types import BFLOAT16, widened
+from sparkdl.engine.program import Program
+from sparkdl.engine.types import is_narrow, widened
 
 
 class Reference:
     """Kernels that call numpy with a destination where numpy takes one, else compute and copy."""
 
-    name = "reference"
+    name, decodes = "reference", ()
     rewrites = (partial(fuse, rules=RULES), into_chains)
 
     def __init__(self, note=""):
@@ -31,9 +32,21 @@ class Reference:
     def array(self, part, shape):
         return part.reshape(shape)
 
+    def constant(self, value):
+        return value
+
+    def copy(self, source, to):
+        return Kernel(partial(np.copyto, to, source), "memcpy")
+
+    def vector(self, values):
+        return Vector(values)
+
+    def program(self, graph, bindings=None, strict=False, tf32=False):
+        return Program(graph, self, bindings, strict)
+
     def lower(self, node, inputs, outputs):
         op = node.op
-        if any(array.dtype == BFLOAT16 for array in (*inputs, *outputs)):
+        if any(is_narrow(array.dtype) for array in (*inputs, *outputs)):
             return Kernel(copying(op, inputs, outputs), "numpy in float32, then copy")
         if isinstance(op, Chain):
             return Kernel(chain_kernel(op, inputs, outputs), "numpy, blocked")

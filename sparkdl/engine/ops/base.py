@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.engine.graph import Node, Spec, Tensor, constant, topological
-from sparkdl.engine.types import BFLOAT16, is_float, widened
+from sparkdl.engine.types import is_float, is_narrow, widened
 from sparkdl.errors import ShapeError
 
 OPS = {}
@@ -115,4 +115,4 @@ def coerce(args):
 def typed(number, kind):
     """A number as an array of type `kind`, or of float64 where it would lose its fraction."""
     number = float(number) if isinstance(number, float) else number
-    return np.asarray(number, kind if kind == BFLOAT16 else np.result_type(kind, number))
+    return np.asarray(number, kind if is_narrow(kind) else np.result_type(kind, number))

@@ -31,7 +31,7 @@ class Reduction(Op):
 @register
 @dataclass(frozen=True)
 class Sum(Reduction):
-    """The sum along axes; integers are summed in 64 bits, as in numpy, bfloat16 in 32."""
+    """The sum along axes; integers are summed in 64 bits, as in numpy, narrow floats in 32."""
 
     def shape(self, x):
         return Spec(super().shape(x).shape, summed(x.dtype))

@@ -276,7 +276,8 @@ def slice(x, starts, stops):
 
 def pad(x, before, after):
     """x with `before[i]` zeros in front of and `after[i]` behind axis i."""
-    return Pad(tuple(before), tuple(after))(x)
+    before, after = tuple(before), tuple(after)
+    return Pad(before, after)(x) if any((*before, *after)) else x
 
 
 def concat(xs, axis=0):

@@ -2,20 +2,29 @@
 
 A file is the digest of the code, then the code; it appears under its name at once or not at all, so
 processes that share a host may write at the same time. What is damaged is not there.
+
+SPARKDL_KERNELS, a folder (else below the user's cache), and SPARKDL_KERNELS_BYTES change the place
+and how much may lie there: the files that were written first are deleted for new ones.
 """
 
 import hashlib
 import os
 import tempfile
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 DIGEST = hashlib.sha256().digest_size
+BUDGET = 1 << 30  # bytes
+SELDOM = 64  # writes of a process from one look at the folder's size to the next
+
+_writes = count()
 
 
 def folder():
     """Where files lie: a folder of the user's own, or None where there can be none."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    path = Path(base, "sparkdl", "kernels")
+    path = Path(os.environ.get("SPARKDL_KERNELS") or Path(base, "sparkdl", "kernels"))
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = path.stat()
@@ -45,8 +54,28 @@ def write(key, code):
         with tempfile.NamedTemporaryFile(dir=place, delete=False) as file:
             file.write(hashlib.sha256(code).digest() + code)
         os.replace(file.name, place / key)
+        if next(_writes) % SELDOM == 0:
+            make_room(place)
     except OSError:
         return  # a full disk costs the next process a few milliseconds
+
+
+def make_room(place):
+    """Delete the oldest files until the others fit the budget."""
+    budget = int(os.environ.get("SPARKDL_KERNELS_BYTES") or BUDGET)
+    with os.scandir(place) as entries:
+        held = sorted(filter(None, map(about, entries)), reverse=True)
+    for _, size, path in held:
+        budget -= size
+        if budget < 0:
+            Path(path).unlink(missing_ok=True)
+
+
+def about(entry):
+    """(when it was written, bytes, path), or None where another process has deleted it."""
+    with suppress(FileNotFoundError):
+        found = entry.stat()
+        return found.st_mtime_ns, found.st_size, entry.path
 
 
 def key_of(*parts):

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 
+from sparkdl.engine.backends.axes import kinds_of, merged_axes
 from sparkdl.engine.backends.native import loops
 from sparkdl.engine.backends.native.calls import bound
 from sparkdl.engine.backends.native.code import TYPES
@@ -50,10 +51,6 @@ def lie(stride, array):
     return {0: loops.SHARED, array.itemsize: loops.DENSE}.get(stride, loops.APART)
 
 
-def kinds_of(arrays):
-    return tuple(a.dtype.name for a in arrays)
-
-
 @cache
 def text(op, inputs, outputs, lies, axes):
     """The loop's text; a network repeats a few chains many times."""
@@ -66,20 +63,3 @@ def text(op, inputs, outputs, lies, axes):
         specs.append(of[0] if isinstance(step, BroadcastTo) else step.shape(*of))
     kinds = tuple(spec.dtype for spec in specs[len(inputs) :])
     return loops.function(loops.Loop(op.steps, op.results, kinds, inputs, outputs, lies, axes))
-
-
-def merged_axes(arrays):
-    """[(length, [stride of each array])] from the outermost in the outputs' memory inwards.
-
-    Axes that lie behind one another in all arrays become one: for equal layouts there is one only.
-    """
-    shape, out = arrays[-1].shape, arrays[-1]
-    axes = []
-    for axis in sorted(range(len(shape)), key=lambda a: -out.strides[a]):
-        size, strides = shape[axis], [a.strides[axis] for a in arrays]
-        if size == 1:
-            continue
-        if axes and axes[-1][1] == [s * size for s in strides]:
-            size *= axes.pop()[0]
-        axes.append((size, strides))
-    return axes

@@ -37,6 +37,8 @@ from sparkdl.engine.backends.onednn import (
 from sparkdl.engine.backends.onednn.api import TYPES, Session
 from sparkdl.engine.chains import Chain, into_chains
 from sparkdl.engine.fusion import BiasActivation, fuse
+from sparkdl.engine.layouts import Relayout, relayouts, sequences_in_place
+from sparkdl.engine.maxima import MaxPoolToPlaces, MaxPoolWithPlaces, maxima_remembered
 from sparkdl.engine.ops.activation import Relu, ReluGrad
 from sparkdl.engine.ops.attention import HeadMix, HeadScores
 from sparkdl.engine.ops.conv import Conv, ConvGradInput, ConvGradWeight
@@ -78,14 +80,14 @@ class OneDnn(reference.Reference):
             self.note = str(error)
         self.rewrites = (
             fuse,
-            rewrites.maxima_remembered,
+            maxima_remembered,
             lrn_workspace.remembered,
             batch_norm_relu.with_relus,
             partial(recurrent_workspace.with_workspaces, self.session),
             rewrites.biases_with_weights,
             column_sums.of_features,
-            rewrites.relayouts,
-            rewrites.sequences_in_place,
+            relayouts,
+            sequences_in_place,
             into_chains if self.compiler is None else partial(into_chains, may=may_chain),
         )
 
@@ -185,8 +187,8 @@ LOWERINGS = {
     MaxPool: plainly(pooling.forward),
     AvgPool: plainly(pooling.forward),
     AvgPoolGrad: plainly(pooling.backward),
-    rewrites.MaxPoolWithPlaces: plainly(pooling.forward),
-    rewrites.MaxPoolToPlaces: max_to_places,
+    MaxPoolWithPlaces: plainly(pooling.forward),
+    MaxPoolToPlaces: max_to_places,
     BatchNorm: plainly(normalization.forward),
     BatchNormGrad: plainly(normalization.backward),
     Normalize: plainly(normalization.given),
@@ -213,7 +215,7 @@ LOWERINGS = {
     Resize: plainly(resizing.forward),
     ResizeGrad: plainly(resizing.backward),
     column_sums.ColumnSums: plainly(column_sums.lower),
-    rewrites.Relayout: relayout,
+    Relayout: relayout,
 }
 
 NARROW = {  # what numpy does well enough but in bfloat16

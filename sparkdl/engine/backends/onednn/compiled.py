@@ -15,7 +15,7 @@ from sparkdl.engine.ops.random import Uniform
 from sparkdl.engine.ops.reduce import Equal, Sum, equal
 from sparkdl.engine.ops.shape import BroadcastTo, Cast, Copy, SumTo, copy
 from sparkdl.engine.ops.softmax import OneHot, SoftmaxCrossEntropy
-from sparkdl.engine.types import BFLOAT16
+from sparkdl.engine.types import is_narrow
 from sparkdl.errors import UnsupportedError
 
 
@@ -30,7 +30,7 @@ def chain(op, inputs, outputs, compiler):
     shape = outputs[0].shape
     whole = [a for a in (*inputs, *outputs) if a.shape == shape]
     plain = all(isinstance(step, Elementwise) for step, _ in op.steps)
-    plain = plain and all(a.shape in (shape, ()) and a.dtype != BFLOAT16 for a in inputs)
+    plain = plain and all(a.shape in (shape, ()) and not is_narrow(a.dtype) for a in inputs)
     if not plain or len({a.strides for a in whole}) > 1:
         return Kernel(reference.copying(op, inputs, outputs), "numpy", why or "layouts differ")
     order = sorted(range(len(shape)), key=lambda axis: -outputs[0].strides[axis])

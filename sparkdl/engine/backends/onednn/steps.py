@@ -10,6 +10,7 @@ import numpy as np
 
 from sparkdl.engine.backends.onednn.api import DST, SRC, WEIGHTS
 from sparkdl.engine.ops.recurrent.arithmetic import Arrays
+from sparkdl.engine.types import widened
 from sparkdl.errors import UnsupportedError
 
 
@@ -51,5 +52,5 @@ def backward(session, op, inputs, outputs):
 
 
 def filled(run, inputs, outputs):
-    for out, result in zip(outputs, run(*inputs), strict=True):
-        np.copyto(out, result)
+    for out, result in zip(outputs, run(*map(widened, inputs)), strict=True):
+        np.copyto(out, result, casting="unsafe")

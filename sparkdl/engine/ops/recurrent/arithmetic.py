@@ -50,7 +50,7 @@ class Arrays:
 
 
 class Tensors:
-    """As nodes of a graph."""
+    """As nodes of a graph; what each step cuts of the weights is cut once."""
 
     where, tanh, relu, reshape = (
         where,
@@ -59,6 +59,9 @@ class Tensors:
         staticmethod(shape.reshape),
     )
     product = staticmethod(matmul)
+
+    def __init__(self):
+        self.parts = {}
 
     def gate(self, x, slope):
         if slope is None:
@@ -71,8 +74,10 @@ class Tensors:
         return shape.reshape(shape.slice(x, starts, stops), (n, *rest))
 
     def part(self, x, start, stop):
-        lead = x.shape[:-1]
-        return shape.slice(x, (*(0 for _ in lead), start), (*lead, stop))
+        if (x, start, stop) not in self.parts:
+            lead = x.shape[:-1]
+            self.parts[x, start, stop] = shape.slice(x, (*(0 for _ in lead), start), (*lead, stop))
+        return self.parts[x, start, stop]
 
     def joined(self, steps):
         n, *rest = steps[0].shape

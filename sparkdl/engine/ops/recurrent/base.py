@@ -13,6 +13,7 @@ from sparkdl.engine.ops.base import Op, common_type
 from sparkdl.engine.ops.recurrent.arithmetic import Arrays, Tensors
 from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
 from sparkdl.engine.ops.shape import cast
+from sparkdl.engine.types import computed
 from sparkdl.errors import ShapeError
 
 
@@ -49,7 +50,7 @@ class Recurrent(Op):
     ------
     x (N, T, F), wx (F, gates H), wh (H, gates H), b (biases H,), first states (N, H) each,
     peepholes (3 H,), keep (N, T), mask (N, T); y (N, T, H), last states (N, H) each, saved (T, N,
-    arrays H). keep and mask have no gradient.
+    arrays H) in the type of computing. keep and mask have no gradient.
     """
 
     floating = True
@@ -100,8 +101,8 @@ class Recurrent(Op):
             )
         (n, steps, _), units, kind = x, wh[0], common_type(*inputs[: self.trained])
         last = [(n, units)] * self.states
-        saved = (steps, n, (self.left + self.states) * units)
-        return tuple(Spec(shape, kind) for shape in ((n, steps, units), *last, saved))
+        saved = Spec((steps, n, (self.left + self.states) * units), computed(kind))
+        return *(Spec(shape, kind) for shape in ((n, steps, units), *last)), saved
 
     def wanted(self, x, units):
         """The shapes of all inputs."""

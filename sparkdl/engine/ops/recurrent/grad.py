@@ -39,11 +39,15 @@ class RecurrentGrad(Op):
 
     def decompose(self, *args):
         """All worked out from the inputs, not `saved`, so that it can be differentiated again."""
+        return self.through(self.forward.decompose, *args)
+
+    def through(self, function, *args):
+        """The gradients back through what `function` makes of the inputs of `forward`."""
         from sparkdl.engine.autodiff import pullback, zeros_like
 
         count = 1 + self.forward.states
         inputs = args[count:-1]
-        grads = pullback(self.forward.decompose, inputs, (*args[:count], None))
+        grads = pullback(function, inputs, (*args[:count], None))
         grads = grads[: self.forward.trained]
         return tuple(zeros_like(t) if g is None else g for g, t in zip(grads, inputs))
 

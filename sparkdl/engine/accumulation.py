@@ -1,0 +1,97 @@
+"""The sum of the gradients of one tensor: those of its parts are put side by side.
+
+The gradient of a slice is an array among zeros. Those of a recurrent layer's gates, of its steps,
+of the ends of a sequence do not overlap: one Concat of them takes the place of a pass over zeros
+for each, and of another to add it.
+"""
+
+from functools import reduce
+from itertools import pairwise
+from typing import NamedTuple
+
+from sparkdl.engine.graph import Tensor
+from sparkdl.engine.ops.elementwise import add
+from sparkdl.engine.ops.shape import Pad, concat, pad
+from sparkdl.engine.shared_weights import added
+
+
+class Piece(NamedTuple):
+    """`x` among zeros, from `start` on."""
+
+    start: tuple[int, ...]
+    x: Tensor
+
+    @property
+    def stop(self):
+        return tuple(a + n for a, n in zip(self.start, self.x.shape, strict=True))
+
+    def beside(self, axis):
+        """Where it lies on all axes but one."""
+        bounds = zip(self.start, self.stop, strict=True)
+        return tuple(b for i, b in enumerate(bounds) if i != axis)
+
+
+def total(grads):
+    """The sum of tensors of one shape, in their order but where three of different places meet.
+
+    Those of one place are added up first, then what overlaps them.
+    """
+    if len(grads) == 1:
+        return grads[0]
+    pieces, shape = by_place(grads), grads[0].shape
+    if not pieces:
+        return grads[0]
+    for axis in range(len(shape)):
+        pieces = [joined(line, axis) for line in lines(pieces, axis)]
+    return reduce(add, [whole(piece, shape) for piece in pieces])
+
+
+def by_place(grads):
+    """What tensors hold beside zeros: one piece for each place, the sum of what lies there."""
+    found = {}
+    for grad in grads:
+        start, x = inside(grad)
+        if x.spec.size:
+            found.setdefault((start, x.shape), []).append(x)
+    return [Piece(start, added(xs)) for (start, _), xs in found.items()]
+
+
+def inside(grad):
+    """(start, array) of what a tensor holds beside zeros, as far as it was padded with them."""
+    if grad.node is not None and isinstance(grad.node.op, Pad):
+        return grad.node.op.before, grad.node.inputs[0]
+    return (0,) * grad.ndim, grad
+
+
+def lines(pieces, axis):
+    """Lists of pieces that lie one behind the other along an axis, and alike on all others."""
+    found = {}
+    for piece in sorted(pieces, key=lambda p: p.start[axis]):
+        row = found.setdefault(piece.beside(axis), [])
+        line = next((line for line in row if line[-1].stop[axis] <= piece.start[axis]), None)
+        if line is None:
+            row.append(line := [])
+        line.append(piece)
+    return [line for row in found.values() for line in row]
+
+
+def joined(line, axis):
+    """A line of pieces as one, with zeros in the gaps."""
+    if len(line) == 1:
+        return line[0]
+    gaps = [after.start[axis] - before.stop[axis] for before, after in pairwise(line)]
+    xs = [followed(piece.x, axis, gap) for piece, gap in zip(line, [*gaps, 0], strict=True)]
+    return Piece(line[0].start, concat(xs, axis))
+
+
+def followed(x, axis, gap):
+    """x with so many zeros behind it along an axis."""
+    behind = [0] * x.ndim
+    behind[axis] = gap
+    return pad(x, [0] * x.ndim, behind)
+
+
+def whole(piece, shape):
+    """A piece with all the zeros around it."""
+    after = (n - stop for n, stop in zip(shape, piece.stop, strict=True))
+    return pad(piece.x, piece.start, after)

@@ -1,0 +1,22 @@
+"""How the numbers of several arrays of one shape lie: what compilers of chains go by."""
+
+
+def kinds_of(arrays):
+    return tuple(a.dtype.name for a in arrays)
+
+
+def merged_axes(arrays):
+    """[(length, [stride of each array])] from the outermost in the outputs' memory inwards.
+
+    Axes that lie behind one another in all arrays become one: for equal layouts there is one only.
+    """
+    shape, out = arrays[-1].shape, arrays[-1]
+    axes = []
+    for axis in sorted(range(len(shape)), key=lambda a: -out.strides[a]):
+        size, strides = shape[axis], [a.strides[axis] for a in arrays]
+        if size == 1:
+            continue
+        if axes and axes[-1][1] == [s * size for s in strides]:
+            size *= axes.pop()[0]
+        axes.append((size, strides))
+    return axes

@@ -1,0 +1,154 @@
+"""Kernels for NVIDIA GPUs: our own CUDA C, compiled for the device as programs need it.
+
+Images and volumes lie channels last in memory while their logical axes stay (N, C, H, W) and
+(N, C, D, H, W), as an array's strides say.
+"""
+
+from copy import copy
+from functools import cache, partial
+
+import numpy as np
+
+from sparkdl.engine.backends.base import Kernel
+from sparkdl.engine.backends.cuda import chains, rewrites
+from sparkdl.engine.backends.cuda.cudnn.attentions import attended
+from sparkdl.engine.backends.cuda.cudnn.images import biases_in_kind
+from sparkdl.engine.backends.cuda.cudnn.norms import normalized
+from sparkdl.engine.backends.cuda.devices import mine
+from sparkdl.engine.backends.cuda.epilogues import for_products
+from sparkdl.engine.backends.cuda.libraries import Libraries, found
+from sparkdl.engine.backends.cuda.link import Link
+from sparkdl.engine.backends.cuda.lowerings import has_kernel, lowering
+from sparkdl.engine.backends.cuda.mirror import Mirrors
+from sparkdl.engine.backends.cuda.modules import C_TYPES
+from sparkdl.engine.backends.cuda.program import DeviceProgram
+from sparkdl.engine.backends.cuda.recurrent_kinds import in_their_kind
+from sparkdl.engine.backends.cuda.recurrent_stacks import kept_whole
+from sparkdl.engine.backends.cuda.recurrent_steps import in_steps
+from sparkdl.engine.backends.cuda.session import Device, Session
+from sparkdl.engine.chains import into_chains
+from sparkdl.engine.fusion import fuse
+from sparkdl.engine.layouts import relayouts, sequences_in_place
+from sparkdl.engine.maxima import maxima_remembered
+from sparkdl.errors import DeviceError, UnsupportedError
+
+NONE = Libraries()
+
+
+class Cuda:
+    """Kernels on one device.
+
+    Parameters
+    ----------
+    driver : Driver
+    libraries : Libraries, by default none
+    """
+
+    name, decodes = "cuda", (np.dtype(np.uint8),)
+
+    def __init__(self, driver, libraries=NONE):
+        self.device = Device(driver, libraries)
+        self.mirrors, self.session = Mirrors(self.device), Session(self.device)
+
+    @property
+    def note(self):
+        lines = dict.fromkeys([self.session.libraries.note, *self.session.notes])
+        return "\n".join(filter(None, lines))
+
+    @property
+    def rewrites(self):
+        return (
+            fuse,
+            partial(biases_in_kind, session=self.session),
+            partial(in_their_kind, session=self.session),
+            partial(kept_whole, session=self.session),
+            *((for_products,) if self.session.libraries.products else ()),
+            maxima_remembered,
+            partial(normalized, session=self.session),
+            partial(attended, session=self.session),
+            in_steps,
+            partial(rewrites.decomposed, known=has_kernel),
+            relayouts,
+            sequences_in_place,
+            partial(rewrites.in_parts, may=chains.may_chain),
+            partial(into_chains, may=chains.may_chain),
+            partial(rewrites.slices_in_place, may=chains.is_chain),
+        )
+
+    def fresh(self):
+        own = copy(self)
+        own.session = Session(self.device, self.session.tf32)
+        return own
+
+    def vector(self, values):
+        return self.mirrors.vector(values)
+
+    def link(self, vectors):
+        """What adds up these {name: vector} with those of other processes' devices.
+
+        Raises
+        ------
+        UnsupportedError
+            Without NCCL.
+        """
+        libraries = self.device.libraries
+        if libraries.exchange is None:
+            why = libraries.missing.get("NCCL", "it was not looked for")
+            raise UnsupportedError(f"without NCCL: {why}")
+        return Link(self.device, libraries.exchange, vectors)
+
+    def program(self, graph, bindings=None, strict=False, tf32=False):
+        own = copy(self)
+        own.session = Session(self.device, tf32)
+        return DeviceProgram(graph, own, bindings, strict)
+
+    def empty(self, size):
+        try:
+            return self.device.driver.allocate(max(size, 1))[:size]
+        except DeviceError as error:
+            raise DeviceError(f"a program's plan: {error}; smaller batches need less") from None
+
+    def array(self, part, shape):
+        if len(shape) not in (4, 5):
+            return part.reshape(shape)
+        n, c, *space = shape
+        return np.moveaxis(part.reshape(n, *space, c), -1, 1)
+
+    def constant(self, value):
+        return self.session.constant(value)
+
+    def copy(self, source, to):
+        return self.kernel(chains.copied, None, [source], [to])
+
+    def lower(self, node, inputs, outputs):
+        make = lowering(node.op)
+        if make is None:
+            raise UnsupportedError(f"cuda has no kernel for {node.op}")
+        kinds = {a.dtype.name for a in (*inputs, *outputs)}
+        if kinds - C_TYPES.keys():
+            raise UnsupportedError(f"cuda has no kernel for {node.op} of {sorted(kinds)}")
+        return self.kernel(make, node.op, inputs, outputs)
+
+    def kernel(self, make, op, inputs, outputs):
+        calls, name, *note = make(self.session, op, inputs, outputs)
+        return Kernel(calls[0] if len(calls) == 1 else partial(run_all, calls), name, *note)
+
+
+def run_all(calls):
+    for call in calls:
+        call()
+
+
+def __getattr__(name):
+    """BACKEND, made when it is first asked for: to import this touches no device."""
+    if name != "BACKEND":
+        raise AttributeError(name)
+    return made()
+
+
+@cache
+def made():
+    from sparkdl.engine.backends.cuda.cupy_driver import CupyDriver, ids
+
+    driver = CupyDriver(mine(ids()))
+    return Cuda(driver, found(driver))

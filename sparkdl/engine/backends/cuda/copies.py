@@ -1,0 +1,35 @@
+"""The same numbers in another arrangement, as strided copies."""
+
+import numpy as np
+
+from sparkdl.engine.backends.cuda.chains import copied
+from sparkdl.engine.backends.cuda.walks import walks
+
+THREADS = 256
+
+
+def shown(session, op, x, y):
+    """What an operation gives that shows its input in another way, or a part of it."""
+    return copied(session, op, [op.reference(x)], [y])
+
+
+def transpose(session, op, x, y):
+    return copied(session, op, [x.transpose(op.axes)], [y])
+
+
+def pad(session, op, x, y):
+    """Zeros, then x in the midst of them."""
+    inside = tuple(slice(a, a + n) for a, n in zip(op.before, x.shape, strict=True))
+    return [session.fill(y.flat_bytes()), *copied(session, op, [x], [y[inside]])[0]], "fill, copy"
+
+
+def relayout(session, op, x, y):
+    """A reshape between orders in memory: a copy where one side can be shown as the other."""
+    if y.flags.c_contiguous:
+        return copied(session, op, [x], [y.reshape(x.shape)])
+    if x.flags.c_contiguous:
+        return copied(session, op, [x.reshape(y.shape)], [y])
+    function = session.family("relayout.cu", "relayout", T=f"uint{8 * x.itemsize}")
+    values = *walks(x), *walks(y), np.uint32(x.size), x, y
+    calls = [session.launch(function, session.grid(x.size, THREADS), THREADS, *values)]
+    return calls if x.size else [], "relayout"

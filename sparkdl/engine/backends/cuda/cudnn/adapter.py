@@ -1,0 +1,152 @@
+"""cuDNN's graphs on one device: a plan for each request, made once and kept on disk."""
+
+import re
+from dataclasses import replace
+from threading import RLock
+
+from sparkdl.engine.backends.cuda.cudnn.drawing import Drawing
+from sparkdl.engine.backends.cuda.cudnn.plans import WORKSPACE, Plan
+from sparkdl.engine.backends.cuda.cudnn.tuning import tune
+from sparkdl.engine.backends.native import cache
+from sparkdl.errors import UnsupportedError
+
+VERSIONS = (1, 20), (1, 29)  # of the frontend: from, and below; later ones need 190 MB more
+REASON = re.compile(r"CUDNN_STATUS_\w+; Reason: [^\n]+")
+INEXACT = "TENSOR_CORE", "DOWN_CONVERT_INPUTS"  # how float32 becomes TF32
+
+
+def found(driver):
+    """The adapter of a device.
+
+    Raises
+    ------
+    UnsupportedError
+        Without the frontend or cuDNN itself, saying what to install.
+    """
+    try:
+        import cudnn
+    except (ImportError, OSError) as error:
+        raise UnsupportedError(f"pip install 'sparkdl-hadoop[gpu]' ({error})") from None
+    version = tuple(int(n) for n in cudnn.__version__.split(".")[:2])
+    if not VERSIONS[0] <= version < VERSIONS[1]:
+        found = cudnn.__version__
+        raise UnsupportedError(f"nvidia-cudnn-frontend>=1.20,<1.29 is needed, not {found}")
+    driver.use()
+    try:
+        return Cudnn(cudnn, driver)
+    except RuntimeError as error:
+        raise UnsupportedError(f"pip install nvidia-cudnn-cu13 ({error})") from None
+
+
+class Cudnn:
+    """Graphs of cuDNN's on one device, or planned for one that is not there.
+
+    Parameters
+    ----------
+    library : module cudnn
+    driver : Driver
+    properties : str, optional
+        A device as cuDNN writes it down, in JSON: plans are made for it, and nothing can run.
+    """
+
+    def __init__(self, library, driver, properties=None):
+        self.library, self.driver, self.properties = library, driver, properties
+        self.lock, self.stream = RLock(), None
+        self.handle = None if properties else library.create_handle()
+        version = library.backend_version()  # 92800 for 9.28.0
+        self.name = f"cuDNN {version // 10_000}.{version // 100 % 100}.{version % 100}"
+        self.refusals = library.cudnnGraphNotSupportedError, RuntimeError, UnsupportedError
+        self.plans = {}
+
+    def plan(self, request, tf32=False):
+        """The Plan of a Request; with `tf32` the factors of float32 products may be rounded.
+
+        Raises
+        ------
+        UnsupportedError
+            Where cuDNN has no plan for it, with its first reason.
+        """
+        with self.lock:
+            if (request, tf32) not in self.plans:
+                self.plans[request, tf32] = self._planned(request, tf32)
+            found = self.plans[request, tf32]
+        if isinstance(found, str):
+            raise UnsupportedError(found)
+        return found
+
+    def _planned(self, request, tf32):
+        """A plan, from disk or made, or the reason why there is none."""
+        key = self._key(request, tf32)
+        kept = None if self.properties else self._restored(key, request)
+        if kept is not None:
+            return kept
+        drawing = self._drawing(request)
+        try:
+            self._make(drawing, tf32)
+        except self.refusals as error:
+            return reason(error)
+        if not self.properties:
+            self._keep(key, drawing.graph)
+        return Plan(drawing, self)
+
+    def _keep(self, key, graph):
+        """Write a plan to disk, for the next process; not every engine's can be written down."""
+        try:
+            content = bytes(graph.serialize())
+        except self.refusals:
+            return
+        cache.write(key, content)
+
+    def _restored(self, key, request):
+        """The plan that is kept on disk, or None: also where cuDNN no longer takes it."""
+        kept = cache.read(key)
+        if kept is None:
+            return None
+        drawing = self._drawing(request)
+        try:
+            drawing.graph.deserialize(self.handle, list(kept))
+        except self.refusals:
+            return None
+        return Plan(drawing, self)
+
+    def follow(self, stream):
+        """Let what runs next go to a stream; to tell cuDNN costs some microseconds."""
+        if stream != self.stream:
+            self.library.set_stream(handle=self.handle, stream=stream)
+            self.stream = stream
+
+    def _key(self, request, tf32):
+        kind = replace(self.driver.properties, id="")  # a plan is for all devices of a kind
+        versions = self.library.__version__, self.library.backend_version(), tf32
+        return cache.key_of("cudnn", str(kind), *map(str, versions), repr(request))
+
+    def _drawing(self, request):
+        place = {"handle": self.handle}
+        if self.properties:
+            device = self.library.create_device_properties(self.properties)
+            major, minor = self.driver.properties.capability
+            place = {"device_property": device, "sm_version": 10 * major + minor}
+        wide = self.library.data_type.FLOAT
+        types = {"intermediate_data_type": wide, "compute_data_type": wide}
+        return Drawing(self.library, self.library.pygraph(**types, **place), request)
+
+    def _make(self, drawing, tf32):
+        graph, modes, notes = drawing.graph, self.library.heur_mode, self.library.numerical_note
+        drawing.request.draw(drawing)
+        graph.validate()
+        graph.build_operation_graph()
+        graph.create_execution_plans([modes.A, modes.FALLBACK])
+        if drawing.request.kind == "float32" and not tf32:
+            graph.deselect_numeric_notes([getattr(notes, name) for name in INEXACT])
+        graph.deselect_workspace_greater_than(WORKSPACE)
+        graph.check_support()
+        graph.build_plans(self.library.build_plan_policy.HEURISTICS_CHOICE)
+        if not self.properties:
+            tune(self, drawing)
+
+
+def reason(error):
+    """The first reason of what cuDNN says, in a line."""
+    text = str(error)
+    found = REASON.search(text)
+    return " ".join((found[0] if found else text).split())[:200]

@@ -1,0 +1,128 @@
+"""Convolutions over two or three axes of space and their gradients, as graphs of cuDNN's."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.engine.backends.cuda import chains
+from sparkdl.engine.backends.cuda.cudnn.drawing import Request
+from sparkdl.engine.backends.cuda.cudnn.plans import launch, specs
+from sparkdl.engine.chains import Chain
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.activation import Relu
+from sparkdl.engine.ops.conv import Conv, ConvGradInput
+from sparkdl.engine.ops.elementwise import Add
+from sparkdl.errors import UnsupportedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convolving(Request):
+    """What the three have in common: images or volumes x, filters w, and y."""
+
+    op: object
+    x: Spec
+    w: Spec
+    y: Spec
+
+    def windows(self):
+        """Where they lie, in cuDNN's words."""
+        before, after = zip(*self.op.padding, strict=True)
+        return {
+            "pre_padding": list(before),
+            "post_padding": list(after),
+            "stride": list(self.op.stride),
+            "dilation": list(self.op.dilation),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forward(Convolving):
+    """y = x convolved with w, + bias (1, O, 1, 1), then max(y, 0) if `rectified`."""
+
+    label: ClassVar = "convolution"
+    read: ClassVar = ("x", "w", "bias")
+    bias: Spec | None = None
+    rectified: bool = False
+
+    def draw(self, drawing):
+        graph, x, w = drawing.graph, drawing.read("x"), drawing.read("w")
+        y = graph.conv_fprop(image=x, weight=w, **self.windows())
+        if self.bias is not None:
+            y = graph.bias(input=y, bias=drawing.read("bias"))
+        drawing.write("y", graph.relu(input=y) if self.rectified else y)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToInput(Convolving):
+    """x from y and w."""
+
+    label: ClassVar = "gradient for the input"
+    read: ClassVar = ("y", "w")
+
+    def draw(self, drawing):
+        y, w = drawing.read("y"), drawing.read("w")
+        drawing.write("x", drawing.graph.conv_dgrad(loss=y, filter=w, **self.windows()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToWeights(Convolving):
+    """w from x and y; in the type of both, for release 9.19 has no other."""
+
+    label: ClassVar = "gradient for the weights"
+    read: ClassVar = ("x", "y")
+
+    def draw(self, drawing):
+        x, y = drawing.read("x"), drawing.read("y")
+        drawing.write("w", drawing.graph.conv_wgrad(image=x, loss=y, **self.windows()))
+
+
+def forward(session, op, x, w, y):
+    return convolved(session, Forward, op, x=x, w=w, y=y), named(Forward)
+
+
+def backward_input(session, op, gy, w, gx):
+    return convolved(session, ToInput, op, x=gx, w=w, y=gy), named(ToInput)
+
+
+def backward_weights(session, op, gy, x, gw):
+    return convolved(session, ToWeights, op, x=x, w=gw, y=gy), named(ToWeights)
+
+
+def bias_activation(session, op, x, w, bias, y):
+    """A BiasActivation; cuDNN has bias and ReLU behind a convolution, a chain does the others."""
+    bias = bias.reshape(1, -1, *(1,) * (x.ndim - 2))
+    if isinstance(op.product, ConvGradInput):
+        first = convolved(session, ToInput, op.product, x=y, w=w, y=x)
+        rest = chained(session, [Add(), op.activation], y, bias)
+        return [*first, *rest], f"{named(ToInput)}, chain"
+    rectified = isinstance(op.activation, Relu)
+    options = {"bias": bias, "rectified": rectified}
+    first = convolved(session, Forward, op.product, x=x, w=w, y=y, **options)
+    if rectified or op.activation is None:
+        return first, named(Forward)
+    return [*first, *chained(session, [op.activation], y)], f"{named(Forward)}, chain"
+
+
+def named(request):
+    return f"cuDNN {request.label}"
+
+
+def convolved(session, request, op, **given):
+    """The calls of one of the three."""
+    arrays = {n: a for n, a in given.items() if not isinstance(a, bool)}
+    options = {n: a for n, a in given.items() if isinstance(a, bool)}
+    kinds = {arrays[name].dtype.name for name in ("x", "w", "y")}
+    if len(op.size) < 2:
+        raise UnsupportedError("sequences do not lie channels last")
+    if len(kinds) > 1:
+        raise UnsupportedError(f"one type is needed, not {' and '.join(sorted(kinds))}")
+    if not all(a.size for a in arrays.values()):
+        raise UnsupportedError("there are no graphs of empty arrays")
+    return launch(session, request(op=Conv(*op.options()), **specs(**arrays), **options), **arrays)
+
+
+def chained(session, steps, y, *others):
+    """Calls of elementwise operations one after the other, in place: the first takes `others`."""
+    steps, width = [s for s in steps if s is not None], 1 + len(others)
+    rest = [(step, (width + i,)) for i, step in enumerate(steps[1:])]
+    chain = Chain(((steps[0], tuple(range(width))), *rest), (len(steps) - 1,))
+    return chains.chain(session, chain, [y, *others], [y])[0]

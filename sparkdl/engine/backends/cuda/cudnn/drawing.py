@@ -1,0 +1,109 @@
+"""A graph of cuDNN's while it is drawn: arrays by name, as they lie in memory."""
+
+from dataclasses import dataclass, fields
+from math import prod
+from typing import ClassVar
+
+from sparkdl.engine.graph import Spec
+from sparkdl.errors import UnsupportedError
+
+TYPES = {"bfloat16": "BFLOAT16", "float16": "HALF", "float32": "FLOAT", "bool": "BOOLEAN"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a graph of cuDNN's is asked for; its text is the key of its plan on disk.
+
+    The fields of a subclass that are Specs are the arrays, None where one is left out; `read` are
+    the names of those that the graph reads, it writes the others. `draw` draws the graph; `numbers`
+    are the floats that the graph is given when it runs.
+    """
+
+    read: ClassVar[tuple[str, ...]]
+    slow: ClassVar = False  # whether each engine is compiled when it is built: half a second
+
+    @property
+    def arrays(self):
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: v for name, v in values.items() if isinstance(v, Spec)}
+
+    @property
+    def numbers(self):
+        return {}
+
+    def seen(self, name, array):
+        """An array of a program's in the shape that the graph has for it."""
+        shape = self.arrays[name].shape
+        return array if array.shape == shape else array.reshape(shape)
+
+    def strides(self, name):
+        """How an array lies, in numbers."""
+        return strides(self.arrays[name].shape)
+
+    @property
+    def kind(self):
+        """The type of the arrays that are large."""
+        return next(iter(self.arrays.values())).dtype
+
+    def draw(self, drawing):
+        raise NotImplementedError
+
+
+class Drawing:
+    """The graph of a request.
+
+    Parameters
+    ----------
+    library : module cudnn
+    graph : its pygraph
+    """
+
+    def __init__(self, library, graph, request):
+        self.library, self.graph, self.request = library, graph, request
+        self.uids = {n: i for i, n in enumerate((*request.arrays, *request.numbers), 1)}
+
+    def type(self, name):
+        if name not in TYPES:
+            raise UnsupportedError(f"there are no graphs of {name}")
+        return getattr(self.library.data_type, TYPES[name])
+
+    def read(self, name):
+        """An array that the graph reads."""
+        spec = self.request.arrays[name]
+        return self.graph.tensor(
+            name=name,
+            uid=self.uids[name],
+            dim=list(spec.shape),
+            stride=self.request.strides(name),
+            data_type=self.type(spec.dtype),
+        )
+
+    def number(self, name):
+        """A float of the host that the graph reads when it is put on a stream."""
+        ones = [1] * len(next(iter(self.request.arrays.values())).shape)
+        return self.graph.tensor(
+            name=name,
+            uid=self.uids[name],
+            dim=ones,
+            stride=ones,
+            data_type=self.type("float32"),
+            is_pass_by_value=True,
+        )
+
+    def write(self, name, tensor):
+        """Let a result of the graph be an array."""
+        spec = self.request.arrays[name]
+        tensor.set_output(True).set_uid(self.uids[name]).set_data_type(self.type(spec.dtype))
+        tensor.set_dim(list(spec.shape)).set_stride(self.request.strides(name))
+
+
+def strides(shape):
+    """Steps, in numbers, of an array whose channels, axis 1, lie last in memory."""
+    _, c, *space = shape
+    return [c * prod(space), 1, *(c * prod(space[i + 1 :]) for i in range(len(space)))]
+
+
+def lies(array, steps):
+    """Whether an array has these steps; along an axis of length 1 they do not matter."""
+    of_axes = zip(array.shape, array.strides, steps, strict=True)
+    return all(n == 1 or have == want * array.itemsize for n, have, want in of_axes)

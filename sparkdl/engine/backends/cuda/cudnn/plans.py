@@ -1,0 +1,73 @@
+"""Graphs of cuDNN's that can run, and how a program comes to run one."""
+
+import numpy as np
+
+from sparkdl.engine.backends.cuda.cudnn.drawing import lies
+from sparkdl.engine.graph import Spec
+from sparkdl.errors import UnsupportedError
+
+WORKSPACE = 256 << 20  # bytes that a plan may ask for
+ALIGNMENT = 16  # bytes: an array that a graph is given begins at a multiple
+
+
+class Plan:
+    """A graph that can run: it neither allocates nor waits.
+
+    Parameters
+    ----------
+    workspace : bytes that it needs while it runs
+    """
+
+    def __init__(self, drawing, adapter):
+        self.graph, self.uids, self.adapter = drawing.graph, drawing.uids, adapter
+        self.workspace = drawing.graph.get_workspace_size()
+        self.numbers = {n: np.array(v, "f4") for n, v in drawing.request.numbers.items()}
+
+    def pack(self, places):
+        """What the graph is run with: {uid: address} for {name of an array: address}."""
+        own = {name: number.ctypes.data for name, number in self.numbers.items()}
+        return {self.uids[name]: int(at) for name, at in (places | own).items()}
+
+    def run(self, pack, workspace, stream):
+        """Put the graph on a stream, both given by addresses."""
+        with self.adapter.lock:  # another thread may be timing plans, on a stream of its own
+            self.adapter.follow(stream)
+            self.graph.execute(pack, workspace, handle=self.adapter.handle)
+
+
+def launch(session, request, **arrays):
+    """Calls that put a request's graph on the stream of kernels.
+
+    An array that does not begin where graphs want it, as one within a vector of parameters, is
+    copied to where one does before, or from there behind.
+
+    Parameters
+    ----------
+    arrays : DeviceArrays by the names of the request
+
+    Raises
+    ------
+    UnsupportedError
+        Where cuDNN refuses, or an array does not lie as graphs are drawn.
+    """
+    for name, array in arrays.items():
+        if not lies(array, request.strides(name)):
+            raise UnsupportedError(f"{name} {array.shape} has strides {array.strides}")
+    plan = session.libraries.graphs.plan(request, session.tf32)
+    allocate = session.device.driver.allocate
+    moved = {n: a.elsewhere(allocate) for n, a in arrays.items() if a.address % ALIGNMENT}
+    pack = plan.pack({name: array.address for name, array in (arrays | moved).items()})
+    scratch = session.scratch(max(plan.workspace, 1))
+
+    def work(stream):
+        plan.run(pack, scratch.memory.address, stream)
+
+    pairs = {n: (there.flat_bytes(), arrays[n].flat_bytes()) for n, there in moved.items()}
+    before = [session.move(*pair) for n, pair in pairs.items() if n in request.read]
+    behind = [session.move(*pair[::-1]) for n, pair in pairs.items() if n not in request.read]
+    return [*before, session.enqueue(work), *behind]
+
+
+def specs(**arrays):
+    """What a request says of arrays, None where there is none."""
+    return {n: a if a is None else Spec(a.shape, a.dtype.name) for n, a in arrays.items()}

@@ -1,0 +1,129 @@
+"""What the backend asks of a GPU: some fifteen small verbs, so that a double can stand in for one.
+
+Memory is named by DeviceArrays. Copies, fills and launches are put on a stream and come back at
+once; only `synchronize` waits. What a call put on a stream reads or writes must live until it ran.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, kw_only=True)
+class Properties:
+    """What is known of a device.
+
+    Parameters
+    ----------
+    name : str
+    capability : (major, minor) as in sm_90
+    processors : multiprocessors
+    memory : bytes
+    shared : bytes of shared memory that a block may ask for
+    id : as "GPU-5fd4...", the same for all processes that see it
+    """
+
+    name: str
+    capability: tuple[int, int]
+    processors: int
+    memory: int
+    shared: int = 48 << 10
+    id: str = ""
+
+
+class Driver(Protocol):
+    """One device. Streams, events, modules, functions and graphs are opaque to whoever asks."""
+
+    properties: Properties
+
+    def use(self):
+        """Make the device the calling thread's."""
+
+    def free(self) -> int:
+        """Bytes of the device that nobody has."""
+
+    def allocate(self, size: int):
+        """`size` bytes of the device, a DeviceArray of uint8 that gives them back when dropped.
+
+        Raises
+        ------
+        DeviceError, with what was asked for and what is free.
+        """
+
+    def pinned(self, size: int):
+        """`size` bytes of the host that copies reach by themselves, a numpy array of uint8."""
+
+    def stream(self) -> Any:
+        """A queue of work of its own."""
+
+    def event(self) -> Any:
+        """A mark that can be put into a stream."""
+
+    def record(self, event, stream):
+        """Put the mark behind what is on the stream now."""
+
+    def wait(self, stream, event):
+        """What is put on the stream from now on begins after the mark's last place."""
+
+    def synchronize(self, event):
+        """Wait on the host until the mark's last place is reached."""
+
+    def reached(self, event) -> bool:
+        """Whether the mark's last place is reached. Never waits.
+
+        Raises
+        ------
+        DeviceError, where the device has failed: it reaches nothing any more.
+        """
+
+    def upload(self, target, source, stream):
+        """Copy a pinned numpy array to a DeviceArray; both contiguous, of as many bytes."""
+
+    def download(self, target, source, stream):
+        """Copy a DeviceArray to a pinned numpy array; both contiguous, of as many bytes."""
+
+    def move(self, target, source, stream):
+        """Copy within the device; both contiguous, of as many bytes."""
+
+    def fill(self, target, byte: int, stream):
+        """Write `byte` to all of a contiguous DeviceArray."""
+
+    def compile(self, text: str) -> Any:
+        """A module from CUDA C.
+
+        Raises
+        ------
+        UnsupportedError, with what the compiler says.
+        """
+
+    def function(self, module, name: str) -> Any:
+        """A kernel of a module: an extern "C" __global__ function."""
+
+    def launch(self, function, grid, block, arguments, shared: int, stream):
+        """Put a kernel on a stream.
+
+        Parameters
+        ----------
+        grid, block : (x, y, z)
+        arguments : Arguments
+        shared : bytes of dynamic shared memory
+        """
+
+    def enqueue(self, work, stream):
+        """Let a library put work on a stream.
+
+        Parameters
+        ----------
+        work : function of the stream's address; it waits for nothing and allocates nothing
+        """
+
+    def seconds(self, work, stream) -> float:
+        """How long what a library puts on a stream takes there; 0 where no time is to be had."""
+
+    def begin(self, stream):
+        """From now on what is put on the stream becomes a graph and does not run."""
+
+    def end(self, stream) -> Any:
+        """The graph of what was put on the stream since `begin`."""
+
+    def replay(self, graph, stream):
+        """Put all of a graph on a stream, as one launch."""

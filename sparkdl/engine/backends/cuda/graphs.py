@@ -1,0 +1,56 @@
+"""A program's calls as one launch: run one by one the first time, captured the second."""
+
+from itertools import pairwise
+
+
+class Graphs:
+    """The calls of a program, and the graphs made of them.
+
+    Somebody who wants to know when some calls are done cuts the calls there: a graph for each part,
+    and an event behind it.
+    """
+
+    def __init__(self, device, calls):
+        self.device, self.calls = device, calls
+        self.warm, self.graphs, self.events = False, {}, {}
+
+    def run(self, cuts=()):
+        """Put all calls on the stream.
+
+        Parameters
+        ----------
+        cuts : indices of calls, rising
+
+        Returns
+        -------
+        An event for each of them, reached once that call and all before it have run.
+        """
+        bounds = [0, *(i + 1 for i in cuts), len(self.calls)]
+        parts = [self.calls[a:b] for a, b in pairwise(bounds)]
+        events = self.events.setdefault(cuts, [self.device.driver.event() for _ in cuts])
+        if self.warm and cuts not in self.graphs:
+            self.graphs[cuts] = [self.captured(part) for part in parts if part]
+        graphs = iter(self.graphs.get(cuts, ()))
+        for i, part in enumerate(parts):
+            if part:
+                self.launch(part, next(graphs, None))
+            if i < len(events):
+                self.device.driver.record(events[i], self.device.stream)
+        self.warm = True
+        return events
+
+    def launch(self, part, graph):
+        if graph is not None:
+            self.device.driver.replay(graph, self.device.stream)
+            return
+        for call in part:
+            call()
+
+    def captured(self, calls):
+        self.device.driver.begin(self.device.stream)
+        try:
+            for call in calls:
+                call()
+        finally:
+            graph = self.device.driver.end(self.device.stream)
+        return graph

@@ -1,0 +1,112 @@
+"""Numbers that runs give, read when somebody needs them: to sum up losses stalls no device."""
+
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+PLACES = 256  # numbers under way at once; who asks for more waits for the oldest
+
+
+class Landing:
+    """Pinned memory for the numbers of one output, run after run."""
+
+    def __init__(self, device, target):
+        self.device, self.target = device, target
+        self.host = device.driver.pinned(PLACES * target.itemsize)
+        self.events = [device.driver.event() for _ in range(PLACES)]
+        self.count, self.readings = 0, WeakValueDictionary()
+
+    def number(self):
+        """What the run put on the stream last will give, as a Later."""
+        place, driver = self.count % PLACES, self.device.driver
+        self.count += 1
+        if place in self.readings:
+            self.readings[place].value()
+        size, event = self.target.itemsize, self.events[place]
+        memory = self.host[place * size : (place + 1) * size]
+        with self.device.lock:
+            driver.use()
+            driver.download(memory, self.target.flat_bytes(), self.device.stream)
+            driver.record(event, self.device.stream)
+        reading = Reading(driver, event, memory.view(self.target.dtype))
+        self.readings[place] = reading
+        return Later([(1.0, reading)])
+
+
+class Reading:
+    """A number that is there once an event is reached."""
+
+    def __init__(self, driver, event, memory):
+        self.driver, self.event, self.memory = driver, event, memory
+
+    def value(self):
+        if self.event is not None:
+            self.driver.synchronize(self.event)
+            self.memory, self.event = float(self.memory[0]), None
+        return self.memory
+
+
+class Later:
+    """A sum of numbers times factors, plus one that is known; float() waits for them.
+
+    Sums and multiples of it are such numbers too. All else takes its float.
+    """
+
+    __array_ufunc__ = None
+
+    def __init__(self, terms, known=0.0):
+        self.terms, self.known = terms, known
+
+    def __float__(self):
+        self.known += sum(factor * reading.value() for factor, reading in self.terms)
+        self.terms = []
+        return float(self.known)
+
+    def __add__(self, other):
+        if isinstance(other, Later):
+            return Later(self.terms + other.terms, self.known + other.known)
+        return Later(self.terms, self.known + other)
+
+    def __mul__(self, factor):
+        factor = float(factor)
+        return Later([(f * factor, reading) for f, reading in self.terms], self.known * factor)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __sub__(self, other):
+        return self + -1.0 * other
+
+    def __rsub__(self, other):
+        return -1.0 * self + other
+
+    def __truediv__(self, divisor):
+        return self * (1 / divisor)
+
+    def __eq__(self, other):
+        return float(self) == other
+
+    def __lt__(self, other):
+        return float(self) < other
+
+    def __le__(self, other):
+        return float(self) <= other
+
+    def __gt__(self, other):
+        return float(self) > other
+
+    def __ge__(self, other):
+        return float(self) >= other
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(float(self), dtype)
+
+    def __format__(self, form):
+        return format(float(self), form)
+
+    def __repr__(self):
+        return repr(float(self))
+
+    def __reduce__(self):
+        return float, (float(self),)
+
+    __hash__ = None

@@ -1,0 +1,54 @@
+"""The axes of an array as kernels take them; see kernels/walk.cuh."""
+
+import numpy as np
+
+from sparkdl.errors import UnsupportedError
+
+AXES = 8
+WALK = np.dtype([("axes", "i4"), ("size", "u4", AXES), ("step", "i8", AXES)], align=True)
+MOST = 1 << 31  # numbers that 32 bits count
+
+
+def walk(sizes, steps):
+    """Axes of these sizes, the last fastest, with so many bytes from one number to the next."""
+    if len(sizes) > AXES:
+        raise UnsupportedError(f"kernels of cuda take at most {AXES} axes, got {len(sizes)}")
+    made = np.zeros((), WALK)
+    made["axes"], made["size"][: len(sizes)], made["step"][: len(steps)] = len(sizes), sizes, steps
+    return made
+
+
+def together(axes):
+    """Axes (size, one or more steps) with neighbours that lie behind one another made one."""
+    joined = []
+    for size, *steps in axes:
+        if size == 1:
+            continue
+        if joined and joined[-1][1:] == [s * size for s in steps]:
+            size *= joined.pop()[0]
+        joined.append([size, *steps])
+    return joined
+
+
+def walks(*arrays):
+    """A Walk of each of some arrays of one shape, all through the same axes in the same order."""
+    shape = arrays[0].shape
+    few(*arrays)
+    axes = together([(n, *(a.strides[i] for a in arrays)) for i, n in enumerate(shape)])
+    sizes = [axis[0] for axis in axes]
+    return [walk(sizes, [axis[1 + i] for axis in axes]) for i in range(len(arrays))]
+
+
+def filled(length, parts):
+    """How many parts of one length make up `length`: at most `parts`, and none of them is empty.
+
+    9 numbers in 6 parts are 2 in each, which 5 parts take: the sixth would begin behind the end.
+    """
+    length = max(length, 1)
+    return -(-length // -(-length // parts))
+
+
+def few(*arrays):
+    """Refuse arrays whose numbers 32 bits do not count."""
+    if any(a.size >= MOST for a in arrays):
+        raise UnsupportedError(f"this kernel of cuda takes less than {MOST:,} numbers")

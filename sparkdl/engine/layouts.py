@@ -1,0 +1,62 @@
+"""Rewrites for backends whose images and volumes lie channels last in memory."""
+
+from dataclasses import dataclass
+
+from sparkdl.engine.fusion import fuse
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.base import Op
+from sparkdl.engine.ops.sequence import ImageToSequence, SequenceToImage
+from sparkdl.engine.ops.shape import Reshape, reshape
+
+
+@dataclass(frozen=True)
+class Relayout(Op):
+    """A reshape to or from images or volumes: their order in memory differs, so it is no view."""
+
+    to: tuple[int, ...]
+
+    def shape(self, x):
+        return Spec(self.to, x.dtype)
+
+    def decompose(self, x):
+        return reshape(x, self.to)
+
+
+@dataclass(frozen=True)
+class ImageView(SequenceToImage):
+    """The same without work: images lie channels last, which is how a sequence lies."""
+
+    view = True
+
+
+@dataclass(frozen=True)
+class SequenceView(ImageToSequence):
+    """The way back without work."""
+
+    view = True
+
+
+def sequences_in_place(graph):
+    """Sequences and images of one row are the same memory, where a program places both."""
+    kept = set(graph.outputs.values())  # these may lie in memory of the caller's, in plain order
+
+    def rule(node, inputs, uses):
+        source = node.inputs[0] if node.inputs else None
+        if isinstance(node.op, SequenceToImage) and source.value is None:
+            return ImageView()(*inputs)
+        if isinstance(node.op, ImageToSequence) and source.node and source not in kept:
+            return None if source.node.op.view else SequenceView()(*inputs)
+
+    return fuse(graph, (rule,))
+
+
+def relayouts(graph):
+    """Reshapes between images or volumes and anything else, as work to do."""
+
+    def rule(node, inputs, uses):
+        x, y = node.inputs[0].shape, node.outputs[0].shape
+        line = sum(n > 1 for n in x) < 2  # which lies in the same order everywhere
+        if isinstance(node.op, Reshape) and {len(x), len(y)} & {4, 5} and not line:
+            return Relayout(node.op.to)(*inputs)
+
+    return fuse(graph, (rule,))

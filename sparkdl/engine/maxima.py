@@ -1,0 +1,68 @@
+"""Max pooling that notes where its maxima lie, for backends that can.
+
+A gradient need not look for them again then, and of x and y nothing is kept for it.
+"""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from sparkdl.engine.fusion import fuse
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.pool import MaxPool, MaxPoolGrad, Pool
+
+
+@dataclass(frozen=True)
+class MaxPoolWithPlaces(Pool):
+    """(y, where in its window each maximum was): the gradient need not look for it again."""
+
+    @property
+    def kind(self):
+        """The type of a place, as oneDNN chooses it."""
+        return "uint8" if prod(self.size) <= 255 else "int32"
+
+    def shape(self, x):
+        y = super().shape(x)
+        return y, Spec(y.shape, self.kind)
+
+    def reference(self, x):
+        y = MaxPool(*self.options()).reference(x)
+        places = np.zeros(y.shape, self.kind)
+        for place, (_, here) in enumerate(self.winners(x, y)):
+            places[here] = place
+        return y, places
+
+
+@dataclass(frozen=True)
+class MaxPoolToPlaces(Pool):
+    """gy of each window at the place of its maximum, in a space of `image`."""
+
+    image: tuple[int, ...] = ()
+
+    def shape(self, gy, places):
+        return Spec((*gy.shape[:2], *self.image), gy.dtype)
+
+    def reference(self, gy, places):
+        gx = self.padded(np.zeros((*gy.shape[:2], *self.image), gy.dtype))
+        for place, at in enumerate(self.offsets(gy.shape[2:])):
+            gx[at] += np.where(places == place, gy, 0)
+        return self.cut(gx)
+
+
+def maxima_remembered(graph):
+    """Max pooling whose gradient is wanted tells it the places of the maxima."""
+    grads = [node for node in graph.nodes if isinstance(node.op, MaxPoolGrad)]
+    pools = {node.inputs[2].node for node in grads}
+    pools = {p for p in pools if p is not None and isinstance(p.op, MaxPool)}
+    places = {}
+
+    def rule(node, inputs, uses):
+        if node in pools:
+            y, places[node] = MaxPoolWithPlaces(*node.op.options())(*inputs)
+            return y
+        if isinstance(node.op, MaxPoolGrad) and node.inputs[2].node in places:
+            op = MaxPoolToPlaces(*node.op.options(), image=node.inputs[1].shape[2:])
+            return op(inputs[0], places[node.inputs[2].node])
+
+    return fuse(graph, (rule,))

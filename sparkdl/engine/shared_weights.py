@@ -1,0 +1,37 @@
+"""The gradient of weights that several products share, as one product.
+
+Each step of a sequence adds x' gy to the gradient of the same weights. With the x of all steps
+behind one another, and the gy, one product gives the sum: the weights' gradient is written once,
+not once more for each step, and not read again to be added to.
+"""
+
+from functools import reduce
+
+from sparkdl.engine.ops.elementwise import add
+from sparkdl.engine.ops.matmul import MatMul
+from sparkdl.engine.ops.shape import concat
+
+
+def added(xs):
+    """The sum of tensors of one shape in their order, of alike products as one at the first."""
+    alike = {}
+    for i, x in enumerate(xs):
+        alike.setdefault(form(x) or i, []).append(x)
+    return reduce(add, [one_product(some) for some in alike.values()])
+
+
+def form(x):
+    """What products have in common that become one: of matrices smaller than what they give."""
+    if x.node is None or not isinstance(x.node.op, MatMul) or x.ndim != 2:
+        return None
+    left, right = x.node.inputs
+    small = left.spec.size + right.spec.size < x.spec.size
+    return (x.node.op, left.dtype, right.dtype) if small else None
+
+
+def one_product(xs):
+    """x y + z w = [x z] [y; w]"""
+    if len(xs) == 1:
+        return xs[0]
+    op, (lefts, rights) = xs[0].node.op, zip(*(x.node.inputs for x in xs), strict=True)
+    return op(concat(lefts, 0 if op.transpose_x else 1), concat(rights, int(op.transpose_y)))
