@@ -44,13 +44,18 @@ def columns_of(conf, batch, labels=True):
     if labels:
         optional += [*map(label_mask_of, conf.label_columns), WEIGHTS]
     names = [*needed, *(name for name in optional if name in batch.columns)]
-    columns = {name: np.asarray(batch.columns[name]) for name in names}
+    columns = {name: as_given(batch.columns[name]) for name in names}
     n = len(columns[needed[0]])
     sequences = sequences_of(conf)
     for name, shape in nominal_shapes(conf, n):
         if name in columns:
             fit(name, columns[name].shape, shape, name in sequences)
     return columns
+
+
+def as_given(column):
+    """An array; or what is still to be computed, which a program of a device takes as it is."""
+    return column if hasattr(column, "numbers") else np.asarray(column)
 
 
 def fit(name, found, wanted, sequence):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from sparkdl.errors import ConfigError, require
-from sparkdl.nn import text
+from sparkdl.nn import loss_scale, text
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.checks import is_integer, is_integers, is_not_negative
 from sparkdl.nn.clipping import Clipping
@@ -16,7 +16,7 @@ from sparkdl.nn.layout import Layout
 from sparkdl.nn.summary import summary
 from sparkdl.nn.updaters import Sgd, Updater
 
-DTYPES = ("float32", "bfloat16")
+DTYPES = ("float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +37,13 @@ class Conf(Config):
     seed : int
         Of all random numbers: first values, dropout; in [0, 2^63).
     dtype : str
-        What activations are stored and products computed in: "float32", or "bfloat16" for layers
-        that can (`Layer.narrow`). Parameters, gradients and the updater stay float32.
+        What activations are stored and products computed in: "float32", or for layers that can
+        (`Layer.narrow`) "bfloat16" or "float16". Parameters, gradients and the updater stay
+        float32. float16 is for GPUs; with it the loss is scaled, and updates whose gradient is not
+        finite are left out: see loss_scale.py.
+    tf32 : bool
+        Whether a GPU may round the factors of float32 products and convolutions to 11 bits, as
+        its tensor cores take them: several times faster. Without effect on a CPU.
     tbptt : (int, int), optional
         Truncated backpropagation through time: sequences are cut into chunks of so many steps (the
         first number), with an update after each; the state is carried from chunk to chunk, and
@@ -54,6 +59,7 @@ class Conf(Config):
     activation: ActivationFunction = field(default="identity", metadata=of(ActivationFunction))
     seed: int = 0
     dtype: str = "float32"
+    tf32: bool = False
     tbptt: tuple[int, int] | None = None
 
     def __post_init__(self):
@@ -62,7 +68,8 @@ class Conf(Config):
             require(self, name, is_not_negative(getattr(self, name)), "a number >= 0")
         seed = is_integer(self.seed, 0) and self.seed < 2**63
         require(self, "seed", seed, "an integer in [0, 2^63)")
-        require(self, "dtype", self.dtype in DTYPES, "'float32' or 'bfloat16'")
+        require(self, "dtype", self.dtype in DTYPES, f"one of {DTYPES}")
+        require(self, "tf32", isinstance(self.tf32, bool), "True or False")
 
     @property
     def stack(self):
@@ -138,12 +145,16 @@ class Conf(Config):
     @cached_property
     def buffers_layout(self):
         """Where each buffer lies in the buffer vector."""
-        return Layout(entries(self.stack, "buffer_shapes"))
+        scale = loss_scale.BUFFERS if self.dtype == loss_scale.FLOAT16 else ()
+        return Layout(entries(self.stack, "buffer_shapes") + scale)
 
     @cached_property
     def slots_layout(self):
         """Where each slot of the updaters lies in the slot vector."""
-        return slots_layout(self.groups)
+        layout = slots_layout(self.groups)
+        if self.dtype == loss_scale.FLOAT16:
+            return Layout(layout.entries + loss_scale.SLOTS)
+        return layout
 
     @cached_property
     def groups(self):

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.engine.graph import scope
-from sparkdl.engine.types import BFLOAT16, is_float
+from sparkdl.engine.types import is_float, is_narrow
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.config import nearest
 from sparkdl.nn.run import Run
@@ -135,15 +135,15 @@ def seen_by(place, whole, batch, count, states, labels):
 
 def step(place, params, batch, run, dtype):
     """The batch through one layer, which computes in `dtype` if it can."""
-    layer = place.layer
-    inside = None if dtype != BFLOAT16 else dtype if layer.narrow else np.float32
+    layer, narrow = place.layer, is_narrow(dtype)
+    inside = None if not narrow else dtype if layer.narrow else np.float32
     inputs = tuple(as_float(batch.values[source], inside) for source in place.sources)
     weights = with_noise(layer, place.mine(params, "param_shapes"), run)
-    if dtype == BFLOAT16:
+    if narrow:
         weights |= {name: ops.cast(weights[name], inside) for name in layer.penalized}
     several = layer.several
     y = layer.forward(weights, inputs if several else inputs[0], run)
-    if dtype == BFLOAT16:
+    if narrow:
         y = ops.cast(y, np.float32 if place.is_output else dtype)
     batch.values[place.name] = y
     shapes = tuple(tuple(x.shape[1:]) for x in inputs)
@@ -162,7 +162,7 @@ def asked_for(network, batch, name):
     layers = {place.name: place.layer for place in network.outputs}
     value = batch.values[name]
     value = layers[name].output(value) if name in layers else value
-    return ops.cast(value, np.float32) if np.dtype(value.dtype).name == BFLOAT16 else value
+    return ops.cast(value, np.float32) if is_narrow(value.dtype) else value
 
 
 def as_float(x, dtype):

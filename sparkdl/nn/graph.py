@@ -64,7 +64,7 @@ class GraphConf(Conf):
     inputs : dict of str to tuple of int
         Shape of one example of each input.
     vertices : sequence of Vertex
-    updater, l1, l2, clipping, initializer, activation, seed, dtype, tbptt
+    updater, l1, l2, clipping, initializer, activation, seed, dtype, tf32, tbptt
         See Conf.
 
     Raises

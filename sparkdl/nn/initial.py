@@ -6,6 +6,7 @@ import numpy as np
 
 from sparkdl.nn.groups import slot_starts
 from sparkdl.nn.layout import Layout
+from sparkdl.nn.loss_scale import first_buffers
 
 
 def initial_params(network):
@@ -19,7 +20,9 @@ def initial_params(network):
 
 def initial_buffers(network):
     """The first buffer vector, float32."""
-    return filled(network, network.buffers_layout, "buffer_shapes")
+    buffers = filled(network, network.buffers_layout, "buffer_shapes")
+    first_buffers(network, buffers)
+    return buffers
 
 
 def initial_slots(network):

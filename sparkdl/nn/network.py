@@ -27,7 +27,7 @@ class NetworkConf(Conf):
         lengths.
     layers : sequence of Layer
         The last one, and only it, is an Output. {"type": "Dense", "units": 3} stands for a layer.
-    updater, l1, l2, clipping, initializer, activation, seed, dtype, tbptt
+    updater, l1, l2, clipping, initializer, activation, seed, dtype, tf32, tbptt
         See Conf.
 
     Raises

@@ -8,6 +8,7 @@ from sparkdl import engine
 from sparkdl.engine import Graph, Spec, Tensor, gradients, ops
 from sparkdl.engine.simplify import simplify
 from sparkdl.errors import ShapeError
+from sparkdl.nn import loss_scale
 from sparkdl.nn.columns import (
     bare,
     columns_of,
@@ -26,11 +27,27 @@ from sparkdl.nn.update import updated
 PROGRAMS = 8  # kept per replica: a program for each batch size has an arena of its own
 
 
+def vector(name):
+    """The property of a replica's vector; to assign to it is to write over its numbers."""
+
+    def read(replica):
+        return replica._vectors[name].open()
+
+    def write(replica, values):
+        own = read(replica)
+        if values is not own:
+            np.copyto(own, values)
+
+    return property(read, write)
+
+
 class Replica:
     """What a worker trains.
 
     `params`, `buffers`, `slots` and `grad` are float32 vectors, laid out as `conf.params_layout`,
-    `buffers_layout` and `slots_layout` say; programs read and write them in place.
+    `buffers_layout` and `slots_layout` say; programs read and write them in place. Where programs
+    run on a device these are copies of what is there, brought up to date when they are asked for:
+    ask for one anew after each call that computes.
 
     Parameters
     ----------
@@ -43,12 +60,27 @@ class Replica:
 
     def __init__(self, conf, backend="auto", strict=False):
         self.conf, self.backend, self.strict = conf, backend, strict
-        self.params, self.buffers = initial_params(conf), initial_buffers(conf)
-        self.slots, self.grad = initial_slots(conf), np.zeros_like(self.params)
+        params = initial_params(conf)
+        values = {"params": params, "buffers": initial_buffers(conf), "slots": initial_slots(conf)}
+        values |= {"grad": np.zeros_like(params), "left_out": np.zeros(1, np.float32)}
+        make = engine.backends.get(backend).vector
+        self._vectors = {name: make(value) for name, value in values.items()}
         self._gradient = lru_cache(PROGRAMS)(partial(gradient_program, self))
         self._forward = lru_cache(PROGRAMS)(partial(forward_program, self))
         self._loss = lru_cache(PROGRAMS)(partial(loss_program, self))
         self._update = lru_cache(1)(partial(update_program, self))
+
+    params, buffers, slots, grad = map(vector, ("params", "buffers", "slots", "grad"))
+
+    @property
+    def decodes(self):
+        """Types of stored images that `gradient` takes as Pixels, computed where it computes."""
+        return engine.backends.get(self.backend).decodes if self.conf.tbptt is None else ()
+
+    @property
+    def left_out(self):
+        """Updates of this replica without effect, as a gradient in float16 was not finite."""
+        return int(self._vectors["left_out"].open()[0])
 
     def load(self, params, buffers, slots):
         """Take over the values of three vectors; ShapeError where a length differs."""
@@ -58,7 +90,7 @@ class Replica:
                 raise ShapeError(f"{name} must have {own.shape} numbers, got {vector.shape}")
             np.copyto(own, vector)
 
-    def gradient(self, batch, epoch=0, after=None, states=None):
+    def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
         """Fill `grad` with the gradient of the mean loss of a batch.
 
         Parameters
@@ -73,18 +105,30 @@ class Replica:
         states : dict, optional
             What recurrent layers go on from, zeros where it is empty. It is filled with their last
             states; gradients go back as far as conf.tbptt says.
+        queued : [(parameters' names, function (mark))], optional
+            Of a device: called at once, with a mark in the device's work behind which those
+            parameters' gradients are final.
 
         Returns
         -------
         loss, examples
-            The sum of the examples' losses, and their number.
+            The sum of the examples' losses, and their number. Of a device the loss is waited for
+            when its float is asked for; it can be added up and multiplied before.
         """
+        program, columns = self._fed(batch, epoch, states)
+        if queued is not None:
+            outputs = program.queue(columns, at_steps(program, queued))
+        else:
+            single = after and [((name,), function) for name, function in after.items()]
+            outputs = program.run(columns, single and at_steps(program, single))
+        carry(states, outputs, len(batch))
+        return program.number("loss"), len(batch)
+
+    def _fed(self, batch, epoch, states):
+        """(the program of the gradient of a batch, what it is fed)"""
         columns = columns_of(self.conf, batch) | carried(self.conf, states, len(batch))
         program = self._gradient(shapes_of(columns))
-        calls = None if after is None else at_steps(program, after)
-        outputs = program.run(columns | {"ids": batch.ids, "epoch": epoch}, calls)
-        carry(states, outputs, len(batch))
-        return float(outputs["loss"]), len(batch)
+        return program, columns | {"ids": batch.ids, "epoch": epoch}
 
     def apply(self, rate, t):
         """One update of `params` and `slots` with `grad`.
@@ -98,11 +142,19 @@ class Replica:
         """
         self._update().run({"rate": rate, "t": t})
 
+    def rescale(self):
+        """In place of `apply` where another updates: float16's loss scale follows `grad`."""
+        if self.conf.dtype == loss_scale.FLOAT16:
+            state, finite = scale_of(self), np.float32(np.isfinite(self.grad).all())
+            for name, value in loss_scale.rescaled(finite, state).items():
+                state[name][...] = value
+
     def step(self, batch, rate, t, epoch=0, states=None):
-        """`gradient`, then `apply`: the sum of the examples' losses."""
-        loss, _ = self.gradient(batch, epoch, states=states)
-        self.apply(rate, t)
-        return loss
+        """`gradient`, then `apply`, one launch of a device: the sum of the examples' losses."""
+        program, columns = self._fed(batch, epoch, states)
+        outputs = program.run_then(columns, self._update(), {"rate": rate, "t": t})
+        carry(states, outputs, len(batch))
+        return program.number("loss")
 
     def forward(self, features, outputs=(), states=None):
         """What layers give for a batch, as a network in use computes it.
@@ -143,6 +195,25 @@ class Replica:
     def programs(self, batch_size):
         """The two programs of a training step of so many examples: gradient and update."""
         return self._gradient(nominal_shapes(self.conf, batch_size)), self._update()
+
+    def program_in_use(self, batch_size, outputs):
+        """The program of what layers give for so many examples; see `forward`."""
+        columns = nominal_shapes(self.conf, batch_size)
+        needed = self.conf.feature_columns
+        return self._forward(tuple(one for one in columns if one[0] in needed), tuple(outputs))
+
+    def link(self):
+        """What adds up these vectors with those of other processes' devices: a cuda.link.Link.
+
+        None where they are on no device.
+
+        Raises
+        ------
+        UnsupportedError
+            Without NCCL.
+        """
+        backend = engine.backends.get(self.backend)
+        return backend.link(self._vectors) if hasattr(backend, "link") else None
 
     def arrays(self):
         """{name: view of params}, {name: view of buffers}"""
@@ -189,7 +260,9 @@ def gradient_program(replica, shapes):
     outputs |= {f"next:{name}": value for name, value in result.buffer_updates.items()}
     inputs = weights | states | batch | identity
     outputs = simplify(Graph(inputs, outputs)).outputs
-    grads = gradients(ops.mul(outputs["loss"], 1 / n), list(weights.values()))
+    mean, slope = ops.mul(outputs["loss"], 1 / n), partial(gradients, wrt=list(weights.values()))
+    scale = states.get(loss_scale.SCALE)
+    grads = slope(mean) if scale is None else loss_scale.scaled(slope, mean, scale)
     outputs |= {f"grad:{name}": grad for name, grad in zip(weights, grads, strict=True)}
     views = conf.params_layout.views(replica.grad)
     bindings = params | buffers | {f"grad:{name}": view for name, view in views.items()}
@@ -217,21 +290,32 @@ def update_program(replica):
     """The updater over the whole vector, in place."""
     conf = replica.conf
     vectors = {"params": replica.params, "grad": replica.grad}
-    slots = conf.slots_layout.views(replica.slots)
+    slots, update = conf.slots_layout.views(replica.slots), partial(updated, conf)
+    if conf.dtype == loss_scale.FLOAT16:
+        slots |= scale_of(replica)
+        update = partial(loss_scale.guarded, update)
     bindings = vectors | {f"slot:{name}": view for name, view in slots.items()}
     inputs = {name: tensor(name, array.shape) for name, array in bindings.items()}
     inputs |= {"rate": tensor("rate", np.shape(conf.rate_at(0, 0))), "t": tensor("t", ())}
     old = {name: inputs[f"slot:{name}"] for name in slots}
     arguments = inputs["params"], inputs["grad"], old, inputs["rate"], inputs["t"]
-    params, new = updated(conf, *arguments)
+    params, new = update(*arguments)
     outputs = {"new:params": params} | {f"new:{name}": value for name, value in new.items()}
     bindings |= {"new:params": replica.params}
     bindings |= {f"new:{name}": view for name, view in slots.items()}
     return compiled(replica, inputs, outputs, bindings)
 
 
+def scale_of(replica):
+    """{name: view} of what the loss is scaled by, and of how many updates were left out."""
+    views = replica.arrays()[1]
+    scale = {name: views[name] for name, _ in loss_scale.BUFFERS}
+    return scale | {loss_scale.LEFT_OUT: replica._vectors["left_out"].open().reshape(())}
+
+
 def compiled(replica, inputs, outputs, bindings):
-    return engine.compile(Graph(inputs, outputs), replica.backend, bindings, replica.strict)
+    graph, tf32 = Graph(inputs, outputs), replica.conf.tf32
+    return engine.compile(graph, replica.backend, bindings, replica.strict, tf32)
 
 
 def merged(replica):
@@ -244,13 +328,14 @@ def tensor(name, shape, dtype="float32"):
 
 
 def at_steps(program, after):
-    """{step: function} from {parameter: function}; several may fall on one step."""
+    """{step: function} from [(parameters, function)]; several may fall on one step."""
     calls = {}
-    for name, function in after.items():
-        calls.setdefault(program.final(f"grad:{name}"), []).append(function)
+    for names, function in after:
+        last = max(program.final(f"grad:{name}") for name in names)
+        calls.setdefault(last, []).append(function)
     return {step: partial(call_all, functions) for step, functions in calls.items()}
 
 
-def call_all(functions):
+def call_all(functions, *arguments):
     for function in functions:
-        function()
+        function(*arguments)

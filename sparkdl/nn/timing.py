@@ -56,15 +56,17 @@ class StepTime:
         return self.forward + self.backward + self.update
 
 
-def time_step(conf, batch_size, backend="auto", repeats=10):
+def time_step(conf, batch_size, backend="auto", repeats=10, training=True):
     """The StepTime of a network on random data: medians over `repeats` steps.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
+    training : bool
+        False: of the network in use, which is a forward pass alone.
     """
     replica = Replica(conf, backend)
-    gradient, update = replica.programs(batch_size)
+    gradient, update = programs(replica, batch_size, training)
     layers, loss = {place.name: LayerTime() for place in conf.stack}, LayerTime()
     for step, took in profiled(gradient, repeats):
         row = layers.get(step.scope.removesuffix(BACKWARD), loss)
@@ -72,8 +74,19 @@ def time_step(conf, batch_size, backend="auto", repeats=10):
             row.backward += took
         else:
             row.forward += took
-    updating = sum((took for _, took in profiled(update, repeats)), Pass())
+    taken = () if update is None else profiled(update, repeats)
+    updating = sum((took for _, took in taken), Pass())
     return StepTime(batch_size, layers, loss, updating, peak(backend))
+
+
+def programs(replica, batch_size, training):
+    """The two programs of a training step, or the one of a network in use and None."""
+    if training:
+        return replica.programs(batch_size)
+    stack = replica.conf.stack
+    read = {source for place in stack for source in place.sources}
+    ends = [place.name for place in stack if place.name not in read]
+    return replica.program_in_use(batch_size, ends), None
 
 
 def profiled(program, repeats):

@@ -194,7 +194,11 @@ OPTIONS = [
     ({"seed": -1}, "NetworkConf.seed must be an integer in [0, 2^63), got -1"),
     ({"seed": 2**63}, "NetworkConf.seed must be an integer in [0, 2^63), got 9223372036854775808"),
     ({"seed": 1.0}, "NetworkConf.seed must be an integer in [0, 2^63), got 1.0"),
-    ({"dtype": "float16"}, "NetworkConf.dtype must be 'float32' or 'bfloat16', got 'float16'"),
+    ({"tf32": 1}, "NetworkConf.tf32 must be True or False, got 1"),
+    (
+        {"dtype": "float64"},
+        "dtype must be one of ('float32', 'bfloat16', 'float16'), got 'float64'",
+    ),
     ({"clipping": "ClipNorm"}, "ClipNorm needs the field 'limit'"),
     ({"activation": "rely"}, "got 'rely'; did you mean 'relu'?"),
 ]

@@ -3,6 +3,11 @@
 from sparkdl.data import files
 
 
+def paths_of(source):
+    """The paths in the source of a layer: one, or several with commas between, as Hadoop has it."""
+    return tuple(path.strip() for path in source.split(",") if path.strip())
+
+
 def found(name, near):
     """The path of a file that another one, `near`, names: as it says, or beside it."""
     folder, slash, _ = str(near).rpartition("/")

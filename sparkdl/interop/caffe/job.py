@@ -1,10 +1,10 @@
 """All that a solver file asks for: the solver, its nets, and where they are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparkdl.interop.caffe.beside import found
 from sparkdl.interop.caffe.net import CaffeNet, load_net
-from sparkdl.interop.caffe.solver import Solver, read_solver
+from sparkdl.interop.caffe.solver import Solver, in_test, read_solver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,11 +17,14 @@ class Job:
     train : CaffeNet
         With the solver's updater, decay, clipping and seed.
     tests : tuple of CaffeNet
+    path : str
+        Of the solver file.
     """
 
     solver: Solver
     train: CaffeNet
     tests: tuple[CaffeNet, ...]
+    path: str
 
 
 def read_job(path, shapes=None):
@@ -40,9 +43,23 @@ def read_job(path, shapes=None):
         As `read_solver` and `read_net`.
     """
     solver = read_solver(path)
+    train, *tests = loaded(solver, [solver.train, *solver.tests], path, shapes)
+    return Job(solver=solver, train=train, tests=tuple(tests), path=str(path))
 
-    def load(net):
+
+def read_tests(path, shapes=None):
+    """(Solver, its test nets) of a solver file: what a model that is trained is used with.
+
+    Where the solver tests nothing, the net that it trains stands for them, in phase TEST. See
+    `read_job`.
+    """
+    solver = read_solver(path)
+    train = replace(solver.train, state=in_test(solver.train.state))
+    return solver, tuple(loaded(solver, solver.tests or [train], path, shapes))
+
+
+def loaded(solver, nets, path, shapes):
+    """The CaffeNets of a solver's Nets."""
+    for net in nets:
         given = net.message if net.path is None else found(net.path, path)
-        return load_net(given, net.state, shapes, **solver.training)
-
-    return Job(solver=solver, train=load(solver.train), tests=tuple(map(load, solver.tests)))
+        yield load_net(given, net.state, shapes, **solver.training)

@@ -11,6 +11,7 @@ from sparkdl.nn.clipping import Clipping
 from sparkdl.nn.updaters import Updater
 
 OLD_TYPES = ("SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam")  # by number
+CPU = 0  # of solver_mode
 NETS = ("net", "net_param", "train_net", "train_net_param")
 
 
@@ -36,6 +37,7 @@ class Solver:
     l1, l2 : float
         Weight decay, by its kind.
     clipping : Clipping or None
+        Of the mean gradient of an update, where Caffe limits the sum over iter_size minibatches.
     max_iter : int
         Updates.
     iter_size : int
@@ -58,6 +60,8 @@ class Solver:
     seed : int or None
     weights : tuple of str
         Files to start from.
+    device : str
+        "cpu" where the solver says so, else "auto": Caffe's own default is a GPU, without it stops.
     """
 
     train: Net
@@ -79,6 +83,7 @@ class Solver:
     snapshot_after_train: bool
     seed: int | None
     weights: tuple[str, ...] = field(default=())
+    device: str = "auto"
 
     @property
     def training(self):
@@ -119,11 +124,12 @@ def solver_of(message):
         updater=updater_of(message),
         l1=decay if kind == "L1" else 0.0,
         l2=decay if kind == "L2" else 0.0,
-        clipping=ClipNorm(limit=limit) if limit >= 0 else None,
+        clipping=ClipNorm(limit=limit / message.iter_size) if limit >= 0 else None,
         test_iter=tuple(message.test_iter),
         snapshot_format=formats[message.snapshot_format].name,
         seed=message.random_seed if message.random_seed >= 0 else None,
         weights=tuple(message.weights),
+        device="cpu" if message.solver_mode == CPU else "auto",
         **{name: getattr(message, name) for name in same.split()},
     )
 

@@ -1,9 +1,11 @@
 """The data that Caffe's and CaffeOnSpark's layers name, as sources."""
 
-from sparkdl.data import LMDB, Compose, Crop, Images, MeanImage, Mirror, Scale, SequenceFiles
+from sparkdl.data import HDF5, LMDB, Images, SequenceFiles
 from sparkdl.errors import ConfigError, UnsupportedError
-from sparkdl.interop.caffe.blobs import read_mean
-from sparkdl.interop.caffe.policies import shortest
+from sparkdl.interop.caffe.beside import paths_of
+from sparkdl.interop.caffe.dataframes import of_images, of_tops
+from sparkdl.interop.caffe.layers.data import unread_columns
+from sparkdl.interop.caffe.transforming import one, transforms_of
 
 LMDB_BACKEND = 1
 CLASSES = "com.yahoo.ml.caffe."
@@ -36,32 +38,23 @@ def source_of(data):
     return SOURCES[data.type](data)
 
 
-def transforms_of(data):
-    """What a layer does to images, in Caffe's order: (x - mean) of the whole, a crop, the rest."""
-    said = data.transform
-    if said.force_color or said.force_gray:
-        raise UnsupportedError(f"layer {data.name!r} must not have force_color or force_gray")
-    if said.mean_file and said.mean_value:
-        raise ConfigError(f"layer {data.name!r} must have mean_file or mean_value, got both")
-    means, factor = tuple(map(shortest, said.mean_value)), shortest(said.scale)
-    found = [MeanImage(mean=read_mean(said.mean_file))] if said.mean_file else []
-    found += [Crop(size=said.crop_size)] if said.crop_size else []
-    found += [Mirror()] if said.mirror else []
-    return (*found, *([Scale(factor=factor, mean=means)] if means or factor != 1 else []))
-
-
-def one(transforms):
-    """The same as one transform, or None."""
-    return Compose(transforms) if transforms else None
-
-
 def database(data):
     """A Data layer: an LMDB."""
     if data.layer.data_param.backend != LMDB_BACKEND:
         raise UnsupportedError(
-            f"layer {data.name!r} must have `backend: LMDB`, got LEVELDB; convert the database"
+            f"layer {data.name!r} must have `backend: LMDB`, got LEVELDB, which is not read here; "
+            "write the images as an LMDB by `sparkdl convert`, or Caffe's convert_imageset "
+            "-backend=lmdb"
         )
-    return LMDB(data.source, transforms=transforms_of(data))
+    return databases(data)
+
+
+def databases(data):
+    """One LMDB, or several one after the other."""
+    first, *more = paths_of(data.source)
+    return LMDB(
+        (first, *more) if more else first, transforms=transforms_of(data.transform, data.name)
+    )
 
 
 def images(data):
@@ -73,23 +66,54 @@ def images(data):
         list_file=data.source,
         channels="BGR" if options.is_color else "gray",
         size=size if all(size) else None,
-        transform=one(transforms_of(data)),
+        transform=one(transforms_of(data.transform, data.name)),
     )
+
+
+def datasets(data):
+    """An HDF5Data layer: a list of files with a dataset for each top."""
+    if data.layer.HasField("transform_param"):
+        raise ConfigError(
+            f"layer {data.name!r} must not have transform_param: Caffe's has no effect"
+        )
+    named = data.columns | unread_columns(data)
+    return HDF5(data.source, columns={named[top]: top for top in data.layer.top})
 
 
 def of_class(data):
-    """A MemoryData layer of CaffeOnSpark, whose source_class says what the data are."""
-    options, kind = data.layer.memory_data_param, data.layer.source_class.removeprefix(CLASSES)
-    if kind == "LMDB":
-        return LMDB(data.source, transforms=transforms_of(data))
-    if kind == "SeqImageDataSource":
-        size = (options.height, options.width)
-        channels = "gray" if options.channels == 1 else "BGR"
-        transform = one(transforms_of(data))
-        return SequenceFiles(data.source, channels=channels, size=size, transform=transform)
-    raise UnsupportedError(
-        f"layer {data.name!r} must have the source_class LMDB or SeqImageDataSource, got {kind!r}"
+    """A layer of CaffeOnSpark, whose source_class says what the data are."""
+    kind, known = data.layer.source_class.removeprefix(CLASSES), CLASSES_OF[data.type]
+    if kind not in known:
+        raise UnsupportedError(
+            f"layer {data.name!r} must have one of {', '.join(known)} as its source_class, got "
+            f"{kind!r}"
+        )
+    return known[kind](data)
+
+
+def sequence_files(data):
+    """SequenceFiles of images, which get the size that the layer says."""
+    options = data.layer.memory_data_param
+    return SequenceFiles(
+        data.source,
+        channels="gray" if options.channels == 1 else "BGR",
+        size=(options.height, options.width),
+        transform=one(transforms_of(data.transform, data.name)),
     )
 
 
-SOURCES = {"Data": database, "ImageData": images, "MemoryData": of_class}
+CLASSES_OF = {
+    "MemoryData": {
+        "LMDB": databases,
+        "SeqImageDataSource": sequence_files,
+        "ImageDataFrame": of_images,
+    },
+    "CoSData": {"DataFrameSource": of_tops},
+}
+SOURCES = {
+    "Data": database,
+    "ImageData": images,
+    "HDF5Data": datasets,
+    "MemoryData": of_class,
+    "CoSData": of_class,
+}

@@ -12,6 +12,7 @@ import numpy as np
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_integer, is_share
+from sparkdl.nn.layers.masked import within
 from sparkdl.nn.layers.weighted import Weighted
 
 WEIGHTS = ("Wq", "Wk", "Wv", "Wo")
@@ -115,7 +116,7 @@ class Attention(Weighted, abstract=True):
         later = later_steps(n, steps, q.dtype.name) if self.causal else None
         if mask is None:
             return later
-        padding = ops.mul(ops.sub(1.0, ops.reshape(mask, (n, 1, -1))), OUT_OF_SIGHT)
+        padding = ops.mul(ops.sub(1.0, ops.reshape(mask, (n, 1, -1))), out_of_sight(q.dtype))
         padding = ops.cast(padding, q.dtype)
         return padding if later is None else ops.add(padding, later)
 
@@ -136,13 +137,18 @@ def project(params, name, x):
     return ops.reshape(rows, (*x.shape[:-1], rows.shape[-1]))
 
 
+def out_of_sight(dtype):
+    """What is added to a score so that nobody looks there; twice that is finite too."""
+    return within(2 * OUT_OF_SIGHT, dtype) / 2
+
+
 @lru_cache(maxsize=16)
 def later_steps(n, steps, dtype):
-    """(n, steps, steps): 0 where step t may look, OUT_OF_SIGHT at steps after t; not to be written.
+    """(n, steps, steps): 0 where step t may look, out of sight after it; not to be written.
 
     One for all layers of a network; an example each, as oneDNN takes no other.
     """
-    hidden = np.triu(np.full((steps, steps), OUT_OF_SIGHT, dtype), 1)
+    hidden = np.triu(np.full((steps, steps), out_of_sight(dtype), dtype), 1)
     hidden = np.tile(hidden, (n, 1, 1))
     hidden.setflags(write=False)
     return hidden

@@ -1,13 +1,21 @@
 """What layers over windows of a sequence do with its mask (batch, T): 1 a step, 0 padding."""
 
 from sparkdl.engine import ops
+from sparkdl.engine.types import lowest
 
 LOWEST = -3e38  # below all numbers, in float32 and in bfloat16
 
 
 def steps_there(x, mask, fill=0.0):
     """x (N, T, F) with `fill` at the steps that are padding; x itself without a mask."""
-    return x if mask is None else ops.where(over_features(mask), x, fill)
+    if mask is None:
+        return x
+    return ops.where(over_features(mask), x, within(fill, x.dtype))
+
+
+def within(low, dtype):
+    """A number below 0, or where it has no place in a type the lowest one there."""
+    return max(low, lowest(dtype))
 
 
 def over_features(mask):

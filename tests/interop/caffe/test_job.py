@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data import (
+    HDF5,
     LMDB,
     Batch,
     Crop,
@@ -83,6 +84,10 @@ MEMORY = (
 )
 SOURCES = {
     "an LMDB": (DATABASE, LMDB("here")),
+    "several LMDBs": (
+        DATABASE.replace("here", "one, hdfs://nn/two"),
+        LMDB(("one", "hdfs://nn/two")),
+    ),
     "an LMDB of CaffeOnSpark": (
         MEMORY + "source_class: 'com.yahoo.ml.caffe.LMDB'",
         LMDB("file:/here"),
@@ -95,6 +100,10 @@ SOURCES = {
         "type: 'ImageData' image_data_param { source: 'list.txt' root_folder: 'images/' "
         "new_height: 5 new_width: 6 }",
         Images("images/", list_file="list.txt", channels="BGR", size=(5, 6)),
+    ),
+    "HDF5 files": (
+        "type: 'HDF5Data' hdf5_data_param { source: 'list.txt' batch_size: 9 }",
+        HDF5("list.txt", columns={"features": "data"}),
     ),
     "gray images": (
         "type: 'ImageData' image_data_param { source: 'list.txt' is_color: false }",
@@ -124,7 +133,7 @@ def test_a_mean_is_a_number_for_each_channel():
 
 
 BAD = {
-    "LEVELDB": ("type: 'Data' data_param { source: 'here' }", UnsupportedError, "backend: LMDB"),
+    "LEVELDB": ("type: 'Data' data_param { source: 'here' }", UnsupportedError, "sparkdl convert"),
     "no source": ("type: 'Data' data_param { backend: LMDB }", ConfigError, "name its source"),
     "no data": ("type: 'Input'", UnsupportedError, "one of Data, .*, got Input"),
     "two means": (
@@ -138,9 +147,14 @@ BAD = {
         "force_gray",
     ),
     "an unknown class": (
-        MEMORY + "source_class: 'com.yahoo.ml.caffe.ImageDataFrame'",
+        MEMORY + "source_class: 'com.example.Mine'",
         UnsupportedError,
-        "got 'ImageDataFrame'",
+        "one of LMDB, SeqImageDataSource, ImageDataFrame as its source_class, got 'com.example",
+    ),
+    "HDF5Data with a transform": (
+        "type: 'HDF5Data' hdf5_data_param { source: 'here' } transform_param { scale: 2 }",
+        ConfigError,
+        "no effect",
     ),
 }
 

@@ -229,7 +229,7 @@ def test_what_cannot_be_is_told_with_its_place(change, tmp_path):
 def test_a_window_that_does_not_fit_is_told_with_its_place(tmp_path):
     file = tmp_path / "net.prototxt"
     file.write_text(Path(path("lenet")).read_text())
-    with pytest.raises(ShapeError, match="line 57, layer 'conv2': conv2 cannot follow pool1"):
+    with pytest.raises(ShapeError, match="line 64, layer 'conv2': conv2 cannot follow pool1"):
         read_net(file, shapes={"data": (1, 11, 11)})
 
 

@@ -89,6 +89,12 @@ def test_defaults():
     assert (found.iter_size, found.test_interval, found.snapshot, found.display) == (1, 0, 0, 0)
     assert found.test_initialization and found.snapshot_after_train and found.tests == ()
     assert found.snapshot_format == "BINARYPROTO" and found.average_loss == 1
+    assert found.device == "auto"
+
+
+@pytest.mark.parametrize("mode, device", [("CPU", "cpu"), ("GPU", "auto")])
+def test_where_it_computes(mode, device):
+    assert solver(FIXED + f"solver_mode: {mode}").device == device
 
 
 NETS = {

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 
 from sparkdl.data import files
-from sparkdl.data.columns import Offence
-from sparkdl.data.readers.datum import decode
-from sparkdl.data.readers.environment import reading
-from sparkdl.data.readers.hdf5 import opened
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.data.readers.hdf5 import listed, opened
+from sparkdl.data.readers.lmdb import first_image
+from sparkdl.errors import ConfigError
+from sparkdl.interop.caffe.beside import paths_of
 from sparkdl.interop.caffe.schema import MESSAGES, LayerParameter
 
+AXES = ("channels", "height", "width")
 TransformationParameter = MESSAGES["TransformationParameter"]
 LMDB = 1
 OPTIONS = {
@@ -81,6 +81,14 @@ def data(layer, net):
     )
 
 
+def unread_columns(data):
+    """{blob: column of a batch} of the tops that the network reads nothing of, which may be asked
+    for all the same."""
+    if data.type in ("CoSData", "HDF5Data"):
+        return {top: f"{top} (unread)" for top in data.layer.top if top not in data.columns}
+    return {top: "labels" for top in data.layer.top[1:] if top not in data.columns}
+
+
 def shape_of(layer, options, place, net):
     """The shape of one example of the blob at `place`."""
     top = layer.top[place]
@@ -97,29 +105,19 @@ def shape_of(layer, options, place, net):
 
 
 def of_database(layer, options, place, by_time):
-    """That of the first record of an LMDB that is there."""
-    if place or options.backend != LMDB or not files.exists(options.source):
+    """That of the first record of an LMDB that is there, of several in the first."""
+    source = next(iter(paths_of(options.source)), "")
+    if place or options.backend != LMDB or not files.exists(source):
         return None
-    with reading(files.local_path(options.source)) as transaction:
-        cursor = transaction.cursor()
-        if not cursor.first():
-            return None
-        try:
-            images, _ = decode([cursor.value()])
-        except Offence as offence:
-            raise DataError(f"{options.source}, first record: {offence}") from None
-    return cropped(layer, images.shape[1:])
+    first = first_image(source)
+    return None if first is None else cropped(layer, first.shape)
 
 
 def of_hdf5(layer, options, place, by_time):
     """That of the data set of the blob's name, in the first file of a list that is there."""
     if not files.exists(options.source):
         return None
-    with files.open(options.source) as file:
-        names = file.read().decode().split()
-    if not names or not files.exists(names[0]):
-        return None
-    with opened(names[0]) as file:
+    with opened(listed(options.source)[0]) as file:
         found = file.get(layer.top[place])
         return None if found is None else found.shape[1:]
 
@@ -156,13 +154,15 @@ def of_inputs(layer, options, place, by_time):
 
 
 def of_columns(layer, options, place, by_time):
-    """Of CoSData: as many sizes as a sample has axes."""
+    """Of CoSData: as many sizes as a sample has axes, what is done to images taken into account."""
     top = options.top[place]
-    sizes = [
-        getattr(top, f"out_{name}") or getattr(top, name)
-        for name in ("channels", "height", "width")
-    ]
-    return sizes[: top.sample_num_axes] if all(sizes[: top.sample_num_axes]) else None
+    said = [(getattr(top, f"out_{name}"), getattr(top, name)) for name in AXES]
+    crop = top.transform_param.crop_size
+    sizes = [out or size for out, size in said]
+    if crop:
+        sizes = [sizes[0], *(out or crop for out, _ in said[1:])]
+    sizes = sizes[: top.sample_num_axes]
+    return sizes if all(sizes) else None
 
 
 def cropped(layer, shape):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+EXAMPLES = FOLDER.parents[3] / "conf" / "caffe"
 SHAPES = {  # of an example of the data
     "lenet": (1, 28, 28),
     "cifar10_quick": (3, 32, 32),
@@ -14,4 +15,5 @@ SHAPES = {  # of an example of the data
 
 
 def path(name):
-    return str(FOLDER / f"{name}.prototxt")
+    here = FOLDER / f"{name}.prototxt"
+    return str(here if here.exists() else EXAMPLES / f"{name}_train_test.prototxt")

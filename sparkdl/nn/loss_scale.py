@@ -1,0 +1,87 @@
+"""Loss scaling, without which small gradients are 0 in float16.
+
+The loss is multiplied by a scale before its gradient is taken, and the gradient divided by it. An
+update whose gradient is not finite is left out, and halves the scale; after `INTERVAL` others in a
+row the scale doubles. Its state lies with the network's vectors, so programs alone decide.
+
+References
+----------
+Micikevicius et al., Mixed precision training (2018), section 3.2; the numbers are those of
+torch.amp.GradScaler.
+"""
+
+import numpy as np
+
+from sparkdl.engine import ops
+from sparkdl.errors import DivergedError
+
+FLOAT16 = "float16"
+FIRST, FACTOR, INTERVAL, LARGEST = 2.0**16, 2.0, 2000, 2.0**126
+
+SCALE, GOOD, SKIPPED = "float16/scale", "float16/good", "float16/skipped"
+BUFFERS = ((SCALE, ()), (GOOD, ()))  # the scale, and updates since it last changed
+SLOTS = ((SKIPPED, ()),)  # updates left out since the slots began: the updater does not count them
+LEFT_OUT = "float16/left out"  # the same of a replica as long as it lives
+
+
+def scaled(gradients, loss, scale):
+    """What `gradients` gives for a loss (), computed for `scale` times as much."""
+    share = ops.div(1.0, scale)
+    return [ops.mul(grad, share) for grad in gradients(ops.mul(loss, scale))]
+
+
+def guarded(update, params, grad, slots, rate, t):
+    """(params, slots) as `update` of the same arguments gives them, or as they were.
+
+    Parameters
+    ----------
+    update : function of params, grad, slots, rate, t
+    grad : float (n,)
+        Where it is not finite, nothing but the scale and counts change.
+    slots : dict
+        Also with the state of the scale.
+    """
+    finite = is_finite(grad)
+    grad = ops.where(finite, grad, 0.0)  # all that follows waits for `finite`, and is one pass
+    moved, after = update(params, grad, slots, rate, ops.sub(t, slots[SKIPPED]))
+    after = {name: ops.where(finite, new, slots[name]) for name, new in after.items()}
+    after |= {SKIPPED: counted(finite, slots[SKIPPED])} | rescaled(finite, slots)
+    return ops.where(finite, moved, params), after
+
+
+def rescaled(finite, slots):
+    """The state of the scale after a gradient that was finite (1) or was not (0); see `guarded`."""
+    scale, good = slots[SCALE], ops.mul(finite, ops.add(slots[GOOD], 1.0))
+    grows = ops.greater(good, INTERVAL - 0.5)
+    larger = ops.where(grows, ops.minimum(ops.mul(scale, FACTOR), LARGEST), scale)
+    new = ops.where(finite, larger, ops.div(scale, FACTOR))
+    left_out = counted(finite, slots[LEFT_OUT])
+    return {SCALE: new, GOOD: ops.where(grows, 0.0, good), LEFT_OUT: left_out}
+
+
+def counted(finite, before):
+    """One more of what was left out, unless the gradient is finite."""
+    return ops.add(before, ops.sub(1.0, finite))
+
+
+def is_finite(grad):
+    """1 where all numbers of a vector are finite, else 0: what is not finite is so in their sum."""
+    return ops.greater(np.inf, ops.abs(ops.sum(grad)))
+
+
+def check_scale(conf, buffers):
+    """Raise DivergedError if the scale has fallen below 1: no gradient was finite for long."""
+    if conf.dtype != FLOAT16:
+        return
+    scale = float(conf.buffers_layout.views(buffers)[SCALE])
+    if not scale >= 1:
+        raise DivergedError(
+            f"gradients in float16 are not finite, the loss scale has fallen to {scale:g}: lower "
+            "the learning rate, clip gradients, or compute in bfloat16"
+        )
+
+
+def first_buffers(conf, buffers):
+    """Give the scale its first value in the buffer vector."""
+    if conf.dtype == FLOAT16:
+        conf.buffers_layout.views(buffers)[SCALE][...] = np.float32(FIRST)

@@ -1,0 +1,103 @@
+"""Networks train on the backend "cuda", here on its host driver, with the reference's numbers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sparkdl.engine.backends import base
+from sparkdl.nn import Adam, Dense, Dropout, Momentum, NetworkConf, Output, RmsProp, Sgd
+from sparkdl.nn.replica import Replica
+from tests.nn.test_graph import batch_of
+from tests.support.cuda.compiler import available
+
+LAYERS = [Dense(units=33, activation="relu"), Dropout(rate=0.2), Dense(units=17, activation="tanh")]
+MLP = NetworkConf(input_shape=(20,), layers=[*LAYERS, Output(units=5)], seed=1)
+
+
+@pytest.fixture(autouse=True)
+def cuda(monkeypatch):
+    if not available():
+        pytest.skip("no g++ to run the kernels of cuda on the host")
+    monkeypatch.setitem(base.MODULES, "cuda", "tests.support.cuda.backend")
+
+
+def distance(found, expected):
+    return np.abs(found - expected).max() / np.abs(expected).max()
+
+
+def trained(conf, backend, rng, steps=5):
+    """(replica, losses): the last batch is a small one."""
+    replica, losses = Replica(conf, backend), []
+    for t in range(1, steps + 1):
+        batch = batch_of(conf, rng, 16 if t < steps else 7)
+        losses.append(replica.step(batch, 0.02, t))
+    return replica, losses
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("updater", [Sgd(), Momentum(), Adam(), RmsProp()], ids=repr)
+def test_an_mlp_and_its_updaters(updater, dtype):
+    conf = replace(MLP, updater=updater, dtype=dtype)
+    (own, losses), (other, expected) = (
+        trained(conf, backend, np.random.default_rng(0)) for backend in ("cuda", "reference")
+    )
+    np.testing.assert_allclose(losses, expected, 1e-5)
+    assert distance(own.params, other.params) < 1e-5
+    if len(own.slots):  # a gradient that rounds to the other bfloat16 shows here first
+        assert distance(own.slots, other.slots) < (1e-5 if dtype == "float32" else 1e-4)
+
+
+def test_a_step_is_a_gradient_and_an_update_to_the_bit(rng):
+    whole, parts = (Replica(replace(MLP, updater=Adam()), "cuda") for _ in range(2))
+    for t in range(1, 6):
+        batch = batch_of(MLP, rng, 8)
+        loss, _ = parts.gradient(batch)
+        parts.apply(0.02, t)
+        assert whole.step(batch, 0.02, t) == loss
+        np.testing.assert_array_equal(whole.grad, parts.grad)
+    np.testing.assert_array_equal(whole.params, parts.params)
+    np.testing.assert_array_equal(whole.slots, parts.slots)
+
+
+def test_what_is_written_on_the_host_counts(rng):
+    own, other = Replica(MLP, "cuda"), Replica(MLP, "reference")
+    batch = batch_of(MLP, rng, 8)
+    for replica in (own, other):
+        replica.gradient(batch)
+        replica.grad *= 0.5
+        replica.apply(0.1, 1)
+        replica.params += 0.01
+        replica.step(batch, 0.1, 2)
+        replica.load(replica.params * 2, replica.buffers, replica.slots)
+        replica.params = replica.params / 2
+    assert distance(own.params, other.params) < 1e-6
+    assert distance(own.grad, other.grad) < 1e-6
+    assert own.params is own.params
+
+
+def test_forward_losses_and_states_of_training(rng):
+    own, other = Replica(MLP, "cuda"), Replica(MLP, "reference")
+    batch = batch_of(MLP, rng, 9)
+    names = ["dense_1", "output_1"]
+    found, expected = (r.forward(batch.features, names) for r in (own, other))
+    for name in names:
+        np.testing.assert_allclose(found[name], expected[name], 1e-5, 1e-6)
+    for a, b in zip(own.losses(batch), other.losses(batch), strict=True):
+        np.testing.assert_allclose(a, b, 1e-5, 1e-6)
+
+
+def test_parameters_are_told_as_their_gradients_become_final(rng):
+    own, other, told = Replica(MLP, "cuda"), Replica(MLP, "reference"), []
+    batch = batch_of(MLP, rng, 8)
+    other.gradient(batch)
+    expected = MLP.params_layout.views(other.grad)
+
+    def check(name):
+        view = MLP.params_layout.views(own.grad)[name]
+        np.testing.assert_allclose(view, expected[name], 1e-4, 1e-6)
+        told.append(name)
+
+    for _ in range(3):
+        own.gradient(batch, after={name: lambda name=name: check(name) for name in expected})
+    assert sorted(told) == sorted(3 * list(expected)) and told[0].startswith("output")
