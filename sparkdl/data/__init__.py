@@ -7,6 +7,7 @@ from sparkdl.data.characters import Characters
 from sparkdl.data.digits import digits
 from sparkdl.data.prefetch import prefetch
 from sparkdl.data.readers.arrays import Arrays
+from sparkdl.data.readers.avro_files import AvroFiles
 from sparkdl.data.readers.csv import Csv
 from sparkdl.data.readers.fixed import Cifar, Idx
 from sparkdl.data.readers.hdf5 import HDF5

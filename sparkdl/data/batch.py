@@ -31,9 +31,14 @@ class Batch:
     ids: np.ndarray
 
     def __post_init__(self):
+        count = len(self.ids)
+        for column in self.columns.values():
+            if len(column) != count:
+                self._refuse_lengths()
+
+    def _refuse_lengths(self):
         lengths = {name: len(column) for name, column in self.columns.items()}
-        if any(length != len(self.ids) for length in lengths.values()):
-            raise DataError(f"columns need {len(self.ids)} records, one per id, got {lengths}")
+        raise DataError(f"columns need {len(self.ids)} records, one per id, got {lengths}")
 
     @classmethod
     def of(cls, features, labels=None, *, partition=0, start=0):

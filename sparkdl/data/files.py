@@ -1,4 +1,4 @@
-"""The one place that touches file systems: local paths, and URIs of whatever fsspec knows.
+"""The one place that touches file systems: local paths, HDFS, and URIs of whatever fsspec knows.
 
 Used as `files.open(...)`; paths are strings or Paths, and what goes wrong is a DataError that
 names them.
@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 
 import fsspec
 
+from sparkdl.data import hadoop
 from sparkdl.errors import DataError
 
 LOCAL = (None, "file", "local")
@@ -75,7 +76,7 @@ def stamp(path):
 
 def is_local(path):
     """Whether the path is one of this machine's own file system."""
-    return fsspec.core.split_protocol(os.fspath(path))[0] in LOCAL
+    return _scheme(path) in LOCAL
 
 
 def list(path):
@@ -118,16 +119,18 @@ def atomic_directory(path):
         yield beside
         with _named(path, "written"):
             _replace(fs, _resolve(beside)[1], inner)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             fs.rm(_resolve(beside)[1], recursive=True)
+        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+            text = f"{path}: cannot be written: {error.strerror or error}"
+            raise DataError(text) from error
         raise
 
 
 def absolute(path):
     """The path as other processes can use it: local ones absolute, URIs as they are."""
-    protocol, _ = fsspec.core.split_protocol(os.fspath(path))
-    return os.fspath(path) if protocol not in LOCAL else _resolve(path)[1]
+    return _resolve(path)[1] if is_local(path) else os.fspath(path)
 
 
 def local_path(path):
@@ -138,8 +141,7 @@ def local_path(path):
     DataError
         It is on another file system.
     """
-    protocol, _ = fsspec.core.split_protocol(os.fspath(path))
-    if protocol not in LOCAL:
+    if not is_local(path):
         raise DataError(
             f"{path}: must be a local path, for it is memory-mapped; copy it to every machine"
         )
@@ -180,8 +182,18 @@ def _parent(inner):
     return inner.rpartition("/")[0] or "/"
 
 
+def _scheme(path):
+    path = os.fspath(path)
+    scheme, colon, _ = path.partition(":")
+    if colon and scheme in hadoop.SCHEMES:  # also hdfs:/path, as Hadoop writes it
+        return scheme
+    return fsspec.core.split_protocol(path)[0]
+
+
 def _resolve(path):
     try:
+        if _scheme(path) in hadoop.SCHEMES:
+            return hadoop.file_system(os.fspath(path))
         return fsspec.core.url_to_fs(os.fspath(path))
     except (ImportError, ValueError, OSError) as error:
         reason = str(error).split("\n")[0]

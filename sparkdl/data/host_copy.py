@@ -35,10 +35,7 @@ def host_copy(path):
         Naming the path and this host: it cannot be read, the disk is full, the budget is too small,
         or another process has held the lock without progress for 120 seconds.
     """
-    size, stamp = files.stamp(path)
-    name = os.fspath(path).rstrip("/").rpartition("/")[2]
-    digest = blake2b(f"{path} {size} {stamp}".encode(), digest_size=8).hexdigest()
-    target = folder() / f"{digest}-{name}"
+    size, target = place_of(path)
     if not is_whole(target, size):
         with _named(path):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -49,6 +46,14 @@ def host_copy(path):
     with suppress(OSError):
         os.utime(target)  # used now
     return str(target)
+
+
+def place_of(path):
+    """(bytes, where the copy is or will be) of a file as it is now."""
+    size, stamp = files.stamp(path)
+    name = os.fspath(path).rstrip("/").rpartition("/")[2]
+    digest = blake2b(f"{path} {size} {stamp}".encode(), digest_size=8).hexdigest()
+    return size, folder() / f"{digest}-{name}"
 
 
 def folder():

@@ -26,6 +26,14 @@ class Split:
     partition: int
     count: int | None
 
+    def spans(self):
+        """[(path, start, stop)] of the bytes that it reads; stop is None for a file's end.
+
+        By these it is given to a host that has them. Empty where no host has them nearer than
+        another: data in memory, files that every host copies or that lie anywhere.
+        """
+        return []
+
 
 class Source(Protocol):
     """A data set that is listed on the driver and read on executors.
@@ -63,8 +71,8 @@ def checked_batches(read, split, schema):
         yield schema.check(batch, str(split))
 
 
-def split_bounds(count, records_per_split=None):
+def split_bounds(count, records_per_split=None, smallest=SMALLEST_SPLIT):
     """Pairs (start, stop) that cut `count` records into splits; small ones, so that workers get
     nearly equal shares, unless that makes too many."""
-    size = records_per_split or max(SMALLEST_SPLIT, math.ceil(count / MOST_SPLITS))
+    size = records_per_split or max(smallest, math.ceil(count / MOST_SPLITS))
     return [(start, min(start + size, count)) for start in range(0, count, size)]

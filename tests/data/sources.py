@@ -11,12 +11,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import fastavro
 import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkdl.data import HDF5, Csv, Parquet, SequenceFiles, TFRecords, files, write_sequence_file
+from sparkdl.data import (
+    HDF5,
+    AvroFiles,
+    Csv,
+    Parquet,
+    SequenceFiles,
+    TFRecords,
+    files,
+    write_sequence_file,
+)
 from tests.data.examples import example, tfrecord
 
 
@@ -115,6 +125,24 @@ def decode_tfrecords(content):
     return np.array(x), np.array(y)
 
 
+def encode_avro(x, y):
+    file = io.BytesIO()
+    kinds = {"features": "bytes", "label": "int"}
+    fields = [{"name": name, "type": kind} for name, kind in kinds.items()]
+    schema = {"type": "record", "name": "example", "fields": fields}
+    pairs = [{"features": one.tobytes(), "label": int(label)} for one, label in zip(x, y)]
+    fastavro.writer(file, schema, pairs, sync_interval=100)
+    return file.getvalue()
+
+
+def decode_avro(content):
+    """Blocks of fewer than 64 records of 62 bytes: a length of 60 and a label below 64."""
+    _, *blocks = content.split(content[-16:])
+    records = [block[-62 * (block[0] // 2) :] for block in blocks[:-1]]
+    rows = np.frombuffer(b"".join(records), np.uint8).reshape(-1, 62)
+    return rows[:, 1:61], rows[:, 61] // 2
+
+
 def sequence_encoder(**options):
     def encode(x, y):
         pairs = [(f"{i} {label}", one.tobytes()) for i, (one, label) in enumerate(zip(x, y))]
@@ -155,6 +183,14 @@ def decode_sequence_block(content):
 
 
 KINDS = {
+    "AvroFiles": Kind(
+        source=AvroFiles,
+        encode=encode_avro,
+        decode=decode_avro,
+        ending=".avro",
+        small={"bytes_per_split": 300},
+        options={"features": "x", "label": None, "content": "images", "size": (3, 4)},
+    ),
     "Csv": Kind(
         source=Csv,
         encode=encode_csv,

@@ -106,6 +106,13 @@ def test_an_error_leaves_what_was_there(tmp_path):
     assert files.list(tmp_path / "model") == ["old"]
 
 
+def test_a_block_that_cannot_write_names_the_directory(tmp_path):
+    with pytest.raises(DataError, match=f"^{tmp_path}/model: cannot be written: No space left"):
+        with files.atomic_directory(tmp_path / "model"):
+            raise OSError(28, "No space left on device")
+    assert files.list(tmp_path) == []
+
+
 def test_a_failed_rename_brings_the_old_one_back(tmp_path):
     write(tmp_path / "model/old")
     with pytest.raises(DataError), files.atomic_directory(tmp_path / "model") as beside:

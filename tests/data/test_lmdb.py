@@ -2,7 +2,10 @@
 
 import os
 import pickle
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import lmdb
 import numpy as np
@@ -38,6 +41,8 @@ from tests.data.lmdbs import (
     read,
     shape_fields,
 )
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -110,6 +115,18 @@ def test_splits_are_small_and_say_where(tmp_path, monkeypatch):
     assert str(splits[1]) == f"{tmp_path}/db from key 00000004"
     assert len(pickle.dumps(splits[1])) < 500
     assert len(pickle.dumps(LMDB("db").read)) < 500
+
+
+@pytest.mark.parametrize("side, count", [(28, 1260), (60, 256)])
+def test_a_split_is_worth_opening_the_file_for(tmp_path, side, count):
+    """It has 256 records, or a mebibyte of smaller ones: five of 28 x 28 share a page of 4 KB."""
+    x = np.zeros((2000, 1, side, side), np.uint8)
+    write_lmdb(tmp_path / "db", [Batch.of(x, np.zeros(2000, np.int32))])
+    source = LMDB(str(tmp_path / "db"))
+    splits = source.splits()
+    assert splits[0].count == pytest.approx(count, abs=40)
+    assert sum(split.count for split in splits) == 2000
+    assert {len(batch) for batch in source.read(splits[0])} <= {256, splits[0].count % 256}
 
 
 def test_scale_and_mean_are_the_transform(tmp_path):
@@ -287,3 +304,24 @@ def test_images_of_every_size_are_resized(tmp_path, writer):
     batch = read(LMDB(put(tmp_path / "db", items), size=(2, 4)))
     wanted = [Resize(size=(2, 4))(Batch.of(one[np.newaxis])).features[0] for one in x]
     np.testing.assert_array_equal(batch.features, wanted)
+
+
+LIMITED = """
+import resource, sys
+from sparkdl.data import LMDB
+from sparkdl.errors import DataError
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**24, used + 2**24))
+try:
+    LMDB(sys.argv[1]).splits()
+except DataError as error:
+    print(error)
+"""
+
+
+def test_a_limit_of_addresses_is_told(tmp_path):
+    """spark.executor.pyspark.memory sets such a limit for the Python processes of executors."""
+    large = datum(np.zeros((1, 4096, 8192), np.uint8), 1)
+    command = [sys.executable, "-c", LIMITED, put(tmp_path / "db", [(b"0", large)])]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert "cannot be mapped" in done.stdout and "spark.executor.pyspark.memory" in done.stdout

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data import LMDB, Batch, files, host_copy, write_lmdb
+from sparkdl.data.readers.lmdb import first_image
 from sparkdl.errors import DataError
 from tests.data.lmdbs import X, Y, caffe_db, datum, put, read
 
@@ -56,6 +57,16 @@ def test_keys_are_found_in_trees_of_every_depth(tmp_path, count, copies):
     assert [(s.first, s.stop, s.count) for s in splits] == [
         (s.first, s.stop, s.count) for s in LMDB(str(tmp_path / "db")).splits()
     ]
+    assert not copies.exists()
+
+
+@pytest.mark.parametrize("count, size", [(0, 1), (1, 3), (2000, 3), (2, 100), (300, 100)])
+def test_the_first_image_is_read_where_it_lies(tmp_path, count, size, copies):
+    x = np.arange(count * size * size, dtype=np.uint8).reshape(count, 1, size, size)
+    put(tmp_path / "db", [(b"%08d" % i, datum(one, 1)) for i, one in enumerate(x)])
+    for path in (str(tmp_path / "db"), upload(tmp_path / "db")):
+        found = first_image(path)
+        assert found is None if count == 0 else np.array_equal(found, x[0])
     assert not copies.exists()
 
 

@@ -1,5 +1,7 @@
 """Records one by one to Batches of a few megabytes."""
 
+from itertools import islice
+
 import numpy as np
 
 from sparkdl.data.batch import Batch, record_ids
@@ -8,6 +10,7 @@ from sparkdl.errors import DataError
 
 BYTES_PER_BATCH = 2**22
 RECORDS_PER_BATCH = 1024
+VIEWS_PER_BATCH = 256  # small images then stay in a core's cache while they are put together
 
 
 def chunks(values, nbytes=len):
@@ -21,6 +24,21 @@ def chunks(values, nbytes=len):
             chunk, size = [], 0
     if chunk:
         yield chunk
+
+
+def view_chunks(views):
+    """The same of an iterator over memoryviews: they are small, so many are taken at once."""
+    while taken := list(islice(views, VIEWS_PER_BATCH)):
+        whole = sum(map(len, taken)) <= BYTES_PER_BATCH
+        yield from [taken] if whole else chunks(taken)
+
+
+def batches(split, records, columns, nbytes=len):
+    """The Batches of a split's records; see `chunks` and `chunk_batch`."""
+    start = 0
+    for chunk in chunks(records, nbytes):
+        yield chunk_batch(split, start, chunk, columns)
+        start += len(chunk)
 
 
 def chunk_batch(split, start, values, columns):

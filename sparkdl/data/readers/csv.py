@@ -11,23 +11,19 @@ from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.readers.arrow import require_column, table_batch
 from sparkdl.data.readers.csv_lines import first_line, lines_between
-from sparkdl.data.readers.listing import byte_ranges, data_files
-from sparkdl.data.source import Split
+from sparkdl.data.readers.listing import Bytes, byte_splits, require_split_bytes
 from sparkdl.errors import DataError, require
 
 RECORDS_PER_BATCH = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lines(Split):
+class Lines(Bytes):
     """The lines that begin in bytes `start` up to, not including, `stop` of a file.
 
     `width`: numbers of a line. `features` and `label`: positions of columns; None: all others.
     """
 
-    path: str
-    start: int
-    stop: int
     width: int
     features: tuple[int, ...] | None
     label: int | None
@@ -77,8 +73,7 @@ class Csv:
         require(self, "delimiter", one, "one character")
         named = any(isinstance(column, str) for column in (self.label, *(self.features or ())))
         require(self, "header", self.header or not named, "true where columns go by names")
-        sound = self.bytes_per_split is None or self.bytes_per_split >= 1
-        require(self, "bytes_per_split", sound, "at least 1 or None")
+        require_split_bytes(self)
 
     @property
     def labels(self):
@@ -87,12 +82,7 @@ class Csv:
 
     def splits(self):
         """Ranges of bytes. Reads the first line of each file alone."""
-        ranges = byte_ranges(self.path, data_files(self.path), self.bytes_per_split)
-        columns = {path: self._columns(path) for path in dict.fromkeys(path for path, *_ in ranges)}
-        return [
-            Lines(partition=i, count=None, path=path, start=start, stop=stop, **columns[path])
-            for i, (path, start, stop) in enumerate(ranges)
-        ]
+        return byte_splits(Lines, self.path, self.bytes_per_split, about=self._columns)
 
     def read(self, split):
         """Batches of up to 4,096 records: features (n, F) float32, labels (n,) float64."""

@@ -23,6 +23,10 @@ PAGE_HEADER = 16
 META = struct.Struct("=IIQQI92xQQ")  # magic, version, address, map size, page size, last page, txn
 LARGEST_PAGE = 65536
 CURE = "copy or convert it again"
+ADDRESSES = (
+    "a mapped file takes addresses, not memory: raise `ulimit -v`, leave out "
+    "spark.executor.pyspark.memory"
+)
 
 _open = {}  # (device, inode) -> _Entry; LMDB refuses to open a file twice in a process
 _lock = threading.Lock()
@@ -63,6 +67,9 @@ def reading(path):
             environment.begin(buffers=True) as transaction,
         ):
             yield transaction
+    except lmdb.MemoryError as error:
+        text = f"its {os.path.getsize(file)} bytes cannot be mapped: {error}; {ADDRESSES}"
+        raise DataError(f"{path}: {text}") from error
     except lmdb.Error as error:
         raise DataError(f"{path}: cannot be read as an LMDB: {error}; {CURE}") from error
 

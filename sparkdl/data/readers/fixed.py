@@ -29,6 +29,9 @@ class Range(Split):
     def __str__(self):
         return f"{self.path}, records from {self.start}"
 
+    def spans(self):
+        return [(self.path, 0, None)]
+
 
 @dataclass(frozen=True)
 class Idx:

@@ -29,6 +29,9 @@ class Rows(Split):
     def __str__(self):
         return f"{self.path}, rows from {self.start}"
 
+    def spans(self):
+        return [(self.path, 0, None)]
+
 
 @dataclass(frozen=True)
 class HDF5:
@@ -43,6 +46,8 @@ class HDF5:
         Dataset of numbers, (n, C, H, W) or (n, F).
     label : str or None
         Dataset of as many labels. None: read none.
+    columns : {column of a batch: dataset}, optional
+        In their place, for networks with several inputs or outputs.
     transform : callable or None
         Batch to Batch, applied to each minibatch.
     records_per_split : int or None
@@ -54,6 +59,7 @@ class HDF5:
     _: KW_ONLY
     features: str = "data"
     label: str | None = "label"
+    columns: dict[str, str] | None = None
     transform: object = None
     records_per_split: int | None = None
 
@@ -80,7 +86,7 @@ class HDF5:
         """Batches of a few megabytes, dtypes as stored."""
         with opened(split.path) as file:
             datasets = self._datasets(split.path, file)
-            step = batch_size(datasets["features"])
+            step = min(map(batch_size, datasets.values()))
             for start in range(split.start, split.stop, step):
                 stop = min(start + step, split.stop)
                 columns = {name: dataset[start:stop] for name, dataset in datasets.items()}
@@ -88,41 +94,25 @@ class HDF5:
                 yield Batch(columns=columns, ids=ids)
 
     def _files(self):
-        if files.is_directory(self.path):
-            return data_files(self.path, ENDINGS)
-        with files.open(self.path) as file:
-            content = file.read(len(MAGIC))
-            if content == MAGIC:
-                return [files.absolute(self.path)]
-            content += file.read()
-        try:
-            lines = content.decode().split("\n")
-        except UnicodeDecodeError:
-            lines = []
-        names = [line.strip() for line in lines if line.strip()]
-        if not names or any("\0" in name for name in names):
-            text = "must be an HDF5 file, or a text file with paths of such"
-            raise DataError(f"{self.path}: {text}")
-        return [self._listed(name) for name in names]
-
-    def _listed(self, name):
-        beside = f"{files.absolute(self.path).rpartition('/')[0]}/{name}"
-        found = beside if not files.exists(name) and files.exists(beside) else name
-        if not files.exists(found):
-            raise DataError(f"{self.path}: names {name}, but there is no such file")
-        return files.absolute(found)
+        is_folder = files.is_directory(self.path)
+        return data_files(self.path, ENDINGS) if is_folder else listed(self.path)
 
     def _bounds(self, path):
         with opened(path) as file:
-            dataset = self._datasets(path, file)["features"]
+            dataset = next(iter(self._datasets(path, file).values()))
             count, chunk = len(dataset), (dataset.chunks or (1,))[0]
         if count == 0:
             return []
         size = self.records_per_split or max(split_bounds(count)[0][1], min(chunk, count))
         return split_bounds(count, size)
 
+    def _wanted(self):
+        if self.columns is not None:
+            return self.columns
+        return {"features": self.features} | ({"labels": self.label} if self.label else {})
+
     def _datasets(self, path, file):
-        wanted = {"features": self.features} | ({"labels": self.label} if self.label else {})
+        wanted = self._wanted()
         for name in wanted.values():
             require_column(name, list(file), path)
             if not isinstance(file[name], h5py.Dataset) or not file[name].shape:
@@ -134,6 +124,32 @@ class HDF5:
         if len(set(counts.values())) > 1:
             raise DataError(f"{path}: datasets must have as many records, got {counts}")
         return found
+
+
+def listed(path):
+    """Absolute paths: `path` itself where that is HDF5, else those of the text file that it is."""
+    with files.open(path) as file:
+        content = file.read(len(MAGIC))
+        if content == MAGIC:
+            return [files.absolute(path)]
+        content += file.read()
+    try:
+        lines = content.decode().split("\n")
+    except UnicodeDecodeError:
+        lines = []
+    names = [line.strip() for line in lines if line.strip()]
+    if not names or any("\0" in name for name in names):
+        raise DataError(f"{path}: must be an HDF5 file, or a text file with paths of such")
+    return [beside(path, name) for name in names]
+
+
+def beside(path, name):
+    """The absolute path of a file that a list names: as it says, or beside the list."""
+    near = f"{files.absolute(path).rpartition('/')[0]}/{name}"
+    found = near if not files.exists(name) and files.exists(near) else name
+    if not files.exists(found):
+        raise DataError(f"{path}: names {name}, but there is no such file")
+    return files.absolute(found)
 
 
 def batch_size(dataset):

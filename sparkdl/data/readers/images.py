@@ -112,6 +112,10 @@ class Images:
         if images:
             yield batch_of(split, images, start)
 
+    def names(self, split):
+        """The files of a split, below the path."""
+        return split.names
+
     def _image(self, path, before):
         with files.open(path) as file:
             content = file.read()
@@ -157,6 +161,13 @@ def batch_of(split, images, start):
     labels = np.array(split.labels[start : start + len(images)], np.int32)
     ids = record_ids(split.partition, start, len(images))
     return Batch(columns={"features": np.stack(images), "labels": labels}, ids=ids)
+
+
+def require_content(owner, contents):
+    """Refuse fields that say in what records there are images, and what they become."""
+    require(owner, "content", owner.content in contents, f"one of {contents}")
+    require(owner, "channels", owner.channels in CHANNELS, f"one of {CHANNELS}")
+    require_size(owner)
 
 
 def require_size(owner):

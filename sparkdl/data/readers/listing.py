@@ -1,12 +1,25 @@
 """The files of a source, and how they are cut where they are cut by bytes."""
 
 import math
+from dataclasses import dataclass
 
 from sparkdl.data import files
-from sparkdl.data.source import MOST_SPLITS
-from sparkdl.errors import DataError
+from sparkdl.data.source import MOST_SPLITS, Split
+from sparkdl.errors import DataError, require
 
 SMALLEST_RANGE = 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bytes(Split):
+    """What begins in bytes `start` up to, not including, `stop` of a file."""
+
+    path: str
+    start: int
+    stop: int
+
+    def spans(self):
+        return [(self.path, self.start, self.stop)]
 
 
 def data_files(path, endings=()):
@@ -27,17 +40,29 @@ def data_files(path, endings=()):
     return found
 
 
-def byte_ranges(path, found, bytes_per_split=None):
-    """(path, start, stop) that cut files into splits; reads nothing but their sizes.
+def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path: {}):
+    """Splits that cut files by bytes; reads nothing but their sizes.
 
     Parameters
     ----------
+    kind : class below Bytes
     path : str
-        Of the source, named where all its files are empty.
-    found : list of str
+        Of the source.
     bytes_per_split : int or None
         None: 1 MiB, or more where that made over 4,096 splits.
+    endings : see `data_files`
+    about : function path of a file -> {field of its splits: value}
     """
+    ranges = byte_ranges(path, data_files(path, endings), bytes_per_split)
+    known = {one: about(one) for one in dict.fromkeys(one for one, *_ in ranges)}
+    return [
+        kind(partition=i, count=None, path=one, start=start, stop=stop, **known[one])
+        for i, (one, start, stop) in enumerate(ranges)
+    ]
+
+
+def byte_ranges(path, found, bytes_per_split=None):
+    """(path, start, stop) that cut the files found below a source's path."""
     sizes = {one: files.size(one) for one in found}
     total = sum(sizes.values())
     if total == 0:
@@ -48,3 +73,9 @@ def byte_ranges(path, found, bytes_per_split=None):
         for one, size in sizes.items()
         for start in range(0, size, step)
     ]
+
+
+def require_split_bytes(owner):
+    """Refuse a field `bytes_per_split` that is neither None nor a size."""
+    sound = owner.bytes_per_split is None or owner.bytes_per_split >= 1
+    require(owner, "bytes_per_split", sound, "at least 1 or None")

@@ -1,15 +1,18 @@
 """LMDB databases of Caffe's Datum messages."""
 
+import os
 from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 
 from sparkdl.data import files
-from sparkdl.data.readers.chunks import chunk_batch, chunks
+from sparkdl.data.columns import Offence
+from sparkdl.data.readers.chunks import chunk_batch, view_chunks
 from sparkdl.data.readers.datum import decode
-from sparkdl.data.readers.environment import reading, remote_file
+from sparkdl.data.readers.environment import data_file, reading, remote_file
 from sparkdl.data.readers.images import require_size
-from sparkdl.data.readers.remote_keys import ends
-from sparkdl.data.source import Split, split_bounds
+from sparkdl.data.readers.listing import SMALLEST_RANGE
+from sparkdl.data.readers.remote_keys import ends, first_value
+from sparkdl.data.source import SMALLEST_SPLIT, Split, split_bounds
 from sparkdl.data.transforms import Compose, Scale, Transform, in_order
 from sparkdl.errors import DataError, require
 
@@ -44,7 +47,7 @@ class LMDB:
     size : int, pair of int, or None
         Height and width that images are resized to, bilinearly; encoded ones may differ in size.
     records_per_split : int or None
-        None: 256, or more where that made over 4,096 splits.
+        None: 256, or as many as a mebibyte has room for, or more where that made over 4,096 splits.
     """
 
     path: str | tuple[str, ...]
@@ -93,7 +96,7 @@ class LMDB:
         count, first, last = known_ends(path)
         if count == 0:
             raise DataError(f"{path}: must hold records, but the LMDB is empty")
-        bounds = split_bounds(count, self.records_per_split)
+        bounds = split_bounds(count, self.records_per_split, smallest_split(path, count))
         if _consecutive(first, last, count):
             firsts = [b"%0*d" % (len(first), int(first) + start) for start, _ in bounds]
         else:
@@ -108,14 +111,30 @@ class LMDB:
         """Batches of a few megabytes: features uint8 or float32 (n, C, H, W), labels int32."""
         with reading(split.path) as transaction:
             cursor, start = transaction.cursor(), 0
-            for values in chunks(_values(cursor, split)):
+            for values in view_chunks(_values(cursor, split)):
                 yield chunk_batch(split, start, values, self._columns)
                 start += len(values)
             _check_end(cursor, split, start)
 
+    def names(self, split):
+        """The keys of the records of a split, as text."""
+        with reading(split.path) as transaction:
+            cursor = transaction.cursor()
+            _seek(cursor, split)
+            keys = islice(cursor.iternext(keys=True, values=False), split.count)
+            return [bytes(key).decode(errors="backslashreplace") for key in keys]
+
     def _columns(self, values):
         features, labels = decode(values, self.size)
         return {"features": features, "labels": labels}
+
+
+def smallest_split(path, count):
+    """Records that are worth opening the file for, which takes as long as reading 200 KB of it."""
+    nbytes = (
+        os.path.getsize(data_file(path)) if files.is_local(path) else files.size(remote_file(path))
+    )
+    return max(SMALLEST_SPLIT, count * SMALLEST_RANGE // nbytes)
 
 
 def known_ends(path):
@@ -132,6 +151,29 @@ def known_ends(path):
         return count, bytes(cursor.key()), last
 
 
+def first_image(path):
+    """That of the first record (C, H, W), None where there is none; read where it lies.
+
+    Raises
+    ------
+    DataError
+        There is no such LMDB, it is damaged, or the record is no Datum.
+    """
+    if files.is_local(path):
+        with reading(path) as transaction:
+            cursor = transaction.cursor()
+            value = bytes(cursor.value()) if cursor.first() else None
+    else:
+        value = first_value(path, remote_file(path))
+    if value is None:
+        return None
+    try:
+        images, _ = decode([memoryview(value)])
+    except Offence as offence:
+        raise DataError(f"{path}, first record: {offence}") from None
+    return images[0]
+
+
 def _first_keys(path, step):
     """Every key that is `step` behind the one before."""
     with reading(path) as transaction:
@@ -146,9 +188,14 @@ def _consecutive(first, last, count):
 
 
 def _values(cursor, split):
+    _seek(cursor, split)
+    return islice(cursor.iternext(keys=False, values=True), split.count)
+
+
+def _seek(cursor, split):
+    """Stand at the first record of a split."""
     if not cursor.set_range(split.first) or cursor.key() != split.first:
         raise DataError(f"{split}: this key is missing; was the LMDB changed since it was listed?")
-    return islice(cursor.iternext(keys=False, values=True), split.count)
 
 
 def _check_end(cursor, split, count):

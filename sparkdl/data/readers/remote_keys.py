@@ -1,4 +1,4 @@
-"""First and last key of an LMDB on another file system, from the few pages that lead to them.
+"""First and last record of an LMDB on another file system, from the few pages that lead to them.
 
 References
 ----------
@@ -6,6 +6,7 @@ The page layout of LMDB 0.9, lmdb's mdb.c: MDB_page, MDB_node, MDB_meta.
 """
 
 import struct
+from contextlib import contextmanager
 
 from sparkdl.data import files
 from sparkdl.errors import DataError
@@ -20,6 +21,7 @@ MAGIC = 0xBEEFC0DE
 PAGE = struct.Struct("=QHHHH")  # number, pad, flags, ends of the free space
 NODE = struct.Struct("=HHHH")  # low, high, flags, bytes of the key
 BRANCH, LEAF = 1, 2
+BIG = 1  # of a node: its value lies elsewhere
 DEEPEST = 32
 
 
@@ -31,39 +33,77 @@ def ends(path, file_path):
     DataError
         It is no LMDB, or damaged.
     """
+    with _tree(path, file_path) as tree:
+        if tree.entries == 0:
+            return 0, None, None
+        return tree.entries, tree.key(0), tree.key(-1)
+
+
+def first_value(path, file_path):
+    """Bytes of the first record, None where there is none; raises as `ends` does."""
+    with _tree(path, file_path) as tree:
+        return tree.first_value() if tree.entries else None
+
+
+@contextmanager
+def _tree(path, file_path):
     with files.open(file_path) as file:
         try:
-            return _ends(file)
+            yield Tree(file)
         except (struct.error, IndexError):
             raise DataError(f"{path}: must be an LMDB that is whole; copy it again") from None
 
 
-def _ends(file):
-    head = file.read(META_PAGE + TRANSACTION + 8)
-    size = struct.unpack_from("=I", head, META_PAGE + 24)[0]
-    file.seek(size)
-    metas = [head, file.read(len(head))]
-    if any(struct.unpack_from("=I", meta, META_PAGE)[0] != MAGIC for meta in metas):
-        raise IndexError
-    latest = max(metas, key=lambda meta: struct.unpack_from("=Q", meta, META_PAGE + TRANSACTION))
-    *_, entries, root = DB.unpack_from(latest, META_PAGE + META_DB)
-    if entries == 0:
-        return 0, None, None
-    return entries, _key(file, size, root, 0), _key(file, size, root, -1)
+class Tree:
+    """The main tree of an open file."""
 
-
-def _key(file, size, number, end):
-    """The key at the first (0) or last (-1) leaf below a page."""
-    for _ in range(DEEPEST):
-        file.seek(number * size)
-        page = file.read(size)
-        _, _, flags, lower, _ = PAGE.unpack_from(page)
-        count = (lower - PAGE.size) // 2
-        if not flags & (BRANCH | LEAF) or count < 1:
+    def __init__(self, file):
+        head = file.read(META_PAGE + TRANSACTION + 8)
+        self.file, self.size = file, struct.unpack_from("=I", head, META_PAGE + 24)[0]
+        metas = [head, self.bytes_of(1, len(head))]
+        if any(struct.unpack_from("=I", meta, META_PAGE)[0] != MAGIC for meta in metas):
             raise IndexError
-        (at,) = struct.unpack_from("=H", page, PAGE.size + 2 * (end % count))
-        low, high, more, key_size = NODE.unpack_from(page, at)
-        if flags & LEAF:
-            return page[at + NODE.size : at + NODE.size + key_size]
-        number = low | high << 16 | more << 32
-    raise IndexError
+        at = META_PAGE + TRANSACTION
+        latest = max(metas, key=lambda meta: struct.unpack_from("=Q", meta, at))
+        *_, self.entries, self.root = DB.unpack_from(latest, META_PAGE + META_DB)
+
+    def bytes_of(self, page, count, start=0):
+        """Some bytes from a page on."""
+        self.file.seek(page * self.size + start)
+        return self.file.read(count)
+
+    def key(self, end):
+        """That of the first (0) or last (-1) leaf."""
+        page, at = self.leaf(end)
+        *_, key_size = NODE.unpack_from(page, at)
+        return page[at + NODE.size : at + NODE.size + key_size]
+
+    def first_value(self):
+        """That of the first leaf; a long one lies in pages of its own."""
+        page, at = self.leaf(0)
+        low, high, flags, key_size = NODE.unpack_from(page, at)
+        start, count = at + NODE.size + key_size, low | high << 16
+        if flags & BIG:
+            (number,) = struct.unpack_from("=Q", page, start)
+            value = self.bytes_of(number, count, PAGE.size)
+        else:
+            value = page[start : start + count]
+        if len(value) < count:
+            raise IndexError
+        return value
+
+    def leaf(self, end):
+        """(page, place of the node in it) of the first (0) or last (-1) leaf."""
+        number = self.root
+        for _ in range(DEEPEST):
+            page = self.bytes_of(number, self.size)
+            _, _, flags, lower, _ = PAGE.unpack_from(page)
+            count = (lower - PAGE.size) // 2
+            if not flags & (BRANCH | LEAF) or count < 1:
+                raise IndexError
+            (at,) = struct.unpack_from("=H", page, PAGE.size + 2 * (end % count))
+            if flags & LEAF:
+                return page, at
+            low, high, more, _ = NODE.unpack_from(page, at)
+            number = low | high << 16 | more << 32
+        raise IndexError

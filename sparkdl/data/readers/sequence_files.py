@@ -7,28 +7,24 @@ import numpy as np
 
 from sparkdl.data import files
 from sparkdl.data.columns import Offence
-from sparkdl.data.readers.chunks import chunk_batch, chunks, stacked
+from sparkdl.data.readers.chunks import batches, stacked
 from sparkdl.data.readers.datum import decode
-from sparkdl.data.readers.image import CHANNELS, decode_image, resized
-from sparkdl.data.readers.images import require_size
+from sparkdl.data.readers.image import decode_image, resized
+from sparkdl.data.readers.images import require_content
 from sparkdl.data.readers.java_objects import MAGIC, read_object
-from sparkdl.data.readers.listing import byte_ranges, data_files
+from sparkdl.data.readers.listing import Bytes, byte_splits, require_split_bytes
 from sparkdl.data.readers.sequence_format import Header, read_header
 from sparkdl.data.readers.sequence_reader import read_records
-from sparkdl.data.source import Split
-from sparkdl.errors import DataError, require
+from sparkdl.errors import DataError
 
 CONTENTS = ("images", "datums", "bytes")
 HEADER_BYTES = 2**16
 
 
 @dataclass(frozen=True, kw_only=True)
-class Records(Split):
+class Records(Bytes):
     """The records behind the sync markers in bytes `start` to `stop` of a file."""
 
-    path: str
-    start: int
-    stop: int
     header: Header = field(repr=False)
 
     def __str__(self):
@@ -72,11 +68,8 @@ class SequenceFiles:
     bytes_per_split: int | None = None
 
     def __post_init__(self):
-        require(self, "content", self.content in CONTENTS, f"one of {CONTENTS}")
-        require(self, "channels", self.channels in CHANNELS, f"one of {CHANNELS}")
-        require_size(self)
-        sound = self.bytes_per_split is None or self.bytes_per_split >= 1
-        require(self, "bytes_per_split", sound, "at least 1 or None")
+        require_content(self, CONTENTS)
+        require_split_bytes(self)
 
     @property
     def labels(self):
@@ -85,23 +78,19 @@ class SequenceFiles:
 
     def splits(self):
         """Ranges of bytes. Reads the header of each file alone."""
-        ranges = byte_ranges(self.path, data_files(self.path), self.bytes_per_split)
-        headers = {path: header_of(path) for path in dict.fromkeys(path for path, *_ in ranges)}
-        return [
-            Records(
-                partition=i, count=None, path=path, start=start, stop=stop, header=headers[path]
-            )
-            for i, (path, start, stop) in enumerate(ranges)
-        ]
+        return byte_splits(
+            Records, self.path, self.bytes_per_split, about=lambda path: {"header": header_of(path)}
+        )
 
     def read(self, split):
         """Batches of a few megabytes: features uint8 (n, C, H, W) or (n, bytes), labels int32."""
         columns = {"images": self._images, "datums": self._datums, "bytes": self._bytes}
         with files.open(split.path) as file:
-            found, start = read_records(file, split.header, split.start, split.stop), 0
-            for chunk in chunks(whole(split, found), nbytes=lambda pair: len(pair[1] or b"")):
-                yield chunk_batch(split, start, chunk, columns[self.content])
-                start += len(chunk)
+            found = read_records(file, split.header, split.start, split.stop)
+            found = whole(split, found)
+            yield from batches(
+                split, found, columns[self.content], lambda pair: len(pair[1] or b"")
+            )
 
     def _images(self, pairs):
         return self._columns(pairs, partial(image_of, channels=self.channels, size=self.size))

@@ -29,6 +29,9 @@ class ByteRange(Split):
     def __str__(self):
         return f"{self.path}, bytes {self.first} to {self.stop}"
 
+    def spans(self):
+        return [(self.path, self.first, self.stop)]
+
 
 @dataclass(frozen=True)
 class TextSequences:

@@ -9,10 +9,10 @@ import google_crc32c
 
 from sparkdl.data import files
 from sparkdl.data.columns import Offence
-from sparkdl.data.readers.chunks import chunk_batch, chunks, stacked
+from sparkdl.data.readers.chunks import batches, stacked
 from sparkdl.data.readers.example import feature, numbers, one_string, parse
-from sparkdl.data.readers.image import CHANNELS, decode_image
-from sparkdl.data.readers.images import require_size
+from sparkdl.data.readers.image import decode_image
+from sparkdl.data.readers.images import require_content
 from sparkdl.data.readers.listing import data_files
 from sparkdl.data.readers.window import Window
 from sparkdl.data.source import Split
@@ -31,6 +31,9 @@ class RecordFile(Split):
 
     def __str__(self):
         return self.path
+
+    def spans(self):
+        return [(self.path, 0, None)]
 
 
 @dataclass(frozen=True)
@@ -68,9 +71,7 @@ class TFRecords:
     transform: object = None
 
     def __post_init__(self):
-        require(self, "content", self.content in CONTENTS, f"one of {CONTENTS}")
-        require(self, "channels", self.channels in CHANNELS, f"one of {CHANNELS}")
-        require_size(self)
+        require_content(self, CONTENTS)
         sized = self.size is None or self.content == "images"
         require(self, "size", sized, "None where content is numbers")
 
@@ -89,10 +90,7 @@ class TFRecords:
     def read(self, split):
         """Batches of a few megabytes: features and labels as they are stored."""
         with opened(split.path) as file:
-            start = 0
-            for chunk in chunks(checked_records(split, file)):
-                yield chunk_batch(split, start, chunk, self._columns)
-                start += len(chunk)
+            yield from batches(split, checked_records(split, file), self._columns)
 
     def _columns(self, contents):
         parsed = [parse(content, row) for row, content in enumerate(contents)]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl import philox
+from sparkdl.data.transforms.pixels import computed, described
 from sparkdl.errors import ShapeError
 
 STREAM = 1 << 31  # of random numbers; the layers of a network have those below
@@ -58,15 +59,23 @@ class Transform:
 
     def __call__(self, batch):
         """The batch as a network in use takes it."""
-        return self.apply(batch, None)
+        return computed(self.apply(batch, None))
 
-    def in_training(self, seed, epoch):
-        """Function Batch to Batch for the minibatches of an epoch of training."""
-        return lambda batch: self.apply(batch, Chance(ids=batch.ids, seed=seed, epoch=epoch))
+    def in_training(self, seed, epoch, leave=()):
+        """Function Batch to Batch for the minibatches of an epoch of training.
+
+        Columns stored in one of the types `leave` may come as Pixels, for a device to compute.
+        """
+
+        def trained(batch):
+            chance = Chance(ids=batch.ids, seed=seed, epoch=epoch)
+            return computed(self.apply(batch, chance), leave)
+
+        return trained
 
     def apply(self, batch, chance):
         """The batch, with what chance decides drawn from `chance` (None: in use)."""
-        changed = self.change(batch.columns[self.column], chance)
+        changed = self.change(described(batch.columns[self.column]).numbers(), chance)
         return batch.replace(**{self.column: changed})
 
     def change(self, x, chance):
@@ -91,8 +100,26 @@ class Transform:
         return shapes | {self.column: self.in_shape(shapes[self.column])}
 
 
-def in_training(transform, seed, epoch):
+@dataclass(frozen=True, kw_only=True)
+class PixelTransform(Transform):
+    """A transform that says what it does: it adds its part to what is done to the images.
+
+    A subclass says `describe` in the place of `change`.
+    """
+
+    def apply(self, batch, chance):
+        pixels = self.describe(described(batch.columns[self.column]), chance)
+        return batch.replace(**{self.column: pixels})
+
+    def describe(self, pixels, chance):
+        """Pixels, with what this does to them as well."""
+        raise NotImplementedError
+
+
+def in_training(transform, seed, epoch, leave=()):
     """What a worker does to minibatches; a plain function knows nothing of epochs."""
+    if isinstance(transform, Transform):
+        return transform.in_training(seed, epoch, leave)
     at = getattr(transform, "in_training", None)
     return transform if at is None else at(seed, epoch)
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from sparkdl.data.transforms.base import Transform
-from sparkdl.data.transforms.mean_below_crop import joined
 from sparkdl.data.transforms.scale import Scale
 from sparkdl.errors import require
 
@@ -26,7 +25,7 @@ class Compose(Transform):
         object.__setattr__(self, "transforms", tuple(flattened(transforms)))
 
     def apply(self, batch, chance):
-        for place, transform in joined(self.transforms):
+        for place, transform in enumerate(self.transforms):
             batch = transform.apply(batch, None if chance is None else chance.at(place))
         return batch
 

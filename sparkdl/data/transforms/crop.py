@@ -1,15 +1,21 @@
 """A part of each image."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparkdl.data.transforms.base import Transform, as_pair, image_shape, require_result, whole
+from sparkdl.data.transforms.base import (
+    PixelTransform,
+    as_pair,
+    image_shape,
+    require_result,
+    whole,
+)
 from sparkdl.errors import ShapeError, require
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crop(Transform):
+class Crop(PixelTransform):
     """A window of each image: at a random place in training, in the centre in use.
 
     Parameters
@@ -32,20 +38,14 @@ class Crop(Transform):
         size = as_pair(self, "size")
         require(self, "size", len(size) == 2 and whole(size, 1), "one or two integers >= 1")
 
-    def change(self, x, chance):
-        y = np.empty((len(x), *self.out_shape(x.shape[1:])), x.dtype)
-        for i, window in enumerate(self.windows(x.shape[1:], len(x), chance)):
-            y[i] = x[i][window]
-        return y
-
-    def windows(self, shape, count, chance):
-        """The index of each image's window, for `count` images of `shape`."""
-        (height, width), free = self.size, np.subtract(shape[1:], self.size)
-        places = np.tile(free // 2, (count, 1))
+    def describe(self, pixels, chance):
+        self.out_shape(pixels.shape[1:])
+        pixels = pixels if pixels.in_place else pixels.computed()
+        free = np.subtract(pixels.shape[2:], self.size)
+        corners = np.tile(free // 2, (len(pixels), 1))
         if chance is not None and self.random:
-            places = np.floor(chance.uniform(2) * (free + 1)).astype(int)
-        for top, left in places.tolist():
-            yield slice(None), slice(top, top + height), slice(left, left + width)
+            corners = np.floor(chance.uniform(2) * (free + 1))
+        return replace(pixels, size=self.size, corners=corners.astype(np.int32))
 
     def out_shape(self, shape):
         channels, *sizes = image_shape(self, shape)

@@ -6,13 +6,12 @@ from functools import cached_property
 import numpy as np
 
 from sparkdl.data import files
-from sparkdl.data.transforms.affine import affine
-from sparkdl.data.transforms.base import Transform, require_result
+from sparkdl.data.transforms.base import PixelTransform, require_result
 from sparkdl.errors import DataError, ShapeError, require
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class MeanImage(Transform):
+class MeanImage(PixelTransform):
     """Features as float32, x - mean. Stand it before Crop to subtract what lies below the crop.
 
     Parameters
@@ -41,9 +40,9 @@ class MeanImage(Transform):
         image = found.astype(np.float32)
         return image[0] if image.ndim == 4 and len(image) == 1 else image
 
-    def change(self, x, chance):
-        self.out_shape(x.shape[1:])
-        return affine(x, self.image)
+    def describe(self, pixels, chance):
+        self.out_shape(pixels.shape[1:])
+        return pixels.with_mean(self.image)
 
     def out_shape(self, shape):
         if tuple(shape) != self.image.shape:

@@ -1,16 +1,15 @@
 """Scaling of features by numbers that the user gives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparkdl.data.transforms.affine import affine
-from sparkdl.data.transforms.base import Transform
+from sparkdl.data.transforms.base import PixelTransform
 from sparkdl.errors import ShapeError, require
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale(Transform):
+class Scale(PixelTransform):
     """Features as float32, (x - mean) * factor.
 
     Parameters
@@ -33,9 +32,12 @@ class Scale(Transform):
         require(self, "factor", np.isfinite(self.factor) and self.factor != 0, "a number, not 0")
         require(self, "mean", all(np.isfinite(m) for m in self.mean), "finite numbers")
 
-    def change(self, x, chance):
-        mean = channels(self, "mean", x.shape[1:]) if self.mean else None
-        return affine(x, mean, None if self.factor == 1 else np.float32(self.factor))
+    def describe(self, pixels, chance):
+        if self.mean:
+            pixels = pixels.with_mean(channels(self, "mean", pixels.shape[1:]))
+        if self.factor != 1:
+            pixels = pixels.times(np.float32(self.factor))
+        return replace(pixels, wide=True)
 
     def in_shape(self, shape):
         if self.mean:
@@ -44,7 +46,7 @@ class Scale(Transform):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Normalize(Transform):
+class Normalize(PixelTransform):
     """Features as float32, (x * scale - mean) / std.
 
     Parameters
@@ -71,10 +73,10 @@ class Normalize(Transform):
         require(self, "std", 0 not in self.std, "numbers, not 0")
         require(self, "scale", np.isfinite(self.scale) and self.scale != 0, "a number, not 0")
 
-    def change(self, x, chance):
-        shape = x.shape[1:]
+    def describe(self, pixels, chance):
+        scale, shape = np.float32(self.scale), pixels.shape[1:]
         mean, std = channels(self, "mean", shape), channels(self, "std", shape)
-        return affine(x, mean / np.float32(self.scale), np.float32(self.scale) / std)
+        return pixels.with_mean(mean / scale).times(scale / std)
 
     def in_shape(self, shape):
         for field in ("mean", "std"):

@@ -1,0 +1,161 @@
+"""What a cluster's own files say: core-site.xml and hdfs-site.xml.
+
+References
+----------
+Hadoop's class Configuration: later files win unless a property is final, ${name} and ${env.NAME}
+are filled in. HDFS High Availability: dfs.ha.namenodes.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from getpass import getuser
+from pathlib import Path
+from xml.etree import ElementTree
+
+from sparkdl.errors import DataError
+
+FILES = ("core-site.xml", "hdfs-site.xml")
+OF_SPARK = Path("__spark_conf__", "__hadoop_conf__")  # what spark-submit sends to YARN's containers
+VARIABLE = re.compile(r"\$\{([^${}\s]+)\}")
+DEEPEST = 20  # variables in variables
+RPC_PORT, WEB_PORTS = 8020, {"http": 9870, "https": 9871}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """Properties by name, and the folder they were read from; None and nothing without one."""
+
+    folder: Path | None
+    properties: dict[str, str]
+
+    @classmethod
+    def read(cls):
+        """That of HADOOP_CONF_DIR, HADOOP_HOME, or the container of YARN this process runs in.
+
+        Raises
+        ------
+        DataError
+            HADOOP_CONF_DIR is no folder, or a file in it cannot be read.
+        """
+        folder = _folder()
+        found, final = {}, set()
+        for name in FILES if folder else ():
+            if (folder / name).exists():
+                _merge(folder / name, found, final)
+        return cls(folder=folder, properties={name: _filled(found[name], found) for name in found})
+
+    @property
+    def is_secure(self):
+        """Whether users are known by Kerberos."""
+        return self.properties.get("hadoop.security.authentication", "simple") == "kerberos"
+
+    def namenodes(self, service):
+        """Names of a name service's NameNodes; empty where it is a host."""
+        return _names(self.properties.get(f"dfs.ha.namenodes.{service}", ""))
+
+    def authority(self, scheme, given):
+        """host:port or the name service that a URI means, by fs.defaultFS where it says none."""
+        if given:
+            return given
+        default = self.properties.get("fs.defaultFS", "")
+        if not default.startswith(("hdfs://", "viewfs://", "webhdfs://", "swebhdfs://")):
+            raise DataError(
+                f"{scheme}:///: must name a NameNode, or fs.defaultFS must, got {default!r} in "
+                f"{self.folder}; set HADOOP_CONF_DIR to the folder of the cluster's core-site.xml"
+            )
+        return default.partition("://")[2].partition("/")[0]
+
+    def rpc_authority(self, given):
+        """That of `authority` for native RPC: a host has a port."""
+        chosen = self.authority("hdfs", given)
+        return chosen if self.namenodes(chosen) or ":" in chosen else f"{chosen}:{RPC_PORT}"
+
+    def web_addresses(self, given, protocol="http"):
+        """host:port of each NameNode's web server.
+
+        Parameters
+        ----------
+        given : str
+            host:port, a host, a name service, or nothing: then as the configuration says.
+        protocol : str
+            "http" or "https".
+        """
+        if ":" in given:
+            return [given]
+        key, port = f"dfs.namenode.{protocol}-address", WEB_PORTS[protocol]
+        if not given and key in self.properties:
+            return [self.properties[key]]
+        chosen = self.authority("webhdfs", given)
+        nodes = self.namenodes(chosen)
+        if not nodes:
+            return [f"{chosen.partition(':')[0]}:{port}"]
+        keys = [f"{key}.{chosen}.{node}" for node in nodes]
+        missing = [one for one in keys if one not in self.properties]
+        if missing:
+            raise DataError(
+                f"webhdfs://{chosen}: must have {', '.join(missing)} in {self.folder}/{FILES[1]}"
+            )
+        return [self.properties[one] for one in keys]
+
+
+def user():
+    """Who asks where there is no Kerberos."""
+    return os.environ.get("HADOOP_USER_NAME") or getuser()
+
+
+def _folder():
+    given, home = os.environ.get("HADOOP_CONF_DIR"), os.environ.get("HADOOP_HOME")
+    places = [Path(given)] if given else []
+    places += [Path(home, "etc", "hadoop")] if home else []
+    places += [Path(os.environ.get("PWD") or ".") / OF_SPARK]
+    for place in places:
+        if place.is_dir():
+            return place
+    if given:
+        raise DataError(f"HADOOP_CONF_DIR must be a folder on this host, got {given}")
+    return None
+
+
+def _merge(path, found, final):
+    for name, value, is_final in _properties(path):
+        if name not in final:
+            found[name] = value
+        if is_final:
+            final.add(name)
+
+
+def _properties(path):
+    """(name, value, whether it is final) of a file and those that it includes."""
+    try:
+        root = ElementTree.parse(path).getroot()
+    except (ElementTree.ParseError, OSError) as error:
+        raise DataError(f"{path}: cannot be read as a configuration of Hadoop: {error}") from error
+    for one in root:
+        if one.tag == "property" and one.findtext("name"):
+            value = (one.findtext("value") or "").strip()
+            yield one.findtext("name").strip(), value, one.findtext("final") == "true"
+        elif str(one.tag).endswith("XInclude}include"):
+            yield from _properties(path.parent / one.get("href", ""))
+
+
+def _filled(value, properties):
+    """The value with ${name} and ${env.NAME} put in; unknown ones stay, as Hadoop has it."""
+    for _ in range(DEEPEST):
+        filled = VARIABLE.sub(lambda match: _variable(match, properties), value)
+        if filled == value:
+            break
+        value = filled
+    return value
+
+
+def _variable(match, properties):
+    name = match[1]
+    if name.startswith("env."):
+        name, _, default = name.removeprefix("env.").partition(":-")
+        return os.environ.get(name, default or match[0])
+    return {"user.name": user()}.get(name) or properties.get(name, match[0])
+
+
+def _names(text):
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -1,0 +1,161 @@
+"""What is done to the pixels of images, described: numpy does it here, or a GPU where it computes.
+
+Crop, Mirror, MeanImage, Scale and Normalize add their part to a description. All numbers that
+chance decides are drawn by then, so whoever carries it out gets the same result, bit by bit.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sparkdl.data.transforms.affine import affine
+from sparkdl.data.transforms.room import room
+
+WORD = 8  # bytes
+AXES = "vertical", "horizontal"  # columns of `turned`
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pixels:
+    """A column of a batch that is still to be computed: of the window of each image
+
+    (images - mean) * factor
+
+    as float32, one step after the other, then mirrored. Without `wide` numbers stay as they are
+    stored.
+
+    Parameters
+    ----------
+    images : ndarray (n, ...)
+        As they are stored, usually (n, C, H, W) uint8.
+    size : (height, width) of the window, or None for whole images
+    corners : int32 (n, 2), the window's first row and column, or None
+    turned : bool (n, 2), whether rows and whether columns come in reverse order, or None
+    mean, factor : float32 that broadcasts to a stored image, or None
+        The factor is the same in all places of a channel.
+    wide : bool
+        Whether the result is float32; where there is a mean or a factor.
+    """
+
+    images: np.ndarray
+    size: tuple[int, int] | None = None
+    corners: np.ndarray | None = None
+    turned: np.ndarray | None = None
+    mean: np.ndarray | None = None
+    factor: np.ndarray | None = None
+    wide: bool = False
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        """The records at a slice or at an array of positions."""
+        rows = ("images", "corners", "turned")
+        some = {n: getattr(self, n)[index] for n in rows if getattr(self, n) is not None}
+        return replace(self, **some)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.numbers(), dtype)
+
+    @property
+    def shape(self):
+        inner = self.images.shape[1:]
+        return (len(self.images), *(inner if self.size is None else (*inner[:-2], *self.size)))
+
+    @property
+    def dtype(self):
+        return np.dtype(np.float32) if self.wide else self.images.dtype
+
+    @property
+    def nbytes(self):
+        """Bytes that are held now, those of the stored images."""
+        return self.images.nbytes
+
+    @property
+    def in_place(self):
+        """Whether each number is where it is stored."""
+        return self.size is None and self.turned is None
+
+    def with_mean(self, mean):
+        """Less a mean, which is float32 and lies over the images as they come by now."""
+        varies = mean.ndim == 3 and mean.shape[1:] != (1, 1)
+        fits = self.mean is None and self.factor is None and (self.in_place or not varies)
+        return replace(self if fits else self.computed(), mean=mean, wide=True)
+
+    def times(self, factor):
+        """Multiplied by a factor of each channel."""
+        return replace(self if self.factor is None else self.computed(), factor=factor, wide=True)
+
+    def computed(self):
+        """The same, with nothing left to do."""
+        return Pixels(images=self.numbers())
+
+    def numbers(self):
+        """The result: `images` itself where there is nothing to do, else a new array."""
+        if not self.in_place and self.mean is not None and self.mean.shape[1:] != (1, 1):
+            return self._one_by_one()
+        seen = self.images if self.in_place else self._seen()
+        return affine(seen, self.mean, self.factor) if self.wide else seen
+
+    def _seen(self):
+        """Windows of the stored numbers, mirrored."""
+        x, kind = self.images, self.images.dtype
+        y = room(self.shape) if kind == np.float32 else np.empty(self.shape, kind)
+        for i, (window, turns) in enumerate(self._places()):
+            part = x[i] if window is None else x[i][window]
+            y[i] = mirrored(np.ascontiguousarray(part), *turns) if turns else part
+        return y
+
+    def _one_by_one(self):
+        """With another mean at each place: what lies below a window is subtracted from it."""
+        y = room(self.shape)
+        spare = np.empty(y.shape[1:], np.float32)
+        for i, (window, turns) in enumerate(self._places()):
+            part = spare if turns else y[i]
+            part[...] = self.images[i] if window is None else self.images[i][window]
+            part -= self.mean if window is None else self.mean[window]
+            if self.factor is not None:
+                part *= self.factor
+            if turns:
+                y[i] = mirrored(part, *turns)
+        return y
+
+    def _places(self):
+        """For each image the window's index, if any, and (rows, columns reversed), if any are."""
+        windows, turned = [None] * len(self), [()] * len(self)
+        if self.size is not None:
+            height, width = self.size
+            windows = [
+                (slice(None), slice(top, top + height), slice(left, left + width))
+                for top, left in self.corners.tolist()
+            ]
+        if self.turned is not None:
+            turned = [turns if any(turns) else () for turns in self.turned.tolist()]
+        return zip(windows, turned, strict=True)
+
+
+def mirrored(x, vertical, horizontal):
+    x = x[..., ::-1, :] if vertical else x
+    return reversed_rows(x) if horizontal else x
+
+
+def reversed_rows(x):
+    """`x` with its last axis reversed.
+
+    Bytes are reversed in words of 8, and within each: a sixth of the time of one by one.
+    """
+    if x.dtype != np.uint8 or x.shape[-1] % WORD or not x.flags.c_contiguous:
+        return x[..., ::-1]
+    return x.view(np.uint64)[..., ::-1].byteswap().view(np.uint8)
+
+
+def described(column):
+    """A column as Pixels."""
+    return column if isinstance(column, Pixels) else Pixels(images=column)
+
+
+def computed(batch, but=()):
+    """The batch with all Pixels computed, but those of images stored in one of the types `but`."""
+    waiting = {n: c for n, c in batch.columns.items() if isinstance(c, Pixels)}
+    done = {n: c.numbers() for n, c in waiting.items() if c.images.dtype not in but}
+    return batch.replace(**done) if done else batch

@@ -1,0 +1,176 @@
+"""Which client of which library is made for a URI, seen by doubles in the libraries' place."""
+
+import os
+import sys
+from contextlib import contextmanager
+from types import ModuleType
+
+import pytest
+from requests import ConnectionError as Unreachable
+
+from sparkdl.data import files
+from sparkdl.data.hadoop import base, file_system, native, streams, web
+from sparkdl.errors import DataError, UnsupportedError
+from tests.data.hadoop.folders import SERVICE, configured
+
+SECURE = {"hadoop.security.authentication": "kerberos", "fs.defaultFS": "hdfs://Blue"}
+
+
+class Client:
+    """Keeps what it was made with."""
+
+    def __init__(self, *args, **options):
+        self.args, self.options = args, options
+
+
+class Insecure(Client):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def doubles(monkeypatch):
+    monkeypatch.setattr(base, "_clients", {})
+    monkeypatch.setattr(native, "Client", Client)
+    monkeypatch.setattr(web, "InsecureClient", Insecure)
+    monkeypatch.setenv("HADOOP_USER_NAME", "ann")
+
+
+URIS = [
+    ("hdfs://nn:9000/a/b", "hdfs://nn:9000", "/a/b"),
+    ("hdfs://nn/a#b?c%20d", "hdfs://nn:8020", "/a#b?c%20d"),
+    ("hdfs://Blue/a", "hdfs://Blue", "/a"),
+    ("hdfs:///a", "hdfs://Blue", "/a"),
+    ("hdfs:/a", "hdfs://Blue", "/a"),
+    ("viewfs://tables/a", "viewfs://tables", "/a"),
+    ("webhdfs://Blue/a", "http://one:9870;http://two:9871", "/a"),
+    ("webhdfs://nn:9870/", "http://nn:9870", "/"),
+    ("swebhdfs://nn/a", "https://nn:9871", "/a"),
+]
+
+
+@pytest.mark.parametrize("uri, address, path", URIS)
+def test_the_client_of_a_uri(tmp_path, monkeypatch, uri, address, path):
+    configured(tmp_path, monkeypatch, core={"fs.defaultFS": "hdfs://Blue"}, hdfs=SERVICE)
+    fs, inner = file_system(uri)
+    assert (fs.client.args[0], inner) == (address, path)
+    assert file_system(uri)[0].client is fs.client
+    assert not files.is_local(uri)
+
+
+def test_a_name_service_goes_to_the_library_as_it_takes_it(tmp_path, monkeypatch):
+    configured(tmp_path, monkeypatch, hdfs=SERVICE)
+    _, config = file_system("hdfs://Blue/a")[0].client.args
+    assert config["dfs.ha.namenodes.Blue"] == "nn1,nn2"  # it knows no spaces
+    assert config["dfs.namenode.rpc-address.Blue.nn2"] == "two:8020"
+    assert native.SWITCHES not in config
+
+
+@pytest.mark.parametrize("own, expected", [({}, "2"), ({native.SWITCHES: "7"}, "7")])
+def test_a_lone_namenode_is_not_waited_for_long(tmp_path, monkeypatch, own, expected):
+    configured(tmp_path, monkeypatch, hdfs=own)
+    assert file_system("hdfs://nn/a")[0].client.args[1][native.SWITCHES] == expected
+
+
+def test_who_asks_without_kerberos(tmp_path, monkeypatch):
+    configured(tmp_path, monkeypatch)
+    client = file_system("webhdfs://nn/a")[0].client
+    assert isinstance(client, Insecure)
+    assert client.options == {"user": "ann", "timeout": web.TIMEOUTS}
+
+
+def test_kerberos_is_of_the_configuration(tmp_path, monkeypatch):
+    module = ModuleType("hdfs.ext.kerberos")
+    module.KerberosClient = Client
+    monkeypatch.setitem(sys.modules, "hdfs.ext.kerberos", module)
+    configured(tmp_path, monkeypatch, core=SECURE, hdfs=SERVICE)
+    assert type(file_system("webhdfs:///a")[0].client) is Client
+    _, config = file_system("hdfs:///a")[0].client.args
+    assert config["hadoop.security.authentication"] == "kerberos"
+
+
+def test_kerberos_over_the_web_needs_a_package(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "hdfs.ext.kerberos", None)
+    configured(tmp_path, monkeypatch, core=SECURE, hdfs=SERVICE)
+    with pytest.raises(UnsupportedError, match=r"pip install 'sparkdl-hadoop\[kerberos\]'"):
+        files.exists("webhdfs://Blue/a")
+
+
+def test_a_fork_makes_clients_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.undo()
+    configured(tmp_path, monkeypatch)
+    file_system("hdfs://127.0.0.1:1/a")[0].client  # noqa: B018, it is made here
+    child = os.fork()
+    if child == 0:
+        os._exit(len(base._clients))
+    assert os.waitpid(child, 0)[1] == 0
+    assert not base._clients
+
+
+@pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])
+def test_a_cluster_that_is_down_is_no_missing_file(tmp_path, monkeypatch, scheme):
+    monkeypatch.undo()
+    impatient = {native.SWITCHES: "1", "dfs.client.failover.sleep.base.millis": "1"}
+    configured(tmp_path, monkeypatch, hdfs=impatient)
+    for question in (files.exists, files.is_directory, files.open):
+        with pytest.raises(DataError, match=f"^{scheme}://127.0.0.1:1/a: cannot be .* refused"):
+            question(f"{scheme}://127.0.0.1:1/a")
+
+
+class Answers:
+    """A client of WebHDFS that fails some times, or answers with so many bytes."""
+
+    def __init__(self, *lengths):
+        self.left = list(lengths)
+
+    @contextmanager
+    def read(self, path, offset, length, chunk_size):
+        count = self.left.pop(0)
+        if count is None:
+            raise Unreachable("refused")
+        yield iter([b"x" * count])
+
+
+def test_a_range_that_does_not_come_is_asked_for_again(monkeypatch):
+    monkeypatch.setattr(streams, "PAUSE", 0)
+    reader = web.Reader("webhdfs://nn/a", "/a", 4, Answers(None, 3, 4))
+    assert reader.read(9) == b"xxxx"
+
+
+@pytest.mark.parametrize("answer, why", [(None, "refused"), (3, "4 bytes were asked for, 3 came")])
+def test_a_range_that_never_comes_is_an_error(monkeypatch, answer, why):
+    monkeypatch.setattr(streams, "PAUSE", 0)
+    reader = web.Reader("webhdfs://nn/a", "/a", 4, Answers(*[answer] * web.TRIES))
+    with pytest.raises(DataError, match=f"^webhdfs://nn/a: cannot be read from byte 0 on .*{why}"):
+        reader.read(9)
+
+
+def test_what_is_written_is_sent_again_as_a_whole(monkeypatch):
+    monkeypatch.setattr(streams, "PAUSE", 0)
+    sent = []
+
+    def send(file):
+        sent.append(file.read())
+        if len(sent) < 3:
+            raise OSError("a node died")
+
+    with streams.SentAtTheEnd(send) as file:
+        file.write(b"some")
+        file.write(b"more")
+        assert file.tell() == 8
+    assert sent == [b"somemore"] * 3
+
+
+@pytest.mark.parametrize("error, tries", [(OSError, streams.TRIES), (streams.Refused, 1)])
+def test_an_answer_is_taken_a_failure_is_not(monkeypatch, error, tries):
+    monkeypatch.setattr(streams, "PAUSE", 0)
+    sent = []
+
+    def send(file):
+        sent.append(file.read())
+        raise error("why")
+
+    file = streams.SentAtTheEnd(send)
+    with pytest.raises(error, match="why"):
+        file.close()
+    assert sent == [b""] * tries
+    file.close()
