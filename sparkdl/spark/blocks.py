@@ -14,6 +14,10 @@ from sparkdl.errors import DataError, require
 from sparkdl.training.aggregate import Failure
 
 
+class NoRecords(DataError):
+    """All partitions are empty."""
+
+
 @dataclass(frozen=True, eq=False)
 class SparkBlocks:
     """One partition of (number, piece) pairs for each block; `sizes` are the blocks' records."""
@@ -78,7 +82,7 @@ def measured(batches):
     if failure is not None:
         raise failure.error
     if not sum(count for count, _, _ in found):
-        raise DataError("there are no records to train on: every partition is empty")
+        raise NoRecords("there are no records to train on: every partition is empty")
     return [count for count, _, _ in found], sum(nbytes for _, nbytes, _ in found)
 
 

@@ -10,11 +10,10 @@ from contextlib import contextmanager
 
 from sparkdl import errors
 from sparkdl.errors import SparkdlError, WorkerError
-from sparkdl.spark.jobs import TRACEBACK, reason
+from sparkdl.spark.jobs import TRACEBACK, reason, stands_for
 
 NOTE = "sparkdl error: "
 LOST = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully\.\s*(.*)", re.DOTALL)
-OURS = re.compile(r"sparkdl\.errors\.((?!PeerError)\w+): (.*)")
 CANCELLED = "SPARK_JOB_CANCELLED"
 
 
@@ -48,10 +47,7 @@ def failure(text):
     lost = LOST.search(text)
     if lost is not None:
         return WorkerError(f"worker {lost[1]}: {why(lost[2])}")
-    before = OURS.fullmatch(reason(text))  # raised where blocks are handed out, by an ordinary task
-    if before is not None:
-        return getattr(errors, before[1])(before[2])
-    return WorkerError(f"the workers' job failed on the cluster: {reason(text)}")
+    return stands_for(reason(text), "the workers' job")  # of where blocks are handed out, perhaps
 
 
 def why(text):

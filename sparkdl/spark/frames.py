@@ -11,6 +11,7 @@ from sparkdl.data import Parquet, files
 from sparkdl.data.readers.arrow import table_batch
 from sparkdl.data.source import checked_batches
 from sparkdl.errors import ConfigError
+from sparkdl.spark.locality import split_frame, splits_in
 from sparkdl.training.schema import schema_of
 
 
@@ -24,14 +25,14 @@ def as_frame(spark, source, conf):
         source.splits()  # names what is wrong with the files better than Spark does
         frame, column = spark.read.parquet(uri(source.path)), source.features
         return transformed(frame, column, source.transform, conf), column
-    splits, schema = source.splits(), record_schema(source, conf)
+    schema = record_schema(source, conf)
     if "features" not in schema.inputs:
         names = list(schema.inputs)
         raise ConfigError(f"a network as a column's function needs one input, this has {names}")
     kind = label_type(schema)
-    read = partial(read_tables, source.read, source.transform, schema, splits)
-    numbers = spark.range(0, len(splits), 1, len(splits))  # one in each partition
-    return numbers.mapInArrow(read, f"id long{kind}, features array<float>"), "features"
+    read = partial(read_tables, source.read, source.transform, schema)
+    frame = split_frame(spark, source.splits())
+    return frame.mapInArrow(read, f"id long{kind}, features array<float>"), "features"
 
 
 def record_schema(source, conf):
@@ -74,10 +75,10 @@ def change_tables(column, transform, schema, tables):
             yield table.set_column(table.schema.get_field_index(column), column, new)
 
 
-def read_tables(read, transform, schema, splits, tables):
-    """Arrow tables of the splits whose numbers are in `tables`."""
-    for number in (n for table in tables for n in table.column(0).to_pylist()):
-        for batch in checked_batches(read, splits[number], schema):
+def read_tables(read, transform, schema, tables):
+    """Arrow tables of the records of the splits in `tables`."""
+    for split in splits_in(tables):
+        for batch in checked_batches(read, split, schema):
             yield as_table(batch if transform is None else transform(batch))
 
 

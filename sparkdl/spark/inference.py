@@ -1,7 +1,7 @@
 """Networks in use on Spark: predictions, features and evaluations, a partition at a time."""
 
+from collections import deque
 from functools import partial, reduce
-from itertools import chain
 from operator import itemgetter
 
 import numpy as np
@@ -12,16 +12,16 @@ from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, Str
 from sparkdl.data.readers.arrow import require_column, table_batch
 from sparkdl.errors import ConfigError, SparkdlError
 from sparkdl.training.aggregate import Failure
-from sparkdl.training.evaluating import evaluate_batches, new_evaluation, pieces
+from sparkdl.training.evaluating import pieces
 from sparkdl.training.schema import schema_of
 from sparkdl.training.steps import limit_threads, replica_for
 
 
 def loaded(model):
-    """This process's replica with the weights of `model`, a Shared (conf, state, backend)."""
+    """This process's replica with the weights of a Shared (conf, state, device, backend)."""
     limit_threads()
-    conf, state, backend = model.value
-    replica = replica_for(conf, backend)
+    conf, state, device, backend = model.value
+    replica = replica_for(conf, device, backend)
     replica.load(state.params, state.buffers, state.slots)
     return replica
 
@@ -47,15 +47,10 @@ def feature_batches(model, layers, transform, batches):
             yield {name: result[name][i] for name in layers}
 
 
-def evaluate_partition(model, transform, partition, batches):
+def evaluate_partition(model, judge, partition, batches):
     """The partition's number with its Evaluation, or with the Failure in it."""
-    replica = loaded(model)
-    result = new_evaluation(replica.conf)
     try:
-        cut = (pieces(batch, transform, replica.conf) for batch in sound(batches))
-        parts = chain.from_iterable(cut)
-        evaluate_batches(replica, parts, result)
-        yield partition, result
+        yield partition, judge.judged(loaded(model), sound(batches))
     except SparkdlError as error:
         yield partition, Failure(error)
 
@@ -78,7 +73,7 @@ def merged(ranked):
 
 def with_columns(frame, conf, transform, column, new, compute):
     """`frame` with columns more: `new` are their StructFields, `compute` gives their arrays for
-    Batches of records as they are before `transform`."""
+    each of some Batches of records as they are before `transform`."""
     schema = schema_of(conf, labels=False, transform=transform)
     wanted = schema.fields(column)
     for name in wanted.values():
@@ -96,16 +91,23 @@ def with_columns(frame, conf, transform, column, new, compute):
 
 def extended(schema, wanted, names, compute, tables):
     """Each Arrow table of a partition with the new columns behind its own."""
+    given = deque()
+    for arrays in compute(checked(schema, wanted, tables, given)):
+        table = given.popleft()
+        columns = [*table.columns, *(arrow_column(arrays[name]) for name in names)]
+        yield pyarrow.RecordBatch.from_arrays(columns, names=[*table.schema.names, *names])
+
+
+def checked(schema, wanted, tables, given):
+    """The Batch of each Arrow table with rows, which is put into `given`."""
     start, partition = 0, TaskContext.get().partitionId()
     where = f"partition {partition}"
     for table in tables:
-        if not table.num_rows:
-            continue
-        batch = table_batch(table, wanted, where, partition, start, schema.masks)
-        arrays = compute([schema.check(batch, where)])
-        start += table.num_rows
-        columns = [*table.columns, *(arrow_column(arrays[name]) for name in names)]
-        yield pyarrow.RecordBatch.from_arrays(columns, names=[*table.schema.names, *names])
+        if table.num_rows:
+            batch = table_batch(table, wanted, where, partition, start, schema.masks)
+            given.append(table)
+            start += table.num_rows
+            yield schema.check(batch, where)
 
 
 def arrow_column(array):
@@ -135,9 +137,15 @@ def numbers(name):
 
 
 def prediction_columns(model, transform, batches):
-    """{column: array} for the columns of `prediction_fields`."""
+    """{column: array} of each Batch, for the columns of `prediction_fields`."""
     conf = model.value[0]
-    z = layer_columns((conf.output.name,), model, transform, batches)[conf.output.name]
+    name = conf.output.name
+    for found in layer_columns((name,), model, transform, batches):
+        yield predicted(conf, found[name])
+
+
+def predicted(conf, z):
+    """{column: array} from what the output layer gives."""
     if conf.loss.predicts == "class":
         best = z.argmax(axis=2 if z.ndim == 3 else 1)
         kind = np.float64 if best.ndim == 1 else np.float32
@@ -146,6 +154,9 @@ def prediction_columns(model, transform, batches):
 
 
 def layer_columns(layers, model, transform, batches):
-    """{layer: array} for each of `layers`."""
-    results = list(outputs(model, layers, batches, transform))
-    return {name: np.concatenate([result[name] for result in results]) for name in layers}
+    """{layer: array} of each Batch, for each of `layers`."""
+    replica = loaded(model)
+    for batch in batches:
+        parts = pieces(batch, transform, replica.conf)
+        results = [replica.forward(piece, layers) for piece in parts]
+        yield {name: np.concatenate([result[name] for result in results]) for name in layers}

@@ -6,16 +6,18 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from sparkdl import errors
 from sparkdl.errors import WorkerError
 
 DESCRIPTION = "spark.job.description"
 LOCALITY_WAIT = "spark.locality.wait"
 TRACEBACK = "Traceback (most recent call last):"
+OURS = re.compile(r"sparkdl\.errors\.((?!PeerError)\w+): (.*)")
 
 
 @contextmanager
 def job(sc, description, doing):
-    """Jobs run here have a description; one that fails for good is a WorkerError.
+    """Jobs run here have a description; one that fails for good is a clear error.
 
     Parameters
     ----------
@@ -41,11 +43,20 @@ def described(sc, description):
 
 @contextmanager
 def clear_errors(doing):
-    """A Spark job that failed for good becomes a WorkerError that begins with the reason."""
+    """A Spark job that failed for good raises the error of ours that a task did, or a WorkerError
+    that says why."""
     try:
         yield
     except (Py4JError, PySparkException) as error:
-        raise WorkerError(f"{doing} failed on the cluster: {reason(message(error))}") from error
+        raise stands_for(reason(message(error)), doing) from error
+
+
+def stands_for(why, doing):
+    """The error that a reason stands for: one of ours that a task raised is itself again."""
+    own = OURS.fullmatch(why)
+    if own is not None:
+        return getattr(errors, own[1])(own[2])
+    return WorkerError(f"{doing} failed on the cluster: {why}")
 
 
 def message(error):

@@ -10,9 +10,12 @@ from py4j.protocol import Py4JError
 from pyspark import BarrierTaskContext, InheritableThread
 from pyspark.errors import PySparkException
 
+from sparkdl.spark.apart import apart
 from sparkdl.spark.failures import failure, told_to_the_driver
 from sparkdl.spark.jobs import described, message, no_waiting_for_locality
+from sparkdl.spark.logs import signed
 from sparkdl.spark.rendezvous import BarrierRendezvous
+from sparkdl.spark.several import several
 from sparkdl.spark.shared import sharing
 from sparkdl.spark.shares import parted
 
@@ -28,16 +31,19 @@ class Launched:
     ----------
     sc : SparkContext
     task : function (shared, rank, rendezvous, blocks, validation)
-    dealt : RDD with a partition for each worker, of items as `parted` takes them
+    dealt : RDD with a partition for each task, of items as `parted` takes them
     shared : what all workers are given
     judged : bool
         Whether there is data to evaluate on among the items.
+    device : str
+        Of a TrainingMaster.
+    team : Team
     """
 
-    def __init__(self, sc, task, dealt, shared, judged):
+    def __init__(self, sc, task, dealt, shared, judged, device, team):
         self._sc, self._tag = sc, f"sparkdl-{uuid.uuid4().hex}"
         self._error, self._done = None, False
-        arguments = task, dealt, shared, judged
+        arguments = task, dealt, shared, judged, device, team
         self._thread = InheritableThread(target=self._run, args=arguments, daemon=True)
         self._thread.start()
 
@@ -61,13 +67,14 @@ class Launched:
             if tasks:
                 log.warning("%d workers still run %g s after they were cancelled", tasks, GRACE)
 
-    def _run(self, task, dealt, shared, judged):
+    def _run(self, task, dealt, shared, judged, device, team):
         try:
             self._sc.addJobTag(self._tag)
-            doing = f"{dealt.getNumPartitions()} workers that train together"
+            doing = f"{team.size} workers that train together"
             with sharing(self._sc, shared) as sent, no_waiting_for_locality(self._sc):
                 with described(self._sc, doing):
-                    dealt.barrier().mapPartitions(partial(work, task, sent, judged)).collect()
+                    each = partial(work, task, sent, judged, device, team)
+                    dealt.barrier().mapPartitions(each).collect()
             self._done = True
         except (Py4JError, PySparkException) as error:
             self._error = failure(message(error))
@@ -84,11 +91,23 @@ class Launched:
         return running
 
 
-def work(task, shared, judged, items):
-    """What a worker does, on an executor."""
-    context = BarrierTaskContext.get()
-    rendezvous = BarrierRendezvous(context)
-    with told_to_the_driver(), parted(items) as (blocks, validation):
-        validation = validation if judged else None
-        task(shared.value, rendezvous.rank, rendezvous, blocks, validation)
+def work(task, shared, judged, device, team, items):
+    """What a task does, on an executor."""
+    meeting = BarrierRendezvous(BarrierTaskContext.get())
+    compute = partial(train, task, shared, judged)
+    with told_to_the_driver():
+        if team.each > 1:
+            several(device, compute, items, meeting, team)
+            return iter(())
+        return iter(list(apart(device, compute, items, meeting)))
+
+
+def train(task, shared, judged, rendezvous, items):
+    """What a worker does in the process that computes; gives nothing."""
+    rank, began = rendezvous.rank, time.perf_counter()
+    with signed(rank, rendezvous.size):
+        with parted(items) as (blocks, validation):
+            log.info("begins to train")
+            task(shared.value, rank, rendezvous, blocks, validation if judged else None)
+        log.info("has trained for %.1f s", time.perf_counter() - began)
     return iter(())

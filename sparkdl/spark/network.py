@@ -1,19 +1,28 @@
 """A network trained and used on a Spark cluster."""
 
+import os
+from dataclasses import replace
 from functools import partial
 
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.interop.caffe import CaffeSolver, Job
 from sparkdl.nn import Conf
 from sparkdl.spark import inference
+from sparkdl.spark.apart import apart, apart_at
 from sparkdl.spark.jobs import job
 from sparkdl.spark.records import Records
 from sparkdl.spark.shared import Shared, sharing
+from sparkdl.spark.stream import fit_stream
+from sparkdl.spark.tagged import tagged_batches
+from sparkdl.spark.tally import Tally
+from sparkdl.spark.validations import validation_frame
 from sparkdl.spark.workers import SparkWorkers, tree
 from sparkdl.training.aggregate import unwrap
 from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.evaluating import Judge
 from sparkdl.training.master import TrainingMaster
 from sparkdl.training.network import Network, fit_network
 from sparkdl.training.schema import schema_of
@@ -24,15 +33,23 @@ class SparkNetwork:
     """A network on Spark.
 
     `data` is everywhere an RDD of (features, label) pairs, Rows or LabeledPoints, a DataFrame, or a
-    source such as LMDB(path) that the executors read themselves.
+    source such as LMDB(path) that the executors read themselves. For `fit`, `predict` and
+    `features` a DataFrame may be one that streams.
+
+    `evaluate`, `score`, `predict` and `features` compute on the master's `device`, or on the one
+    that they are given in its place: "auto", "cpu" or "cuda". A task that owns several GPUs takes
+    no more than the first for them.
 
     Parameters
     ----------
     sc : SparkContext or SparkSession
-    conf : NetworkConf, GraphConf or Network
-        A Network continues with its weights.
+    conf : NetworkConf, GraphConf, Network, path of a solver file of Caffe, or CaffeSolver
+        A Network continues with its weights. A solver says with which data, how long and at which
+        rates its net is trained, when it is tested, and where snapshots go.
     tm : TrainingMaster, optional
-        How it is trained; ParameterAveraging() unless given.
+        How it is trained; ParameterAveraging() unless given, of a solver AllReduceSGD().
+    snapshot, weights : str, optional
+        Of a solver file: what training goes on from; see CaffeSolver.
 
     Examples
     --------
@@ -40,49 +57,76 @@ class SparkNetwork:
     >>> history = net.fit(rdd, epochs=3, validation=test)
     >>> net.evaluate(test).accuracy
     0.98
+    >>> SparkNetwork(sc, "lenet_solver.prototxt").fit().validations[-1].validation.figures()
+    {'accuracy': 0.9911, 'loss': 0.0273}
     """
 
-    def __init__(self, sc, conf, tm=None):
+    def __init__(self, sc, conf, tm=None, *, snapshot=None, weights=None):
         self.sc = sc.sparkContext if isinstance(sc, SparkSession) else sc
         require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
-        require_kind("conf", conf, Conf | Network, "a NetworkConf, GraphConf or Network")
+        if tm is not None and not isinstance(tm, TrainingMaster):
+            raise ConfigError(f"tm must be a TrainingMaster, got {type(tm).__name__}")
+        self.solver, self._model, self._tally = None, None, Tally(self.sc)
+        if isinstance(conf, str | os.PathLike | Job):
+            conf = CaffeSolver(conf, tm, snapshot=snapshot, weights=weights)
+        elif snapshot is not None or weights is not None:
+            raise ConfigError("snapshot and weights are for the path of a solver file")
+        if isinstance(conf, CaffeSolver):
+            self.solver, self.network, self.master = conf, conf.network, conf.master
+            return
+        kinds = "a NetworkConf, GraphConf, Network, CaffeSolver or path of a solver file"
+        require_kind("conf", conf, Conf | Network, kinds)
         self.network = conf if isinstance(conf, Network) else Network(conf)
         self.master = ParameterAveraging() if tm is None else tm
-        if not isinstance(self.master, TrainingMaster):
-            raise ConfigError(f"tm must be a TrainingMaster, got {type(tm).__name__}")
-        self._model = None
 
     @property
     def conf(self):
         return self.network.conf
 
+    @property
+    def devices(self):
+        """{device: tasks}: where evaluations, predictions and features have been computed until
+        now, be it "the processor"."""
+        return self._tally.devices
+
     def fit(
         self,
-        data,
-        epochs=1,
+        data=None,
+        epochs=None,
         validation=None,
         *,
         features="features",
         label="label",
         weights=None,
         transform=None,
+        trigger=None,
         **options,
     ):
         """Train; returns a History.
 
         Parameters
         ----------
-        epochs : int
-            Epochs to train; they go on from those before, unless the network is new.
+        data : data, optional
+            Must be given unless a solver file has a net that names it.
+        epochs : int, optional
+            Epochs to train; they go on from those before, unless the network is new. 1 unless
+            given; as many as it takes for `updates`, or for the max_iter of a solver.
         validation : data, optional
-            Evaluated after each epoch.
+            Evaluated after each epoch, or where `validate_every` says. Of a solver the data of its
+            test net, of several a list; what they name unless given.
         features, label, weights : str
             Columns, where the records have names; a network with several inputs or outputs takes
             theirs. Weights are factors of the examples' losses.
         transform : callable, optional
             What workers do to minibatches of an RDD or DataFrame; see sparkdl.data.Transform.
+        trigger : dict, optional
+            Of a DataFrame that streams, when it gives micro-batches: options of pyspark's
+            DataStreamWriter.trigger, such as {"availableNow": True}. Each is trained on for
+            `epochs` epochs; see sparkdl.spark.stream.
         options
-            `listeners`, `checkpoints` and `resume`; see fit_network.
+            `updates`, `validate_every`, `validate_first`, `listeners`, `checkpoints` and `resume`;
+            see fit_network. Of a stream `listeners` and `checkpoints`, from which it goes on
+            unasked, as Spark's queries do.
 
         Raises
         ------
@@ -93,24 +137,61 @@ class SparkNetwork:
         WorkerError
             A Spark job failed for good.
         """
-        workers = SparkWorkers(self.sc, self.master.workers)
+        if isinstance(data, DataFrame) and data.isStreaming:
+            names = {"features": features, "label": label, "weights": weights}
+            names |= {"epochs": epochs, "validation": validation, "transform": transform}
+            return self._fit_stream(data, trigger, names, **options)
+        if trigger is not None:
+            raise ConfigError(f"trigger must be None for data that is no stream, got {trigger}")
+        workers = SparkWorkers(self.sc, self.master.workers, self.master.task_device)
+        if data is None and self.solver is None:
+            raise ConfigError("fit must be given data, unless a solver file names it")
+        data = self.solver.data() if data is None else data
         data = Records(data, features, label, weights, transform)
-        if validation is not None:  # what cannot be read is refused before anything is trained
-            change = None if hasattr(validation, "splits") else transform
-            on = self._batches(Records(validation, features, label, transform=change))
-            options |= {"validation": on, "evaluate": self._evaluate}
-        return fit_network(self.network, data, self.master, workers, epochs, **options)
+        options |= {"epochs": epochs, "evaluate": self._evaluate}
 
-    def evaluate(self, data, *, features="features", label="label", transform=None):
+        def records(data):
+            change = None if hasattr(data, "splits") else transform
+            return Records(data, features, label, transform=change)
+
+        if self.solver is not None:
+            tests = self.solver.tests(validation, records)
+            on = self.solver.validation(
+                tests, tagged_batches(self.sc, self.solver.job.tests, tests)
+            )
+            return self.solver.train(data, workers, on, **options)
+        if epochs is None and options.get("updates") is None:
+            options["epochs"] = 1
+        if validation is not None:  # what cannot be read is refused before anything is trained
+            options["validation"] = self._validation(records(validation))
+        return fit_network(self.network, data, self.master, workers, **options)
+
+    def _fit_stream(self, frame, trigger, given, listeners=(), checkpoints=None, **others):
+        if others:
+            raise ConfigError(f"{list(others)} must be left out where data is a stream")
+        if self.solver is not None:
+            raise ConfigError("data must be no stream where a solver file says when to stop")
+
+        def fit(batch, listener):
+            return self.fit(batch, listeners=(listener, *listeners), **given)
+
+        return fit_stream(self.network, frame, fit, trigger, checkpoints)
+
+    def validations(self, history):
+        """A DataFrame of what a fit's validations have shown, as `validate_every` or a solver's
+        test_interval asked for them: `iteration`, and a column of lists for each figure."""
+        return validation_frame(SparkSession.builder.getOrCreate(), history)
+
+    def evaluate(self, data, *, features="features", label="label", transform=None, device=None):
         """An Evaluation of the network over labelled data."""
         records = Records(data, features, label, transform=transform)
-        return self._evaluate(self.network.state, self._batches(records))
+        return self._evaluate(self.network.state, self._validation(records), device)
 
-    def score(self, data, *, features="features", label="label", transform=None):
-        """The mean loss over labelled data."""
-        return self.evaluate(data, features=features, label=label, transform=transform).loss
+    def score(self, data, **options):
+        """The mean loss over labelled data; options are those of `evaluate`."""
+        return self.evaluate(data, **options).loss
 
-    def predict(self, data, *, features="features", transform=None):
+    def predict(self, data, *, features="features", transform=None, device=None):
         """What the network says of each record, computed when Spark gets to it.
 
         Returns
@@ -118,17 +199,19 @@ class SparkNetwork:
         RDD of float32 vectors (units,), for an RDD or source; for a DataFrame its columns with
         `prediction` (the class, or the value) and `probability` (for classes) behind them.
         """
-        model = self._shared()
+        master = self._master_on(device)
+        model = self._shared(master)
         if isinstance(data, DataFrame):
             fields = inference.prediction_fields(self.conf)
             compute = partial(inference.prediction_columns, model, transform)
+            compute = self._placed(apart, master, compute)
             return inference.with_columns(data, self.conf, transform, features, fields, compute)
         records = Records(data, features, transform=transform)
-        batches, transform = self._batches(records, labels=False)
-        name = self.conf.output.name
-        return batches.mapPartitions(partial(inference.predict_batches, model, name, transform))
+        name, batches = self.conf.output.name, self._batches(records, labels=False)
+        compute = partial(inference.predict_batches, model, name, records.transform)
+        return batches.mapPartitions(self._placed(apart, master, compute))
 
-    def features(self, data, layers, *, features="features", transform=None):
+    def features(self, data, layers, *, features="features", transform=None, device=None):
         """What layers give for each record: inputs for other learners.
 
         Returns
@@ -140,16 +223,25 @@ class SparkNetwork:
         ------
         ConfigError for a layer that does not exist.
         """
-        layers = self._layers(layers)
-        model = self._shared()
+        layers, master = self._layers(layers), self._master_on(device)
+        model = self._shared(master)
         if isinstance(data, DataFrame):
             fields = [inference.numbers(name) for name in layers]
             compute = partial(inference.layer_columns, layers, model, transform)
+            compute = self._placed(apart, master, compute)
             return inference.with_columns(data, self.conf, transform, features, fields, compute)
         records = Records(data, features, transform=transform)
-        batches, transform = self._batches(records, labels=False)
-        compute = partial(inference.feature_batches, model, layers, transform)
-        return batches.mapPartitions(compute)
+        compute = partial(inference.feature_batches, model, layers, records.transform)
+        batches = self._batches(records, labels=False)
+        return batches.mapPartitions(self._placed(apart, master, compute))
+
+    def _master_on(self, device):
+        """The master with another device, if one is given; ConfigError where that cannot be."""
+        return self.master if device is None else replace(self.master, device=device)
+
+    def _placed(self, way, master, compute):
+        """What a task does so that `compute` runs where the master says; `way` is apart(_at)."""
+        return partial(way, master.task_device, compute, tally=self._tally)
 
     def save(self, path):
         """Write configuration and vectors to a directory."""
@@ -161,15 +253,18 @@ class SparkNetwork:
         return cls(sc, Network.load(path), tm)
 
     def _batches(self, records, labels=True):
-        """An RDD of the records' Batches, and what to do to each."""
-        schema = schema_of(self.conf, labels, records.transform)
-        return Validation(records.batches(self.sc, schema), records.transform)
+        """An RDD of the records' Batches."""
+        return records.batches(self.sc, schema_of(self.conf, labels, records.transform))
 
-    def _evaluate(self, state, data):
-        batches, transform = data
+    def _validation(self, records):
+        return Validation(self._batches(records), Judge(self.conf, records.transform))
+
+    def _evaluate(self, state, data, device=None):
+        (batches, judge), master = data, self._master_on(device)
         with job(self.sc, "evaluation", "an evaluation"):
-            with sharing(self.sc, (self.conf, state, self.master.backend)) as model:
-                each = partial(inference.evaluate_partition, model, transform)
+            with sharing(self.sc, self._model_of(state, master)) as model:
+                each = partial(inference.evaluate_partition, model, judge)
+                each = self._placed(apart_at, master, each)
                 ranked, parts = batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
                 sums = tree(ranked, parts, depth=2, add=inference.merged)
         result = unwrap(inference.merged(sums)) if sums else None
@@ -177,15 +272,19 @@ class SparkNetwork:
             raise DataError("there are no records to evaluate on: every partition is empty")
         return result
 
-    def _shared(self):
-        """Conf and weights for tasks that run whenever Spark gets to them; sent again only when the
-        weights have changed."""
-        state = self.network.state
-        if self._model is None or self._model[0] is not state:
+    def _shared(self, master):
+        """Conf and weights for tasks that run whenever Spark gets to them; sent again only when
+        they are others, or for another device."""
+        of = self.network.state, master.device
+        if self._model is None or self._model[0] != of:
             if self._model is not None:
                 self._model[1].leave_executors()
-            self._model = state, Shared(self.sc, (self.conf, state, self.master.backend))
+            self._model = of, Shared(self.sc, self._model_of(of[0], master))
         return self._model[1]
+
+    def _model_of(self, state, master):
+        """What inference.loaded makes a replica of."""
+        return self.conf, state, master.device, master.backend
 
     def _layers(self, layers):
         layers = [layers] if isinstance(layers, str) else list(dict.fromkeys(layers))

@@ -4,6 +4,7 @@ A record that cannot be used becomes a Failure among the Batches, not an excepti
 the task again, four times, and bury the reason in a stack trace.
 """
 
+import platform
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -18,6 +19,7 @@ from sparkdl.data.batch import Batch
 from sparkdl.data.readers.arrow import require_column, table_batch
 from sparkdl.data.source import checked_batches
 from sparkdl.errors import ConfigError, DataError, SparkdlError
+from sparkdl.spark.locality import split_rdd
 from sparkdl.training.aggregate import Failure
 
 PACKED = pyarrow.schema([("packed", pyarrow.binary()), ("error", pyarrow.string())])
@@ -44,6 +46,8 @@ class Records:
     transform: Any = None
 
     def __post_init__(self):
+        if isinstance(self.data, DataFrame) and self.data.isStreaming:
+            raise ConfigError(f"data must be {KINDS}, got a DataFrame that streams; fit takes one")
         if isinstance(self.data, RDD | DataFrame):
             return
         if not hasattr(self.data, "splits"):
@@ -63,7 +67,7 @@ class Records:
             return self.data.mapPartitionsWithIndex(read)
         splits = self.data.splits()
         read = partial(read_splits, schema, self.data.read)
-        return sc.parallelize(splits, max(len(splits), 1)).mapPartitions(read)
+        return split_rdd(sc, splits).mapPartitions(read)
 
     def _of_frame(self, schema):
         columns = schema.fields(self.features, self.label, self.weights)
@@ -82,7 +86,15 @@ def read_rows(schema, names, partition, rows):
 def read_splits(schema, read, splits):
     """Batches of a source's splits."""
     for split in splits:
-        yield from until_failure(checked_batches(read, split, schema))
+        yield from until_failure(on_this_host(checked_batches(read, split, schema)))
+
+
+def on_this_host(batches):
+    """The batches; an error says where they were read: it may be the fault of that host's disk."""
+    try:
+        yield from batches
+    except DataError as error:
+        raise DataError(f"{error} (read on {platform.node()})") from error
 
 
 def until_failure(batches):

@@ -27,6 +27,8 @@ ALWAYS = {
     "spark.ui.showConsoleProgress": "false",  # it would overwrite our own progress bar
     # Over TCP, executors and their Python processes wait 40 ms for each other several times a task.
     "spark.python.unix.domain.socket.enabled": "true",
+    # The path of a socket has at most 107 bytes; that of a YARN container's own folder is longer.
+    "spark.python.unix.domain.socket.dir": "/tmp",
 }
 ON_THIS_MACHINE = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
 
@@ -86,10 +88,10 @@ def start(master=TWO_EXECUTORS, config=None, name="sparkdl"):
 def stop(spark, keep_log=False):
     """End the session; the folders that a local-cluster's executors worked in go too."""
     context, log = spark.sparkContext, log_of(spark)
-    folder = Path(_find_spark_home(), "work", context.applicationId)
-    own = context.master.startswith("local-cluster")
+    number, own = context.applicationId, context.master.startswith("local-cluster")
     spark.stop()
-    if own:
+    if own:  # a driver in a container of YARN has no Spark home to ask for
+        folder = Path(_find_spark_home(), "work", number)
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # another application is using it
             folder.parent.rmdir()
@@ -109,9 +111,17 @@ def defaults(master, submitted):
     if submitted or not is_local(master):
         return ALWAYS
     cluster = re.fullmatch(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]", master)
-    # Else an executor asks for 1 GB, and with less it would be waited for without end.
-    memory = {"spark.executor.memory": f"{cluster[1]}m"} if cluster else {}
-    return ALWAYS | ON_THIS_MACHINE | memory
+    return ALWAYS | ON_THIS_MACHINE | (of_cluster(cluster[1]) if cluster else {})
+
+
+def of_cluster(megabytes):
+    """Options for executors on this machine, of so much memory each."""
+    return {
+        # Else an executor asks for 1 GB, and with less it would be waited for without end.
+        "spark.executor.memory": f"{megabytes}m",
+        # The names of work folders too: else the same where two sessions start in one second.
+        "spark.deploy.appIdPattern": f"app-%s-%04d-{os.getpid()}",
+    }
 
 
 def is_local(master):

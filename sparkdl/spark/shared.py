@@ -6,10 +6,22 @@ arrays beside, uncopied.
 """
 
 from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from pyspark import cloudpickle
 
 from sparkdl.errors import ConfigError
+
+
+class Held(NamedTuple):
+    """A Shared in a process that Spark does not know."""
+
+    value: Any
+
+
+def opened(rest, arrays):
+    """The Held of what a broadcast carries."""
+    return Held(cloudpickle.loads(rest, buffers=arrays))
 
 
 class Shared:
@@ -28,8 +40,11 @@ class Shared:
     @property
     def value(self):
         """On an executor: the value, its arrays read-only."""
-        rest, arrays = self._broadcast.value
-        return cloudpickle.loads(rest, buffers=arrays)
+        return opened(*self._broadcast.value).value
+
+    def held(self):
+        """How it is pickled for a process that Spark does not know: to be a Held there."""
+        return opened, self._broadcast.value
 
     def leave_executors(self):
         """Free memory there; a task that needs it fetches it again."""

@@ -2,7 +2,6 @@
 
 import tempfile
 from contextlib import contextmanager
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
@@ -14,25 +13,23 @@ from sparkdl.training.aggregate import Failure
 TASKS = 8  # for each worker, of the stage that hands out blocks
 
 
-def dealt(blocks, shares, validation=None):
-    """An RDD with a partition for each worker, to run a barrier stage on.
+def dealt(blocks, team, validation=None):
+    """An RDD with a partition for each task, to run a barrier stage on.
 
-    Its items are (number, Batch) for the worker's blocks, and ((partition, position), Batch or
-    Failure) for what it evaluates: such a stage takes one RDD, so both go through one shuffle.
+    Its items are (number, Batch) for the blocks of its workers, and ((partition, position), Batch
+    or Failure) for what they evaluate: such a stage takes one RDD, so both go through one shuffle.
 
     Parameters
     ----------
     blocks : SparkBlocks
-    shares : list of list of int
-        Numbers of the blocks of each worker.
+    team : Team
     validation : RDD of Batch and Failure, or None
     """
-    owners = {number: rank for rank, share in enumerate(shares) for number in share}
     # A block is a partition: several together to a task, else starting tasks would take longest.
-    items = blocks.chosen(owners).coalesce(TASKS * len(shares)).mapPartitions(whole)
+    items = blocks.chosen(team.owners).coalesce(TASKS * team.size).mapPartitions(whole)
     if validation is not None:
         items = items.union(validation.mapPartitionsWithIndex(placed))
-    return items.partitionBy(len(shares), partial(owner, owners, len(shares)))
+    return items.partitionBy(team.tasks, team.task)
 
 
 def whole(pieces):
@@ -44,11 +41,6 @@ def whole(pieces):
 def placed(partition, batches):
     for position, batch in enumerate(batches):
         yield (partition, position), batch
-
-
-def owner(owners, workers, key):
-    """The rank that an item goes to; of a partition of validation, neighbours to different ones."""
-    return sum(key) % workers if isinstance(key, tuple) else owners[key]
 
 
 @contextmanager

@@ -28,6 +28,11 @@ def concurrent_tasks(sc):
     return context.maxNumConcurrentTasks(profile)
 
 
+def gpus_of_a_task(sc):
+    """How many GPUs Spark deals to each task: 0, or where tasks share one, the part of it too."""
+    return float(option(sc, "spark.task.resource.gpu.amount", "0"))
+
+
 def executors(sc):
     """Executors that have come; the driver counts as one in Spark's list."""
     return sc._jsc.sc().getExecutorMemoryStatus().size() - 1

@@ -1,17 +1,23 @@
 """Workers that are tasks of ordinary Spark jobs, so that Spark itself heals what is lost."""
 
+import logging
 import time
 from functools import partial
 
 from sparkdl.data.dealing import assembled
 from sparkdl.errors import SparkdlError
+from sparkdl.spark.apart import apart_at
 from sparkdl.spark.blocks import load_blocks
 from sparkdl.spark.jobs import clear_errors, job, no_waiting_for_locality
 from sparkdl.spark.launched import Launched
+from sparkdl.spark.logs import signed
 from sparkdl.spark.shared import sharing
 from sparkdl.spark.shares import dealt
-from sparkdl.spark.slots import check_barrier, slots
+from sparkdl.spark.slots import check_barrier, gpus_of_a_task, slots
+from sparkdl.spark.team import Team
 from sparkdl.training.aggregate import Failure, group, levels, total, unwrap
+
+log = logging.getLogger(__name__)
 
 
 class SparkWorkers:
@@ -22,17 +28,24 @@ class SparkWorkers:
     sc : SparkContext
     size : int or None
         None: as many as the executors run at once, found when data is loaded.
+    device : str
+        Where they compute; of a TrainingMaster.
     """
 
-    def __init__(self, sc, size=None):
-        self.sc, self._size = sc, size
+    def __init__(self, sc, size=None, device="auto"):
+        self.sc, self._size, self._device = sc, size, device
         self._most = 0  # slots that there were at any time
 
     @property
     def size(self):
         if self._size is None:
-            self._size = slots(self.sc)
+            self._size = slots(self.sc) * self.each
         return self._size
+
+    @property
+    def each(self):
+        """Workers of a task of those that run all at once: one for each GPU that it owns."""
+        return 1 if self._device == "cpu" else max(1, int(gpus_of_a_task(self.sc)))
 
     def load(self, data, schema, size, options):
         """Read Records on the executors and keep them there in blocks; see Workers.load."""
@@ -45,7 +58,7 @@ class SparkWorkers:
         with sharing(self.sc, shared) as sent:
             averaging = time.perf_counter() - began
             with job(self.sc, f"a round on {len(chosen)} blocks", "a round"):
-                ranked = contributions(task, sent, blocks, chosen)
+                ranked = contributions(task, sent, blocks, chosen, self._device)
                 with no_waiting_for_locality(self.sc):
                     sums = tree(ranked, len(chosen), depth, total)
             began = time.perf_counter()
@@ -66,23 +79,24 @@ class SparkWorkers:
         with clear_errors("asking for slots"):
             found = slots(self.sc, self._most)
         self._most = max(self._most, found)
-        return min(self.size, found)
+        return min(self.size, found * self.each)
 
     def launch(self, task, blocks, shares, shared, validation=None):
-        """One barrier stage: a task for each share; see Workers.launch."""
+        """One barrier stage of as many tasks as the shares need; see Workers.launch."""
         check_barrier(self.sc, len(shares), self.room())
-        share = dealt(blocks, shares, validation)
-        return Launched(self.sc, task, share, shared, judged=validation is not None)
+        team = Team.of(shares, self.each)
+        share, judged = dealt(blocks, team, validation), validation is not None
+        return Launched(self.sc, task, share, shared, judged, self._device, team)
 
     def close(self):
         """Nothing to end: the executors are Spark's."""
 
 
-def contributions(task, shared, blocks, chosen):
+def contributions(task, shared, blocks, chosen, device):
     """An RDD of (rank, Contribution), one for each chosen block."""
     numbers = sorted(chosen)
     ranks = [chosen.index(number) for number in numbers]
-    work = partial(contribute, task, shared, numbers, ranks)
+    work = partial(apart_at, device, partial(contribute, task, shared, numbers, ranks))
     return blocks.chosen(numbers).mapPartitionsWithIndex(work)
 
 
@@ -91,12 +105,21 @@ def contribute(task, shared, numbers, ranks, index, pieces):
     began = time.perf_counter()
     block = assembled([piece for _, piece in pieces])
     reading = time.perf_counter() - began
-    try:
-        result = task(shared.value, numbers[index], block)
-        result.reading += reading
-        yield ranks[index], result
-    except SparkdlError as error:
-        yield ranks[index], Failure(error)
+    with signed(ranks[index], len(ranks)):
+        try:
+            result = task(shared.value, numbers[index], block)
+            result.reading += reading
+            seconds = result.reading, result.compute
+            log.info(
+                "a round of %d examples on %s: read in %.2f s, trained in %.2f s",
+                result.examples,
+                ", ".join(result.devices),
+                *seconds,
+            )
+        except SparkdlError as error:
+            log.error("%s", error)
+            result = Failure(error)
+    yield ranks[index], result
 
 
 def tree(ranked, count, depth, add):

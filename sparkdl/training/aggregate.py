@@ -1,6 +1,7 @@
 """Sums over workers that come out the same bit for bit, whichever worker is ready first."""
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from math import ceil
 
 import numpy as np
@@ -18,14 +19,17 @@ class Contribution:
     ----------
     vector : float32 (n,)
         Already weighted, so that the sum over workers is the mean.
-    examples, updates : int
-        Examples trained (a sum) and updates done by one worker (the most).
+    examples, updates, skipped : int
+        Examples trained (a sum), updates done by one worker (the most), and updates left out by
+        all (see RoundReport).
     loss : float
         Sum over examples.
     reading, compute : float
         Seconds, those of the slowest worker.
     averaging : float
         Seconds that the driver spent on sending the state out and adding what came back.
+    devices : {str: int}
+        How many workers computed on each device.
     """
 
     vector: np.ndarray
@@ -35,6 +39,8 @@ class Contribution:
     reading: float
     compute: float
     averaging: float = 0.0
+    skipped: int = 0
+    devices: dict = field(default_factory=dict)
 
     def add(self, other):
         """Take another one in; the vector is added in place."""
@@ -43,8 +49,10 @@ class Contribution:
         self.examples += other.examples
         self.loss += other.loss
         self.updates = max(self.updates, other.updates)
+        self.skipped += other.skipped
         self.reading = max(self.reading, other.reading)
         self.compute = max(self.compute, other.compute)
+        self.devices = dict(Counter(self.devices) + Counter(other.devices))
 
 
 @dataclass(frozen=True)

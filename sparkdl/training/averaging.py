@@ -2,12 +2,15 @@
 
 import time
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from sparkdl.data.blocks import permutation
 from sparkdl.errors import DivergedError, WorkerError, require
+from sparkdl.training.marks import Marks
 from sparkdl.training.master import ResidentMaster, require_flag, require_whole
+from sparkdl.training.parts import part_of
 from sparkdl.training.peer_averaging import PeerAveraging
 from sparkdl.training.report import RoundReport
 from sparkdl.training.steps import Round, train_block
@@ -30,8 +33,9 @@ class ParameterAveraging(ResidentMaster):
         Average momentum and the like too; else they start anew after each average (as DL4J's
         saveUpdater=false).
     aggregation : str
-        "driver": each round is an ordinary job, and what is lost is computed again; "peers": the
-        workers stay for the whole fit and sum among themselves, which takes a fraction of the time.
+        "driver": each round is an ordinary job, and what is lost is computed again; of the GPUs
+        that a task owns it uses only the first. "peers": the workers stay for the whole fit, one on
+        each GPU, and sum among themselves, which takes a fraction of the time.
     aggregation_depth : int
         Of "driver": levels of the tree that sums over workers; with 1 the driver takes all vectors
         itself.
@@ -69,8 +73,8 @@ class ParameterAveraging(ResidentMaster):
     def strategy(self, worker):
         return PeerAveraging(self, worker)
 
-    def epoch(self, workers, conf, blocks, state, transform=None):
-        """Train the rest of the state's epoch.
+    def epoch(self, workers, conf, blocks, state, transform=None, marks=Marks()):  # noqa: B008
+        """Train the rest of the state's epoch, or up to the last mark.
 
         Yields
         ------
@@ -82,45 +86,57 @@ class ParameterAveraging(ResidentMaster):
         DivergedError
             If loss or parameters are no longer finite.
         """
-        plan = self.plan(workers, blocks, state)
-        for number in range(state.round, len(plan)):
+        epoch = state.epoch
+        while state.epoch == epoch and not marks.over(state.iteration):
             began = time.perf_counter()
-            chosen = plan[number]
-            examples = sum(blocks.sizes[i] for i in chosen)
-            shared = self._round(conf, state, examples, transform)
+            part = self.part(workers, blocks, state, marks)
+            start = part.start * self.batch_size_per_worker
+            chosen = [number for number in part.blocks if blocks.sizes[number] > start]
+            shared = self._round(conf, state, part, transform)
             result = workers.sum(train_block, blocks, chosen, shared, self.aggregation_depth)
             came = time.perf_counter()
-            check(result, examples, state)
-            state = self._next(conf, state, result, number + 1 == len(plan))
+            check(result, part.examples, state)
+            state = self._next(state, result, part)
             ended = time.perf_counter()
             seconds = shares(result, result.averaging + ended - came, ended - began)
-            yield state, report(number, plan, chosen, state, result, seconds)
+            yield state, report(epoch, part, chosen, state, result, seconds)
 
     def plan(self, workers, blocks, state):
         """[[block of each worker] for each round]: all blocks once, in a new order each epoch."""
-        order = permutation(state.seed, state.epoch, n=len(blocks.sizes)).tolist()
-        size = workers.size
-        return [order[start : start + size] for start in range(0, len(order), size)]
+        return planned(state.seed, state.epoch, len(blocks.sizes), workers.size)
 
-    def _round(self, conf, state, examples, transform):
+    def part(self, workers, blocks, state, marks):
+        """The Part that is next, where the driver averages."""
+        plan = self.plan(workers, blocks, state)
+        return part_of(state, plan[state.round], len(plan), blocks.sizes, self, marks)
+
+    def _round(self, conf, state, part, transform):
         return Round(
             conf=conf,
             state=state,
-            examples=examples,
+            examples=part.examples,
+            start=part.start,
+            stop=part.stop,
             batch_size=self.batch_size_per_worker,
             prefetch=self.prefetch,
             transform=transform,
             keep_slots=self.average_updater_state,
+            device=self.device,
             backend=self.backend,
         )
 
-    def _next(self, conf, state, result, last):
+    def _next(self, state, result, part):
         ends = np.cumsum([len(state.params), len(state.buffers)])
         params, buffers, slots = np.split(result.vector, ends)
-        counters = {"rounds": state.rounds + 1, "iteration": state.iteration + result.updates}
-        counters |= {"epoch": state.epoch + last, "round": 0 if last else state.round + 1}
         slots = slots if self.average_updater_state else state.slots
-        return replace(state, params=params, buffers=buffers, slots=slots, kept={}, **counters)
+        state = part.after(state, state.iteration + result.updates)
+        return replace(state, params=params, buffers=buffers, slots=slots, kept={})
+
+
+@lru_cache(maxsize=2)
+def planned(seed, epoch, blocks, size):
+    order = permutation(seed, epoch, n=blocks).tolist()
+    return [order[start : start + size] for start in range(0, len(order), size)]
 
 
 def check(result, examples, state):
@@ -148,14 +164,16 @@ def shares(result, averaging, duration):
     }
 
 
-def report(number, plan, chosen, state, result, seconds):
+def report(epoch, part, chosen, state, result, seconds):
     return RoundReport(
-        epoch=state.epoch - (number + 1 == len(plan)),
-        round=number,
-        rounds_in_epoch=len(plan),
+        epoch=epoch,
+        round=part.round,
+        rounds_in_epoch=part.rounds,
         iteration=state.iteration,
         examples=result.examples,
         loss=result.loss / result.examples,
         seconds=seconds,
         workers=len(chosen),
+        skipped=result.skipped,
+        devices=result.devices,
     )

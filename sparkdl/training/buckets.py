@@ -11,7 +11,8 @@ class Buckets:
     """Turns a replica's gradient into the weighted mean over all workers.
 
     All workers exchange the buckets in one order, from the last layers to the first, as gradients
-    become final; the sum of the weights travels before them.
+    become final; the sum of the weights travels before them. A worker that is ahead waits for it
+    until the last one has begun too, and ends no later for that: the last one has more to do yet.
 
     Parameters
     ----------
@@ -23,20 +24,38 @@ class Buckets:
     """
 
     def __init__(self, worker, nbytes, codec=None):
-        self.worker, self.grad = worker, worker.replica.grad
+        self.worker = worker
         slices = worker.conf.params_layout.slices
         limit = self.grad.nbytes if codec is not None else nbytes
         self._owners, self._slices = cut(slices, limit / self.grad.itemsize)
-        self._compressed = None
+        self._compressed, self._earlier, self._keeps = None, None, False
         if codec is not None:
             self._compressed = CompressedSum(worker.group, codec, len(self.grad))
+
+    @property
+    def grad(self):
+        return self.worker.replica.grad
 
     def begin(self, weight):
         """A new gradient; `weight` is that of all that this worker gives to it."""
         self._missing = [list(self._owners.values()).count(i) for i in range(len(self._slices))]
         self._pending = []
         self._total = np.array([weight], np.float64)
-        self._counted = self.worker.group.start_all_reduce(self._total)
+        self._counting = self.worker.group.start_all_reduce(self._total)
+
+    def keep(self, weight):
+        """The replica's gradient is one of several that this worker gives."""
+        if self._earlier is None:
+            self._earlier = np.zeros_like(self.grad)
+        self._earlier += weight * self.grad
+        self._keeps = True
+
+    def last(self, step, weight):
+        """Compute the last gradient that this worker gives, and send it on its way meanwhile."""
+        after = self.when_final(weight, self._earlier if self._keeps else None)
+        self.worker.gradient(step, after)
+        if self._keeps:
+            self._earlier[:], self._keeps = 0, False
 
     def when_final(self, weight, earlier):
         """What Replica.gradient calls `after` each array is final.
@@ -59,23 +78,31 @@ class Buckets:
     def end(self):
         """Wait until all have come; the replica's gradient is the mean."""
         with self.worker.exchanging():
-            self._counted.wait()
-            for part, pending in zip(self._slices, self._pending, strict=True):
+            for pending in self._pending:
                 if pending is not None:
                     pending.wait()
-                self.grad[part] *= 1 / self._total[0]
-            if self._compressed is not None:
+        if self._compressed is not None and self.worker.all_finite():
+            with self.worker.exchanging():
                 self._compressed.sum(self.grad)
+
+    def settle(self):
+        """After a round: nothing is under way any more, and all has gone well."""
 
     def _final(self, place, weight, earlier):
         self._missing[place] -= 1
         if not self._missing[place]:
-            part = self._slices[place]
-            self.grad[part] *= weight
+            part, total = self._slices[place], self._counted()
+            self.grad[part] *= weight / total
             if earlier is not None:
-                self.grad[part] += earlier[part]
+                self.grad[part] += earlier[part] / total
         while len(self._pending) < len(self._slices) and not self._missing[len(self._pending)]:
             self._start(len(self._pending))
+
+    def _counted(self):
+        """The sum of all weights."""
+        with self.worker.exchanging():
+            self._counting.wait()
+        return self._total[0]
 
     def _start(self, place):
         plain, view = self._compressed is None, self.grad[self._slices[place]]

@@ -70,11 +70,11 @@ class CheckpointWriter(Listener):
 
     def on_round(self, report, state):
         if state is not None and self._is_due(state):
-            self._write(state)
+            self.write(self._conf, state, self._extra)
 
     def on_epoch(self, report, state):
         if self.options.every_rounds is None and self.options.every_minutes is None:
-            self._write(state)
+            self.write(self._conf, state, self._extra)
 
     def _is_due(self, state):
         rounds, minutes = self.options.every_rounds, self.options.every_minutes
@@ -83,10 +83,11 @@ class CheckpointWriter(Listener):
             minutes is not None and self.clock() - self._written_at >= 60 * minutes
         )
 
-    def _write(self, state):
+    def write(self, conf, state, extra):
+        """Save the state, and delete all but the last `keep`. Raises DivergedError."""
         self._refuse_diverged(state)
         path = f"{as_text(self.options.path)}/round-{state.rounds:08d}"
-        save_model(path, self._conf, state, self._extra)
+        save_model(path, conf, state, extra)
         self.last, self._written_at = path, self.clock()
         self._prune(state.rounds)
 

@@ -12,6 +12,35 @@ from sparkdl.training.minibatch import ready
 BATCH = 256  # examples that inference computes at once
 
 
+class Judge:
+    """Judges a network by its own loss; another class may do so otherwise, it travels to workers.
+
+    Parameters
+    ----------
+    conf : NetworkConf or GraphConf
+    transform : callable or None
+        Batch to Batch, of the data to evaluate on.
+    """
+
+    def __init__(self, conf, transform=None):
+        self.conf, self.transform = conf, transform
+
+    def judged(self, replica, blocks):
+        """An Evaluation of the replica, with the weights it has, on blocks of records."""
+        evaluation = new_evaluation(self.conf)
+        for block in blocks:
+            evaluate_batches(replica, pieces(block, self.transform, self.conf), evaluation)
+        return evaluation
+
+    def counts(self, evaluation):
+        """All that it has counted, as arrays."""
+        return counts_of(evaluation)
+
+    def counted(self, arrays):
+        """The Evaluation that `counts` gave these arrays of."""
+        return with_counts(new_evaluation(self.conf), arrays)
+
+
 def pieces(batch, transform, conf):
     """The batch in parts small enough to compute at once, ready for the network."""
     for start in range(0, len(batch), BATCH):

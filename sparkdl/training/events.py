@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from sparkdl.training.report import ValidationReport
+
 
 class RoundDone(NamedTuple):
     """`state` is None where the workers keep it."""
@@ -24,6 +26,17 @@ class EpochDone(NamedTuple):
         listeners.on_epoch(history.end_epoch(self.validation), self.state)
 
 
+class Validated(NamedTuple):
+    """The state was judged because of its number of updates."""
+
+    report: Any
+    state: Any
+
+    def tell(self, history, listeners):
+        history.validations.append(self.report)
+        listeners.on_validation(self.report, self.state)
+
+
 class Restarted(NamedTuple):
     """Workers were lost, others have been asked for."""
 
@@ -35,10 +48,27 @@ class Restarted(NamedTuple):
         listeners.on_restart(self.restart)
 
 
-def driven(master, workers, conf, blocks, state, epochs, transform, evaluate):
+def driven(master, workers, conf, blocks, state, epochs, transform, evaluate, marks):
     """Events of a fit whose rounds the driver runs one by one, up to epoch `epochs`."""
-    while state.epoch < epochs:
-        rounds = master.epoch(workers, conf, blocks, state, transform)
-        for state, report in rounds:
-            yield RoundDone(report, state)
-        yield EpochDone(state, None if evaluate is None else evaluate(state))
+    if marks.first and evaluate is not None and state.iteration == 0:
+        yield validated(state, evaluate(state))
+    while state.epoch < epochs and not marks.over(state.iteration):
+        for after, report in master.epoch(workers, conf, blocks, state, transform, marks):
+            yield RoundDone(report, after)
+            yield from following(state, after, evaluate, marks)
+            state = after
+
+
+def following(before, state, evaluate, marks):
+    """What follows a round: Validated, EpochDone."""
+    judged = evaluate is not None and marks.judged(before, state)
+    evaluation = evaluate(state) if judged else None
+    if judged and marks.validate is not None:
+        yield validated(state, evaluation)
+    if state.starts_epoch:
+        yield EpochDone(state, None if marks.validate else evaluation)
+
+
+def validated(state, evaluation):
+    report = ValidationReport(iteration=state.iteration, epoch=state.epoch, validation=evaluation)
+    return Validated(report, state)

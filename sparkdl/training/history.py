@@ -3,7 +3,15 @@
 from dataclasses import asdict, dataclass, field
 from itertools import takewhile
 
-from sparkdl.training.report import PARTS, EpochReport, Restart, RoundReport, total_seconds
+from sparkdl.training.report import (
+    PARTS,
+    EpochReport,
+    Restart,
+    RoundReport,
+    ValidationReport,
+    computed,
+    total_seconds,
+)
 from sparkdl.training.table import align
 
 
@@ -11,12 +19,15 @@ from sparkdl.training.table import align
 class History:
     """Reports of a fit in the order in which they were made.
 
-    Of rounds that were done twice, since a worker was lost, the second time counts.
+    Of rounds that were done twice, since a worker was lost, the second time counts. Of a stream
+    `ended` says why it did.
     """
 
     rounds: list[RoundReport] = field(default_factory=list)
     epochs: list[EpochReport] = field(default_factory=list)
+    validations: list[ValidationReport] = field(default_factory=list)
     restarts: list[Restart] = field(default_factory=list)
+    ended: str | None = None
 
     def add_round(self, report):
         self.rounds.append(report)
@@ -33,6 +44,11 @@ class History:
         self.restarts.append(restart)
         del self.rounds[len(self.rounds) - restart.lost :]
 
+    @property
+    def skipped(self):
+        """Updates left out in all rounds; see RoundReport."""
+        return sum(report.skipped for report in self.rounds)
+
     def times(self):
         """Seconds of all rounds by part: reading, compute, averaging, overhead."""
         return total_seconds(self.rounds)
@@ -48,16 +64,23 @@ class History:
         return {
             "rounds": [report.to_dict() for report in self.rounds],
             "epochs": [report.to_dict() for report in self.epochs],
+            "validations": [report.to_dict() for report in self.validations],
             "times": self.times(),
             "restarts": [asdict(restart) for restart in self.restarts],
         }
 
     def __str__(self):
-        """One line per epoch, then where the time went, then restarts."""
+        """One line per epoch, then evaluations by updates, where the time went, who computed where,
+        updates left out, restarts, and why a stream ended.
+        """
         if not self.rounds:
-            return "no rounds"
-        restarts = "\n".join(map(str, self.restarts))
-        return "\n\n".join(filter(None, [_epoch_table(self.epochs), _time_table(self), restarts]))
+            return self.ended or "no rounds"
+        validations, restarts = ("\n".join(map(str, x)) for x in (self.validations, self.restarts))
+        skipped = f"{self.skipped} updates left out: gradients in float16 were not finite"
+        where = computed("workers", self.rounds[-1].devices)
+        parts = [_epoch_table(self.epochs), validations, _time_table(self), where]
+        parts += [skipped if self.skipped else "", restarts, self.ended]
+        return "\n\n".join(filter(None, parts))
 
 
 def _epoch_table(epochs):

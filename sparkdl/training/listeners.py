@@ -4,8 +4,11 @@
 class Listener:
     """Hears of a fit on the driver; a subclass overrides what it cares for.
 
-    An error that a listener raises stops the fit.
+    An error that a listener raises stops the fit. With `every_updates`, a tuple of numbers, it asks
+    for the state after multiples of each, counted in updates.
     """
+
+    every_updates = ()
 
     def on_fit_start(self, plan):
         """A fit begins; `plan` is a FitPlan."""
@@ -14,9 +17,12 @@ class Listener:
         """A round is done; `report` is its RoundReport, `state` the TrainState after it.
 
         Where workers stay for the whole fit they have the state; it is None here but for the
-        rounds after which they sent it: every `snapshot_every`, those of Checkpoints, and the last
-        of an epoch.
+        rounds after which they sent it: every `snapshot_every`, those of Checkpoints, the last of
+        an epoch and of the fit, and those that some listener has asked for.
         """
+
+    def on_validation(self, report, state):
+        """The state was evaluated, after so many updates; `report` is a ValidationReport."""
 
     def on_epoch(self, report, state):
         """An epoch is done and evaluated; `report` is its EpochReport."""
@@ -33,6 +39,7 @@ class Listeners(Listener):
 
     def __init__(self, *listeners):
         self.listeners = listeners
+        self.every_updates = tuple(n for one in listeners for n in one.every_updates)
 
     def on_fit_start(self, plan):
         for listener in self.listeners:
@@ -41,6 +48,10 @@ class Listeners(Listener):
     def on_round(self, report, state):
         for listener in self.listeners:
             listener.on_round(report, state)
+
+    def on_validation(self, report, state):
+        for listener in self.listeners:
+            listener.on_validation(report, state)
 
     def on_epoch(self, report, state):
         for listener in self.listeners:

@@ -13,6 +13,7 @@ from sparkdl.data.batch import Batch
 from sparkdl.data.dealing import assembled, deal
 from sparkdl.data.source import checked_batches
 from sparkdl.errors import ConfigError, DataError, SparkdlError, WorkerError
+from sparkdl.nn.device import own
 from sparkdl.training.aggregate import Failure, tree_total
 from sparkdl.training.local_launch import LocalLaunched
 
@@ -129,7 +130,7 @@ class Process:
         self.rank, self.timeout = rank, timeout
         context = multiprocessing.get_context("spawn")
         self.pipe, far = context.Pipe()
-        self.process = context.Process(target=serve, args=(far, threads), daemon=True)
+        self.process = context.Process(target=serve, args=(far, threads, rank), daemon=True)
         self.process.start()
         far.close()
 
@@ -173,8 +174,9 @@ class Process:
         return WorkerError(f"{self}: ended with exit code {self.process.exitcode} {when}")
 
 
-def serve(pipe, threads):
+def serve(pipe, threads, rank=0):
     """The life of a worker: jobs until the other end hangs up."""
+    own((), turn=rank)  # GPUs go round
     os.environ["OMP_NUM_THREADS"] = str(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner, who then hangs up
     with suppress(EOFError, OSError):  # the owner has hung up

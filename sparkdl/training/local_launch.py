@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from sparkdl.errors import SparkdlError, WorkerError
+from sparkdl.errors import PeerError, SparkdlError, WorkerError
 from sparkdl.exchange.rendezvous import FileRendezvous
 from sparkdl.training.aggregate import Failure
 
@@ -60,7 +60,7 @@ class LocalLaunched:
     def __init__(self, processes, give_up, task, blocks, shares, shared, validation):
         self._folder = Path(tempfile.mkdtemp(prefix="sparkdl-"))
         self._left, self._give_up, self._error = dict(enumerate(processes)), give_up, None
-        self._feeder = None
+        self._feeder, self._stopped = None, False
         size, evaluates = len(shares), validation is not None
         try:
             for rank, process in enumerate(processes):
@@ -84,6 +84,7 @@ class LocalLaunched:
     def stop(self):
         """End what still runs. Processes whose tasks have all returned stay, for other work."""
         if not self.finished():
+            self._stopped = True  # how they end now says nothing
             self._give_up()
         if self._feeder is not None:
             self._feeder.join()
@@ -115,10 +116,17 @@ class LocalLaunched:
             self._error = self._error or WorkerError(text)
 
     def _look(self):
-        for rank, process in list(self._left.items()):
-            if self._error is None and (found := answer(process)):
+        for rank, process in () if self._stopped else list(self._left.items()):
+            if found := answer(process):
                 del self._left[rank]
-                self._error = found[0]
+                self._error = cause(self._error, found[0])
+
+
+def cause(known, found):
+    """Of two errors the first, but that a peer is gone gives way to why it is."""
+    if known is None or (isinstance(known, PeerError) and not isinstance(found, PeerError | None)):
+        return found
+    return known
 
 
 def answer(process):

@@ -7,7 +7,9 @@ from sparkdl.data.dealing import WAYS
 from sparkdl.errors import require
 from sparkdl.exchange.codecs import Codec
 from sparkdl.exchange.codecs.family import written
+from sparkdl.exchange.devices.choice import WISHES
 from sparkdl.exchange.tls import Tls
+from sparkdl.nn.device import DEVICES
 
 # On the weights. The number of workers has one, but here it is only asked for.
 WITHOUT_EFFECT = {"prefetch", "storage_level", "workers", "timeout", "patience", "snapshot_every"}
@@ -36,8 +38,14 @@ class TrainingMaster:
         Where Spark keeps blocks, a name of pyspark.StorageLevel.
     seed : int or None
         Of the order of records; None: the network's.
+    device : str
+        Where workers compute, and where the network is used. "auto": on a GPU where the worker has
+        one, which its log and the History tell; "cpu": on none; "cuda": on a GPU, or it is an error
+        that says why there is none. A Spark task that owns several GPUs has a worker on each only
+        where the master is `resident`; else, and in use, it computes on the first.
     backend : str
-        Of the engine; "auto": oneDNN where it is installed, else the reference.
+        Which engine of the processor; "auto": oneDNN where it is installed, else the reference. One
+        that is named is an engine of the processor, so "auto" then takes no GPU.
     """
 
     batch_size_per_worker: int = 64
@@ -46,6 +54,7 @@ class TrainingMaster:
     repartition: str = "uneven"
     storage_level: str = "MEMORY_AND_DISK"
     seed: int | None = None
+    device: str = "auto"
     backend: str = "auto"
 
     resident = False
@@ -61,6 +70,15 @@ class TrainingMaster:
         for name in ("storage_level", "backend"):
             value = getattr(self, name)
             require(self, name, isinstance(value, str) and value != "", "a name")
+        require(self, "device", self.device in DEVICES, f"one of {DEVICES}")
+        of_cpu = self.backend != "cuda" and (self.backend == "auto" or self.device != "cuda")
+        cure = "it names an engine of the processor: give device='cuda' alone"
+        require(self, "backend", of_cpu, "'auto' for a GPU", cure)
+
+    @property
+    def task_device(self):
+        """What Spark's tasks are told of `device`: "cpu" where `backend` names an engine."""
+        return self.device if self.backend == "auto" else "cpu"
 
     @property
     def minibatches_per_round(self):
@@ -71,6 +89,14 @@ class TrainingMaster:
     def records_per_block(self):
         """What a worker trains on in a round."""
         return self.batch_size_per_worker * self.minibatches_per_round
+
+    def minibatches_for(self, updates, workers):
+        """Minibatches that each of the workers trains for so many updates."""
+        return updates
+
+    def updates_of(self, minibatches):
+        """Updates of a round, or of a part of it, in which workers train so many minibatches."""
+        return max(minibatches)
 
     def to_dict(self):
         """The options by name, as JSON has them."""
@@ -114,6 +140,9 @@ class ResidentMaster(TrainingMaster):
         encrypted.
     shared_memory : bool
         Whether workers of one machine exchange through its memory.
+    exchange : str
+        "auto": between GPUs by NCCL, where all workers have one of their own, and NCCL; "nccl": so,
+        or not at all; "sockets": through the hosts. Codecs, and stores, always use the hosts.
     codec : Codec, the dict of one, or None
         What gradients, or changes of weights, are encoded with on their way; what an encoding
         leaves out is sent later. Buffers and updater state travel as they are.
@@ -127,6 +156,7 @@ class ResidentMaster(TrainingMaster):
     interface: str | None = None
     tls: Any = None
     shared_memory: bool = True
+    exchange: str = "auto"
     codec: Any = None
 
     resident = True
@@ -147,6 +177,7 @@ class ResidentMaster(TrainingMaster):
         sound = self.tls is None or isinstance(self.tls, Tls)
         require(self, "tls", sound, "certificate, key and authorities, or None")
         require_flag(self, "shared_memory")
+        require(self, "exchange", self.exchange in WISHES, f"one of {WISHES}")
         if self.codec is not None:  # by name, as a configuration has it, or itself
             object.__setattr__(self, "codec", Codec.from_dict(self.codec))
 

@@ -8,16 +8,18 @@ import numpy as np
 from sparkdl.data.batch import Batch
 from sparkdl.data.readers.arrays import Arrays
 from sparkdl.data.source import checked_batches
-from sparkdl.errors import CheckpointError, ConfigError, DataError
+from sparkdl.errors import CheckpointError, ConfigError, DataError, require
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
+from sparkdl.nn.device import DEVICES, placed
 from sparkdl.nn.replica import Replica
 from sparkdl.nn.solvers import Lbfgs
 from sparkdl.nn.truncated import check_carries
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import load_checkpoint
-from sparkdl.training.evaluating import evaluate_batches, new_evaluation, pieces
+from sparkdl.training.evaluating import Judge, evaluate_batches, new_evaluation, pieces
 from sparkdl.training.full_batch import solve
 from sparkdl.training.local import LocalWorkers
+from sparkdl.training.marks import Marks
 from sparkdl.training.pretraining import pretrained
 from sparkdl.training.schema import schema_of
 from sparkdl.training.state import TrainState
@@ -34,16 +36,19 @@ class Network:
     conf : NetworkConf
     state : TrainState or None
         None: first values, drawn with the conf's seed.
+    device : str
+        Where this process uses it: "auto", "cpu" or "cuda"; `fit` has its master's.
     """
 
-    def __init__(self, conf, state=None):
-        self.conf = conf
+    def __init__(self, conf, state=None, device="auto"):
+        self.conf, self.device = conf, device
+        require(self, "device", device in DEVICES, f"one of {DEVICES}")
         self.state = first_state(conf) if state is None else state
         self._carried = {}
 
     @cached_property
     def replica(self):
-        return Replica(self.conf)
+        return Replica(self.conf, placed(self.device))
 
     def fit(self, data, epochs=1, master=None, workers=None, **options):
         """Train on this machine; returns a History. See `fit_network` for the options."""
@@ -154,10 +159,13 @@ class Network:
             raise DataError("there are no records to evaluate on")
         return result
 
-    def evaluate_at(self, state, data):
-        """`evaluate` with the weights of another state, which become the network's own."""
+    def judged_at(self, state, validation):
+        """What a Validation says of another state, which becomes the network's own."""
         self.state = state
-        return self.evaluate(data)
+        result = validation.judge.judged(self._loaded(), validation.batches)
+        if not result.examples:
+            raise DataError("there are no records to evaluate on")
+        return result
 
     def score(self, data):
         """The mean loss over the examples of a Batch, pair or source."""
@@ -168,10 +176,10 @@ class Network:
         save_model(path, self.conf, self.state)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path, device="auto"):
         """The network that `save` wrote; CheckpointError where it is damaged or foreign."""
         conf, state, _ = load_model(path)
-        return cls(conf, state)
+        return cls(conf, state, device)
 
     def _loaded(self):
         self.replica.load(self.state.params, self.state.buffers, self.state.slots)
@@ -191,7 +199,10 @@ def fit_network(
     workers,
     epochs,
     *,
+    updates=None,
     validation=None,
+    validate_every=None,
+    validate_first=False,
     evaluate=None,
     listeners=(),
     checkpoints=None,
@@ -203,24 +214,34 @@ def fit_network(
     ----------
     network : Network
     data : what workers.load takes
-    validation : data to evaluate on after each epoch, or None; a Validation that the workers know
-        is evaluated by them, where they stay for the whole fit
+    epochs : number of epochs to train, after those before; None: as many as `updates` takes
+    updates : the update to stop after at the latest, counted from the network's first, or None.
+        With asynchronous masters, and with backup workers, it may be some updates later
+    validation : data to evaluate on, or None; a Validation that the workers know is evaluated by
+        them, where they stay for the whole fit
+    validate_every : updates between two evaluations; None: there is one after each epoch
+    validate_first : whether there is one before the first update, too
     evaluate : function (state, validation) -> Evaluation; on this process unless given
     listeners : sequence of Listener
     checkpoints : Checkpoints or None
     resume : path of a checkpoint, or of a folder of them, to go on from: the fit then ends with
         the weights that it would have had without the interruption
 
+    A state of elsewhere, with updates but no rounds, goes on at the place in the data where a fit
+    from the start has that many.
+
     Returns
     -------
     History of this fit's rounds.
     """
+    marks = Marks(last=updates, validate=validate_every, first=validate_first)
+    epochs = updates if epochs is None else epochs  # an epoch has an update at least
     check_epochs(epochs)
     conf, extra = network.conf, {}
     state = start_state(conf, master, network.state)
     if resume is not None:
         state, extra = resumed(conf, resume)
-    options = {"listeners": listeners, "checkpoints": checkpoints}
+    options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
     options |= evaluating(conf, master, state, validation, evaluate)
     trainer = Trainer(conf, master, workers, **options)
     transform = getattr(data, "transform", None)
@@ -229,6 +250,8 @@ def fit_network(
     try:
         if resume is not None:
             trainer.check_resumed(blocks, extra, resume)
+        elif state.iteration and not state.rounds:
+            state = trainer.placed(blocks, state)
         network.state, history = trainer.fit(blocks, state, epochs, transform, extra)
     finally:
         blocks.close()
@@ -239,12 +262,12 @@ def evaluating(conf, master, state, validation, evaluate):
     """Who evaluates on what, as options of a Trainer."""
     if validation is None:
         return {}
+    if evaluate is None and not isinstance(validation, Validation):
+        source = as_source(validation)
+        validation = Validation(Checked(conf, source), Judge(conf, source.transform))
     if master.resident and isinstance(validation, Validation):
         return {"validation": validation}
-    if master.resident and evaluate is None:
-        source = as_source(validation)
-        return {"validation": Validation(Checked(conf, source), source.transform)}
-    evaluate = evaluate or Network(conf, state).evaluate_at
+    evaluate = evaluate or Network(conf, state, master.device).judged_at
     return {"evaluate": lambda state: evaluate(state, validation)}
 
 

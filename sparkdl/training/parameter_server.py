@@ -77,5 +77,14 @@ class ParameterServer(ResidentMaster):
     def minibatches_per_round(self):
         return self.updates_per_round * self.push_every
 
+    def minibatches_for(self, updates, workers):
+        """As TrainingMaster's; but for "sync" each worker's pushes are updates."""
+        pushes = updates if self.mode == "sync" else -(-updates // workers)
+        return pushes * self.push_every
+
+    def updates_of(self, minibatches):
+        pushes = [-(-number // self.push_every) for number in minibatches]
+        return max(pushes) if self.mode == "sync" else sum(pushes)
+
     def strategy(self, worker):
         return PushPull(self, worker)

@@ -18,10 +18,9 @@ class PeerAveraging(Strategy):
     def __init__(self, master, worker):
         super().__init__(master, worker)
         replica, codec = worker.replica, master.codec
-        self._averaged = [replica.params] if codec is None else []
-        self._averaged += [replica.buffers]
-        self._averaged += [replica.slots] if master.average_updater_state else []
-        sizes = [len(vector) for vector in self._averaged]
+        self._averaged = ["params"] * (codec is None) + ["buffers"]
+        self._averaged += ["slots"] * master.average_updater_state
+        sizes = [len(getattr(replica, name)) for name in self._averaged]
         self._sum = np.zeros(sum(sizes) + 1, replica.params.dtype)
         self._parts = np.split(self._sum[:-1], np.cumsum(sizes)[:-1])
         self._changes = None
@@ -60,12 +59,13 @@ class PeerAveraging(Strategy):
         self._begin()  # no worker's own are left, so that all have the same state
 
     def _add_up(self, examples):
-        for part, vector in zip(self._parts, self._averaged, strict=True):
-            np.multiply(vector, examples, out=part)
+        replica = self.worker.replica
+        for part, name in zip(self._parts, self._averaged, strict=True):
+            np.multiply(getattr(replica, name), examples, out=part)
         self._sum[-1] = examples
         self.worker.group.all_reduce(self._sum)
-        for part, vector in zip(self._parts, self._averaged, strict=True):
-            np.multiply(part, 1 / self._sum[-1], out=vector)
+        for part, name in zip(self._parts, self._averaged, strict=True):
+            np.multiply(part, 1 / self._sum[-1], out=getattr(replica, name))
 
     def _add_changes(self, share):
         """The weights go on from the last mean, by the sum of all workers' shares of change."""

@@ -27,16 +27,16 @@ class ProgressBar(Listener):
         self.file = file
         self.interval = interval
         self._bar = None
-        self._epochs = 0
+        self._epochs, self._updates = 0, None
 
     def on_fit_start(self, plan):
         file = self.file or sys.stderr
         self._close()
-        self._epochs = plan.epochs
+        self._epochs, self._updates = plan.epochs, plan.updates
         self._bar = tqdm(
             desc="preparing",
-            total=plan.rounds_in_all,
-            initial=plan.rounds_before,
+            total=plan.updates or plan.rounds_in_all,
+            initial=plan.iteration if plan.updates else plan.rounds_before,
             file=file,
             disable=not (_is_watched(file) if self.show is None else self.show),
             mininterval=self.interval,
@@ -45,21 +45,26 @@ class ProgressBar(Listener):
         )
 
     def on_round(self, report, state):
-        place = f"epoch {report.epoch + 1}/{self._epochs}"
+        if self._updates:
+            place = f"update {report.iteration}/{self._updates} epoch {report.epoch + 1}"
+        else:
+            place = f"epoch {report.epoch + 1}/{self._epochs}"
         place += f" round {report.round + 1}/{report.rounds_in_epoch}"
         figures = f"loss {report.loss:.4f}, {report.examples_per_second:.0f} examples/s"
         self._bar.set_description_str(place, refresh=False)
         self._bar.set_postfix_str(figures, refresh=False)
-        self._bar.update()
+        self._bar.update(report.iteration - self._bar.n if self._updates else 1)
 
     def on_epoch(self, report, state):
         if not self._bar.disable:
             score = "" if report.score is None else f", score {report.score:.4f}"
-            line = f"epoch {report.epoch + 1}/{self._epochs}: loss {report.loss:.4f}{score}, "
+            of = "" if self._updates else f"/{self._epochs}"
+            line = f"epoch {report.epoch + 1}{of}: loss {report.loss:.4f}{score}, "
             self._bar.write(f"{line}{report.duration:.1f} s", file=self._bar.fp)
 
     def on_restart(self, restart):
-        self._bar.update(-restart.lost)
+        if not self._updates:
+            self._bar.update(-restart.lost)
         if not self._bar.disable:
             self._bar.write(str(restart), file=self._bar.fp)
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn import initial_slots
+from sparkdl.nn.loss_scale import FLOAT16
 from sparkdl.nn.section import sections
 from sparkdl.training.resident.mean import mean_buffers
 from sparkdl.training.resident.strategy import Strategy
@@ -47,6 +48,7 @@ class PushPull(Strategy):
             if number % self.master.push_every == 0:
                 self._push()
             if number % self.master.fetch_every == 0:
+                self.worker.replica.rescale()
                 self._pull()
             else:
                 self._update_own()
@@ -83,6 +85,8 @@ class PushPull(Strategy):
         """Add the gradient of a step to those that wait to be pushed; its number of examples."""
         self.worker.gradient(step)
         examples, grad = len(step.batch), self.worker.replica.grad
+        if self.worker.conf.dtype == FLOAT16 and not np.isfinite(grad).all():
+            return examples
         with np.errstate(all="ignore"):  # whether all is finite is asked of the round
             self._sum += np.float32(examples) * grad
         self._weight += examples

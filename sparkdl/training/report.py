@@ -47,6 +47,10 @@ class RoundReport(_Timed):
         What workers sent to each other over the network; 0 where they share memory or do not talk.
     dropped : int
         Gradients of minibatches that came too late to count (ParameterServer with backup workers).
+    skipped : int
+        Updates that workers left out, each by itself, since a gradient in float16 was not finite.
+    devices : {str: int}
+        How many workers computed on each device, be it "the processor".
     """
 
     epoch: int
@@ -59,6 +63,8 @@ class RoundReport(_Timed):
     workers: int
     bytes_sent: int = 0
     dropped: int = 0
+    skipped: int = 0
+    devices: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self):
         self._check_seconds()
@@ -107,6 +113,25 @@ class EpochReport(_Timed):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ValidationReport:
+    """The evaluation after so many updates, in this epoch."""
+
+    iteration: int
+    epoch: int
+    validation: Any
+
+    def to_dict(self):
+        """Plain numbers by name."""
+        place = {"iteration": self.iteration, "epoch": self.epoch}
+        return plain(place | {"validation": self.validation.figures()})
+
+    def __str__(self):
+        figures = self.validation.figures().items()
+        numbers = [f"{name} {x:.4f}" for name, x in figures if isinstance(x, float | int)]
+        return f"update {self.iteration}: {', '.join(numbers)}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class FitPlan:
     """What a fit is about to do, as its listeners hear it at the start.
 
@@ -117,8 +142,10 @@ class FitPlan:
     epochs, rounds_in_epoch, workers : int
         Epochs that will be done in the end (counted from the network's first), rounds of each,
         and workers.
-    epoch, round, rounds : int
+    epoch, round, rounds, iteration : int
         Counters of the TrainState it starts from: zeros, unless it goes on from an earlier fit.
+    updates : int or None
+        The update that it ends with, unless it ends with an epoch.
     extra : dict
         What checkpoints shall hold besides the state; JSON values only.
     """
@@ -130,6 +157,8 @@ class FitPlan:
     epoch: int = 0
     round: int = 0
     rounds: int = 0
+    iteration: int = 0
+    updates: int | None = None
     extra: dict = field(default_factory=dict)
 
     @property
@@ -168,6 +197,19 @@ class Restart:
     def __str__(self):
         place = f"epoch {self.epoch + 1}, round {self.round + 1}"
         return f"{self.reason}; {self.workers} workers go on from {place}, {self.lost} rounds lost"
+
+
+def computed(who, devices):
+    """Where workers or tasks have computed, in a line; nothing for none.
+
+    Parameters
+    ----------
+    who : str
+        "workers", "tasks".
+    devices : {str: int}
+    """
+    found = ", ".join(f"{count} on {device}" for device, count in sorted(devices.items()))
+    return f"{who} computed: {found}" if devices else ""
 
 
 def plain(value):

@@ -100,9 +100,7 @@ class Sharing(Strategy):
         with self.worker.exchanging():
             total = np.array([share])
             counted = self.worker.group.start_all_reduce(total) if mean else None
-            if step is None:
-                x[:] = 0
-            elif mean:
+            if step is not None and mean:
                 x *= np.float32(share)
             self._sums.sum(x)
             if mean:
@@ -116,7 +114,10 @@ class ShareGradients(Sharing):
     def exchange(self, step):
         if step is not None:
             self.worker.gradient(step)
-        self.combined(self.worker.replica.grad, step)
+        else:
+            self.worker.replica.grad[:] = 0
+        if self.worker.all_finite():
+            self.combined(self.worker.replica.grad, step)
         self.worker.apply()
 
 
@@ -128,12 +129,12 @@ class ShareUpdates(Sharing):
         self._before = np.empty_like(worker.replica.params)
 
     def exchange(self, step):
-        params = self.worker.replica.params
-        np.copyto(self._before, params)
+        np.copyto(self._before, self.worker.replica.params)
         if step is None:
             self.worker.iteration += 1  # as the others' updates
         else:
             self.worker.update(step)
+        params = self.worker.replica.params
         params -= self._before
         self.combined(params, step)
         params += self._before

@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.errors import require
 
-COUNTERS = ("epoch", "round", "rounds", "iteration", "seed")
+COUNTERS = ("epoch", "round", "done", "rounds", "iteration", "seed")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,8 +22,11 @@ class TrainState:
         What the master carries on besides, as the momentum of blocks.
     epoch, round : int
         The next round to train is this one; both count from 0, rounds anew in each epoch.
+    done : int
+        Minibatches of each worker that are done of this round, where a mark has cut it.
     rounds, iteration : int
-        Rounds done in all epochs together, and updates done by each replica.
+        Rounds done in all epochs together, parts of them that were cut off as well, and updates
+        done by each replica.
     seed : int
         Seed of everything random in the run, at least 0.
     """
@@ -34,6 +37,7 @@ class TrainState:
     kept: dict[str, np.ndarray] = field(default_factory=dict)
     epoch: int = 0
     round: int = 0
+    done: int = 0
     rounds: int = 0
     iteration: int = 0
     seed: int = 0
@@ -49,6 +53,11 @@ class TrainState:
             value = getattr(self, name)
             whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
             require(self, name, whole and value >= 0, "an integer >= 0")
+
+    @property
+    def starts_epoch(self):
+        """Whether nothing of its epoch is trained."""
+        return self.round == 0 and self.done == 0
 
     @property
     def counters(self):

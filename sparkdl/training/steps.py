@@ -13,6 +13,8 @@ from sparkdl.data.blocks import permutation
 from sparkdl.data.prefetch import prefetch
 from sparkdl.data.transforms import in_training
 from sparkdl.nn import initial_slots
+from sparkdl.nn.device import described, placed
+from sparkdl.nn.loss_scale import check_scale
 from sparkdl.nn.replica import Replica
 from sparkdl.nn.truncated import chunks
 from sparkdl.training.aggregate import Contribution
@@ -36,8 +38,10 @@ class Round:
         Batch to Batch, for each minibatch; `in_training` where it has that.
     keep_slots : bool
         Whether the updater's state is averaged too; else it starts anew in each round.
-    backend : str
-        Of the engine.
+    device, backend : str
+        Where it is computed; see TrainingMaster.
+    start, stop : int
+        Which minibatches of the blocks; None: up to the last.
     """
 
     conf: Any
@@ -47,21 +51,26 @@ class Round:
     prefetch: int
     transform: Any
     keep_slots: bool
+    device: str
     backend: str
+    start: int = 0
+    stop: int | None = None
 
 
 def train_block(shared, number, block):
-    """Train on one block for as many minibatches as it holds: the worker's Contribution."""
+    """Train on minibatches of one block: the worker's Contribution."""
     limit_threads()
     began = time.perf_counter()
-    replica, state = replica_for(shared.conf, shared.backend), shared.state
+    replica, state = replica_for(shared.conf, shared.device, shared.backend), shared.state
     slots = state.slots if shared.keep_slots else initial_slots(shared.conf)
     replica.load(state.params, state.buffers, slots)
     order = permutation(state.seed, state.epoch, number, n=len(block))
-    transform = in_training(shared.transform, state.seed, state.epoch)
+    order = order[records(shared, shared.batch_size)]
+    transform = in_training(shared.transform, state.seed, state.epoch, replica.decodes)
     made = minibatches(block, order, shared.batch_size, transform, shared.conf)
     batches = prefetch(made, shared.prefetch)
     loss, updates, reading = 0.0, 0, time.perf_counter() - began
+    skipped = replica.left_out
     for batch, waited in timed(batches):
         for chunk, share, states in chunks(shared.conf, batch):
             iteration = state.iteration + updates
@@ -70,16 +79,25 @@ def train_block(shared, number, block):
             age = iteration + 1 if shared.keep_slots else updates
             loss += share * replica.step(chunk, rate, age, state.epoch, states)
         reading += waited
+    check_scale(shared.conf, replica.buffers)
+    skipped = replica.left_out - skipped
     parts = [replica.params, replica.buffers] + [replica.slots] * shared.keep_slots
-    vector = np.concatenate(parts) * np.float32(len(block) / shared.examples)
+    vector = np.concatenate(parts) * np.float32(len(order) / shared.examples)
     compute = time.perf_counter() - began - reading
-    return Contribution(vector, len(block), loss, updates, reading, compute)
+    options = {"skipped": skipped, "devices": {described(replica.backend): 1}}
+    times = {"reading": reading, "compute": compute}
+    return Contribution(vector, len(order), float(loss), updates, **times, **options)
 
 
 def minibatches(block, order, size, transform, conf):
-    """The block's minibatches in this order, the last one smaller, ready for the replica."""
-    for start in range(0, len(block), size):
+    """Minibatches of the block in this order, the last one smaller, ready for the replica."""
+    for start in range(0, len(order), size):
         yield ready(block.take(order[start : start + size]), transform, conf)
+
+
+def records(part, size):
+    """The records of minibatches `start` to `stop` of a Part or Round."""
+    return slice(part.start * size, None if part.stop is None else part.stop * size)
 
 
 def timed(iterator):
@@ -94,9 +112,9 @@ def timed(iterator):
 
 
 @lru_cache(maxsize=2)
-def replica_for(conf, backend):
+def replica_for(conf, device="auto", backend="auto"):
     """The replica of this process: compiled programs outlive the task, as the process does."""
-    return Replica(conf, backend)
+    return Replica(conf, placed(device, backend))
 
 
 @lru_cache(maxsize=1)

@@ -85,6 +85,8 @@ def _network(path, content):
 def _training(path, content):
     training = parse_json(path, content)
     counters, extra = training.get("state"), training.get("extra")
+    if isinstance(counters, dict):
+        counters = {"done": 0} | counters  # models of before rounds could be cut lack it
     if not isinstance(counters, dict) or set(counters) != set(COUNTERS):
         raise CheckpointError(f"{path}: state must have {list(COUNTERS)}, got {counters!r}")
     if not isinstance(extra, dict):
@@ -110,8 +112,8 @@ def _check_vectors(where, conf, vectors):
             need = f"{NETWORK} needs {size} numbers in {name}"
             found = vector.size if vector.ndim == 1 else f"shape {vector.shape}"
             raise CheckpointError(f"{where}: {need}, got {found}")
-        if vector.dtype != conf.dtype:
-            need = f"{NETWORK} needs {conf.dtype} in {name}"
+        if vector.dtype != np.float32:
+            need = f"{NETWORK} needs float32 in {name}"
             raise CheckpointError(f"{where}: {need}, got {vector.dtype}")
 
 

@@ -2,15 +2,18 @@
 
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 from sparkdl.errors import CheckpointError, ConfigError, DivergedError
 from sparkdl.training.checkpoint import CheckpointWriter
 from sparkdl.training.events import driven
 from sparkdl.training.history import History
 from sparkdl.training.listeners import Listeners
+from sparkdl.training.marks import Marks
+from sparkdl.training.parts import walked
 from sparkdl.training.report import FitPlan
 from sparkdl.training.resident.schedule import BEGUN, schedule_of
-from sparkdl.training.resident.shared import Shared
+from sparkdl.training.resident.shared import Due, Shared
 from sparkdl.training.resident.supervisor import Supervisor
 
 
@@ -27,6 +30,8 @@ class Trainer:
     evaluate : function of a TrainState that gives an Evaluation, or None
     validation : Validation or None
         What workers that stay evaluate themselves, in place of `evaluate`.
+    marks : Marks
+        Where it ends, and where else workers meet; listeners may ask for more.
     """
 
     def __init__(
@@ -39,6 +44,7 @@ class Trainer:
         checkpoints=None,
         evaluate=None,
         validation=None,
+        marks=Marks(),  # noqa: B008
     ):
         self.conf, self.master, self.workers = conf, master, workers
         self.every = () if checkpoints is None else (checkpoints.every_rounds,)
@@ -47,6 +53,9 @@ class Trainer:
         # The checkpoint is written before others hear of the round: what they do may fail.
         self.listeners = Listeners(*([self.writer] if self.writer else []), *listeners)
         self.evaluate = evaluate
+        self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
+        if self.marks and conf.tbptt is not None:
+            raise ConfigError("with tbptt a fit cannot tell where updates are; give it epochs")
 
     def fit(self, blocks, state, epochs, transform=None, resumed=None):
         """Train until `epochs` epochs after the state's own are done.
@@ -81,11 +90,27 @@ class Trainer:
             self.listeners.on_fit_end(history)
         return state, history
 
+    def placed(self, blocks, state):
+        """The state at the place in the data that a fit from the start has after its updates.
+
+        So a state that comes with no more than its number of updates is gone on from.
+        """
+        marks = replace(self.marks, last=state.iteration)
+        if not state.iteration:
+            return state
+        if self.master.resident:
+            schedule = schedule_of(blocks, self.workers, state, {})
+            part = partial(schedule.part, master=self.master, marks=marks)
+        else:
+            part = partial(self.master.part, self.workers, blocks, marks=marks)
+        return walked(state, part, blocks.sizes, self.master)
+
     def fingerprint(self, blocks):
         """What must be the same for a resumed run to equal the one that was not interrupted."""
         sizes = blocks.sizes
         data = {"workers": self.workers.size, "records": sum(sizes), "blocks": len(sizes)}
-        return {"master": type(self.master).__name__} | self.master.identity() | data
+        marks = {"marks": self.marks.identity()}
+        return {"master": type(self.master).__name__} | self.master.identity() | data | marks
 
     def check_resumed(self, blocks, extra, path):
         """Raise CheckpointError where data, master or workers are not those of the checkpoint."""
@@ -105,7 +130,7 @@ class Trainer:
         """RoundDone, EpochDone ... as they come."""
         if not self.master.resident:
             parts = self.master, self.workers, self.conf, blocks, state
-            return driven(*parts, epochs, transform, self.evaluate)
+            return driven(*parts, epochs, transform, self.evaluate, self.marks)
         return self._supervisor(blocks, state, epochs, transform, extra).events()
 
     def _supervisor(self, blocks, state, epochs, transform, extra):
@@ -117,8 +142,9 @@ class Trainer:
             epochs=epochs,
             schedule=schedule_of(blocks, self.workers, state, extra),
             transform=transform,
-            validation_transform=None if on is None else on.transform,
-            evaluates=on is not None,
+            judge=None if on is None else on.judge,
+            marks=self.marks,
+            owes=Due(judged=self.marks.first and state.iteration == 0),
             every=(self.master.snapshot_every, *filter(None, self.every)),
         )
         batches = None if on is None else on.batches
@@ -133,6 +159,8 @@ class Trainer:
             epoch=state.epoch,
             round=state.round,
             rounds=state.rounds,
+            iteration=state.iteration,
+            updates=self.marks.last,
             extra=extra,
         )
 

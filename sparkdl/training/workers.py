@@ -23,12 +23,11 @@ class Validation(NamedTuple):
     Parameters
     ----------
     batches : what `launch` of the workers deals out
-    transform : callable or None
-        Batch to Batch.
+    judge : Judge
     """
 
     batches: Any
-    transform: Any
+    judge: Any
 
 
 class Launched(Protocol):

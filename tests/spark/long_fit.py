@@ -10,9 +10,11 @@ from sparkdl.spark.session import session
 from sparkdl.training.averaging import ParameterAveraging
 from tests.spark.networks import arrays, plain
 from tests.spark.slow import Slow
+from tests.support.executors import all_awaited
 
 
 def main(folder):
+    all_awaited()
     master = ParameterAveraging(aggregation="peers", workers=2, batch_size_per_worker=5)
     with session("local-cluster[2,1,1024]", name="long fit") as spark:
         print(spark.sparkContext.applicationId, flush=True)

@@ -1,17 +1,26 @@
-"""A transform that takes its time and writes down what it was given."""
+"""Transforms that write down what they are given; one takes its time, one is a trap."""
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
+
+import psutil
+from pyspark import TaskContext
+
+from tests.support.waiting import until
+
+HELD = 200.0  # seconds: longer than it takes to kill
 
 
 @dataclass(frozen=True)
 class Slow:
-    """Each call appends a line "process: ids" to a file of `folder`, then sleeps."""
+    """Each call appends a line of ids to the file of its process in `folder`, then sleeps."""
 
     folder: str
-    seconds: float
+    seconds: float = 0.0
 
     def __call__(self, batch):
         with open(Path(self.folder, str(os.getpid())), "a") as file:
@@ -28,10 +37,57 @@ class Slow:
         """Those that have called it."""
         return [int(path.name) for path in self._files()]
 
-    def newest(self):
-        """(process of the newest call, when it was)"""
-        times = [(path.stat().st_mtime_ns, int(path.name)) for path in self._files()]
-        return max(times)[::-1] if times else (None, 0)
-
     def _files(self):
-        return list(Path(self.folder).iterdir())
+        return [path for path in Path(self.folder).iterdir() if path.name.isdigit()]
+
+
+@dataclass(frozen=True)
+class Trap(Slow):
+    """Holds the process whose call is the first after so many, of all processes together."""
+
+    after: int = 0
+
+    def __call__(self, batch):
+        super().__call__(batch)
+        if len(self.calls()) > self.after:
+            with suppress(FileExistsError):
+                self._caught.symlink_to(f"{os.getpid()}-{TaskContext.get().partitionId()}")
+                time.sleep(HELD)
+        return batch
+
+    def caught(self):
+        """[the process that is held, or was; its task's partition]; None before."""
+        with suppress(FileNotFoundError):
+            return [int(number) for number in self._caught.readlink().name.split("-")]
+
+    @property
+    def _caught(self):
+        return Path(self.folder, "caught")
+
+
+class Fault(Thread):
+    """Does something to the process that a Trap holds.
+
+    Attributes
+    ----------
+    victim : psutil.Process
+        One of this process's own.
+    partition : int
+        Of its task.
+    """
+
+    def __init__(self, trap, do):
+        super().__init__(daemon=True)
+        self.trap, self.do = trap, do
+
+    def run(self):
+        number, self.partition = until(self.trap.caught)
+        self.victim = psutil.Process(number)
+        assert psutil.Process() in self.victim.parents()
+        self.do(self.victim)
+
+
+def executor_of(process):
+    """The JVM above a Python worker."""
+    commands = {one: " ".join(one.cmdline()) for one in process.parents()}
+    return next(one for one in commands if "CoarseGrainedExecutorBackend" in commands[one])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sparkdl.errors import DataError, PeerError
 
-LIMIT = 60.0
+LIMIT = 200.0  # seconds
 
 
 def take(shared, rank, rendezvous, blocks, validation):
@@ -61,6 +61,14 @@ def die(shared, rank, rendezvous, blocks, validation):
     if rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(200)
+
+
+def outlive(shared, rank, rendezvous, blocks, validation):
+    """Rank 1 dies; the other has nothing to say but that."""
+    rendezvous.all_gather("", LIMIT)
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise PeerError(1, "right", "hung up")
 
 
 def fail(rank, rendezvous, error):

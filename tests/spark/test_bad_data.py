@@ -15,6 +15,7 @@ from sparkdl.spark import SparkNetwork
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import Checkpoints, load_checkpoint
 from tests.spark.networks import arrays, data, plain
+from tests.support.bus import told_all
 
 
 @pytest.fixture
@@ -154,7 +155,7 @@ def test_bad_data_is_refused(case, use, net, spark, sc, tmp_path):
 
 def ended(sc, group):
     """How the Spark jobs of a group ended."""
-    tracker = sc.statusTracker()
+    tracker = told_all(sc).statusTracker()
     return [tracker.getJobInfo(job).status for job in tracker.getJobIdsForGroup(group)]
 
 
@@ -243,8 +244,8 @@ def master_of(**options):
 REFUSED = {
     "sc": (lambda sc: SparkNetwork("sc", plain()), "sc must be a SparkContext or SparkSession"),
     "conf": (
-        lambda sc: SparkNetwork(sc, "lenet"),
-        "conf must be a NetworkConf, GraphConf or Network, got",
+        lambda sc: SparkNetwork(sc, {"layers": []}),
+        "conf must be a NetworkConf, GraphConf, Network, CaffeSolver or path of a solver file, got",
     ),
     "tm": (lambda sc: SparkNetwork(sc, plain(), "sgd"), "tm must be a TrainingMaster, got str"),
     "epochs": (

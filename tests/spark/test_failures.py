@@ -3,9 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
+from py4j.protocol import Py4JError
 
 from sparkdl.errors import ConfigError, DataError, PeerError, SparkdlError, WorkerError
 from sparkdl.spark.failures import failure, told_to_the_driver
+from sparkdl.spark.jobs import clear_errors
 from sparkdl.spark.slots import check_barrier, executors_wanted
 
 STAGE = (
@@ -32,6 +34,23 @@ CASES = [
 def test_a_loss_names_the_worker(text, kind, message):
     error = failure(text)
     assert (type(error), str(error)) == (kind, message)
+
+
+JOBS = [
+    (f"Job aborted: {TRACE}sparkdl.errors.DataError: no 3\n\n\tat org", DataError, "no 3"),
+    (
+        f"Job aborted: {TRACE}ValueError: no",
+        WorkerError,
+        "a test failed on the cluster: ValueError: no",
+    ),
+    (f"{TRACE}sparkdl.errors.PeerError: gone", WorkerError, "a test failed .*PeerError: gone"),
+]
+
+
+@pytest.mark.parametrize("text, kind, message", JOBS)
+def test_a_job_fails_with_the_error_of_its_task(text, kind, message):
+    with pytest.raises(kind, match=f"^{message}$"), clear_errors("a test"):
+        raise Py4JError(text)
 
 
 @pytest.mark.parametrize("error", [DataError("a\nb: c"), PeerError(None, "left", "gone")])

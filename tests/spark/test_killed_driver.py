@@ -4,23 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 from pyspark.find_spark_home import _find_spark_home
 
 from tests.spark.slow import Slow
-from tests.spark.test_resident import gone
-
-LIMIT = 120.0
-
-
-def until(holds):
-    deadline = time.monotonic() + LIMIT
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return holds()
+from tests.support.waiting import gone, until
 
 
 def test_nothing_is_left_of_a_killed_driver(tmp_path):

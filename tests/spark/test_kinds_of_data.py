@@ -155,6 +155,7 @@ KINDS = {
     "images": image_source,
     "CSV": of_files(Csv, csv_of),
     "SequenceFiles": of_kind("SequenceFiles of blocks"),
+    "Avro": of_kind("AvroFiles"),
     "TFRecords": of_kind("TFRecords"),
     "HDF5": of_kind("HDF5"),
     "Parquet": parquet_source,

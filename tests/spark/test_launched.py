@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from pathlib import Path
 
 import psutil
@@ -15,10 +14,11 @@ from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.schema import schema_of
 from tests.spark import staying
 from tests.spark.networks import arrays, plain
+from tests.spark.slow import executor_of
+from tests.support.waiting import gone, until
 
 RECORDS, SIZE = 62, 6
 OPTIONS = ParameterAveraging(seed=3)
-LIMIT = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -48,22 +48,10 @@ def launch(workers, blocks, tmp_path):
         launched.stop()
 
 
-def until(holds):
-    deadline = time.monotonic() + LIMIT
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def ended(launched):
     """The error of a launch that has ended."""
     until(lambda: launched.finished() or launched.error() is not None)
     return launched.error()
-
-
-def gone(process):
-    """Whether it has ended, even if nobody has asked for its exit code."""
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def processes(launched, folder):
@@ -127,7 +115,7 @@ def test_stopped_workers_are_gone_and_their_slots_free(task, launch, workers, tm
     launched = launch(task)
     running = processes(launched, tmp_path)
     launched.stop()
-    assert all(map(gone, running))
+    until(lambda: all(map(gone, running)))  # Spark's daemon kills after the task has ended
     assert workers.room() == 2
     assert sc.parallelize([1, 2], 2).sum() == 3
 
@@ -137,11 +125,8 @@ def test_a_lost_executor_ends_all_workers_and_another_takes_its_place(
 ):
     launched = launch(staying.wait)
     running = processes(launched, tmp_path)
-    executor = next(
-        p for p in running[1].parents() if "CoarseGrainedExecutorBackend" in " ".join(p.cmdline())
-    )
     assert psutil.Process() in running[1].parents()  # it is one of this test's
-    executor.kill()
+    executor_of(running[1]).kill()
     error = ended(launched)
     assert type(error) is WorkerError
     assert str(error).startswith("worker 1: ExecutorLostFailure")

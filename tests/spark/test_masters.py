@@ -47,7 +47,7 @@ def local():
     made = {}
 
     def of(size):
-        return made.setdefault(size, LocalWorkers(size, timeout=60, threads=1))
+        return made.setdefault(size, LocalWorkers(size, threads=1))
 
     yield of
     for workers in made.values():

@@ -1,8 +1,7 @@
 """Masters whose workers stay, on Spark: weights are those of LocalWorkers, whoever is lost."""
 
 import re
-import threading
-import time
+from contextlib import suppress
 from dataclasses import replace
 
 import psutil
@@ -18,18 +17,19 @@ from sparkdl.training.listeners import Listener
 from sparkdl.training.local import LocalWorkers
 from sparkdl.training.network import Network
 from tests.spark.networks import arrays, conf_of, data, rich
-from tests.spark.slow import Slow
+from tests.spark.slow import Fault, Slow, Trap, executor_of
+from tests.support.waiting import gone, until
 from tests.training.masters import MASTERS, RESIDENT
 from tests.training.models import assert_equal
 
 RECORDS, EPOCHS = 62, 2
+CALLS = 4  # minibatches of a round
 AVERAGING = ParameterAveraging(
     batch_size_per_worker=5,
     averaging_frequency=2,
     aggregation="peers",
     workers=2,
     prefetch=0,
-    timeout=6.0,
     patience=120.0,
     snapshot_every=2,
 )
@@ -37,7 +37,7 @@ AVERAGING = ParameterAveraging(
 
 @pytest.fixture(scope="module")
 def local():
-    with LocalWorkers(2, timeout=60, threads=1) as workers:
+    with LocalWorkers(2, threads=1) as workers:
         yield workers
 
 
@@ -74,71 +74,47 @@ def test_uneven_and_empty_partitions_are_trained(sizes, sc):
     assert [epoch.validation.examples for epoch in history.epochs] == [sum(sizes)] * EPOCHS
 
 
-class Fault(Listener):
-    """Waits for a minibatch of the round after `number`, and does something to its worker."""
-
-    def __init__(self, number, slow, do):
-        self.number, self.slow, self.do = number, slow, do
-        self.thread = threading.Thread(target=self._act, daemon=True)
-        self.victim = None
-
-    def on_round(self, report, state):
-        if self.thread.ident is None and report.round == self.number:
-            self.before = time.time_ns()
-            self.thread.start()
-
-    def _act(self):
-        while True:
-            process, when = self.slow.newest()
-            if when > self.before:
-                break
-            time.sleep(0.01)
-        assert psutil.Process() in psutil.Process(process).parents()
-        self.victim = psutil.Process(process)
-        self.do(self.victim)
-
-
 def kill_the_executor(process):
-    commands = {p: " ".join(p.cmdline()) for p in process.parents()}
-    next(p for p in commands if "CoarseGrainedExecutorBackend" in commands[p]).kill()
+    executor_of(process).kill()
 
 
-FAULTS = {
-    "its executor killed": (kill_the_executor, "worker . *: ExecutorLostFailure"),
-    "its process killed": (psutil.Process.kill, "worker .: Python worker exited"),
-    "stopped": (psutil.Process.suspend, "rank . on .*: .* 6 s"),
+# What Spark says of the worker or, should that come too late, what the others say.
+LOSSES = {
+    "its executor killed": (kill_the_executor, 60.0, "worker {0}: ExecutorLostFailure|rank {0} on"),
+    "its process killed": (
+        psutil.Process.kill,
+        60.0,
+        "worker {0}: Python worker exited|rank {0} on",
+    ),
+    "stopped": (psutil.Process.suspend, 10.0, "rank {0} on .*: .* 10 s"),
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_after_a_loss_the_weights_are_those_of_the_calm_run(fault, tmp_path, sc):
-    do, reason = FAULTS[fault]
-    (tmp_path / "calm").mkdir()
-    (tmp_path / "slow").mkdir()
-    calm, slow = Slow(str(tmp_path / "calm"), 0.0), Slow(str(tmp_path / "slow"), 0.2)
-    expected, undisturbed = fit(sc, AVERAGING, arrays(RECORDS, transform=calm))
-    act = Fault(2, slow, do)
-    network, history = fit(sc, AVERAGING, arrays(RECORDS, transform=slow), listeners=[act])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_after_a_loss_the_weights_are_those_of_the_calm_run(loss, tmp_path, sc):
+    do, timeout, reason = LOSSES[loss]
+    master, trap = replace(AVERAGING, timeout=timeout), Trap(str(tmp_path), after=2 * CALLS)
+    expected, undisturbed = fit(sc, AVERAGING, arrays(RECORDS))
+    fault = Fault(trap, do)
+    fault.start()
+    network, history = fit(sc, master, arrays(RECORDS, transform=trap))
     [restart] = history.restarts
     assert restart.lost <= AVERAGING.snapshot_every and restart.workers == 2
     assert_equal(network.state, expected.state)
     assert [e.examples for e in history.epochs] == [e.examples for e in undisturbed.epochs]
-    assert gone(act.victim)
-    assert re.match(reason, restart.reason)
-
-
-def gone(process):
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    assert until(lambda: gone(fault.victim))
+    assert re.match(reason.format(fault.partition), restart.reason)
 
 
 def test_a_loss_that_nobody_may_make_good_is_the_end(tmp_path, sc):
-    slow = Slow(str(tmp_path), 0.2)
-    act = Fault(1, slow, psutil.Process.kill)
-    with pytest.raises(WorkerError, match="^worker .: Python worker exited"):
-        fit(
-            sc, replace(AVERAGING, max_restarts=0), arrays(RECORDS, transform=slow), listeners=[act]
-        )
-    assert gone(act.victim)
+    trap = Trap(str(tmp_path), after=CALLS)
+    fault = Fault(trap, psutil.Process.kill)
+    fault.start()
+    with pytest.raises(WorkerError) as caught:
+        fit(sc, replace(AVERAGING, max_restarts=0), arrays(RECORDS, transform=trap))
+    _, _, reason = LOSSES["its process killed"]
+    caught.match(reason.format(fault.partition))
+    assert until(lambda: gone(fault.victim))
     assert SparkWorkers(sc, 2).room() == 2
 
 
@@ -156,11 +132,18 @@ def test_a_fit_that_is_interrupted_leaves_nothing_running(tmp_path, sc):
     stop = Interrupt(slow)
     with pytest.raises(InterruptedError):
         fit(sc, AVERAGING, arrays(RECORDS, transform=slow), listeners=[stop])
-    calls = len(slow.calls())
     assert sc.parallelize([1, 2], 2).sum() == 3  # both slots are free
-    assert len(slow.calls()) == calls
-    for process in stop.running:  # Spark may keep it for other tasks
-        assert gone(process) or not process.net_connections("inet")
+    assert until(lambda: all(map(at_rest, stop.running)))
+    calls = slow.calls()
+    assert sc.parallelize([1, 2], 2).sum() == 3
+    assert slow.calls() == calls
+
+
+def at_rest(process):
+    """Whether a worker has ended, or Spark keeps it for other tasks and nobody talks to it."""
+    with suppress(psutil.NoSuchProcess):
+        return gone(process) or not process.net_connections("inet")
+    return True
 
 
 def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(tmp_path, sc):

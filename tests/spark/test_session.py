@@ -30,6 +30,7 @@ def python(code, **environment):
 EVERYWHERE = {
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.unix.domain.socket.dir": "/tmp",
 }
 MASTERS = [
     ("local-cluster[2,1,512]", False, {"spark.executor.memory": "512m"}),

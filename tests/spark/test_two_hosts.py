@@ -11,11 +11,13 @@ from sparkdl.training.network import Network
 from tests.spark.over_hosts import EPOCHS, RECORDS, told
 from tests.support.cluster import cluster
 from tests.support.namespaces import two_hosts, why_not
+from tests.support.waiting import LIMIT, until
 from tests.training.masters import MASTERS
 
 REASON = why_not()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
-LIMIT, CUT = 120.0, "averaging by peers"
+CUT = "averaging by peers"
+SILENCE = 5.0  # seconds after which a worker behind a cut link is lost
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +37,7 @@ def driver(hosts, tmp_path_factory):
             yield driver
             driver.stdin.close()
             assert driver.wait(LIMIT) == 0
-        deadline = time.monotonic() + LIMIT
-        while (left := left_behind(hosts)) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert not left
+        until(lambda: not left_behind(hosts))
 
 
 def left_behind(hosts):
@@ -49,7 +48,7 @@ def left_behind(hosts):
 
 @pytest.fixture(scope="module")
 def local():
-    with LocalWorkers(2, timeout=60, threads=1) as workers:
+    with LocalWorkers(2, threads=1) as workers:
         yield workers
 
 
@@ -70,8 +69,8 @@ def same(local, tmp_path):
     return of
 
 
-def ask(driver, name, folder, seconds=0.0):
-    request = {"name": name, "folder": str(folder), "seconds": seconds}
+def ask(driver, name, folder, gate=None, **options):
+    request = {"name": name, "folder": str(folder), "gate": gate, "options": options}
     print(json.dumps(request), file=driver.stdin, flush=True)
 
 
@@ -93,14 +92,13 @@ def test_every_master_trains_over_two_hosts(name, driver, same, tmp_path):
 
 
 def test_a_link_that_is_cut_for_a_while_costs_time_and_nothing_else(driver, hosts, same, tmp_path):
-    folder, (_, right) = tmp_path / "hosts", hosts
+    folder, gate, (_, right) = tmp_path / "hosts", tmp_path / "gate", hosts
     folder.mkdir()
-    ask(driver, CUT, folder, seconds=0.5)
-    deadline = time.monotonic() + LIMIT
-    while len(list(folder.iterdir())) < 2 and time.monotonic() < deadline:
-        time.sleep(0.1)
+    ask(driver, CUT, folder, str(gate), timeout=SILENCE)
+    until(lambda: len(list(folder.iterdir())) == 2)
     right.cut()
-    time.sleep(1.5 * MASTERS[CUT].master.timeout)
+    gate.touch()
+    time.sleep(3 * SILENCE)
     right.mend()
     found = answer(driver)
     assert found["restarts"]

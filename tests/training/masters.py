@@ -19,7 +19,7 @@ from sparkdl.training.parameter_server import ParameterServer
 from sparkdl.training.resident.schedule import Schedule
 from sparkdl.training.sharing import GradientSharing
 
-SMALL = {"batch_size_per_worker": 4, "timeout": 10.0, "patience": 60.0}
+SMALL = {"batch_size_per_worker": 4, "timeout": 60.0, "patience": 200.0}
 
 NO_BLOCK_MOMENTUM = {"block_momentum": 0.0, "block_momentum_as_time_constant": None}
 
@@ -40,6 +40,8 @@ class Row:
         Whether workers hold what no snapshot has, so that a resumed fit goes on a little different.
     same_updates : bool
         Whether two fits have the same number of updates.
+    late : bool
+        Whether a fit that ends with an update may end some later, as nobody knows when they come.
     diverges : str or None
         What it says when the loss is no longer finite. None: steps are too short for that.
     """
@@ -50,6 +52,7 @@ class Row:
     same_bits: bool = True
     keeps_back: bool = False
     same_updates: bool = True
+    late: bool = False
     diverges: str | None = "in epoch 0, round .: training has diverged"
 
 
@@ -117,17 +120,22 @@ MASTERS = {
         master=ParameterServer(updates_per_round=3, backup=1, **SMALL),
         same_bits=False,
         same_updates=False,
+        late=True,
     ),
     "servers, bounded": Row(
         master=ParameterServer(updates_per_round=3, mode="bounded", staleness=2, **SMALL),
         same_bits=False,
+        late=True,
     ),
     "servers, at once": Row(
         master=ParameterServer(updates_per_round=3, mode="async", servers=1, **SMALL),
         same_bits=False,
+        late=True,
     ),
     "servers, without locks": Row(
-        master=ParameterServer(updates_per_round=3, mode="hogwild", **SMALL), same_bits=False
+        master=ParameterServer(updates_per_round=3, mode="hogwild", **SMALL),
+        same_bits=False,
+        late=True,
     ),
     "block momentum": Row(
         master=BlockMomentum(block_size_per_worker=10, block_learning_rate=0.5, **SMALL)

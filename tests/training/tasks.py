@@ -62,10 +62,24 @@ def no_data(shared, number, block):
     raise DataError("partition 1, record 17: features must be finite, got nan at 3")
 
 
-def slowly(batch):
-    """A transform that changes nothing."""
-    time.sleep(0.03)
-    return batch
+class Slowly:
+    """A transform that changes nothing, and takes its time as long as a file is there."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __call__(self, batch):
+        time.sleep(0.3 * os.path.exists(self.path))
+        return batch
+
+
+class Held(Slowly):
+    """One that waits until the file is gone."""
+
+    def __call__(self, batch):
+        while os.path.exists(self.path):
+            time.sleep(0.01)
+        return batch
 
 
 class Raise:

@@ -66,7 +66,7 @@ def test_buffers_are_averaged_by_examples_too(crews):
 def round_of(conf, examples, **options):
     """What all workers of a first round share."""
     defaults = {"batch_size": 4, "prefetch": 0, "transform": None}
-    defaults |= {"keep_slots": True, "backend": "reference"}
+    defaults |= {"keep_slots": True, "device": "cpu", "backend": "reference"}
     return Round(conf=conf, state=first_state(conf), examples=examples, **defaults | options)
 
 
@@ -262,6 +262,15 @@ BAD = {
         r"repartition must be one of \('always', 'uneven', 'never'\), got 'sometimes'",
     ),
     "no backend": ({"backend": ""}, "backend must be a name, got ''"),
+    "a device unknown": ({"device": "gpu"}, r"device must be one of .*'cuda'\), got 'gpu'"),
+    "a GPU as an engine": (
+        {"backend": "cuda"},
+        "must be 'auto' .*give device='cuda'",
+    ),
+    "an engine on a GPU": (
+        {"device": "cuda", "backend": "onednn"},
+        "must be 'auto' for a GPU",
+    ),
     "no level": ({"storage_level": None}, "storage_level must be a name, got None"),
 }
 
@@ -271,6 +280,15 @@ def test_options_that_cannot_work_are_refused(name):
     options, message = BAD[name]
     with pytest.raises(ConfigError, match=f"^ParameterAveraging.*{message}"):
         ParameterAveraging(**options)
+
+
+TOLD = [("auto", "auto", "auto"), ("cpu", "auto", "cpu"), ("cuda", "auto", "cuda")]
+TOLD += [("auto", "onednn", "cpu"), ("cpu", "reference", "cpu")]
+
+
+@pytest.mark.parametrize("device, backend, told", TOLD)
+def test_tasks_are_told_of_a_gpu_unless_the_engine_is_the_processors(device, backend, told):
+    assert averaging(device=device, backend=backend).task_device == told
 
 
 def test_an_unknown_option_is_refused():
@@ -294,6 +312,7 @@ def test_options_as_a_dict_are_json_and_give_the_master_back():
         "repartition": "uneven",
         "storage_level": "MEMORY_AND_DISK",
         "seed": None,
+        "device": "auto",
         "backend": "auto",
         "timeout": 60.0,
         "patience": 600.0,
@@ -303,6 +322,7 @@ def test_options_as_a_dict_are_json_and_give_the_master_back():
         "interface": None,
         "tls": None,
         "shared_memory": True,
+        "exchange": "auto",
     }
 
 

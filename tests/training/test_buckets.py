@@ -10,6 +10,7 @@ from sparkdl.data.batch import Batch
 from sparkdl.nn import Dense, Output
 from sparkdl.nn.replica import Replica
 from sparkdl.training.buckets import Buckets, cut
+from sparkdl.training.device_buckets import DeviceBuckets
 from tests.training.problems import perceptron
 
 LAYOUT = {"a": slice(0, 10), "b": slice(10, 12), "c": slice(12, 13), "d": slice(13, 50)}
@@ -87,3 +88,42 @@ def test_a_worker_without_data_gives_zeros():
     buckets.begin(0)
     buckets.nothing()
     assert not replica.grad.any() and sum(group.given) == len(replica.grad)
+
+
+class Devices(Alone):
+    """A group of devices; it notes the sums that it is asked for."""
+
+    def __init__(self, grad):
+        super().__init__(grad)
+        self.sums, self.joined = [], 0
+
+    def keep(self, name, weight):
+        self.sums.append(("keep", weight))
+
+    def add_up(self, name, part, factor, share, mark):
+        self.sums.append((part.start, part.stop, factor, share, mark))
+
+    def join_in(self):
+        self.joined += 1
+
+
+def test_buckets_on_a_device_begin_in_one_order_when_they_are_final():
+    worker = worker_of(perceptron(layers=[Dense(units=7), Dense(units=6), Output(units=3)]))
+    worker.group = Devices(worker.replica.grad)
+    buckets = DeviceBuckets(worker, 100)
+    parts = [(part.start, part.stop) for part in buckets._slices]
+    assert len(parts) == 3
+
+    def gradient(step, queued):
+        assert sorted(name for names, _ in queued for name in names) == sorted(buckets._owners)
+        for place in (1, 0, 2):  # the second is final first
+            queued[place][1](f"mark {place}")
+
+    worker.gradient = gradient
+    buckets.begin(8)
+    buckets.keep(2)
+    buckets.last("a step", 6)
+    buckets.end()
+    sums = [(*part, 0.75, 0.125, f"mark {i}") for i, part in enumerate(parts)]
+    assert worker.group.sums == [("keep", 2), *sums]
+    assert worker.group.joined == 1

@@ -62,6 +62,14 @@ def test_the_table_has_a_line_per_epoch_and_the_parts():
     ]
 
 
+def test_the_devices_of_the_last_round_are_told():
+    made = History()
+    made.add_round(report(devices={"the processor": 2}))
+    made.add_round(report(devices={"the processor": 1, "NVIDIA H200 (GPU-1)": 3}))
+    assert str(made).endswith("workers computed: 3 on NVIDIA H200 (GPU-1), 1 on the processor")
+    assert made.to_dict()["rounds"][0]["devices"] == {"the processor": 2}
+
+
 def test_a_history_without_an_end_of_epoch_shows_the_times():
     made = History()
     assert str(made) == "no rounds" and made.shares()["compute"] == 0

@@ -99,6 +99,14 @@ def test_the_first_error_is_told_and_nobody_stays(name, launch, workers):
     assert still_works(workers)
 
 
+def test_why_a_worker_is_gone_counts_more_than_that_it_is(launch, workers):
+    launched = launch(staying.outlive)
+    first, second = workers._processes
+    second.process.join(LIMIT)
+    assert first.pipe.poll(LIMIT), "the other has said that its peer is gone"
+    assert "worker 1" in str(launched.error()) and "exit code -9" in str(launched.error())
+
+
 def test_stopping_ends_those_who_do_not_want_to(launch, workers, tmp_path):
     launched = launch(staying.hold_out)
     deadline = time.monotonic() + LIMIT

@@ -150,6 +150,104 @@ def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(row, crews
         assert_equal(resumed.state, whole.state)
 
 
+class Show(Listener):
+    """Wants the state after every third update."""
+
+    every_updates = (3,)
+
+    def __init__(self):
+        self.states, self.epochs = [], []
+
+    def on_round(self, report, state):
+        if state is not None:
+            self.states.append(state)
+
+    def on_epoch(self, report, state):
+        self.epochs.append(report)
+
+
+def test_a_fit_ends_with_an_update_and_the_next_one_has_what_is_left(row, crews):
+    """Wherever rounds are cut, each record is trained once an epoch."""
+    show, data = Show(), Partitions(EVEN)
+    network, history = fit(row, crews(2), data, epochs=None, updates=10, listeners=[show])
+    met = [state.iteration for state in show.states]
+    assert met == sorted(met) and 10 <= met[-1] == network.state.iteration
+    assert met[-1] == 10 or (row.late and met[-1] < 12)
+    assert row.late or {3, 6, 9} < set(met)
+    rest = network.fit(data, 1, row.master, crews(2))
+    reports = history.rounds + rest.rounds
+    for epoch in range(network.state.epoch):
+        assert sum(one.examples for one in reports if one.epoch == epoch) == sum(EVEN)
+    assert [report.rounds_in_epoch for report in reports] == [reports[0].rounds_in_epoch] * len(
+        reports
+    )
+    assert network.state.starts_epoch and network.state.rounds == len(reports)
+
+
+@pytest.mark.parametrize("name", JOINT)
+def test_updates_up_to_the_last_are_those_of_one_process(name, crews):
+    row, workers, data = MASTERS[name], crews(2), Partitions(EVEN)
+    master = replace(row.master, **row.joint)
+    conf = perceptron(updater=row.updater, l2=0.01)
+    options = {"listeners": [Show()], "updates": 13, "epochs": None}
+    network, _ = fit(row, workers, data, conf, master=master, **options)
+    seeded = replace(master, seed=conf.seed)
+    blocks = workers.load(data, schema_of(conf), master.records_per_block, seeded)
+    replica, epochs = Replica(conf), range(13)
+    joint = (b for e in epochs for b in joint_batches(master, blocks, workers, conf, e))
+    for number, batch in zip(range(13), joint, strict=False):
+        replica.step(batch, conf.rate_at(number, 0), number + 1)
+    assert network.state.iteration == 13
+    assert_close(network.state.params, replica.params)
+    if len(replica.slots):
+        assert_close(network.state.slots, replica.slots)
+
+
+@pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce, accumulating"])
+def test_evaluations_may_go_by_updates(name, crews):
+    """Before the first update, after every fourth; one process gives the same figures."""
+    row, validation, states = MASTERS[name], Partitions([70, 3], seed=9), []
+
+    class Keep(Listener):
+        def on_validation(self, report, state):
+            states.append((report, state))
+
+    options = {"validation": validation, "validate_every": 4, "validate_first": True}
+    network, history = fit(row, crews(2), epochs=None, updates=13, listeners=[Keep()], **options)
+    assert [report.iteration for report in history.validations] == [0, 4, 8, 12]
+    assert all(epoch.validation is None for epoch in history.epochs)
+    for report, state in states:
+        alone = Network(network.conf, state).evaluate(validation).figures()
+        assert report.validation.figures() == pytest.approx(alone, rel=1e-5)
+        assert state.iteration == report.iteration
+
+
+PLACED = ["averaging by the driver", "averaging by peers", "all-reduce, accumulating"]
+PLACED += ["servers, in step", "servers, adding up gradients", "updates past a threshold"]
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_the_place_in_the_data_is_found_by_the_number_of_updates(name, crews):
+    """So training goes on from vectors of elsewhere that come with no more than that number."""
+    row, show = MASTERS[name], Show()
+    whole, _ = fit(row, crews(2), epochs=None, updates=14, listeners=[show])
+    [at] = [state for state in show.states if state.iteration == 9]
+    assert at.epoch or at.round or at.done
+    state = replace(at, epoch=0, round=0, done=0, rounds=0)
+    network = Network(CONF, state)
+    network.fit(
+        Partitions(UNEVEN),
+        None,
+        row.master,
+        crews(2),
+        updates=14,
+        listeners=[Show()],
+    )
+    assert network.state.counters == whole.state.counters
+    if not row.keeps_back:
+        assert_equal(network.state, whole.state)
+
+
 @pytest.mark.parametrize("name", [name for name in MASTERS if MASTERS[name].diverges])
 def test_divergence_is_an_error_that_names_the_round(name, crews):
     row = MASTERS[name]

@@ -222,6 +222,13 @@ def test_saved_and_loaded_it_is_the_same(trained, x, labels, tmp_path):
     assert loaded.evaluate((x, labels)).figures() == trained.evaluate((x, labels)).figures()
 
 
+def test_it_says_where_it_is_used_and_takes_no_other_word(trained, tmp_path):
+    trained.save(tmp_path / "model")
+    assert Network.load(tmp_path / "model", device="cpu").device == "cpu"
+    with pytest.raises(ConfigError, match=r"Network.device must be one of .*, got 'gpu'"):
+        Network.load(tmp_path / "model", device="gpu")
+
+
 def test_a_loaded_network_goes_on_as_the_one_that_was_saved(crews, tmp_path):
     conf, data = whole_net(updater=Momentum(rate=0.1)), Partitions([20, 11])
     network = Network(conf)

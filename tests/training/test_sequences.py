@@ -32,7 +32,9 @@ def data(rng, n=8, delay=2):
 def trained(conf, block):
     state = first_state(conf)
     options = {"batch_size": 4, "prefetch": 0, "transform": None, "keep_slots": True}
-    shared = Round(conf=conf, state=state, examples=len(block), backend="reference", **options)
+    shared = Round(
+        conf=conf, state=state, examples=len(block), device="cpu", backend="reference", **options
+    )
     return train_block(shared, 0, block)
 
 

@@ -11,9 +11,12 @@ from sparkdl.nn import Adam, Momentum, Output, Sgd
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import Checkpoints, latest, load_checkpoint
 from sparkdl.training.listeners import Listener
+from sparkdl.training.marks import Marks
 from sparkdl.training.network import Network
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron, softmax_net, whole_net
+from tests.training.test_sequences import data as sequences
+from tests.training.test_sequences import network as recurrent
 
 MASTER = ParameterAveraging(batch_size_per_worker=4, averaging_frequency=2)
 COUNTS = [23, 0, 16]  # 5 blocks of 8 records: 3 rounds of 2 workers in an epoch
@@ -333,3 +336,24 @@ def test_divergence_without_checkpoints_says_so(crews):
 def test_epochs_that_cannot_be_are_refused(epochs, crews):
     with pytest.raises(ConfigError, match="epochs must be an integer >= 1, got "):
         fit(crews(2), epochs=epochs)
+
+
+def test_where_updates_are_must_be_known(crews):
+    """With tbptt it depends on the records; the cure is named."""
+    conf = recurrent(tbptt=(4, 4))
+    with pytest.raises(ConfigError, match="with tbptt .* give it epochs"):
+        fit(crews(2), None, Network(conf), sequences(np.random.default_rng(1), n=8), updates=3)
+
+
+def test_a_fit_that_has_all_its_updates_trains_nothing(crews):
+    network, _ = fit(crews(2), epochs=None, updates=3)
+    before = network.state
+    _, history = fit(crews(2), epochs=None, network=network, updates=3)
+    assert history.rounds == []
+    assert_equal(network.state, before)
+
+
+@pytest.mark.parametrize("name, value", [("last", 0), ("validate", 1.5), ("show", (0,))])
+def test_marks_are_checked(name, value):
+    with pytest.raises(ConfigError, match=f"Marks.{name} must be .*integer"):
+        Marks(**{name: value})

@@ -47,6 +47,10 @@ class Control:
                 self._send({"say": "reading"})
             yield block
 
+    def placed(self, device):
+        """On which device this worker computes, in words."""
+        self._send({"say": "placed"}, np.frombuffer(device.encode(), np.uint8))
+
     def report(self, state, figures):
         """A round is done; `state` has the counters after it."""
         self._send({"say": "report", "rounds": state.rounds}, figures.vector())
@@ -57,9 +61,9 @@ class Control:
         meta = {"say": "snapshot", "counters": state.counters, "kept": list(state.kept)}
         self._send(meta, *map(np.ascontiguousarray, vectors))
 
-    def evaluated(self, epoch, counts):
+    def evaluated(self, rounds, counts):
         """What this worker's share of the data to evaluate on gave, as arrays."""
-        self._send({"say": "evaluated", "epoch": epoch}, *counts)
+        self._send({"say": "evaluated", "rounds": rounds}, *counts)
 
     def failed(self, error):
         """Why this worker ends; the first time counts."""

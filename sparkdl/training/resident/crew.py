@@ -99,8 +99,7 @@ class Crew:
         say = meta["say"]
         if say == "failed":
             self._fail(heard(rank, meta), meta["lost"])
-        key = meta["counters"]["rounds"] if say == "snapshot" else None
-        key = meta.get("rounds", meta.get("epoch", key))
+        key = meta["counters"]["rounds"] if say == "snapshot" else meta.get("rounds")
         self._kept.setdefault((say, key), {})[rank] = meta, arrays
 
     def _next(self):

@@ -22,8 +22,8 @@ class Figures:
         Seconds: waited for minibatches, for others, for the driver to take a state; and in all.
     sent : float
         Bytes sent to other workers over the network.
-    dropped : float
-        Gradients that came too late to count.
+    dropped, skipped : float
+        Gradients that came too late to count; updates left out, as RoundReport has them.
     finite : float
         1 if loss and weights are finite, else 0.
     """
@@ -37,6 +37,7 @@ class Figures:
     duration: float = 0.0
     sent: float = 0.0
     dropped: float = 0.0
+    skipped: float = 0.0
     finite: float = 1.0
 
     def vector(self):
@@ -52,16 +53,17 @@ class Figures:
         return max(0.0, self.duration - self.reading - self.exchanging - self.telling)
 
 
-def merged(workers, epoch, number, rounds, examples):
-    """The RoundReport of a round, from the Figures of all workers.
+def merged(workers, epoch, part, devices=None):
+    """The RoundReport of a round, or of a Part of one, from the Figures of all workers.
 
     Raises
     ------
     DivergedError
         If loss or weights of one are no longer finite.
     WorkerError
-        If they have not trained `examples` together.
+        If they have not trained the part's examples together.
     """
+    number, examples = part.round, part.examples
     trained, loss = (sum(getattr(w, name) for w in workers) for name in ("examples", "loss"))
     if round(trained) != examples:  # with tbptt it is a sum of shares
         raise WorkerError(f"round {number} must train {examples} examples, got {trained:g}")
@@ -73,7 +75,7 @@ def merged(workers, epoch, number, rounds, examples):
     return RoundReport(
         epoch=epoch,
         round=number,
-        rounds_in_epoch=rounds,
+        rounds_in_epoch=part.rounds,
         iteration=int(max(worker.iteration for worker in workers)),
         examples=examples,
         loss=loss / trained,
@@ -81,6 +83,8 @@ def merged(workers, epoch, number, rounds, examples):
         workers=sum(worker.examples > 0 for worker in workers),
         bytes_sent=int(sum(worker.sent for worker in workers)),
         dropped=int(sum(worker.dropped for worker in workers)),
+        skipped=int(sum(worker.skipped for worker in workers)),
+        devices=devices or {},
     )
 
 

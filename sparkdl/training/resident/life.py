@@ -1,12 +1,14 @@
 """A worker from start to end."""
 
+import logging
 import time
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 
 from sparkdl.errors import SparkdlError
 from sparkdl.exchange.group import Group
-from sparkdl.training.evaluating import counts_of, evaluate_batches, new_evaluation, pieces
+from sparkdl.nn.device import PROCESSOR, described, placed
+from sparkdl.nn.loss_scale import check_scale
 from sparkdl.training.resident.control import VECTORS, Control
 from sparkdl.training.resident.figures import Figures
 from sparkdl.training.resident.shelf import Shelf
@@ -14,13 +16,22 @@ from sparkdl.training.resident.steps import steps_of, together
 from sparkdl.training.resident.worker import Worker
 from sparkdl.training.steps import limit_threads
 
+log = logging.getLogger(__name__)
+ADVICE = (
+    "each keeps a network of its own there, they take turns, and gradients go through the host; "
+    "spark.task.resource.gpu.amount=1 or fewer workers give each a GPU"
+)
+
 
 def live(shared, rank, rendezvous, blocks, validation):
     """The task of a resident master's workers; see Workers.launch."""
     limit_threads()
     with closing(Control(shared, rank)) as control, telling(control):
+        device = described(placed(shared.master.device, shared.master.backend))
+        control.placed(device)  # first, since there may be none
+        log.info("computes on %s", device)
         with kept(blocks, control) as shelf, kept(enumerate(validation or ()), control) as held:
-            with closing(joined(shared, rendezvous)) as group, telling(control):
+            with closing(joined(shared, rendezvous, device)) as group, telling(control):
                 Life(shared, control, Worker(shared, group), shelf, held).run()
 
 
@@ -42,10 +53,12 @@ def kept(blocks, control):
         yield shelf
 
 
-def joined(shared, rendezvous):
+def joined(shared, rendezvous, device):
     """The Group of all workers; those who have their records wait for those who read more."""
     master = shared.master
-    rendezvous.all_gather("ready", master.patience)
+    several = rendezvous.all_gather(device, master.patience).count(device)
+    if several > 1 and device != PROCESSOR:
+        log.warning("%d workers compute on one %s: %s", several, device, ADVICE)
     return Group.form(
         rendezvous,
         shared.secret,
@@ -80,34 +93,33 @@ class Life:
         """Train until all epochs are done."""
         state = self.shared.state
         with closing(self.strategy):
-            if self.shared.owes:
-                self._evaluate(state.epoch - 1)
-            while state.epoch < self.shared.epochs:
-                state = self._epoch(state)
+            self._follow(state, self.shared.owes)
+            while not self.shared.over(state):
+                before, part = state, self.shared.part(state)
+                self.worker.epoch = state.epoch
+                self._round(part)
+                state = part.after(state, self.worker.iteration)
+                self._tell(before, state)
+                self._follow(state, self.shared.due(before, state))
             self.control.done()
 
-    def _epoch(self, state):
-        self.worker.epoch = state.epoch
-        last = self.shared.schedule.last_round(state.epoch)
-        for number, blocks in self.shared.schedule.todo(state):
-            self._round(blocks, number + 1 == last)
-            state = counted(state, number + 1 == last, self.worker.iteration)
-            self._tell(state)
-        if self.shared.evaluates:
-            self._evaluate(self.worker.epoch)
-        return state
+    def _follow(self, state, due):
+        if due.judged and self.shared.judge is not None:
+            self._evaluate(state)
 
-    def _round(self, blocks, last):
+    def _round(self, part):
         worker, began, sent = self.worker, time.perf_counter(), self.worker.sent_bytes
-        worker.figures = Figures()
-        steps = steps_of(self.shared, self.shelf, blocks[worker.rank], worker)
+        worker.figures, skipped = Figures(), worker.replica.left_out
+        steps = steps_of(self.shared, self.shelf, part.blocks[worker.rank], part, worker)
         with closing(self._checked(steps)) as steps:
             if self.strategy.lockstep:
-                steps = together(steps, self.shared, blocks, worker)
+                steps = together(steps, self.shared, part, worker)
             self.strategy.round(steps)
-        if last:
+        if part.ends_epoch:
             self.strategy.end_epoch()
         figures = worker.figures
+        check_scale(worker.conf, worker.replica.buffers)
+        figures.skipped = worker.replica.left_out - skipped
         figures.iteration, figures.finite = worker.iteration, float(worker.is_finite())
         figures.sent = worker.sent_bytes - sent
         figures.duration = time.perf_counter() - began
@@ -119,9 +131,9 @@ class Life:
             self.control.check()
             yield step
 
-    def _tell(self, state):
+    def _tell(self, before, state):
         """Snapshot and report, in this order: what is reported can be gone back to."""
-        if self.shared.is_snapshot(state):
+        if self.shared.is_snapshot(before, state):
             self._send_snapshot(state)
         self.control.report(state, self.worker.figures)
 
@@ -133,20 +145,11 @@ class Life:
             figures.telling = time.perf_counter() - began
             figures.duration += figures.telling
 
-    def _evaluate(self, epoch):
-        replica, conf = self.worker.replica, self.shared.conf
-        evaluation, transform = new_evaluation(conf), self.shared.validation_transform
+    def _evaluate(self, state):
+        judge, replica = self.shared.judge, self.worker.replica
         with lent(replica, self.strategy.state()):
-            for number in self.held:
-                batches = pieces(self.held.block(number), transform, conf)
-                evaluate_batches(replica, batches, evaluation)
-        self.control.evaluated(epoch, counts_of(evaluation))
-
-
-def counted(state, last, iteration):
-    """The counters after a round; the vectors are not those of the round."""
-    epoch, number = state.epoch + last, 0 if last else state.round + 1
-    return replace(state, epoch=epoch, round=number, rounds=state.rounds + 1, iteration=iteration)
+            found = judge.judged(replica, map(self.held.block, self.held))
+        self.control.evaluated(state.rounds, judge.counts(found))
 
 
 @contextmanager

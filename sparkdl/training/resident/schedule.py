@@ -5,6 +5,7 @@ from functools import cached_property, lru_cache
 from itertools import zip_longest
 
 from sparkdl.data.blocks import permutation
+from sparkdl.training.parts import part_of
 
 BEGUN = "begun"  # where checkpoints have it in their extra
 DEALING = -1  # in the key of a permutation, where others have the number of an epoch or block
@@ -74,8 +75,14 @@ class Schedule:
         first = self.first_round(state.epoch)
         return list(enumerate(self.rounds(state.epoch), first))[state.round - first :]
 
+    def part(self, state, master, marks):
+        """The Part that is next."""
+        blocks = self.rounds(state.epoch)[state.round - self.first_round(state.epoch)]
+        return part_of(state, blocks, self.last_round(state.epoch), self.sizes, master, marks)
+
     def resized(self, workers, state):
-        """The schedule of other workers, who go on where the state is."""
+        """The schedule of other workers, who go on where the state is; a round that was cut begins
+        anew."""
         if workers == self.workers:
             return self
         left = [n for _, blocks in self.todo(state) for n in blocks if n is not None]

@@ -1,9 +1,20 @@
 """What the driver tells all workers of a fit."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from sparkdl.training.marks import Marks
 from sparkdl.training.resident.schedule import Schedule
+
+
+class Due(NamedTuple):
+    """What follows a round: whether the state is evaluated, whether an epoch is over."""
+
+    judged: bool = False
+    epoch: bool = False
+
+
+NOTHING = Due()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -19,12 +30,13 @@ class Shared:
     epochs : int
         The epoch to stop before.
     schedule : Schedule
-    transform, validation_transform : callable or None
-        Batch to Batch, of the data to train on and to evaluate on.
-    evaluates : bool
-        Whether there is data to evaluate on after each epoch.
-    owes : bool
-        Whether the epoch before the state's has yet to be evaluated.
+    transform : callable or None
+        Batch to Batch, of the data to train on.
+    judge : Judge or None
+        Where there is data to evaluate on.
+    marks : Marks
+    owes : Due
+        What has yet to follow the round before the state.
     every : tuple of int
         Rounds, counted over all epochs: after multiples of any of them the driver gets the state.
     address : (str, int)
@@ -39,13 +51,27 @@ class Shared:
     epochs: int
     schedule: Schedule
     transform: Any = None
-    validation_transform: Any = None
-    evaluates: bool = False
-    owes: bool = False
+    judge: Any = None
+    marks: Marks = field(default_factory=Marks)
+    owes: Due = NOTHING
     every: tuple[int, ...] = ()
     address: tuple[str, int] = ("", 0)
     secret: bytes = field(default=b"", repr=False)
 
-    def is_snapshot(self, state):
-        """Whether the driver is sent the state, given its counters after a round."""
-        return state.round == 0 or any(state.rounds % n == 0 for n in self.every)
+    def over(self, state):
+        """Whether nothing is left to train."""
+        return state.epoch >= self.epochs or self.marks.over(state.iteration)
+
+    def part(self, state):
+        """The Part that is next."""
+        return self.schedule.part(state, self.master, self.marks)
+
+    def due(self, before, state):
+        """What follows a round, given the counters before and after it."""
+        return Due(self.marks.judged(before, state), state.starts_epoch)
+
+    def is_snapshot(self, before, state):
+        """Whether the driver is sent the state after a round."""
+        by_rounds = any(state.rounds % n == 0 for n in self.every)
+        shown = self.marks.shown(before.iteration, state.iteration)
+        return state.starts_epoch or by_rounds or shown

@@ -5,16 +5,20 @@ from sparkdl.data.prefetch import prefetch
 from sparkdl.data.transforms import in_training
 from sparkdl.nn.truncated import chunks
 from sparkdl.training.resident.strategy import Step
-from sparkdl.training.steps import minibatches, timed
+from sparkdl.training.steps import minibatches, records, timed
 
 
-def steps_of(shared, shelf, number, worker):
-    """The Steps of a block, in the order that is a function of seed and epoch; none for None."""
+def steps_of(shared, shelf, number, part, worker):
+    """Steps of a block, in the order that is a function of seed and epoch; none for None.
+
+    `part` says which of its minibatches.
+    """
     if number is None:
         return
     block, master, seed = shelf.block(number), shared.master, shared.schedule.seed
     order = permutation(seed, worker.epoch, number, n=len(block))
-    transform = in_training(shared.transform, seed, worker.epoch)
+    order = order[records(part, master.batch_size_per_worker)]
+    transform = in_training(shared.transform, seed, worker.epoch, worker.replica.decodes)
     made = minibatches(block, order, master.batch_size_per_worker, transform, shared.conf)
     batches = prefetch(made, master.prefetch)
     try:
@@ -26,16 +30,15 @@ def steps_of(shared, shelf, number, worker):
         batches.close()
 
 
-def together(steps, shared, blocks, worker):
+def together(steps, shared, part, worker):
     """The steps, and None behind them until no worker has any.
 
-    How many there will be is known from the sizes of the blocks. With tbptt it depends on the
-    records as well, so all are asked before each.
+    How many there will be is known beforehand. With tbptt it depends on the records as well, so all
+    are asked before each.
     """
     if shared.conf.tbptt is not None:
         while worker.most((step := next(steps, None)) is not None):
             yield step
         return
-    size, sizes = shared.master.batch_size_per_worker, shared.schedule.sizes
-    for _ in range(max(-(-sizes[number] // size) for number in blocks if number is not None)):
+    for _ in range(part.start, part.stop):
         yield next(steps, None)

@@ -1,16 +1,16 @@
 """A fit whose workers stay, seen from the driver: crews, one after the other where one is lost."""
 
 import logging
+from collections import Counter
 from dataclasses import replace
 
 from sparkdl.errors import DataError, WorkerError
-from sparkdl.training.evaluating import new_evaluation, with_counts
-from sparkdl.training.events import EpochDone, Restarted, RoundDone
+from sparkdl.training.events import EpochDone, Restarted, RoundDone, validated
 from sparkdl.training.report import Restart
 from sparkdl.training.resident.crew import Crew, Lost
 from sparkdl.training.resident.figures import Figures, merged
-from sparkdl.training.resident.life import counted
 from sparkdl.training.resident.schedule import told
+from sparkdl.training.resident.shared import Due
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Supervisor:
         self.told = shared.state.rounds
 
     def events(self):
-        """Yields RoundDone, EpochDone and Restarted as they come, until all epochs are done.
+        """Yields RoundDone, Validated, EpochDone and Restarted as they come, until all is done.
 
         Raises
         ------
@@ -46,7 +46,7 @@ class Supervisor:
         SparkdlError
             What else a worker has raised, as it is.
         """
-        if self.shared.state.epoch >= self.shared.epochs:
+        if self.shared.over(self.shared.state):
             return
         for attempt in range(self.shared.master.max_restarts + 1):
             try:
@@ -68,46 +68,45 @@ class Supervisor:
             crew.stop()
 
     def _follow(self, crew):
-        if self.shared.owes:
-            yield self._epoch_done(crew)
-        while self.shared.state.epoch < self.shared.epochs:
-            yield from self._epoch(crew)
-            yield self._epoch_done(crew)
-
-    def _epoch(self, crew):
-        state, schedule = self.shared.state, self.shared.schedule
-        epoch, last = state.epoch, schedule.last_round(state.epoch)
-        for number, blocks in schedule.todo(state):
+        devices = Counter(bytes(text).decode() for [text] in crew.gathered("placed"))
+        yield from self._following(crew)
+        state = self.shared.state
+        while not self.shared.over(state):
+            before, part = state, self.shared.part(state)
             found = crew.gathered("report", state.rounds + 1)
-            examples = sum(schedule.sizes[n] for n in blocks if n is not None)
             workers = [Figures.of(vector) for [vector] in found]
-            report = merged(workers, epoch, number, last, examples)
-            state = counted(state, number + 1 == last, report.iteration)
-            yield RoundDone(report, self._adopted(crew, state))
+            report = merged(workers, state.epoch, part, dict(devices))
+            state = part.after(state, report.iteration)
+            yield RoundDone(report, self._adopted(crew, state, self.shared.due(before, state)))
+            yield from self._following(crew)
 
-    def _adopted(self, crew, state):
+    def _adopted(self, crew, state, due):
         """The TrainState after a round, if the driver was sent it: a fit now goes back to it."""
         self.told, found = state.rounds, crew.snapshot(state.rounds)
         if found is None:
             return None
         state = replace(state, **found)
-        owes = self.shared.evaluates and state.round == 0
-        self.shared = replace(self.shared, state=state, owes=owes)
+        self.shared = replace(self.shared, state=state, owes=due)
         return state
 
-    def _epoch_done(self, crew):
-        state = self.shared.state
-        if self.shared.evaluates:
-            evaluation = self._merged(crew.gathered("evaluated", state.epoch - 1))
-        else:
-            evaluation = None if self.evaluate is None else self.evaluate(state)
-        self.shared = replace(self.shared, owes=False)
-        return EpochDone(state, evaluation)
+    def _following(self, crew):
+        """What is due after the round that led to the state, once."""
+        state, due = self.shared.state, self.shared.owes
+        evaluation = self._evaluation(crew, state) if due.judged else None
+        self.shared = replace(self.shared, owes=Due())
+        if evaluation is not None and self.shared.marks.validate is not None:
+            yield validated(state, evaluation)
+        if due.epoch:
+            yield EpochDone(state, None if self.shared.marks.validate else evaluation)
+
+    def _evaluation(self, crew, state):
+        if self.shared.judge is not None:
+            return self._merged(crew.gathered("evaluated", state.rounds))
+        return None if self.evaluate is None else self.evaluate(state)
 
     def _merged(self, parts):
         """The Evaluation of all workers, added in the order of rank."""
-        conf = self.shared.conf
-        first, *rest = (with_counts(new_evaluation(conf), counts) for counts in parts)
+        first, *rest = map(self.shared.judge.counted, parts)
         for other in rest:
             first = first.merge(other)
         if not first.examples:
@@ -120,7 +119,9 @@ class Supervisor:
         room = max(1, min(self.workers.size, self.workers.room()))
         schedule = schedule.resized(room, state)
         told(schedule, self.extra)
-        self.shared = replace(self.shared, schedule=schedule)
+        if schedule is not self.shared.schedule:  # a round that was cut begins anew
+            state = replace(state, done=0)
+        self.shared = replace(self.shared, schedule=schedule, state=state)
         restart = Restart(
             epoch=state.epoch,
             round=state.round,

@@ -5,7 +5,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from sparkdl.exchange.devices.joining import linked
 from sparkdl.exchange.store import KeyValueStore, Places
+from sparkdl.nn.loss_scale import FLOAT16
 from sparkdl.training.resident.figures import Figures
 from sparkdl.training.steps import replica_for
 
@@ -29,8 +31,9 @@ class Worker:
     """
 
     def __init__(self, shared, group):
-        self.conf, self.group = shared.conf, group
-        self.replica = replica_for(shared.conf, shared.master.backend)
+        self.conf = shared.conf
+        self.replica = replica_for(shared.conf, shared.master.device, shared.master.backend)
+        self.group = linked(group, self.replica.link, shared.master.exchange)
         state = shared.state
         self.replica.load(state.params, state.buffers, state.slots)
         self.kept = state.kept
@@ -70,22 +73,43 @@ class Worker:
         age : int, optional
             Updates that the slots have had with this one; else as many as the weights.
         """
-        self.gradient(step)
-        self.apply(age)
+        rate, age = self._next(age)
+        loss = self.replica.step(step.batch, rate, age, self.epoch, step.states)
+        self._count(step, loss, len(step.batch))
 
-    def gradient(self, step, after=None):
+    def gradient(self, step, after=None, queued=None):
         """Fill replica.grad with the mean gradient of a step; how many examples it is of."""
         replica = self.replica
-        loss, examples = replica.gradient(step.batch, self.epoch, after, step.states)
+        loss, examples = replica.gradient(step.batch, self.epoch, after, step.states, queued)
+        self._count(step, loss, examples)
+        return examples
+
+    def _count(self, step, loss, examples):
         self.figures.loss += step.share * loss
         self.figures.examples += step.share * examples
-        return examples
+
+    def all_finite(self):
+        """Whether replica.grad is finite in all workers; all must ask.
+
+        If not, all get NaN in it: none updates. Only float16 looks; others' losses tell them.
+        """
+        if self.conf.dtype != FLOAT16:
+            return True
+        grad = self.replica.grad
+        if not self.most(not np.isfinite(grad).all()):
+            return True
+        grad[:] = np.nan
+        return False
 
     def apply(self, age=None):
         """One update with what replica.grad holds."""
+        self.replica.apply(*self._next(age))
+
+    def _next(self, age):
+        """(learning rate, number) of the update that comes now."""
         rate = self.conf.rate_at(self.iteration, self.epoch)
         self.iteration += 1
-        self.replica.apply(rate, self.iteration if age is None else age)
+        return rate, self.iteration if age is None else age
 
     @contextmanager
     def exchanging(self):
@@ -107,4 +131,4 @@ class Worker:
         """Whether weights and the round's loss are."""
         with np.errstate(all="ignore"):
             sums = [x.sum(dtype=np.float64) for x in (self.replica.params, self.replica.buffers)]
-            return bool(np.isfinite([self.figures.loss, *sums]).all())
+            return bool(np.isfinite([float(self.figures.loss), *sums]).all())

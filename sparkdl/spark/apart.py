@@ -1,0 +1,149 @@
+"""Tasks that take a GPU compute in a process of their own, which knows nothing of Spark.
+
+Spark forks the processes of its tasks and uses them again, so none of them may meet CUDA: their
+memory on the GPU would stay taken, and a call that hangs could not be ended. A spawned one ends
+with the task where workers train together, and in any case with the process that it computes for.
+"""
+
+import logging
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+
+from pyspark import TaskContext
+
+from sparkdl.errors import WorkerError
+from sparkdl.nn.device import PROCESSOR, absent, may_be_gpu
+from sparkdl.spark.apart_child import NOWHERE
+from sparkdl.spark.apart_process import Process
+
+log = logging.getLogger(__name__)
+STARTING = 300.0  # seconds for a process to start, and to find its GPU
+SILENCE = 600.0  # seconds that it computes between two words
+IDLE = []  # Processes of this one: what they have compiled is there for the next task
+
+
+def apart(device, compute, items, meeting=None, tally=None):
+    """compute(items) of a Spark task: here, or in another process where it takes a GPU.
+
+    Parameters
+    ----------
+    device : str
+        The task_device of a TrainingMaster.
+    compute : function of an iterator that gives an iterator
+        With `meeting`, of that and the iterator.
+    items : iterator
+    meeting : Rendezvous, optional
+        Of tasks that train together.
+    tally : Tally, optional
+        Is told where this task computes.
+
+    Raises
+    ------
+    WorkerError
+        The other process has ended, or says nothing for too long. What `compute` raises, as it is.
+    """
+    addresses = gpus()
+    if may_be_gpu(device):
+        return elsewhere(device, compute, items, addresses, meeting, tally)
+    if addresses and device == "auto":
+        log.warning("the task owns the GPUs %s and takes none: %s", addresses, absent())
+    if tally is not None:
+        tally.add(PROCESSOR)
+    return compute(items) if meeting is None else compute(meeting, items)
+
+
+def apart_at(device, compute, partition, items, tally=None):
+    """The same for a function of the partition's number and the items."""
+    return apart(device, partial(compute, partition), items, tally=tally)
+
+
+def gpus():
+    """The addresses of the GPUs that Spark has dealt to this task."""
+    found = TaskContext.get().resources().get("gpu")
+    return tuple(found.addresses) if found else ()
+
+
+def turn():
+    """Which of the tasks that see the same GPUs this is, where Spark deals out none."""
+    context = TaskContext.get()
+    rank = context.partitionId()
+    if not hasattr(context, "getTaskInfos"):
+        return rank
+    hosts = [info.address.rpartition(":")[0] for info in context.getTaskInfos()]
+    return hosts[:rank].count(hosts[rank])
+
+
+def elsewhere(device, compute, items, addresses, meeting, tally):
+    """What compute(items) gives in another process, as it comes."""
+    with lent(addresses, meeting is None, turn()) as process:
+        yield from computing(process, device, compute, iter(items), meeting, tally)
+
+
+def computing(process, device, compute, items, meeting, tally=None):
+    """What compute(items) gives in a process."""
+    process.say(device, compute, None if meeting is None else (meeting.rank, meeting.size))
+    kind, found = process.hear(STARTING, "its device")
+    if kind == "failed":
+        raise found
+    process.device = found
+    if tally is not None and found != NOWHERE:
+        tally.add(found)
+    yield from answering(process, items, meeting)
+
+
+def answering(process, items, meeting):
+    """What a process gives; what it asks for, it is given."""
+    silence = SILENCE if meeting is None else None  # the driver watches those that train together
+    while True:
+        kind, *said = process.hear(silence, "a result")
+        if kind == "failed":
+            raise said[0]
+        if kind == "meeting":
+            process.say(gathered(meeting, *said))
+            continue
+        yield from said[0]
+        if kind == "done":
+            return
+        process.say(*islice(items, 1))
+
+
+def gathered(meeting, text, timeout):
+    """The texts of all, or the error that the other process shall raise."""
+    try:
+        return meeting.all_gather(text, timeout)
+    except WorkerError as error:
+        return error
+
+
+@contextmanager
+def lent(addresses, keep, turn):
+    """A Process for these GPUs; none is left behind by a failure, or by a task that was dropped."""
+    process = idle(addresses) if keep else None
+    if not keep:
+        end_idle()  # they hold memory of the GPU
+    process = process or Process(addresses, turn)
+    try:
+        yield process
+    except BaseException:
+        process.kill()
+        raise
+    if keep:
+        IDLE.append(process)
+    else:
+        process.kill()
+
+
+def idle(addresses):
+    """One that waits, and is for these GPUs; others are of no use to this process any more."""
+    for process in IDLE:
+        if process.addresses == addresses and process.lives():
+            IDLE.remove(process)
+            return process
+    end_idle()
+    return None
+
+
+def end_idle():
+    while IDLE:
+        IDLE.pop().kill()

@@ -1,0 +1,28 @@
+"""What a worker logs says who it is: each line has its rank and host, as logs are read by the heap.
+
+Lines go to standard error, which Spark and YARN keep with each executor's other output.
+"""
+
+import logging
+import platform
+import sys
+from contextlib import contextmanager
+
+SPARKDL = logging.getLogger("sparkdl")
+
+
+@contextmanager
+def signed(rank, size):
+    """Within this block what sparkdl logs, from INFO on, bears rank and host."""
+    handler = logging.StreamHandler(sys.stderr)
+    sender = f"rank {rank} of {size} on {platform.node()}"
+    handler.setFormatter(logging.Formatter(f"%(asctime)s %(levelname)s {sender}: %(message)s"))
+    level = SPARKDL.level
+    SPARKDL.addHandler(handler)
+    if level == logging.NOTSET:  # nobody has said what is to be seen
+        SPARKDL.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        SPARKDL.setLevel(level)
+        SPARKDL.removeHandler(handler)

@@ -1,0 +1,26 @@
+"""What one process of a task sends another: packed as Spark packs functions."""
+
+import io
+from collections import ChainMap
+
+from pyspark import cloudpickle
+
+from sparkdl.spark.shared import Shared
+
+
+class Packer(cloudpickle.CloudPickler):
+    """A Shared goes with its value: the other process knows nothing of Spark's broadcasts."""
+
+    dispatch_table = ChainMap({Shared: Shared.held}, cloudpickle.CloudPickler.dispatch_table)
+
+
+def packed(value):
+    """bytes"""
+    file = io.BytesIO()
+    Packer(file, 5).dump(value)
+    return file.getbuffer()
+
+
+def unpacked(data):
+    """What was packed, by a process of the same task."""
+    return cloudpickle.loads(data)

@@ -1,0 +1,27 @@
+"""What a fit's validations have shown, as a DataFrame."""
+
+import numpy as np
+from pyspark.sql.types import ArrayType, DoubleType, LongType, StructField, StructType
+
+FIRST = "iteration"
+
+
+def validation_frame(spark, history):
+    """A row for each validation of a History: how many updates came before it, and its figures.
+
+    Returns
+    -------
+    DataFrame of `iteration`, and for each figure a column of float64 lists: what a test net's
+    outputs are on average, as CaffeOnSpark's trainWithValidation has it, or accuracy, loss ... of
+    other networks.
+    """
+    found = [(one.iteration, one.validation.figures()) for one in history.validations]
+    names = dict.fromkeys(name for _, figures in found for name in figures)
+    fields = [StructField(name, ArrayType(DoubleType(), False)) for name in names]
+    rows = [(at, *(numbers(figures.get(name)) for name in names)) for at, figures in found]
+    return spark.createDataFrame(rows, StructType([StructField(FIRST, LongType(), False), *fields]))
+
+
+def numbers(value):
+    """A figure as a list; None where there was none."""
+    return None if value is None else np.ravel(value).astype(float).tolist()

@@ -1,0 +1,71 @@
+"""Updates at which all workers of a fit meet: to end, to be judged, to show their weights."""
+
+from dataclasses import dataclass
+
+from sparkdl.errors import require
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marks:
+    """Where rounds are cut, counted in updates from the network's first.
+
+    What a round has left is trained in the next one, so nothing is trained twice or left out. How
+    asynchronous masters get on is not known before: they meet at the mark, or some updates after.
+
+    Parameters
+    ----------
+    last : int or None
+        The update that the fit ends with; None: it ends with an epoch.
+    validate : int or None
+        Updates between two evaluations; None: there is one after each epoch.
+    first : bool
+        Whether there is one before the first update, too.
+    show : tuple of int
+        After multiples of any of these listeners are given the state.
+    """
+
+    last: int | None = None
+    validate: int | None = None
+    first: bool = False
+    show: tuple[int, ...] = ()
+
+    def __post_init__(self):
+        for name in ("last", "validate"):
+            value = getattr(self, name)
+            require(self, name, value is None or whole(value), "an integer >= 1 or None")
+        require(self, "show", all(map(whole, self.show)), "integers >= 1")
+
+    def __bool__(self):
+        return self != Marks()
+
+    @property
+    def periods(self):
+        return (*self.show, *([self.validate] if self.validate else []))
+
+    def left(self, updates):
+        """How many updates the next mark is away; None where there is none."""
+        ways = [n - updates % n for n in self.periods]
+        ways += [] if self.last is None else [max(0, self.last - updates)]
+        return min(ways, default=None)
+
+    def over(self, updates):
+        """Whether the fit ends with so many."""
+        return self.last is not None and updates >= self.last
+
+    def shown(self, before, after):
+        """Whether there is a mark among the updates from `before` on, up to `after`."""
+        return self.over(after) or any(after // n > before // n for n in self.periods)
+
+    def judged(self, before, after):
+        """Whether there is an evaluation, given the states before and after a round."""
+        if self.validate is None:
+            return after.starts_epoch
+        return after.iteration // self.validate > before.iteration // self.validate
+
+    def identity(self):
+        """What a resumed run must have the same, as JSON has it: rounds are cut there."""
+        return sorted(set(self.periods)) or None
+
+
+def whole(value):
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -1,0 +1,87 @@
+"""What workers train between two meetings: a round, or where a mark cuts it, a part of it."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+
+class Part(NamedTuple):
+    """Some minibatches of the blocks of one round.
+
+    Parameters
+    ----------
+    round, rounds : int
+        Which round of the epoch, and how many it has.
+    blocks : list of int or None
+        Of each worker; None for one without.
+    start, stop : int
+        Minibatches of each block; a shorter one has less, perhaps none.
+    examples : int
+        Of all workers.
+    ends_round : bool
+        Whether nothing of the round is left.
+    """
+
+    round: int
+    rounds: int
+    blocks: list
+    start: int
+    stop: int
+    examples: int
+    ends_round: bool
+
+    @property
+    def ends_epoch(self):
+        return self.ends_round and self.round + 1 == self.rounds
+
+    def minibatches(self, sizes, size):
+        """How many of `size` records each worker trains that has a block."""
+        own = [sizes[n] for n in self.blocks if n is not None]
+        return [max(0, min(-(-n // size), self.stop) - self.start) for n in own]
+
+    def after(self, state, iteration):
+        """The counters of the state after it, with so many updates; the vectors stay."""
+        number = 0 if self.ends_epoch else self.round + self.ends_round
+        counters = {"epoch": state.epoch + self.ends_epoch, "round": number}
+        counters |= {"done": 0 if self.ends_round else self.stop}
+        return replace(state, rounds=state.rounds + 1, iteration=iteration, **counters)
+
+
+def part_of(state, blocks, rounds, sizes, master, marks):
+    """The next Part, where `state` is.
+
+    Parameters
+    ----------
+    blocks : list of int or None
+        Those of the state's round.
+    rounds : int
+        That the epoch has in all.
+    sizes : sequence of int
+        Records of all blocks.
+    master : TrainingMaster
+    marks : Marks
+    """
+    size, own = master.batch_size_per_worker, [sizes[n] for n in blocks if n is not None]
+    most, left = max(-(-count // size) for count in own), marks.left(state.iteration)
+    stop = most
+    if left is not None:
+        stop = min(most, state.done + master.minibatches_for(left, len(blocks)))
+    examples = sum(min(n, stop * size) - min(n, state.done * size) for n in own)
+    return Part(state.round, rounds, blocks, state.done, stop, examples, stop == most)
+
+
+def walked(state, part, sizes, master):
+    """The counters that a fit has when it comes to the updates of `state`.
+
+    Parameters
+    ----------
+    state : TrainState
+        Of which only updates and vectors are known.
+    part : function of a TrainState that gives the next Part
+        It must meet at the updates of `state`.
+    """
+    at = replace(state, epoch=0, round=0, done=0, rounds=0, iteration=0)
+    while at.iteration < state.iteration:
+        found = part(at)
+        updates = master.updates_of(found.minibatches(sizes, master.batch_size_per_worker))
+        at = found.after(at, at.iteration + updates)
+    return replace(at, iteration=state.iteration)

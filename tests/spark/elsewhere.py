@@ -1,0 +1,88 @@
+"""What processes of tasks compute in the tests; all that it is given, it gives back in some way."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+from sparkdl.errors import DataError
+from sparkdl.nn.device import described, placed
+
+
+class Unpackable(Exception):
+    def __init__(self, one, two):
+        super().__init__("no way back")
+
+
+LIMIT = 200.0  # seconds for others to come
+ERRORS = {
+    "ours": DataError("record 7: features must be finite"),
+    "Python's": ZeroDivisionError("division by zero"),
+    "one that does not travel": Unpackable(1, 2),
+}
+
+
+def doubled(host, items):
+    """Two results for each item, and one at the end; `host` has brought the device."""
+    for item in items:
+        yield os.getpid(), item
+        yield os.getpid(), 2 * item
+    yield os.getpid(), "end"
+
+
+def value(host, shared, items):
+    yield shared.value
+    yield from items
+
+
+def place(items):
+    """Where it computes, as all find it who make a replica."""
+    yield placed("cuda")
+
+
+def fail(host, kind, items):
+    yield next(items)
+    raise ERRORS[kind]
+
+
+def die(host, items):
+    os.kill(os.getpid(), signal.SIGKILL)
+    yield next(items)
+
+
+def hang(host, items):
+    yield next(items)
+    time.sleep(200)
+
+
+def meet(host, timeout, meeting, items):
+    found = meeting.all_gather(f"rank {meeting.rank} of {meeting.size}", timeout)
+    yield os.getpid(), found, list(items)
+
+
+def note(host, folder, meeting, items):
+    """Writes down where it is, whom it meets and which blocks it has."""
+    met = meeting.all_gather(f"{meeting.rank} of {meeting.size}", LIMIT)
+    found = [described(placed("cuda")), met, [key for key, _ in items]]
+    Path(folder, str(meeting.rank)).write_text(json.dumps(found))
+    return iter(())
+
+
+def noted(folder):
+    return {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
+
+
+def refuse(host, meeting, items):
+    """Rank 1 raises it; the other would wait for it."""
+    if meeting.rank == 1:
+        raise DataError("rank 1 has a bad record")
+    meeting.all_gather("here", LIMIT)
+    return iter(())
+
+
+def vanish(host, meeting, items):
+    if meeting.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    meeting.all_gather("here", LIMIT)
+    return iter(())

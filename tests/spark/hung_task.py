@@ -1,0 +1,21 @@
+"""A task whose process hangs; it prints that one's number, and waits to be killed."""
+
+from functools import partial
+
+from sparkdl.spark.apart_process import Process
+from tests.spark.elsewhere import hang
+from tests.support.cuda.spawned import OnHost
+
+
+def main():
+    process = Process((), 0)
+    process.say("cuda", partial(hang, OnHost()), None)
+    while process.hear(200.0, "the item that it is asked for")[0] != "next":
+        pass
+    process.say(1)
+    print(process._process.pid, flush=True)
+    process.hear(None, "its end")
+
+
+if __name__ == "__main__":
+    main()
