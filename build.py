@@ -27,6 +27,7 @@ OLDEST_JAVA = 17
 SPARK_MODULE = "jdk.incubator.vector"  # Spark 4 starts its JVM with --add-modules of this one
 UNFINISHED = "unfinished"
 ON_THE_CLUSTER = {"pyspark", "py4j"}  # left out of the archive: every Spark installation has them
+SLOW = {"PYTHONDONTWRITEBYTECODE"}  # each of a hundred processes would compile all modules again
 OWN_SPARK = {"SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "PYTHONPATH"}
 INSTALL_JAVA = (
     "install a JDK (apt install openjdk-17-jdk-headless, dnf install java-17-openjdk-devel, "
@@ -78,13 +79,21 @@ def demo_command(arguments):
 
 
 def test_command(arguments):
-    """run the tests; arguments go to pytest"""
-    run_with_spark("-m", "pytest", *arguments)
+    """run the tests, several at a time; or those of the arguments, which go to pytest"""
+    several = "-n", str(min(os.cpu_count() or 1, 7) + 1)  # more than cores, as tests wait
+    run_with_spark("-m", "pytest", *(arguments or several))
 
 
 def bench_command(arguments):
     """time sparkdl: bench [name] [arguments]; without a name it lists them"""
+    if arguments[:1] == ["gpu"]:  # without Spark and .venv, by this Python's own CuPy and torch
+        raise SystemExit(call(sys.executable, "-m", "tests.benchmarks", *arguments))
     run_with_spark("-m", "tests.benchmarks", *arguments)
+
+
+def cluster_command(arguments):
+    """start a small HDFS and YARN on this machine and say where they are; --help"""
+    run_with_spark("-m", "tests.cluster", *arguments)
 
 
 def lint_command(arguments):
@@ -125,15 +134,9 @@ def package_command(arguments):
         print(f"{made.relative_to(ROOT)}  {made.stat().st_size / 1e6:.1f} MB")
 
 
-COMMANDS = {
-    "setup": setup_command,
-    "demo": demo_command,
-    "test": test_command,
-    "package": package_command,
-    "bench": bench_command,
-    "lint": lint_command,
-    "lock": lock_command,
-}
+FOR_USE = setup_command, demo_command, test_command, package_command, bench_command
+FOR_WORK = cluster_command, lint_command, lock_command
+COMMANDS = {each.__name__.removesuffix("_command"): each for each in FOR_USE + FOR_WORK}
 
 
 def parse(command, arguments, epilog="", **options):
@@ -165,10 +168,10 @@ def run_with_spark(*arguments):
 
 
 def spark_environment(environ):
-    """`environ` with workers on the .venv's python and without the user's own Spark, which
-    would stand before the pinned one."""
+    """`environ` with workers on the .venv's python, without the user's own Spark, which would
+    stand before the pinned one, and without what makes processes slow to start."""
     python = str(venv_python())
-    kept = {name: value for name, value in environ.items() if name not in OWN_SPARK}
+    kept = {name: value for name, value in environ.items() if name not in OWN_SPARK | SLOW}
     fixed = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python, "PYTHONNOUSERSITE": "1"}
     return {"SPARK_LOCAL_IP": "127.0.0.1", **kept, **fixed}
 
@@ -319,7 +322,8 @@ def java_version(text):
 
 def lock(upgrade):
     """One pin per package for every system and Python that the project supports."""
-    options = ["--all-extras", "--universal", "--generate-hashes", "--fork-strategy", "fewest"]
+    extras = [f"--extra={name}" for name in ("dev", "notebook", "test")]  # no gpu: a gigabyte
+    options = [*extras, "--universal", "--generate-hashes", "--fork-strategy", "fewest"]
     oldest = ".".join(map(str, OLDEST_PYTHON))
     command = ["pip", "compile", PROJECT.name, "--output-file", LOCK.name, "--quiet", *options]
     header = ["--custom-compile-command", "python build.py lock"]
@@ -334,8 +338,7 @@ def pins(text):
 
 
 def requested_by(block):
-    comments = re.findall(r"#\s*(?:via\b)?\s*([\w.-]*)", block)
-    return {normal(name) for name in comments if name}
+    return {normal(name) for name in re.findall(r"#\s*(?:via\b)?\s*([\w.-]*)", block) if name}
 
 
 def runtime_pins(text, wanted):
@@ -349,8 +352,7 @@ def runtime_pins(text, wanted):
 
 def normal(requirement):
     """The name in a requirement, spelled as the index does: "PyYAML>=6" is pyyaml."""
-    name = re.match(r"[\w.-]+", requirement).group()
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement).group()).lower()
 
 
 # Packages

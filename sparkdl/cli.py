@@ -1,10 +1,11 @@
-"""sparkdl on the command line: demo, train, evaluate, predict, features, summary, time ..."""
+"""sparkdl on the command line: demo, train, evaluate, features, summary, time, caffe ..."""
 
 import argparse
 import importlib
 import sys
 
 import sparkdl
+from sparkdl.commands.caffe.flags import add_flags
 from sparkdl.errors import SparkdlError
 
 DATA = """the data, by type and options as in a run configuration: Digits, or
@@ -36,7 +37,7 @@ def parser():
     top.add_argument("--version", action="version", version=f"sparkdl {sparkdl.__version__}")
     commands = top.add_subparsers(title="commands", dest="command", required=True)
     adds = add_demo, add_train, add_evaluate, add_predict, add_features, add_summary, add_time
-    for add in (*adds, add_simulate, add_convert):
+    for add in (*adds, add_simulate, add_convert, add_caffe, add_submit):
         add(commands)
     return top
 
@@ -110,6 +111,34 @@ def add_convert(commands):
     one.add_argument("--mean", metavar="FILE", help="write the mean: .npy, .binaryproto")
 
 
+def add_caffe(commands):
+    text = "train and use a solver of Caffe's, with CaffeOnSpark's flags; time; device_query"
+    add_flags(command(commands, "caffe", "caffe.command", text))
+
+
+def add_submit(commands):
+    text = "print the spark-submit command that runs another command of sparkdl on a cluster"
+    one = command(commands, "submit", "submit", text)
+    one.add_argument("--master", help="yarn, spark://host:7077, k8s://https://host:6443")
+    modes = {"choices": ["client", "cluster"], "help": "where the driver runs (client)"}
+    one.add_argument("--deploy-mode", **modes)
+    one.add_argument("--properties", metavar="FILE", help="options of Spark, as conf/yarn.conf")
+    one.add_argument("--archive", metavar="PATH", help="of build.py package; local or hdfs://")
+    zipped = "a zip of sparkdl instead, where executors have the packages it needs"
+    one.add_argument("--py-files", metavar="PATH", help=zipped)
+    along = "files that go along with a driver on the cluster; those that the command names do"
+    one.add_argument("--files", nargs="+", default=[], metavar="FILE", help=along)
+    one.add_argument("--executors", type=int, metavar="N", help="processes on the cluster")
+    one.add_argument("--cores", type=int, metavar="C", help="tasks at once in each")
+    one.add_argument("--memory", metavar="M", help="of the JVM of each, as 2g")
+    setting = "an option of Spark: spark.dynamicAllocation.enabled=true; may be repeated"
+    one.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=setting)
+    one.add_argument("--run", action="store_true", help="run it too")
+    what = "a command of sparkdl: -- train --conf conf/lenet.yaml"
+    one.add_argument("what", nargs="+", metavar="COMMAND", help=what)
+    one.set_defaults(understood=lambda what: parser().parse_args(what))
+
+
 def command(commands, name, module, text):
     """A parser of one command, which sparkdl.commands.<module> carries out."""
     one = commands.add_parser(name, help=text, description=text)
@@ -128,6 +157,8 @@ def model_and_data(one):
     one.add_argument("--model", required=True, metavar="PATH", help="the folder of a saved model")
     one.add_argument("--data", required=True, help=DATA)
     one.add_argument("--master", default="local[*]", help="where Spark runs (local[*])")
+    device = "where executors compute: cpu, cuda (a GPU), auto: a GPU where there is one (auto)"
+    one.add_argument("--device", default="auto", help=device)
 
 
 def output(one, text, **options):

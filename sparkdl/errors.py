@@ -25,6 +25,10 @@ class UnsupportedError(SparkdlError, RuntimeError):
     """A backend or system lacks what was asked for; says what it has."""
 
 
+class DeviceError(SparkdlError, RuntimeError):
+    """A device has no memory left, or failed; says what was asked for and what it has."""
+
+
 class WorkerError(SparkdlError, RuntimeError):
     """A worker failed; says which worker, and what it was doing."""
 

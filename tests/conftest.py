@@ -3,21 +3,53 @@
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
-SMALL = {"spark.sql.shuffle.partitions": 3, "spark.default.parallelism": 3}
+from tests.cluster.hdfs import Hdfs
+from tests.cluster.required import or_skip
+from tests.cluster.yarn import Yarn
+from tests.support.jvm import frugal_spark
+from tests.support.lanes import Lanes, in_order
+
+settings.register_profile(  # a busy machine is no fault of an example
+    "tests", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tests")
+
+SMALL = {
+    "spark.sql.shuffle.partitions": 3,
+    "spark.default.parallelism": 3,
+    # How an executor ended is waited for, before all that is told is that its line broke.
+    "spark.standalone.executorRemoveDelayOnDisconnection": "120s",
+}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return Lanes(config, log)
+
+
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):  # one process of several; alone, files have their order
+        items[:] = in_order(items)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory):
-    """What the tests compile stays out of the user's cache; Spark's workers inherit the place."""
-    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+def own_places(tmp_path_factory):
+    """Caches and settings that are not the user's; processes that are started inherit them."""
+    own = tmp_path_factory.getbasetemp()
+    frugal_spark(own / "spark-conf")
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own  # by processes of one run
+    os.environ["XDG_CACHE_HOME"] = str(shared / "cache")
 
 
 @pytest.fixture(scope="session")
 def spark():
     """A SparkSession with two executors, one task each at a time."""
     from sparkdl.spark.session import session
+    from tests.support.executors import all_awaited
 
+    all_awaited()
     with session("local-cluster[2,1,1024]", SMALL, name="tests") as spark:
         yield spark
 
@@ -25,3 +57,20 @@ def spark():
 @pytest.fixture
 def sc(spark):
     return spark.sparkContext
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory):
+    """A tests.cluster.hdfs.Hdfs of two DataNodes."""
+    folder = tmp_path_factory.mktemp("hdfs")
+    running = or_skip("hdfs", lambda: Hdfs(folder).start())
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def yarn(hdfs):
+    """A tests.cluster.yarn.Yarn of two NodeManagers."""
+    running = or_skip("yarn", lambda: Yarn(hdfs).start())
+    yield running
+    running.stop()

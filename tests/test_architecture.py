@@ -24,8 +24,8 @@ MAY_IMPORT = {
     "data": {"philox", "errors"},
     "exchange": {"errors"},
     "training": {"nn", "data", "exchange", "errors"},
-    "spark": {"training", "exchange", "nn", "data", "errors"},
-    "interop": {"nn", "data", "errors"},
+    "spark": {"interop", "training", "exchange", "nn", "data", "errors"},
+    "interop": {"training", "nn", "data", "errors"},
     "tune": {"training", "spark", "nn", "data", "errors"},
     "report": {"training", "spark", "nn", "data", "errors"},
     "commands": {"training", "spark", "exchange", "interop", "nn", "data", "errors"},
@@ -35,12 +35,14 @@ MAY_IMPORT = {
 }
 HOME = {
     "pyspark": {"spark"},
+    "cudnn": {"engine/backends/cuda/cudnn"},
     "cupy": {"engine/backends/cuda"},
     "llvmlite": {"engine/backends/native"},
     "lmdb": {"data"},
     "h5py": {"data", "interop"},
     "PIL": {"data"},
     "google_crc32c": {"data"},
+    "fastavro": {"data"},
     "pyarrow": {"data", "spark"},
     "google.protobuf": {"data", "interop"},
     "ml_dtypes": {"engine"},
@@ -51,12 +53,15 @@ HOME = {
     "safetensors": {"training"},
     "yaml": {"nn"},
     "fsspec": {"data"},
+    "hdfs": {"data"},
+    "hdfs_native": {"data"},
+    "requests": {"data"},
     "threadpoolctl": {"training"},
     "pickle": set(),  # data from elsewhere must never be able to run code here
 }
 TOP_LEVEL = {"sparkdl", "tests", "notebooks", "conf", "build.py", "pyproject.toml", "README.md"}
 TOP_LEVEL |= {"LICENSE"}
-TESTS_OF_NO_UNIT = {"end_to_end", "benchmarks", "notebooks", "support"}
+TESTS_OF_NO_UNIT = {"cluster", "end_to_end", "benchmarks", "notebooks", "support"}
 LONGEST_FILE, LONGEST_MEDIAN = 400, 120
 
 

@@ -1,7 +1,9 @@
 """The command line: what it understands, one sentence for an error, and each command once."""
 
+import re
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +54,12 @@ def test_summary_prints_the_network(run):
     assert "3,985" in out  # 784 5 + 5 + 5 10 + 10
 
 
+EVALUATE = ["evaluate", "--model", "model", "--data", "{type: Digits, part: test, records: 300}"]
+PREDICT = ["predict", *EVALUATE[1:], "--output", "found"]
+FEATURES = ["features", *PREDICT[1:], "--layers", "dense_1"]
+COMMANDS = {arguments[0]: arguments for arguments in (EVALUATE, PREDICT, FEATURES)}
+DEVICE = "ParameterAveraging.device must be one of ('auto', 'cpu', 'cuda')"
+
 MISTAKES = [
     (["summary", "--conf", "none.yaml"], "none.yaml: there is no such file or folder"),
     (["summary", "--conf", "run.yaml", "--set", "epoch=1"], "did you mean 'epochs'?"),
@@ -61,6 +69,9 @@ MISTAKES = [
     (["evaluate", "--model", "none", "--data", "Digits"], "none: there is no such model"),
     (["evaluate", "--model", "none", "--data", "Digit"], "did you mean 'Digits'?"),
     (["predict", "--model", "m", "--data", "Digits", "--output", "run.yaml"], "is there already"),
+    ([*EVALUATE, "--device", "gpu"], f"{DEVICE}, got 'gpu'"),
+    ([*PREDICT, "--device", "GPU"], f"{DEVICE}, got 'GPU'"),
+    ([*FEATURES, "--device", ""], f"{DEVICE}, got ''"),
     (["demo", "--epochs", "0"], "RunConf.epochs must be an integer >= 1, got 0"),
     (["demo", "--workers", "0"], "ParameterAveraging.workers must be an integer >= 1"),
 ]
@@ -153,9 +164,7 @@ def test_digits():
 
 
 def test_evaluate_prints_what_the_network_gives_here(run, spark, model, test_digits):
-    code, out, _ = run(
-        "evaluate", "--model", "model", "--data", "{type: Digits, part: test, records: 300}"
-    )
+    code, out, _ = run(*EVALUATE)
     assert code == 0
     assert f"accuracy   {model.evaluate(test_digits).accuracy:.4f}" in out
 
@@ -163,12 +172,31 @@ def test_evaluate_prints_what_the_network_gives_here(run, spark, model, test_dig
 def test_predict_writes_parquet(run, spark, model, test_digits):
     data = "{type: Digits, part: test, records: 300}"
     code, out, _ = run("predict", "--model", "model", "--data", data, "--output", "predicted")
-    assert (code, out) == (0, "wrote predicted\n")
+    assert code == 0
+    assert out.endswith("\nwrote predicted\n")
     table = pq.read_table("predicted").sort_by("id").to_pandas()
     expected = model.predict(test_digits[0])
     np.testing.assert_allclose(np.stack(table["probability"]), expected, rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(table["prediction"], expected.argmax(axis=1))
     np.testing.assert_array_equal(table["label"], test_digits[1])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_device_is_asked_for_and_told(run, spark, model, name):
+    code, out, err = run(*COMMANDS[name], "--device", "cpu")
+    assert (code, err) == (0, "")
+    assert re.search(r"^tasks computed: [1-9]\d* on the processor$", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["evaluate", "predict"])
+def test_a_gpu_that_is_not_there_is_one_sentence(run, spark, model, name):
+    if find_spec("cupy"):
+        pytest.skip("CuPy is there, and perhaps a GPU")
+    code, out, err = run(*COMMANDS[name], "--device", "cuda")
+    assert (code, out) == (2, "")
+    assert err.startswith(
+        f"sparkdl {name}: the backend cuda needs CuPy: pip install 'sparkdl-hadoop[gpu]'"
+    )
 
 
 def test_features_of_an_lmdb(run, spark, model, test_digits):

@@ -5,8 +5,10 @@ from pathlib import Path
 import nbclient
 import nbformat
 import pytest
+from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
+LIMIT = 240  # seconds for a cell, and for the kernel to come
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -27,10 +29,13 @@ def test_notebook_is_stored_without_outputs(path):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 @pytest.mark.filterwarnings("default")  # Jupyter's own
-def test_notebook_runs(path, small, tmp_path):
+def test_notebook_runs(path, small, tmp_path, tmp_path_factory):
     notebook = nbformat.read(path, as_version=4)
+    # Of ports that are free, others may take one before the kernel does.
+    line = {"transport": "ipc", "ip": str(tmp_path_factory.mktemp("line") / "to")}
+    options = {"config": Config(KernelManager=line), "timeout": LIMIT, "startup_timeout": LIMIT}
     resources = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, timeout=240, resources=resources).execute()
+    nbclient.NotebookClient(notebook, resources=resources, **options).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     pictures = [output for output in outputs if "image/png" in output.get("data", {})]
     printed = "".join(output.text for output in outputs if output.get("name") == "stdout")

@@ -7,14 +7,17 @@ from sparkdl.data import files
 from sparkdl.errors import ConfigError
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.frames import as_frame, uri
+from sparkdl.spark.jobs import job
 from sparkdl.spark.session import session
+from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.report import computed
 
 
 def evaluate(arguments):
     """Print the evaluation of a model over labelled data."""
     with prepared(arguments) as (_, net, data):
-        print(net.evaluate(data.source()))
+        print(net.evaluate(data.source()), computed("tasks", net.devices), sep="\n\n")
 
 
 def predict(arguments):
@@ -34,15 +37,19 @@ def write(arguments, compute):
         raise ConfigError(f"{arguments.output} is there already; remove it or choose another")
     with prepared(arguments) as (spark, net, data):
         frame, column = as_frame(spark, data.source(), net.conf)
-        compute(net, frame, column).drop(column).write.parquet(uri(arguments.output))
-    print(f"wrote {arguments.output}")
+        found = compute(net, frame, column).drop(column)
+        with job(spark.sparkContext, arguments.command, "the job"):
+            found.write.parquet(uri(arguments.output))
+    told = computed("tasks", net.devices), f"wrote {arguments.output}"
+    print(*filter(None, told), sep="\n")
 
 
 @contextmanager
 def prepared(arguments):
-    """Spark, the model and the data: what can be wrong with the last two is found first."""
+    """Spark, the model and the data: what can be wrong with what was given is found first."""
+    master = ParameterAveraging(device=arguments.device)
     data = parse_data(arguments.data)
     data.check()
     network = Network.load(arguments.model)
     with session(arguments.master, name=f"sparkdl {arguments.command}") as spark:
-        yield spark, SparkNetwork(spark, network), data
+        yield spark, SparkNetwork(spark, network, master), data

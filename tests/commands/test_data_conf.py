@@ -7,6 +7,7 @@ import sparkdl.data as readers
 from sparkdl.commands.data_conf import (
     HDF5,
     LMDB,
+    AvroFiles,
     Cifar,
     Csv,
     DataConf,
@@ -23,6 +24,7 @@ from sparkdl.data import Characters, Compose, Crop, Mirror, Pad, Scale, TextSequ
 from sparkdl.errors import ConfigError, DataError
 
 EXAMPLES = {
+    "AvroFiles": AvroFiles(path="l", features="image", content="images", size=[3, 4]),
     "Cifar": Cifar(path="i", classes=100),
     "Csv": Csv(path="d", features=[0, 3], label=-1, header=False),
     "Digits": Digits(part="test", records=20),

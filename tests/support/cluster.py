@@ -10,21 +10,23 @@ from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
+from tests.support.jvm import FRUGAL
 from tests.support.namespaces import Host, kill
 
 ROOT = Path(__file__).resolve().parents[2]
 PORT, LIMIT = 7077, 180.0  # seconds for it to come
 DEPLOY = "org.apache.spark.deploy"
-FRUGAL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Hosts, and a folder for what Spark writes."""
+    """Hosts, a folder for what Spark writes, and the PYTHONPATH of executors (None: they have the
+    packages of their Python alone)."""
 
     left: Host
     right: Host
     folder: Path
+    path: Path | None = ROOT
 
     @property
     def options(self):
@@ -46,9 +48,9 @@ class Cluster:
 
 
 @contextmanager
-def cluster(left, right, folder):
+def cluster(left, right, folder, path=ROOT):
     """A Cluster; at its end nothing of it runs any more."""
-    made, started = Cluster(left, right, folder), []
+    made, started = Cluster(left, right, folder, path), []
     master, _ = made.options
     try:
         where = ("--host", left.address, "--port", PORT, "--webui-port", 0)
@@ -74,19 +76,20 @@ def daemon(made, host, name, *arguments):
             *arguments,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=environment(host),
+            env=environment(host, made.path),
         )
 
 
-def environment(host):
+def environment(host, path=ROOT):
     own = {
         "SPARK_LOCAL_IP": host.address,
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": FRUGAL,
         "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": str(ROOT),  # executors have the environment of the worker that starts them
     }
-    return os.environ | own
+    if path is not None:  # executors have the environment of the worker that starts them
+        own["PYTHONPATH"] = str(path)
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | own
 
 
 def wait_for_workers(made, started):

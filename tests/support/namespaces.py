@@ -10,6 +10,7 @@ import subprocess
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 KINDS = ("--net", "--mount", "--uts", "--ipc", "--pid")
 DEVICE, LIMIT = "eth0", 30.0  # seconds for a command that sets something up
@@ -52,7 +53,7 @@ class Host:
         if rate is None:
             self.run("tc", "qdisc", "del", "dev", DEVICE, "root", check=False)
         else:
-            shape = ("tbf", "rate", rate, "burst", "256kb", "latency", "100ms")
+            shape = ("tbf", "rate", rate, "burst", "128kb", "latency", "100ms")
             self.run("tc", "qdisc", "replace", "dev", DEVICE, "root", *shape)
 
     def cut(self):
@@ -113,25 +114,31 @@ def address(host):
     host.run(*add)
 
 
-def kill(process, patience=10.0):
+def kill(process, patience=60.0):
     """End a program that `start` has started, and all it has started itself."""
-    for pid in [*descendants(process.pid), process.pid]:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    for pid in stopped(process.pid):
+        signalled(pid, signal.SIGKILL)
     process.wait(patience)
 
 
-def descendants(pid):
-    """Children's children first."""
-    return [below for child in children(pid) for below in [*descendants(child), child]]
+def stopped(pid):
+    """A process and all below it, children's children first; it starts no more of them."""
+    signalled(pid, signal.SIGSTOP)
+    return [*(below for child in children(pid) for below in stopped(child)), pid]
+
+
+def signalled(pid, what):
+    with suppress(ProcessLookupError):
+        os.kill(pid, what)
 
 
 def children(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return [int(number) for number in file.read().split()]
-    except FileNotFoundError:
-        return []
+    """What a process has started, in any of its threads."""
+    found = []
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # the thread has ended
+            found += map(int, file.read_text().split())
+    return found
 
 
 def namespace_of(pid):
@@ -145,7 +152,7 @@ def command_of(pid):
         return file.read().replace("\0", " ").strip()
 
 
-def gone(host, patience=10.0):
+def gone(host, patience=60.0):
     """Whether no process is left on the host, at the latest after `patience` seconds."""
     deadline = time.monotonic() + patience
     while host.processes() and time.monotonic() < deadline:

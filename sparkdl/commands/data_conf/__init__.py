@@ -3,6 +3,7 @@
 from sparkdl.commands.data_conf.base import DataConf, parse_data
 from sparkdl.commands.data_conf.files import (
     HDF5,
+    AvroFiles,
     Cifar,
     Csv,
     Idx,

@@ -22,6 +22,17 @@ class Files(Stored, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AvroFiles(Files):
+    """Avro's files of records; see sparkdl.data.AvroFiles."""
+
+    features: str = "features"
+    label: str | None = "label"
+    content: str = "numbers"
+    channels: str = "RGB"
+    size: int | tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cifar(Files):
     """CIFAR's binaries; see sparkdl.data.Cifar."""
 

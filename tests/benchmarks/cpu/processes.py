@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from statistics import median
 
 from tests.benchmarks.peers.environment import ROOT, python_of
@@ -50,28 +51,34 @@ def variables(threads, spin_count=SPIN_COUNT):
 
 
 class Process:
-    """One process that holds a step.
+    """One process that holds a step, started by the words of a command.
+
+    `limit` is how many seconds it may take for an answer.
 
     Raises
     ------
-    Failed, with what it wrote last, where it gives no first answer.
+    Failed, with what it wrote last, where it gives no answer.
     """
 
-    def __init__(self, name, workload, environment):
+    def __init__(self, words, environment, limit=LIMIT):
+        self.limit = limit
         self.errors, path = tempfile.mkstemp()
         os.unlink(path)
         options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.errors}
-        self.process = subprocess.Popen(
-            command(name, workload), env=environment, cwd=ROOT, text=True, **options
-        )
+        self.process = subprocess.Popen(words, env=environment, cwd=ROOT, text=True, **options)
         self.facts, self.resident = self.answer(), 0
 
     def ask(self, steps):
         """Seconds of each of so many steps."""
-        print(steps, file=self.process.stdin, flush=True)
-        answer = self.answer()
+        answer = self.asked(steps)
         self.resident = answer["resident"]
         return answer["seconds"]
+
+    def asked(self, line):
+        """The answer to a line."""
+        with suppress(BrokenPipeError):  # a dead process answers with its last words
+            print(line, file=self.process.stdin, flush=True)
+        return self.answer()
 
     def took(self, steps):
         """Seconds until so many steps were done."""
@@ -80,14 +87,14 @@ class Process:
         return time.perf_counter() - began
 
     def answer(self):
-        ready, _, _ = select.select([self.process.stdout], [], [], LIMIT)
+        ready, _, _ = select.select([self.process.stdout], [], [], self.limit)
         line = self.process.stdout.readline() if ready else ""
         if line:
             return json.loads(line)
         text = os.pread(self.errors, 1 << 20, 0).decode(errors="replace")
         last = text.strip().splitlines()[-1:] or ["no word"]
         self.close()
-        raise Failed(last[0] if ready else f"no answer within {LIMIT} s")
+        raise Failed(last[0] if ready else f"no answer within {self.limit:.0f} s")
 
     def close(self):
         self.process.kill()
@@ -99,7 +106,7 @@ class Steps:
     """Seconds a step takes in one process."""
 
     def __init__(self, name, workload, threads):
-        self.process = Process(name, workload, variables(threads))
+        self.process = Process(command(name, workload), variables(threads))
         self.facts, self.close = self.process.facts, self.process.close
         self.pids = [self.process.process.pid]
 
@@ -125,12 +132,12 @@ class Start:
 
     def measure(self, burst):
         environment = variables(self.threads)
-        python = command(*self.what)[0]
+        words = command(*self.what)
         began = time.time()
-        subprocess.run([python, "-c", ""], env=environment, check=True)
+        subprocess.run([words[0], "-c", ""], env=environment, check=True)
         nothing = time.time() - began
         began = time.time()
-        process = Process(*self.what, environment)
+        process = Process(words, environment)
         process.close()
         self.whole.append(process.facts["first"] - began - nothing)
         return process.facts["first"] - process.facts["imported"]
@@ -140,7 +147,8 @@ class Together:
     """Seconds a step takes in each of two processes of two threads that run at the same time."""
 
     def __init__(self, name, workload, threads):
-        self.processes = [Process(name, workload, variables(threads, None)) for _ in range(2)]
+        words, environment = command(name, workload), variables(threads, None)
+        self.processes = [Process(words, environment) for _ in range(2)]
         self.facts = self.processes[0].facts
         self.pids = [process.process.pid for process in self.processes]
 

@@ -10,7 +10,15 @@ import pytest
 from tests.benchmarks.cpu.load import Others
 from tests.benchmarks.cpu.measures import sides
 from tests.benchmarks.cpu.pairs import compared, in_turns, opened
-from tests.benchmarks.cpu.processes import AS_RUN, OURS, Failed, Process, Steps, variables
+from tests.benchmarks.cpu.processes import (
+    AS_RUN,
+    OURS,
+    Failed,
+    Process,
+    Steps,
+    command,
+    variables,
+)
 from tests.benchmarks.cpu.row import Row
 from tests.benchmarks.cpu.workloads import WORKLOADS
 from tests.benchmarks.peers.cuda_stubs import Needs, contents, read_headers, read_symbols
@@ -118,7 +126,7 @@ def test_the_work_of_others_is_told_from_our_own():
 
 def test_a_process_that_fails_says_why():
     with pytest.raises(Failed, match="KeyError: 'nothing'"):
-        Process(OURS, "nothing", variables(1))
+        Process(command(OURS, "nothing"), variables(1))
 
 
 @pytest.mark.parametrize("name", WORKLOADS)

@@ -1,0 +1,1 @@
+"""sparkdl caffe: solvers of Caffe on Spark, with the flags of CaffeOnSpark."""

@@ -1,0 +1,51 @@
+"""How many replicas train, and how they exchange, as -clusterSize, -devices and -connection say."""
+
+from sparkdl.errors import ConfigError
+from sparkdl.spark.slots import dynamic, executors, slots
+from sparkdl.training.all_reduce import AllReduceSGD
+from sparkdl.training.averaging import ParameterAveraging
+
+
+def check_dynamic(sc, connection):
+    """Refuse what Spark cannot do before anything is read."""
+    if connection != "none" and dynamic(sc):
+        raise ConfigError(
+            f"-connection {connection} needs spark.dynamicAllocation.enabled=false: executors that "
+            "talk to each other run all at once; -connection none goes through the driver"
+        )
+
+
+def replicas(sc, cluster_size, devices, tell):
+    """The number of replicas: `devices` on each of `cluster_size` executors, or on all there are.
+
+    Executors that Spark was asked for are waited for, some seconds. Where there is less room, less
+    train, which is told: CaffeOnSpark would stop.
+    """
+    wanted = None if cluster_size is None else cluster_size * devices
+    room = slots(sc, wanted or 1)
+    there = max(1, executors(sc))  # in local mode the driver is the one
+    if cluster_size is not None and cluster_size != there:
+        tell(f"-clusterSize is {cluster_size}, but there are {there} executors")
+    wanted = there * devices if wanted is None else wanted
+    if wanted > room:
+        tell(
+            f"{wanted} replicas were asked for and {room} train, as many as the executors run at "
+            f"once: an update is over {room} minibatches, not {wanted}"
+        )
+    return min(wanted, room)
+
+
+def master_of(options, workers, batch_size):
+    """The TrainingMaster: synchronous SGD, over sockets or through the driver.
+
+    Parameters
+    ----------
+    batch_size : int
+        Examples of a minibatch of each replica, as in CaffeOnSpark the solver's net says.
+    """
+    common = {"workers": workers, "batch_size_per_worker": batch_size}
+    if options.persistent:
+        common["storage_level"] = "DISK_ONLY"
+    if options.connection == "none":
+        return ParameterAveraging(averaging_frequency=1, **common)
+    return AllReduceSGD(**common)

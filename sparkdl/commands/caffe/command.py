@@ -1,0 +1,54 @@
+"""sparkdl caffe: the modes of CaffeOnSpark, and two of Caffe's own tools."""
+
+import sys
+
+from sparkdl.commands.caffe import training, use
+from sparkdl.commands.caffe.devices import device_query
+from sparkdl.commands.caffe.options import check_known, check_values, options_of
+from sparkdl.commands.caffe.timing import time
+from sparkdl.data import files
+from sparkdl.spark.session import session
+
+
+def caffe(arguments):
+    """Do what the flags say."""
+    if arguments.tool is None:
+        return run(options_of(arguments), arguments.master)
+    if arguments.tool == "device_query":
+        arguments.gpu = None  # Caffe asks for it; all are shown
+    check_known(arguments)
+    check_values(arguments)
+    {"time": time, "device_query": device_query}[arguments.tool](arguments)
+
+
+def run(options, master):
+    """The modes that are asked for: what can be wrong with the files is found before Spark runs."""
+    for note in options.notes:
+        tell(note)
+    trained = training.prepared(options) if options.train else None
+    used = use.prepared(options, tell) if options.use else None
+    with session(master or own_master(options), name="sparkdl caffe") as spark:
+        for note in places(spark.sparkContext.master, options):
+            tell(note)
+        network = trained.run(spark, tell) if trained else None
+        if used is not None:
+            used.run(spark, network)
+
+
+def places(master, options):
+    """What is to be said of paths that only one machine knows."""
+    output = options.output if options.use else options.validations
+    written = {"model": options.train and options.model, "output": output}
+    for name, path in written.items():
+        if path and files.is_local(path) and not master.startswith("local"):
+            yield f"-{name} {path} is on each machine's own disk, unless they share it; see hdfs://"
+
+
+def own_master(options):
+    """Executors on this machine."""
+    return f"local-cluster[{options.cluster_size or 1},{options.devices},1024]"
+
+
+def tell(note):
+    """Say something that is no result."""
+    print(f"sparkdl caffe: {note}", file=sys.stderr, flush=True)

@@ -1,0 +1,33 @@
+"""-features: blobs of each test record, as a DataFrame."""
+
+from functools import partial
+
+from sparkdl.commands.caffe.records import reading_of
+from sparkdl.interop.caffe.shown import blobs_of
+from sparkdl.spark.computed import computed_frame
+from sparkdl.spark.inference import loaded
+
+ID = "SampleID"
+
+
+def features_frame(spark, net, source, model, names, device):
+    """A DataFrame of SampleID and a column of float arrays for each blob; all records are in it.
+
+    Parameters
+    ----------
+    model : Shared (conf, state, device, backend)
+        Must live until the frame has been computed.
+    names : blobs
+    device : str
+        Where it computes.
+    """
+    reading = reading_of(source, net, blobs_of(net, names))
+    compute = partial(features_of, model, reading)
+    return computed_frame(spark, source.splits(), ID, names, compute, device)
+
+
+def features_of(model, reading, split):
+    """(ids, {blob: (n, numbers)}) of the minibatches of a split."""
+    replica = loaded(model)
+    for ids, batch in reading.identified(split):
+        yield ids, reading.blobs.rows(replica, batch)

@@ -1,0 +1,158 @@
+"""What the flags of sparkdl caffe say together, checked before anything is started."""
+
+from dataclasses import dataclass
+
+from sparkdl.commands.caffe.flags import CONNECTIONS, FLAGS, FORMATS, TOOLS
+from sparkdl.data import files
+from sparkdl.errors import ConfigError
+from sparkdl.nn.config import nearest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """A run. `notes` are said to the user: what has no effect, or another one than in Caffe.
+
+    Parameters
+    ----------
+    train : bool
+    use : str or None
+        "test" or "features": what is done with the model, after training where there is some.
+    conf, model, output, snapshot, weights : str or None
+    validations : str or None
+        Where the results of tests while training go.
+    features : tuple of str
+        Blobs, that of the labels among them.
+    output_format, connection : str
+    devices : int
+    cluster_size, lmdb_partitions : int or None
+    persistent, resize : bool
+    notes : tuple of str
+    """
+
+    train: bool
+    use: str | None
+    conf: str
+    model: str | None
+    output: str
+    validations: str | None
+    snapshot: str | None
+    weights: str | None
+    features: tuple[str, ...]
+    output_format: str
+    connection: str
+    devices: int
+    cluster_size: int | None
+    lmdb_partitions: int | None
+    persistent: bool
+    resize: bool
+    notes: tuple[str, ...]
+
+    @property
+    def weights_in_use(self):
+        """The file of the model that is used without training."""
+        return self.model or self.weights
+
+
+def options_of(given):
+    """The Options that parsed arguments say.
+
+    Raises
+    ------
+    ConfigError
+        For flags that are wrong, missing or do not go together; says what to do instead.
+    """
+    check_known(given)
+    check_values(given)
+    modes = getattr(given, "modes", [])
+    use = next((mode for mode in reversed(modes) if mode != "train"), None)
+    check_paths(given, modes)
+    return Options(
+        train="train" in modes,
+        use=use,
+        conf=given.conf,
+        model=given.model,
+        output=given.output or "output",
+        validations=None if use else given.output,
+        snapshot=given.snapshot,
+        weights=given.weights,
+        features=features_of(given) if use == "features" else (),
+        output_format=given.outputFormat,
+        connection=given.connection or CONNECTIONS[0],
+        devices=given.devices,
+        cluster_size=given.clusterSize,
+        lmdb_partitions=given.lmdb_partitions,
+        persistent=given.persistent,
+        resize=given.resize,
+        notes=tuple(notes(given, modes, use)),
+    )
+
+
+def check_known(given):
+    """Refuse a tool that there is not, and flags of Caffe and CaffeOnSpark that are not taken."""
+    if given.tool is not None and given.tool not in TOOLS:
+        cure = "; modes are flags: -train, -test, -features"
+        raise ConfigError(f"a tool must be time or device_query, got {given.tool!r}{cure}")
+    for flag in FLAGS:
+        if flag.cure and getattr(given, flag.name) is not None:
+            raise ConfigError(f"-{flag.name} is not taken; {flag.cure}")
+
+
+def check_free(path):
+    """Refuse a folder for a DataFrame that is there already."""
+    if files.exists(path):
+        raise ConfigError(f"{path} is there already; remove it or choose another")
+
+
+def check_values(given):
+    for name in ("devices", "clusterSize", "lmdb_partitions", "iterations"):
+        value = getattr(given, name)
+        if value is not None and value < 1:
+            raise ConfigError(f"-{name} must be an integer >= 1, got {value}")
+    check_one_of("outputFormat", given.outputFormat, FORMATS, "arrays do not fit into others")
+    if given.connection is not None:
+        check_one_of("connection", given.connection, CONNECTIONS)
+
+
+def check_one_of(name, value, known, cure=""):
+    if value not in known:
+        end = nearest(value, known) or (cure and f"; {cure}")
+        raise ConfigError(f"-{name} must be one of {', '.join(known)}, got {value!r}{end}")
+
+
+def check_paths(given, modes):
+    """What must be said for the modes that are asked for."""
+    if not modes:
+        raise ConfigError("a mode is missing; give -train, -test or -features, or time")
+    if not given.conf:
+        raise ConfigError("-conf is missing; it names the solver's prototxt")
+    if "train" in modes and not given.model:
+        raise ConfigError("-model is missing; it says where the trained model goes")
+    if not (given.model or given.weights):
+        raise ConfigError("-model is missing; it names the .caffemodel that is used")
+
+
+def features_of(given):
+    """The names of -features, then that of -label."""
+    names = [name.strip() for name in str(given.features).split(",")]
+    if not all(names):
+        raise ConfigError(f"-features must be names such as fc7,prob, got {given.features!r}")
+    return tuple(dict.fromkeys([*names, *([given.label] if given.label else [])]))
+
+
+def notes(given, modes, use):
+    """What the user should know of flags that are given, in sentences."""
+    if {"test", "features"} <= set(modes):
+        other = "test" if use == "features" else "features"
+        yield f"-test and -features exclude each other: the later, -{use}, is done, not -{other}"
+    if given.connection == "infiniband":
+        yield (
+            "-connection infiniband: sockets are used, not RDMA; SPARKDL_INTERFACE=ib0 lets them "
+            "take InfiniBand's own interface"
+        )
+    if "train" not in modes:
+        names = ["snapshot", "persistent", *(["weights"] if given.model else [])]
+        for name in names:
+            if getattr(given, name):
+                yield f"-{name} has no effect without -train"
+    if given.label and use != "features":
+        yield "-label has no effect without -features"

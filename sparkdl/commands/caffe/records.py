@@ -1,0 +1,123 @@
+"""The records of a test net, in minibatches of the size that its layer of data says."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from sparkdl.data import LMDB, Schema
+from sparkdl.data.batch import position
+from sparkdl.data.blocks import blocks
+from sparkdl.data.readers.dataframes import DataFrames
+from sparkdl.errors import ConfigError
+from sparkdl.interop.caffe import source_of
+from sparkdl.interop.caffe.shown import Blobs
+from sparkdl.training.minibatch import ready
+from sparkdl.training.schema import schema_of
+
+LEAST = 256  # records of a split, where nobody says
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How an executor reads a split and what it computes. Travels.
+
+    Parameters
+    ----------
+    read, transform : of a source
+    names : function split -> the records' names, or None
+    schema : Schema
+    size : int
+        Examples of a minibatch.
+    blobs : Blobs
+    """
+
+    read: Callable
+    transform: Any
+    names: Callable | None
+    schema: Schema
+    size: int
+    blobs: Blobs
+
+    def batches(self, split):
+        """Minibatches, the last one smaller, ready for the network."""
+        for batch in blocks(self._checked(split), self.size):
+            yield ready(batch, self.transform, self.blobs.net.conf)
+
+    def identified(self, split):
+        """(what its records are called, minibatch): by key or file name, else by number."""
+        names = None if self.names is None else self.names(split)
+        for batch in self.batches(split):
+            if names is None:
+                yield [str(one) for one in batch.ids.tolist()], batch
+            else:
+                yield [names[position(one)] for one in batch.ids], batch
+
+    def _checked(self, split):
+        for batch in self.read(split):
+            checked = self.schema.check(batch, str(split))
+            asked = set(self.blobs.columns.values())
+            unread = asked & batch.columns.keys() - checked.columns.keys()
+            yield checked.replace(**{name: batch.columns[name] for name in unread})
+
+
+def reading_of(source, net, blobs):
+    """The Reading of a source for a test net."""
+    return Reading(
+        read=source.read,
+        transform=source.transform,
+        names=getattr(source, "names", None),
+        schema=schema_of(net.conf, transform=source.transform),
+        size=batch_size(net),
+        blobs=blobs,
+    )
+
+
+def data_of(net):
+    """The one layer of data that a net has."""
+    if len(net.data) != 1:
+        names = ", ".join(data.name for data in net.data) or "none"
+        raise ConfigError(f"{net.name or 'the net'} must have one layer of data, got {names}")
+    return net.data[0]
+
+
+def batch_size(net):
+    return data_of(net).batch_size or 1
+
+
+def source_for(net, resize=False, partitions=None):
+    """The source of a net's data.
+
+    Parameters
+    ----------
+    resize : bool
+        Images are resized to the height and width that the layer of data says, else to the net's.
+    partitions : int or None
+        Splits of an LMDB. None: of some hundred records.
+    """
+    data = data_of(net)
+    source, options = source_of(data), {item.name for item in fields(source_of(data))}
+    if isinstance(source, DataFrames):  # their images have the size that the layer says, always
+        return source
+    if resize and "size" not in options:
+        raise ConfigError(f"-resize is for images, not for {type(source).__name__}")
+    if resize:
+        source = replace(source, size=size_of(net))
+    if "records_per_split" not in options:
+        return source
+    count = LEAST
+    if isinstance(source, LMDB):
+        counts = [split.count for split in source.splits()]
+        count = counts[0] if partitions is None else -(-sum(counts) // partitions)
+    return replace(source, records_per_split=-(-count // batch_size(net)) * batch_size(net))
+
+
+def size_of(net):
+    """Height and width that a layer of data says, else those of the net's images."""
+    data = data_of(net)
+    options = data.layer.memory_data_param
+    if options.height and options.width:
+        return options.height, options.width
+    shape = next(iter(data.shapes.values()))
+    if len(shape) != 3:
+        raise ConfigError(f"-resize is for images (C, H, W), got records of {shape}")
+    return shape[1:]

@@ -1,0 +1,60 @@
+"""-test: the means of a test net's outputs over its data."""
+
+import json
+from functools import partial
+from operator import itemgetter
+
+from sparkdl.commands.caffe.records import batch_size, reading_of
+from sparkdl.data import files
+from sparkdl.errors import DataError, SparkdlError
+from sparkdl.interop.caffe.first import First
+from sparkdl.interop.caffe.shown import blobs_of
+from sparkdl.interop.caffe.testing import shown
+from sparkdl.spark.apart import apart_at
+from sparkdl.spark.inference import loaded
+from sparkdl.spark.jobs import job
+from sparkdl.spark.locality import split_rdd
+from sparkdl.spark.shared import sharing
+from sparkdl.training.aggregate import Failure, unwrap
+
+
+def means_of(sc, net, source, state, batches=None, device="auto"):
+    """({blob: mean over the examples (numbers,) float64}, examples) of a net's outputs.
+
+    Parameters
+    ----------
+    batches : int or None
+        So many from the start of the data; None: all. Each record counts once: where there are
+        fewer, Caffe would begin again at the first.
+    """
+    if batches is not None:
+        source = First(source, batches * batch_size(net), batch_size(net))
+    reading = reading_of(source, net, blobs_of(net, shown(net), "a test"))
+    with job(sc, "test", "a test"), sharing(sc, (net.conf, state, device, "auto")) as model:
+        each = partial(apart_at, device, partial(score, model, reading))
+        ranked = split_rdd(sc, source.splits()).mapPartitionsWithIndex(each).collect()
+    parts = [part for _, found in sorted(ranked, key=itemgetter(0)) for part in unwrap(found)]
+    examples = sum(n for n, _ in parts)
+    if not examples:
+        raise DataError("there are no records to test on")
+    means = {
+        name: sum(n * values[name] for n, values in parts) / examples
+        for name in reading.blobs.names
+    }
+    return means, examples
+
+
+def score(model, reading, number, splits):
+    """(number, [(examples, {blob: mean})] of the minibatches) of a partition, or a Failure."""
+    try:
+        replica = loaded(model)
+        batches = (batch for split in splits for batch in reading.batches(split))
+        yield number, [(len(one), reading.blobs.means(replica, one)) for one in batches]
+    except SparkdlError as error:
+        yield number, Failure(error)
+
+
+def write_means(path, means):
+    """The means as JSON: {blob: [numbers]}."""
+    text = json.dumps({name: values.tolist() for name, values in means.items()}, indent=1)
+    files.write(path, f"{text}\n".encode())

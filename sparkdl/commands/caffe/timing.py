@@ -1,0 +1,39 @@
+"""sparkdl caffe time: how long each layer of a net takes."""
+
+from sparkdl.commands.time import report
+from sparkdl.errors import ConfigError
+from sparkdl.interop.caffe import load_net, read_job
+from sparkdl.interop.caffe.phases import state_of
+from sparkdl.nn.timing import time_step
+from sparkdl.training.steps import limit_threads
+
+
+def time(arguments):
+    """Print the times of a training step on random data, of a net without a loss those of a forward
+    pass; nothing is started."""
+    if not (arguments.model or arguments.conf):
+        raise ConfigError("-model is missing; it names the net's prototxt, or -conf the solver's")
+    net = net_of(arguments)
+    limit_threads()
+    training = any(score.kind == "loss" for score in net.scores)
+    timed = time_step(net.conf, batch_size(net), repeats=arguments.iterations, training=training)
+    print(report(net.conf, timed))
+
+
+def net_of(arguments):
+    """The net in the phase, level and stages that are asked for; of a solver the one it trains."""
+    if not arguments.model:
+        return read_job(arguments.conf).train
+    stages = tuple(name for name in arguments.stage.split(",") if name)
+    return load_net(arguments.model, state_of(arguments.phase, arguments.level, stages))
+
+
+def batch_size(net):
+    """Examples of a minibatch, as the net's layer of data or its inputs say."""
+    for data in net.data:
+        if data.batch_size:
+            return data.batch_size
+        shapes = data.layer.input_param.shape
+        if shapes:
+            return shapes[0].dim[0]
+    raise ConfigError(f"{net.name or 'the net'} must say how many examples a batch has")

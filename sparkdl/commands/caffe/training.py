@@ -1,0 +1,105 @@
+"""-train: a solver's training, with tests in between where it says so."""
+
+import logging
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sparkdl.commands.caffe.cluster import check_dynamic, master_of, replicas
+from sparkdl.commands.caffe.options import Options, check_free
+from sparkdl.commands.caffe.records import batch_size, source_for
+from sparkdl.errors import ConfigError
+from sparkdl.interop.caffe import CaffeSolver, Job, read_job, save_weights
+from sparkdl.interop.caffe.first import First
+from sparkdl.interop.caffe.solving import prefix_of
+from sparkdl.spark import SparkNetwork
+from sparkdl.spark.frames import uri
+
+LOG = "sparkdl.caffe"
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is needed to train. Made by `prepared`.
+
+    Parameters
+    ----------
+    options : Options
+    job : Job
+        Snapshots go beside the model.
+    data : Source
+    tests : list of Source, or None where the nets' own will do
+    """
+
+    options: Options
+    job: Job
+    data: Any
+    tests: list | None
+
+    def run(self, spark, tell):
+        """Train and save; the Network that is trained."""
+        options, sc = self.options, spark.sparkContext
+        check_dynamic(sc, options.connection)
+        workers = replicas(sc, options.cluster_size, options.devices, tell)
+        master = master_of(options, workers, batch_size(self.job.train))
+        given = {"snapshot": options.snapshot, "weights": options.weights}
+        with lines_shown():
+            net = SparkNetwork(sc, CaffeSolver(self.job, master, **given))
+            history = net.fit(self.data, validation=self.tests)
+        about = self.job.train
+        save_weights(net.conf, net.network.state, options.model, about.layers, about.name)
+        print(f"the model is in {options.model}", flush=True)
+        if options.validations:
+            self._write(net.validations(history))
+        return net.network
+
+    def _write(self, frame):
+        """What the tests have shown, in one file."""
+        options = self.options
+        frame.coalesce(1).write.format(options.output_format).save(uri(options.validations))
+        print(f"what the tests have shown is in {options.validations}", flush=True)
+
+
+def prepared(options):
+    """The Training; what can be wrong with the files is found here."""
+    job = beside_the_model(read_job(options.conf), options.model)
+    if options.validations:
+        check_free(options.validations)
+        if not job.solver.test_interval:
+            raise ConfigError("-output is for tests, but the solver has no test_interval")
+    data = source_for(job.train, options.resize, options.lmdb_partitions)
+    data.splits()
+    return Training(options, job, data, resized_tests(job) if options.resize else None)
+
+
+def beside_the_model(job, model):
+    """The job with its snapshots in the folder of the model, as in CaffeOnSpark."""
+    folder, slash, _ = model.rpartition("/")
+    prefix = f"{folder}{slash}{prefix_of(job).rpartition('/')[2]}"
+    return replace(job, solver=replace(job.solver, snapshot_prefix=prefix))
+
+
+def resized_tests(job):
+    """The sources of what is tested on while training, with resized images."""
+    if not job.solver.test_interval:
+        return None
+    pairs = zip(job.tests, job.solver.test_iter, strict=True)
+    return [
+        First(source_for(net, resize=True), batches * batch_size(net), batch_size(net))
+        for net, batches in pairs
+    ]
+
+
+@contextmanager
+def lines_shown():
+    """The solver's lines go to standard output, as Caffe writes them."""
+    log, handler = logging.getLogger(LOG), logging.StreamHandler(sys.stdout)
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)

@@ -1,0 +1,97 @@
+"""A model of Caffe at work: -test and -features."""
+
+from dataclasses import dataclass
+
+from sparkdl.commands.caffe.extraction import features_frame
+from sparkdl.commands.caffe.options import Options, check_free
+from sparkdl.commands.caffe.records import source_for
+from sparkdl.commands.caffe.scoring import means_of, write_means
+from sparkdl.interop.caffe import CaffeNet, Solver, carry_weights, load_weights, read_tests
+from sparkdl.interop.caffe.shown import blobs_of
+from sparkdl.spark.frames import uri
+from sparkdl.spark.jobs import job
+from sparkdl.spark.shared import sharing
+from sparkdl.training.network import first_state
+
+
+@dataclass(frozen=True)
+class Use:
+    """What is needed to use a model. Made by `prepared`.
+
+    Parameters
+    ----------
+    options : Options
+    solver : Solver
+    nets : tuple of CaffeNet
+        The test nets; of features the first.
+    sources : list of Source
+        Their data.
+    states : list of TrainState, or None
+        With the model's weights; None where it is only to be trained.
+    """
+
+    options: Options
+    solver: Solver
+    nets: tuple[CaffeNet, ...]
+    sources: list
+    states: list | None
+
+    def run(self, spark, trained=None):
+        """Test, or extract features, with the weights of `trained`, a Network, if it is given."""
+        states = self.states or [carried(trained, net) for net in self.nets]
+        if self.options.use == "test":
+            return self._test(spark, states)
+        self._features(spark, self.nets[0], self.sources[0], states[0])
+
+    def _test(self, spark, states):
+        """Write and print the means of all test nets."""
+        means, many, path = {}, len(self.nets) > 1, self.options.output
+        sc = spark.sparkContext
+        iterations = self.solver.test_iter or (None,)
+        rows = zip(self.nets, self.sources, states, iterations, strict=True)
+        for number, (net, source, state, batches) in enumerate(rows):
+            found, examples = means_of(sc, net, source, state, batches, self.solver.device)
+            print(f"test net {number}: {examples} records")
+            for name, values in found.items():
+                print(f"  {name} = {', '.join(f'{value:.6g}' for value in values)}")
+                means[f"{number}/{name}" if many else name] = values
+        write_means(path, means)
+        print(f"the means are in {path}", flush=True)
+
+    def _features(self, spark, net, source, state):
+        """Write the blobs of all records."""
+        options, sc = self.options, spark.sparkContext
+        with job(sc, "features", "extracting features"):
+            device = self.solver.device
+            with sharing(sc, (net.conf, state, device, "auto")) as model:
+                frame = features_frame(spark, net, source, model, options.features, device)
+                frame.write.format(options.output_format).save(uri(options.output))
+        print(f"wrote {options.output}", flush=True)
+
+
+def prepared(options, tell):
+    """The Use; what can be wrong with the files is found here."""
+    solver, nets = read_tests(options.conf)
+    nets = nets if options.use == "test" else nets[:1]
+    sources = [source_for(net, options.resize, options.lmdb_partitions) for net in nets]
+    for source in sources:
+        source.splits()
+    if options.use == "features":
+        blobs_of(nets[0], options.features)
+        check_free(options.output)
+    path = options.weights_in_use
+    states = None if options.train else [state_of(net, path, tell) for net in nets]
+    return Use(options, solver, nets, sources, states)
+
+
+def state_of(net, path, tell):
+    """The state of a net with the weights of a file; layers that it lacks are told."""
+    state, report = load_weights(net.conf, first_state(net.conf), path, net.layers)
+    if report.left:
+        tell(f"{path}: has no weights of {', '.join(report.left)}; they stay as first drawn")
+    return state
+
+
+def carried(trained, net):
+    """The state of a test net with the weights of the Network that was trained."""
+    return carry_weights(trained.conf, trained.state, net.conf, first_state(net.conf))

@@ -1,0 +1,155 @@
+"""sparkdl submit: the spark-submit command that runs another command of sparkdl on a cluster."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from sparkdl.data import files
+from sparkdl.errors import ConfigError
+
+FOLDER = "environment"  # what the archive is unpacked to, beside the program
+ENTRY = Path(__file__).resolve().parents[1] / "__main__.py"
+MADE = "sparkdl-*-env.tar.gz"  # in dist, by build.py package
+
+
+def submit(arguments):
+    """Print the command; with --run, run it and end as it does."""
+    arguments.understood(arguments.what)
+    command = composed(arguments)
+    print(shown(command), flush=True)
+    if arguments.run:
+        code = subprocess.call([program(), *command[1:]])
+        if code:
+            raise SystemExit(code)
+
+
+def composed(arguments):
+    """The command as a list, each option with its value in one text after the other.
+
+    Raises
+    ------
+    ConfigError
+        Something is missing: the master, the archive, a file.
+    """
+    known = properties(arguments.properties) | settings(arguments.set)
+    master = arguments.master or known.get("spark.master")
+    if not master:
+        raise ConfigError("a master is missing; give --master, or spark.master in --properties")
+    mode = arguments.deploy_mode or known.get("spark.submit.deployMode", "client")
+    what, sent = packed(arguments.what) if mode == "cluster" else (arguments.what, [])
+    options = {"--master": master, "--deploy-mode": mode}
+    if arguments.properties:
+        options["--properties-file"] = arguments.properties
+    options |= environment(arguments, known)
+    sent = [*arguments.files, *sent]
+    if sent:
+        options["--files"] = ",".join(sent)
+    conf = executors(arguments) | python(mode, options, known) | settings(arguments.set)
+    defaults = ["--load-spark-defaults"] if arguments.properties else []
+    given = [part for option in options.items() for part in option]
+    given += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
+    return ["spark-submit", *defaults, *given, entry(), *what]
+
+
+def environment(arguments, known):
+    """Where executors get their packages from: the archive, unless they have them already."""
+    if arguments.py_files:
+        return {"--py-files": existing(arguments.py_files)}
+    if arguments.archive:
+        return {"--archives": f"{existing(arguments.archive)}#{FOLDER}"}
+    if "spark.archives" in known:
+        return {}
+    made = list(Path("dist").glob(MADE))
+    if len(made) != 1:
+        raise ConfigError(
+            f"dist must hold one environment, {MADE}, got {len(made)}; python build.py package "
+            "makes it, --archive names another, --py-files the zip of sparkdl where packages are "
+            "installed"
+        )
+    return {"--archives": f"{made[0]}#{FOLDER}"}
+
+
+def python(mode, options, known):
+    """The Python of the archive for executors, and for a driver that runs on the cluster."""
+    if "--archives" not in options and "spark.archives" not in known:
+        return {}
+    own = {"spark.pyspark.driver.python": sys.executable} if mode == "client" else {}
+    return {"spark.pyspark.python": f"./{FOLDER}/bin/python"} | own
+
+
+def executors(arguments):
+    """How many executors there are and what each has; Spark or the properties say the rest."""
+    wanted = {
+        "spark.executor.instances": arguments.executors,
+        "spark.executor.cores": arguments.cores,
+        "spark.executor.memory": arguments.memory,
+    }
+    return {key: str(value) for key, value in wanted.items() if value is not None}
+
+
+def packed(what):
+    """(arguments, files) for a driver elsewhere: local files go with it, named by their last part.
+
+    A file's name must be that of no other one.
+    """
+    sent = [each for each in what if files.is_local(each) and Path(each).is_file()]
+    names = [Path(each).name for each in sent]
+    twice = {name for name in names if names.count(name) > 1 and len(set(sent)) > 1}
+    if twice:
+        raise ConfigError(f"files that go along need different names, got {sorted(twice)} twice")
+    return [Path(each).name if each in sent else each for each in what], list(dict.fromkeys(sent))
+
+
+def properties(path):
+    """{key: value} of a properties file of Spark's."""
+    if path is None:
+        return {}
+    lines = (line.strip() for line in Path(existing(path)).read_text().splitlines())
+    pairs = (
+        line.replace("=", " ", 1).split(None, 1) for line in lines if line[:1] not in ("", "#")
+    )
+    return {key: value[0] if value else "" for key, *value in pairs}
+
+
+def settings(given):
+    """{key: value} of --set."""
+    for each in given:
+        if "=" not in each:
+            raise ConfigError(f"--set must be KEY=VALUE, got {each!r}")
+    return dict(each.split("=", 1) for each in given)
+
+
+def existing(path):
+    """The path of a file, if it is one of this machine, that exists."""
+    if files.is_local(path) and not Path(path).is_file():
+        raise ConfigError(f"{path}: there is no such file")
+    return path
+
+
+def entry():
+    """What spark-submit runs, as short as it can be said from here."""
+    relative = os.path.relpath(ENTRY)
+    return str(ENTRY) if relative.startswith("..") else relative
+
+
+def program():
+    """spark-submit: that of the cluster, if it is on the PATH, else the one pyspark brings."""
+    found = shutil.which("spark-submit") or shutil.which(
+        Path(sys.executable).parent / "spark-submit"
+    )
+    if found is None:
+        raise ConfigError("spark-submit must be on the PATH to be run, found none")
+    return found
+
+
+def shown(command):
+    """The command for a shell, an option a line."""
+    lines, parts = [], list(map(shlex.quote, command))
+    while parts and (parts[0].startswith("--") or not lines):
+        count = 1 if not lines or parts[0] == "--load-spark-defaults" else 2
+        lines.append(" ".join(parts[:count]))
+        parts = parts[count:]
+    return " \\\n  ".join([*lines, " ".join(parts)])

@@ -1,0 +1,173 @@
+"""Whether the GPU computes what the reference does: operations, networks, and captured graphs."""
+
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from sparkdl.engine import compile
+from sparkdl.engine.types import BFLOAT16, is_float
+from sparkdl.errors import ShapeError
+from sparkdl.nn import zoo
+from sparkdl.nn.replica import Replica
+from tests.benchmarks.gpu.absent import stand_in
+from tests.benchmarks.gpu.batches import noise
+
+stand_in()
+from tests.engine.cases import CASES  # noqa: E402
+from tests.engine.support import feeds, trace, with_gradients  # noqa: E402
+
+LIMITS = {"float32": 1e-4, BFLOAT16: 2e-2, "float16": 2e-2}
+SMALL = {"char_lstm": {"steps": 9}, "transformer": {"steps": 16}, "googlenet": {"auxiliary": False}}
+IMAGES = {"alexnet": 67, "caffenet": 67, "googlenet": 64, "inception_v3": 75, "vgg16": 32}
+IMAGES |= {"resnet18": 64, "resnet50": 64}  # rows and columns, where a network would take more
+CONSTANT = "BatchNorm of"  # the sum of its squares: rounding is all that its gradient has
+RATE, STEPS, UPDATES = 0.01, 3, 2
+EPSILON, MARGIN = {"float32": 2.0**-24, BFLOAT16: 2.0**-9}, 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How far the GPU is from the reference, or what it said.
+
+    `error` is the largest difference as a share of the largest number; None where it failed.
+    `same` is whether the calls one by one, their graph, and the graph again gave the same bits.
+    """
+
+    name: str
+    dtype: str
+    error: float | None
+    said: str = ""
+    same: bool = False
+
+    @property
+    def good(self):
+        return self.error is not None and self.error <= LIMITS[self.dtype] and self.same
+
+    def __str__(self):
+        found = self.said if self.error is None else f"{self.error:.1e}"
+        bits = "" if self.same or self.error is None else "  other bits from the graph"
+        return f"{'ok    ' if self.good else 'WRONG '} {self.dtype:9} {self.name}  {found}{bits}"
+
+
+def checks(only=None):
+    """[(kind, name, dtype)] of all operations and networks, or of some operations."""
+    found = [("operation", name, dtype) for dtype in LIMITS for name in only or CASES]
+    networks = zoo.NAMES if only is None else []
+    return found + [("network", name, dtype) for name in networks for dtype in EPSILON]
+
+
+def tried(kind, name, dtype, backend="cuda"):
+    """The Finding of a check; what goes wrong with one is a finding too."""
+    try:
+        error, same = {"operation": operation, "network": network}[kind](name, dtype, backend)
+        return Finding(name, dtype, error, same=same)
+    except Exception as error:
+        return Finding(name, dtype, None, told(error))
+
+
+def told(error):
+    """An error's first lines and where it was raised: all that is known of a machine far away."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(str(error).split("\n", 3)[:3])
+    return (
+        f"{type(error).__name__}: {text}"[:300] + f" ({Path(place.filename).name}:{place.lineno})"
+    )
+
+
+def operation(name, dtype, backend):
+    """Forward, backward where there is a gradient, call by call and captured."""
+    case = CASES[name]
+    arrays = [a.astype(dtype) if is_float(a.dtype) else a for a in case.arrays]
+    graph = None
+    if case.order and not name.startswith(CONSTANT):
+        with suppress(ShapeError):  # some gradients take no narrow numbers
+            graph = with_gradients(case.op, *arrays)
+    graph = graph or trace(case.op, *arrays)
+    expected = {n: np.array(y) for n, y in compile(graph, "reference").run(feeds(arrays)).items()}
+    program, errors, bits = compile(graph, backend), [], []
+    for _ in range(STEPS):  # call by call, captured, replayed
+        found = {n: np.array(y) for n, y in program.run(feeds(arrays)).items()}
+        errors += [distance(found[n], y) for n, y in expected.items()]
+        bits.append([found[n].tobytes() for n in expected])
+    return max(errors, default=0.0), bits.count(bits[0]) == STEPS
+
+
+def network(name, dtype, backend):
+    """The first loss and gradient of a network with few numbers, and where some updates lead it.
+
+    The bits are those of gradients by themselves, and of updates as one launch with them or not.
+    """
+    conf = small(name, dtype)
+    replica, batch, bits = Replica(conf, backend), noise(conf), []
+    for _ in range(STEPS):
+        loss, _ = replica.gradient(batch)
+        bits.append((float(loss), replica.grad.tobytes()))
+    own, other = (trained(conf, one, batch) for one in (backend, "reference"))
+    shaken = trained(conf, "reference", batch, EPSILON[dtype])
+    error = max(map(partial(beyond, LIMITS[dtype]), own, other, shaken))
+    whole, parts = (led(conf, backend, batch, step) for step in (Replica.step, in_parts))
+    return error, bits.count(bits[0]) == STEPS and whole == parts
+
+
+def small(name, dtype):
+    """A network of the zoo with few numbers."""
+    conf = replace(getattr(zoo, name)(**SMALL.get(name, {})), dtype=dtype)
+    if name not in IMAGES:
+        return conf
+    shape = (3, IMAGES[name], IMAGES[name])
+    one = (
+        {"input_shape": shape} if hasattr(conf, "input_shape") else {"inputs": {"features": shape}}
+    )
+    return replace(conf, **one)
+
+
+def trained(conf, backend, batch, shake=0.0):
+    """(first loss, first gradient, how far `UPDATES` updates on one batch move all parameters).
+
+    `shake` is a share by which all parameters are changed before, each by another part of it.
+    """
+    replica = Replica(conf, backend)
+    replica.params *= 1 + shake * np.random.default_rng(1).uniform(-1, 1, replica.params.shape)
+    first = replica.params.copy()
+    loss, gradient = float(replica.step(batch, RATE, 1)), replica.grad.copy()
+    for t in range(2, UPDATES + 1):
+        replica.step(batch, RATE, t)
+    return np.array([loss]), gradient, replica.params - first
+
+
+def led(conf, backend, batch, step):
+    """The bits of all parameters after some updates, the last of them captured and replayed."""
+    replica = Replica(conf, backend)
+    for t in range(1, STEPS + 1):
+        step(replica, batch, RATE, t)
+    return replica.params.tobytes()
+
+
+def in_parts(replica, batch, rate, t):
+    replica.gradient(batch)
+    replica.apply(rate, t)
+
+
+def beyond(limit, found, expected, shaken):
+    """The length of the difference as a share of what is expected.
+
+    What rounding of the parameters brings in the reference itself is no error: where that is much,
+    as behind many normalisations, `MARGIN` times as much counts as `limit`.
+    """
+    length = np.linalg.norm(expected) or 1.0
+    error, own = (float(np.linalg.norm(x - expected) / length) for x in (found, shaken))
+    return error / max(1.0, MARGIN * own / limit) if np.isfinite(error) else float("inf")
+
+
+def distance(found, expected):
+    """The largest difference as a share of the largest number; NaN must be where NaN is."""
+    found, expected = (np.asarray(a, np.float64) for a in (found, expected))
+    here = np.isfinite(expected)
+    if not np.array_equal(np.isfinite(found), here):
+        return float("inf")
+    largest = np.abs(expected[here]).max(initial=0)
+    return float(np.abs(found - expected)[here].max(initial=0) / max(largest, 1e-6))

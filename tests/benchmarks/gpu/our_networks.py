@@ -1,0 +1,32 @@
+"""The networks as sparkdl has them."""
+
+from dataclasses import replace
+from functools import partial
+
+from sparkdl.nn import LSTM, Adam, Momentum, NetworkConf, Output, RnnOutput, zoo
+from tests.benchmarks.gpu.workloads import MOMENTUM, RATE
+
+UPDATERS = {"momentum": Momentum(rate=RATE, momentum=MOMENTUM), "adam": Adam(rate=RATE)}
+NETWORKS = {
+    "resnet50": zoo.resnet50,
+    "alexnet": zoo.alexnet,
+    "googlenet": partial(zoo.googlenet, auxiliary=False),
+    "lenet": zoo.lenet,
+    "gpt2": partial(zoo.transformer, symbols=50_257, steps=1024, width=768, depth=12, heads=12),
+}
+
+
+def configuration(workload):
+    """The network of a workload with its updater."""
+    conf = NETWORKS[workload.network]() if workload.network in NETWORKS else own(workload)
+    return replace(conf, updater=UPDATERS[workload.updater], dtype=workload.dtype, seed=1)
+
+
+def own(workload):
+    """Two LSTM layers as wide as their input, or one layer of as many parameters as are updated."""
+    if workload.network == "lstm":
+        layers = [LSTM(units=workload.shape[1]) for _ in range(2)]
+        layers.append(RnnOutput(units=workload.classes))
+    else:
+        layers = [Output(units=workload.classes)]
+    return NetworkConf(input_shape=workload.shape, layers=layers)

@@ -1,0 +1,46 @@
+"""Images in an LMDB, as bytes, and the minibatches that a worker makes of them."""
+
+import tempfile
+
+import numpy as np
+
+from sparkdl.data import LMDB, Batch, Crop, MeanImage, Mirror, write_lmdb
+from sparkdl.data.blocks import permutation
+from sparkdl.data.prefetch import prefetch
+from sparkdl.data.transforms import in_training
+from sparkdl.training.steps import minibatches
+
+BLOCKS, AHEAD = 4, 3
+SEED = 1
+
+
+class Stored:
+    """An LMDB of noise below the folder of temporary files, which whoever made it deletes.
+
+    `steps` is how many minibatches a pass over it has: two for each split.
+    """
+
+    def __init__(self, workload):
+        self.batch, self.steps, self.epoch = workload.batch, 2 * BLOCKS, 0
+        shape = (workload.shape[0], workload.stored, workload.stored)
+        rng = np.random.default_rng(SEED)
+        images = rng.integers(0, 256, (self.batch, *shape), np.uint8)
+        labels = rng.integers(0, workload.classes, self.batch)
+        path = f"{tempfile.mkdtemp()}/db"
+        write_lmdb(path, (Batch.of(images, labels) for _ in range(self.steps)))
+        mean = rng.uniform(100, 150, shape).astype(np.float32)
+        transforms = MeanImage(mean=mean), Crop(size=workload.shape[1:]), Mirror()
+        each = 2 * self.batch
+        self.source = LMDB(path, transforms=transforms, scale=1 / 64, records_per_split=each)
+
+    def minibatches(self, replica):
+        """Those of another epoch, read and made ready by a thread of their own."""
+        self.epoch += 1
+        return prefetch(self.read(replica), AHEAD)
+
+    def read(self, replica):
+        transform = in_training(self.source.transform, SEED, self.epoch, replica.decodes)
+        for number, split in enumerate(self.source.splits()):
+            block = Batch.concat(self.source.read(split))
+            order = permutation(SEED, self.epoch, number, n=len(block))
+            yield from minibatches(block, order, self.batch, transform, replica.conf)

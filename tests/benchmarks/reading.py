@@ -1,0 +1,159 @@
+"""How fast LMDB and Parquet are read, decoded and batched, beside LeNet's step and plain loops.
+
+All in one process, by turns. The step is LeNet's on minibatches of 64 with all of the machine's
+cores, as a worker that has it alone takes it; what reads has one thread. The plain loops are
+what one writes by hand: minibatches of 64 from lmdb and protobuf, as ours, and record batches of
+pyarrow, beside our checked Batches of as many records. A ratio is the median over the turns of two
+figures of the same turn; a bar is what it must at least be.
+"""
+
+import argparse
+import itertools
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import lmdb
+import numpy as np
+import pyarrow.parquet as pq
+
+from sparkdl.data import LMDB, Batch, Parquet, Scale, write_lmdb, write_parquet
+from sparkdl.data.readers.messages import messages
+from sparkdl.data.source import checked_batches
+from sparkdl.nn import Momentum, zoo
+from sparkdl.nn.replica import Replica
+from sparkdl.training.schema import schema_of
+
+BATCH = 64
+TURN = 0.7  # seconds
+CONF = zoo.lenet(updater=Momentum(rate=0.01), seed=1)
+STEP, LOOP, ARROW = "LeNet's step", "a loop of lmdb and protobuf", "pyarrow's iteration"
+BARS = {  # of ours to another: how often as fast
+    ("LMDB", STEP): 5.0,
+    ("LMDB", LOOP): 1.0,
+    ("LMDB, scaled", STEP): 5.0,
+    ("Parquet", STEP): 5.0,
+    ("Parquet", ARROW): 1.0,
+}
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="bench reading", description=__doc__)
+    parser.add_argument("--records", type=int, default=60_000, help="of 28 x 28 pixels (60,000)")
+    parser.add_argument("--turns", type=int, default=9, help="of each side (9)")
+    options = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder, options.records)
+        found = in_turns(sides(Path(folder)), options.turns)
+    for name, figures in found.items():
+        print(f"{name:30} {median(figures):>12,.0f} records/s")
+    for (name, other), bar in BARS.items():
+        ratio = median(a / b for a, b in zip(found[name], found[other], strict=True))
+        verdict = "held" if ratio >= bar else "MISSED"
+        print(f"{name} against {other}: {ratio:.2f} times, bar {bar:g}: {verdict}")
+
+
+def write(folder, count):
+    """The same records in both formats: noise, as digits are as long."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (count, 1, 28, 28)).astype(np.uint8)
+    batch = Batch.of(images, rng.integers(0, 10, count).astype(np.int32))
+    write_lmdb(f"{folder}/lmdb", [batch])
+    write_parquet(f"{folder}/parquet", [batch])
+
+
+def sides(folder):
+    """{name: function that goes over all records, or trains on some, and counts them}"""
+    replica = Replica(CONF)
+    images = np.random.default_rng(0).normal(size=(BATCH, 1, 28, 28)).astype(np.float32)
+    batch = Batch.of(images, np.zeros(BATCH, np.int32))
+    database, table = str(folder / "lmdb"), str(folder / "parquet")
+    scale = Scale(factor=1 / 256)
+    return {
+        STEP: partial(step, replica, batch, itertools.count(1)),
+        "LMDB": partial(ours, LMDB(database)),
+        "LMDB, scaled": partial(ours, LMDB(database, transforms=[scale])),
+        LOOP: partial(by_hand, database),
+        "Parquet": partial(read, Parquet(table)),
+        ARROW: partial(by_arrow, next(Path(table).iterdir())),
+    }
+
+
+def in_turns(sides, turns):
+    """{name: [records a second]}; each turn begins with another side, the first is not counted."""
+    found, names = {name: [] for name in sides}, list(sides)
+    for turn in range(turns + 1):
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            speed = speed_of(sides[name])
+            if turn:
+                found[name].append(speed)
+    return found
+
+
+def speed_of(run):
+    """Records a second, over as many passes as fill a turn."""
+    count, began = 0, time.perf_counter()
+    while (passed := time.perf_counter() - began) < TURN:
+        count += run()
+    return count / passed
+
+
+def step(replica, batch, updates):
+    """Examples of one training step."""
+    replica.step(batch, 1e-4, next(updates))
+    return len(batch)
+
+
+def ours(source):
+    """Records of a source in minibatches, as workers take them."""
+    count, transform = 0, source.transform
+    for batch in batches(source):
+        for start in range(0, len(batch), BATCH):
+            minibatch = batch.take(slice(start, start + BATCH))
+            count += len(minibatch if transform is None else transform(minibatch))
+    return count
+
+
+def read(source):
+    """Records of a source in the Batches that it gives."""
+    return sum(map(len, batches(source)))
+
+
+def batches(source):
+    """Those of all splits, checked for the network."""
+    schema = schema_of(CONF, transform=source.transform)
+    for split in source.splits():
+        yield from checked_batches(source.read, split, schema)
+
+
+FIELDS = ("channels", 1), ("height", 2), ("width", 3), ("data", 4), ("label", 5)
+Datum = messages(
+    "bench.datum", {"Datum": [(name, n, "bytes" if n == 4 else "int32") for name, n in FIELDS]}
+)["Datum"]
+
+
+def by_hand(path):
+    """Records of a loop over an LMDB: parse, to arrays, stack."""
+    count, images, labels = 0, [], []
+    with lmdb.open(path, readonly=True, lock=False) as environment, environment.begin() as reading:
+        for _, value in reading.cursor():
+            datum = Datum.FromString(value)
+            shape = datum.channels, datum.height, datum.width
+            images.append(np.frombuffer(datum.data, np.uint8).reshape(shape))
+            labels.append(datum.label)
+            if len(images) == BATCH:
+                count += len(Batch.of(np.stack(images), np.array(labels)))
+                images, labels = [], []
+    return count + len(images)
+
+
+def by_arrow(path):
+    """Records of pyarrow's record batches, nothing done with them."""
+    with pq.ParquetFile(path) as file:
+        return sum(table.num_rows for table in file.iter_batches(4096))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""What tests on the cluster share: the environment of build.py package, the view of a user."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from sparkdl.data.hadoop import base
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def archive(tmp_path_factory):
+    """The file of build.py package's environment, made once."""
+    spec = importlib.util.spec_from_file_location("sparkdl_build", ROOT / "build.py")
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    build.DIST, build.VENV = tmp_path_factory.mktemp("dist"), Path(sys.prefix)
+    return build.build_archive(build.build_wheel(), with_pyspark=False, python_prefix=None)
+
+
+@pytest.fixture(scope="session")
+def shared_archive(hdfs, archive):
+    """Where it is on HDFS: a node unpacks it once, so README's commands may have put it there."""
+    hdfs.make("/mnist")
+    if archive.name not in hdfs.names("/mnist"):
+        hdfs.upload(archive, f"/mnist/{archive.name}")
+    return f"{hdfs.uri}/mnist/{archive.name}"
+
+
+@pytest.fixture
+def as_user(hdfs, monkeypatch):
+    """sparkdl finds the cluster as its user does: by the folder that HADOOP_CONF_DIR names."""
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(hdfs.conf))
+    monkeypatch.setattr(base, "_clients", {})
+    return hdfs
+
+
+@pytest.fixture(params=["hdfs", "webhdfs"])
+def root(request, as_user):
+    """A folder by either protocol: the NameNode as the configuration says, or named."""
+    cluster = {"hdfs": "hdfs:", "webhdfs": f"webhdfs://{as_user.web.removeprefix('http://')}"}
+    return f"{cluster[request.param]}/{request.node.name.partition('[')[0]}"

@@ -1,0 +1,134 @@
+"""A Java process of Hadoop's: it writes a log, says when it is ready, and never outlives us."""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from tests.cluster.jars import Unavailable
+from tests.support.jvm import FRUGAL
+
+LIMIT = 180.0  # seconds for a daemon to be ready
+# The kernel ends a daemon when the process that started it is gone, however that went.
+TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 15); os.execv(sys.argv[1], sys.argv[1:])"
+LOGGING = """rootLogger.level = info
+rootLogger.appenderRef.err.ref = err
+appender.err.type = Console
+appender.err.name = err
+appender.err.target = SYSTEM_ERR
+appender.err.layout.type = PatternLayout
+appender.err.layout.pattern = %d %p %c{1}: %m%n
+"""
+
+
+class Daemon:
+    """One process from its start to its end.
+
+    Parameters
+    ----------
+    java : Java
+        What runs it.
+    name : str
+        Of the daemon, and of its log in java.folder.
+    main : str
+        The class.
+    ready : str
+        What its log says once it serves.
+    options : dict
+        Settings of Hadoop that only this one has.
+    """
+
+    def __init__(self, java, name, main, ready, options):
+        self.name, self.ready = name, ready
+        self.log = java.folder / f"{name}.log"
+        settings = [part for key, value in options.items() for part in ("-D", f"{key}={value}")]
+        with open(self.log, "w") as log:
+            self.process = java.start(main, *settings, stdout=log, stderr=log)
+
+    def wait(self, limit=LIMIT):
+        """Return once it serves."""
+        deadline = time.monotonic() + limit
+        while self.ready not in self.log.read_text(errors="replace"):
+            ended = self.process.poll()
+            if ended is not None or time.monotonic() > deadline:
+                what = "is not ready" if ended is None else f"ended with {ended}"
+                raise RuntimeError(f"{self.name} {what}; its log ends:\n{self.last_words()}")
+            time.sleep(0.1)
+        return self
+
+    def last_words(self, count=3000):
+        return self.log.read_text(errors="replace")[-count:]
+
+    def end(self, by=signal.SIGKILL, patience=10.0):
+        """End it, in the end by force; nothing if it has ended."""
+        self.process.send_signal(by)
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(patience)
+            return
+        self.process.kill()
+        self.process.wait(patience)
+
+
+class Java:
+    """How the daemons of one cluster are run: class path, settings, where they write."""
+
+    def __init__(self, folder, conf, jars, heap="200m"):
+        self.folder, self.conf, self.home = folder, conf, java_home()
+        (folder / "log4j2.properties").write_text(LOGGING)
+        self.small = [f"{self.home}/bin/java", f"-Xmx{heap}", *FRUGAL.split(), "-Xss512k"]
+        self.classes = ["-cp", f"{conf}{os.pathsep}{jars}"]
+        self.command = [
+            *self.small,
+            "-Djava.net.preferIPv4Stack=true",
+            f"-Dhadoop.log.dir={folder}",
+            f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}",
+            *self.classes,
+        ]
+
+    def start(self, main, *arguments, **options):
+        """A Popen of a class, ended with this process; a Ctrl-C does not reach it."""
+        options = {
+            "cwd": self.folder,
+            "env": self.environment(),
+            "start_new_session": True,
+        } | options
+        tied = [sys.executable, "-I", "-S", "-c", TIED]
+        command = [*tied, *self.command, main, *map(str, arguments)]
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+
+    def run(self, main, *arguments, limit=LIMIT):
+        """What a class prints that comes to an end by itself."""
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        with self.start(main, *arguments, **pipes) as process:
+            try:
+                said, _ = process.communicate(timeout=limit)
+            finally:
+                process.kill()
+        if process.returncode:
+            raise RuntimeError(f"{main} {arguments} gave {process.returncode}:\n{said[-3000:]}")
+        return said
+
+    def write_program(self, path, main):
+        """A program like Hadoop's own `hdfs dfs`: its first argument is a group of commands."""
+        java = shlex.join([*self.small, *self.classes, main])
+        path.write_text(f'#!/bin/sh\nshift\nexec {java} "$@"\n')
+        path.chmod(0o755)
+
+    def environment(self):
+        own = {"JAVA_HOME": str(self.home), "HADOOP_CONF_DIR": str(self.conf)}
+        return {key: value for key, value in os.environ.items() if key != "HADOOP_HOME"} | own
+
+
+def java_home():
+    """The folder of the JDK, which containers of YARN must be told."""
+    home, java = os.environ.get("JAVA_HOME"), shutil.which("java")
+    if not sys.platform.startswith("linux"):
+        raise Unavailable(f"Hadoop's daemons are run on Linux here, this is {sys.platform}")
+    if not (home or java):
+        raise Unavailable("Hadoop's daemons need Java 17 or newer, found none; install a JDK")
+    return Path(home) if home else Path(java).resolve().parent.parent

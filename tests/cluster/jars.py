@@ -1,0 +1,81 @@
+"""The jars of Hadoop's daemons: pyspark brings most, the rest comes once from Maven Central."""
+
+import hashlib
+import os
+import shutil
+import urllib.request
+from pathlib import Path
+
+from pyspark.find_spark_home import _find_spark_home
+
+HADOOP = "3.5.0"
+MINI_CLUSTER = f"org/apache/hadoop/hadoop-client-minicluster/{HADOOP}"
+CASTLE = "org/bouncycastle"  # the ResourceManager's certificates; not declared by the one above
+PINNED = {  # path in the repository: SHA-256
+    f"{MINI_CLUSTER}/hadoop-client-minicluster-{HADOOP}.jar": (
+        "06772d24529e59939915979b3edba204d367750ef7dc5120411f35221dd4818c"
+    ),
+    f"{CASTLE}/bcprov-jdk18on/1.82/bcprov-jdk18on-1.82.jar": (
+        "14cde2fdfaa8890480a8e5b67aceef0c90f96682c1e23c133bafdc9e0b3255ce"
+    ),
+    f"{CASTLE}/bcpkix-jdk18on/1.82/bcpkix-jdk18on-1.82.jar": (
+        "bdc723e20834832ac6af136cb5b5ff05e43b71d4fa151cc6510d9212ee086e63"
+    ),
+    f"{CASTLE}/bcutil-jdk18on/1.82/bcutil-jdk18on-1.82.jar": (
+        "4420691958ad1c0ba275a6d6d8a6317adbdbdc9277055b6a72aa89c88cda8c7d"
+    ),
+}
+CENTRAL = "https://repo1.maven.org/maven2"
+PATIENCE, ATTEMPTS = 60, 3  # seconds for an answer of the repository
+# At import: the tests give what they compile a cache of its own, which goes with them.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "sparkdl", "jars")
+
+
+class Unavailable(Exception):
+    """This machine cannot run Hadoop's daemons; the message says why."""
+
+
+def class_path(cache=CACHE):
+    """The jars of the daemons, as java -cp takes them; what is missing is fetched."""
+    own = [fetched(path, digest, cache) for path, digest in PINNED.items()]
+    jars = Path(_find_spark_home(), "jars")
+    if not (jars / f"hadoop-client-runtime-{HADOOP}.jar").exists():
+        raise Unavailable(f"pyspark must bring Hadoop {HADOOP}, got another in {jars}")
+    return os.pathsep.join([*map(str, own), f"{jars}/*"])
+
+
+def fetched(path, digest, cache):
+    """A jar in the cache, whose bytes are those that were pinned."""
+    place = cache / Path(path).name
+    if not place.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        part = place.with_suffix(f".{os.getpid()}")  # another run may fetch the same
+        try:
+            fetch(f"{os.environ.get('SPARKDL_MAVEN', CENTRAL)}/{path}", part)
+            check(part, digest)
+            part.replace(place)
+        finally:
+            part.unlink(missing_ok=True)
+    return place
+
+
+def fetch(address, place):
+    """Write what is at the address to a file, asking again where the line breaks."""
+    for attempt in range(ATTEMPTS):
+        try:
+            with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+                with open(place, "wb") as file:
+                    return shutil.copyfileobj(answer, file)
+        except OSError as error:
+            if attempt == ATTEMPTS - 1:
+                raise Unavailable(
+                    f"{address} must be there to fetch, got {error}; let SPARKDL_MAVEN be the "
+                    "address of a mirror of Maven's central repository"
+                ) from error
+
+
+def check(place, digest):
+    with open(place, "rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != digest:
+        raise Unavailable(f"{place.stem} must have SHA-256 {digest}, got {found}")

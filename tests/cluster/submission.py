@@ -1,0 +1,90 @@
+"""spark-submit in the environment of a cluster: how it is called, how it ended."""
+
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.find_spark_home import _find_spark_home
+
+from tests.cluster import settings
+from tests.support.jvm import FRUGAL
+
+SHELL = "org.apache.hadoop.fs.FsShell"
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A spark-submit that has ended.
+
+    Attributes
+    ----------
+    code : int
+        Its exit code.
+    printed : str
+        To standard output and errors.
+    """
+
+    code: int
+    printed: str
+
+    @property
+    def application(self):
+        """The name YARN gave it, or None."""
+        found = re.search(r"application_\d+_\d+", self.printed)
+        return found and found.group()
+
+
+def environment(folder, java):
+    """os.environ for programs that are to find the cluster, and Spark with small JVMs.
+
+    What a test gives spark-submit holds instead of the defaults written here.
+
+    Parameters
+    ----------
+    folder : Path
+        For files of their own: Spark's defaults, and a program `hdfs`.
+    java : Java
+        With the cluster's settings and jars.
+    """
+    lines = (f"{key} {value}\n" for key, value in defaults().items())
+    (folder / "bin").mkdir(parents=True, exist_ok=True)
+    java.write_program(folder / "bin" / "hdfs", SHELL)
+    (folder / "spark-defaults.conf").write_text("".join(lines))
+    left_out = {"PYTHONPATH", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_HOSTNAME", "HADOOP_HOME"}
+    kept = {name: value for name, value in os.environ.items() if name not in left_out}
+    return kept | {
+        "PATH": os.pathsep.join([*programs(folder), os.environ.get("PATH", "")]),
+        "HADOOP_CONF_DIR": str(java.conf),
+        "SPARK_CONF_DIR": str(folder),
+        "SPARK_HOME": _find_spark_home(),
+        "SPARK_LOCAL_IP": settings.HOST,
+        "JAVA_HOME": str(java.home),
+        "PYSPARK_PYTHON": sys.executable,
+    }
+
+
+def programs(folder):
+    """The folders with hdfs, sparkdl and spark-submit."""
+    found = folder / "bin", Path(sys.executable).parent, Path(_find_spark_home(), "bin")
+    return list(map(str, found))
+
+
+def defaults():
+    jars = Path(_find_spark_home(), "jars")
+    options = {
+        f"spark.{part}.extraJavaOptions": FRUGAL for part in ("driver", "executor", "yarn.am")
+    }
+    memory = {f"spark.{part}.memory": "512m" for part in ("driver", "executor", "yarn.am")}
+    return (
+        options
+        | memory
+        | {
+            "spark.yarn.jars": f"local:{jars}/*",  # else 400 MB go to HDFS at every submission
+            "spark.yarn.maxAppAttempts": 1,
+            "spark.yarn.report.interval": "500ms",
+            "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": settings.HOST,
+            "spark.ui.enabled": "false",
+        }
+    )

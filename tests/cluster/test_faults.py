@@ -1,0 +1,153 @@
+"""HDFS fails while a network trains on it: training goes on, or stops and says what and where.
+
+In either case the last checkpoint is whole. Faults of containers are in test_submit.py.
+"""
+
+import platform
+import re
+
+import numpy as np
+import pytest
+
+from sparkdl.data import LMDB, Batch, Parquet, files, host_copy, write_lmdb, write_parquet
+from sparkdl.errors import DataError
+from sparkdl.spark import SparkNetwork
+from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.checkpoint import Checkpoints, latest, load_checkpoint
+from sparkdl.training.listeners import Listener
+from sparkdl.training.network import Network
+from tests.spark.networks import CLASSES, plain
+from tests.training.models import assert_equal
+
+MASTER = ParameterAveraging(batch_size_per_worker=10, averaging_frequency=1, workers=2)
+HOST = re.escape(platform.node())
+
+
+class At(Listener):
+    """Does something when a number of rounds is done, once."""
+
+    def __init__(self, rounds, action):
+        self.rounds, self.action = rounds, action
+
+    def on_round(self, report, state):
+        if state.rounds == self.rounds:
+            self.action()
+
+
+@pytest.fixture(scope="module")
+def batch():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 256, (60, 1, 2, 3)).astype(np.uint8)
+    return Batch.of(x, rng.integers(0, CLASSES, 60))
+
+
+@pytest.fixture
+def parquet(as_user, batch, request):
+    path = f"{as_user.uri}/faults/{request.node.name}"
+    files.remove(path)
+    write_parquet(path, [batch])
+    return path
+
+
+@pytest.fixture
+def lmdb(as_user, batch, request, tmp_path):
+    """(its file here, its folder there)"""
+    write_lmdb(str(tmp_path / "db"), [batch])
+    return tmp_path / "db" / "data.mdb", f"{as_user.uri}/faults/{request.node.name}-lmdb"
+
+
+class Listed:
+    """A source whose splits have been listed before the fault."""
+
+    transform = None
+
+    def __init__(self, source):
+        self._splits, self.read = source.splits(), source.read
+
+    def splits(self):
+        return self._splits
+
+
+def fitted(spark, source, epochs=1, **options):
+    net = SparkNetwork(spark, plain(), MASTER)
+    net.fit(source, epochs=epochs, **options)
+    return net.network.state
+
+
+def expected(source, epochs):
+    net = Network(plain())
+    net.fit(source, epochs=epochs, master=MASTER)
+    return net.state
+
+
+def test_epochs_after_the_first_read_hdfs_no_more(spark, lmdb, parquet):
+    local, path = lmdb
+    files.write(f"{path}/data.mdb", local.read_bytes())
+    for source, gone in ((LMDB(path), path), (Parquet(parquet), parquet)):
+        wanted = expected(source, 3)
+        removal = At(3, lambda gone=gone: files.remove(gone))
+        assert_equal(fitted(spark, source, 3, listeners=[removal]), wanted)
+        assert not files.exists(gone)
+
+
+def test_a_datanode_dies_while_a_network_trains(spark, as_user, parquet):
+    """The NameNode goes on naming it: both reading and saving meet the one that is gone."""
+    folder, wanted = f"{as_user.uri}/faults/kept", expected(Parquet(parquet), 2)
+    files.remove(folder)
+    options = {"checkpoints": Checkpoints(path=folder, every_rounds=1)}
+    options["validation"] = Parquet(parquet)
+    try:
+        death = At(2, lambda: as_user.kill_datanode(0))
+        found = fitted(spark, Parquet(parquet), 2, listeners=[death], **options)
+    finally:
+        as_user.restart_datanode(0)
+    assert_equal(found, wanted)
+    assert_equal(load_checkpoint(folder)[1], wanted)
+
+
+def test_safe_mode_stops_a_fit_at_its_save(spark, as_user, parquet):
+    folder = f"{as_user.uri}/faults/safe"
+    files.remove(folder)
+    options = {"checkpoints": Checkpoints(path=folder, every_rounds=1)}
+    try:
+        with pytest.raises(DataError, match=f"^{folder}/round-00000003: .* is in safe mode"):
+            safe = At(2, lambda: as_user.safe_mode(True))
+            fitted(spark, Parquet(parquet), 2, listeners=[safe], **options)
+    finally:
+        as_user.safe_mode(False)
+    assert latest(folder) == f"{folder}/round-00000002"
+    assert load_checkpoint(folder)[1].rounds == 2
+
+
+def test_an_unreadable_block_stops_a_fit(spark, as_user, parquet):
+    source = Listed(Parquet(parquet))
+    for file in as_user.block_files(parquet.removeprefix(as_user.uri)):
+        file.unlink()
+    with pytest.raises(DataError, match=rf"^{parquet}/.*: cannot be read .*\(read on {HOST}\)$"):
+        fitted(spark, source)
+
+
+def test_a_truncated_lmdb_stops_a_fit(spark, lmdb):
+    """Whether the driver notices, which lists it, or the executor, which reads it."""
+    local, path = lmdb
+    content = local.read_bytes()
+    files.write(f"{path}/data.mdb", content)
+    source = Listed(LMDB(path))
+    files.write(f"{path}/data.mdb", content[:-4096])
+    with pytest.raises(DataError, match=rf"^{path}: cut short, .* \(read on {HOST}\)$"):
+        fitted(spark, source)
+    with pytest.raises(DataError, match=f"^{path}: must be an LMDB that is whole"):
+        fitted(spark, LMDB(path))
+
+
+def test_a_full_disk_at_the_copy_stops_a_fit(spark, lmdb):
+    """What the executor writes the copy to has no room left."""
+    local, path = lmdb
+    files.write(f"{path}/data.mdb", local.read_bytes())
+    part = host_copy.partial(host_copy.place_of(f"{path}/data.mdb")[1])
+    part.parent.mkdir(parents=True, exist_ok=True)
+    part.symlink_to("/dev/full")
+    message = f"^{path}/data.mdb: cannot be copied to .* on {HOST}: No space left on device"
+    with pytest.raises(DataError, match=message):
+        fitted(spark, LMDB(path))
+    assert not part.is_symlink()

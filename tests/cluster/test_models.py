@@ -1,0 +1,67 @@
+"""Models on HDFS: checkpoints of sparkdl, and nets, solvers, weights and snapshots of Caffe."""
+
+import numpy as np
+import pytest
+
+from sparkdl.data import Batch, files, write_lmdb_anywhere
+from sparkdl.errors import DataError
+from sparkdl.interop.caffe.blobs import read_mean, write_mean
+from sparkdl.interop.caffe.job import read_job
+from sparkdl.interop.caffe.snapshots import load_snapshot, save_snapshot
+from sparkdl.interop.caffe.sources import source_of
+from sparkdl.interop.caffe.weights import read_weights
+from sparkdl.training.checkpoint import latest, load_checkpoint
+from tests.interop.caffe.test_job import NET, SOLVER
+from tests.interop.caffe.test_orders import start
+from tests.training.models import assert_equal, small_conf, state_of
+from tests.training.test_checkpoint import train, writer_for
+
+CONF = small_conf()
+
+
+@pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])
+def test_checkpoints(as_user, scheme):
+    folder = f"{scheme}:///checkpoints-{scheme}"
+    train(writer_for(folder, every_rounds=1, keep=2), 3)
+    assert as_user.names(f"/checkpoints-{scheme}") == ["round-00000002", "round-00000003"]
+    _, state, _ = load_checkpoint(folder)
+    assert_equal(state, state_of(CONF, seed=3, rounds=3))
+    files.write(f"{folder}/round-00000003/weights.safetensors", b"damaged")
+    assert latest(folder) == f"{folder}/round-00000002"
+
+
+def test_safe_mode_leaves_the_last_checkpoint_whole(as_user):
+    writer = writer_for("hdfs:///saved", every_rounds=1)
+    train(writer, 1)
+    as_user.safe_mode(True)
+    try:
+        with pytest.raises(
+            DataError, match="^hdfs:///saved/round-00000002: .*: Cannot create .* is in safe mode.$"
+        ):
+            train(writer, 1, start=1)
+    finally:
+        as_user.safe_mode(False)
+    assert latest("hdfs:///saved") == "hdfs:///saved/round-00000001"
+    train(writer, 1, start=1)
+    assert as_user.names("/saved") == ["round-00000001", "round-00000002"]
+
+
+@pytest.mark.parametrize("format", ["BINARYPROTO", "HDF5"])
+def test_caffes_files(as_user, format):
+    folder = f"hdfs:///caffe-{format}"
+    images = np.random.default_rng(0).integers(0, 255, (8, 1, 4, 4), np.uint8)
+    write_lmdb_anywhere(f"{folder}/lmdb", [Batch.of(images, np.zeros(8, int))])
+    files.write(f"{folder}/net.prototxt", (NET % ((f"{folder}/lmdb",) * 2)).encode())
+    files.write(f"{folder}/solver.prototxt", SOLVER.encode())
+    job = read_job(f"{folder}/solver.prototxt")
+    conf = job.train.conf
+    assert conf.parameter_count == 16 * 3 + 3
+    assert sum(split.count for split in source_of(job.train.data[0]).splits()) == 8
+
+    state = start(conf)
+    path = save_snapshot(conf, state, f"{folder}/n", job.train.layers, format)
+    assert_equal(load_snapshot(conf, start(conf), path, job.train.layers), state)
+    [(weights, _)] = read_weights(path.replace("solverstate", "caffemodel")).values()
+    assert weights.shape == (3, 16)
+    write_mean(f"{folder}/mean.binaryproto", images[0])
+    np.testing.assert_array_equal(read_mean(f"{folder}/mean.binaryproto"), images[0])

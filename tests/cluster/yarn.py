@@ -1,0 +1,184 @@
+"""YARN on this machine: a ResourceManager and NodeManagers, and spark-submit to them."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from pyspark.find_spark_home import _find_spark_home
+
+from tests.cluster import settings
+from tests.cluster.daemon import Daemon
+from tests.cluster.submission import Submitted, environment
+from tests.cluster.web import USER, answer
+
+SERVER = "org.apache.hadoop.yarn.server"
+RESOURCE_MANAGER = f"{SERVER}.resourcemanager.ResourceManager"
+NODE_MANAGER = f"{SERVER}.nodemanager.NodeManager"
+PORTS = {
+    "address": "",
+    "scheduler": ".scheduler.address",
+    "tracker": ".resource-tracker.address",
+    "admin": ".admin.address",
+    "web": ".webapp.address",
+}
+ONE_QUEUE = {
+    "yarn.scheduler.capacity.root.queues": "default",
+    "yarn.scheduler.capacity.root.default.capacity": 100,
+    "yarn.scheduler.capacity.maximum-am-resource-percent": "1.0",
+}
+
+
+class Yarn:
+    """The running ResourceManager and NodeManagers.
+
+    Attributes
+    ----------
+    conf : Path
+        What HADOOP_CONF_DIR is to be; the file system's too.
+    web : str
+        "http://127.0.0.1:port", of the ResourceManager.
+    environment : dict
+        In which spark-submit finds the cluster, with small JVMs.
+    """
+
+    def __init__(self, hdfs, nodes=2, cores=4, megabytes=5120):
+        self.hdfs, self.conf, self.java = hdfs, hdfs.conf, hdfs.java
+        self.nodes, self.cores, self.megabytes = nodes, cores, megabytes
+        places = settings.addresses(*PORTS)
+        self.web = f"http://{places['web']}"
+        settings.write(self.conf / "yarn-site.xml", self.yarn_site(places))
+        settings.write(self.conf / "capacity-scheduler.xml", ONE_QUEUE)
+        self.folder = hdfs.folder / "yarn"
+        self.environment = environment(self.folder, self.java)
+        self.daemons = []
+
+    def yarn_site(self, places):
+        prefix = "yarn.resourcemanager"
+        own = {f"{prefix}{PORTS[name] or '.address'}": place for name, place in places.items()}
+        return own | {
+            "yarn.resourcemanager.hostname": settings.HOST,
+            "yarn.scheduler.include-port-in-node-name": "true",  # nodes differ by their ports
+            "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 200,
+            "yarn.scheduler.minimum-allocation-mb": 128,
+            "yarn.scheduler.maximum-allocation-mb": self.megabytes,
+            "yarn.nodemanager.resource.memory-mb": self.megabytes,
+            "yarn.nodemanager.resource.cpu-vcores": self.cores,
+            "yarn.nodemanager.vmem-check-enabled": "false",  # a JVM reserves far more than it uses
+            "yarn.nodemanager.sleep-delay-before-sigkill.ms": 250,
+            "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
+        }
+
+    def start(self):
+        try:
+            name, ready = "resourcemanager", "Transitioned to active state"
+            self.daemons.append(Daemon(self.java, name, RESOURCE_MANAGER, ready, {}))
+            self.daemons += [self.node(number) for number in range(self.nodes)]
+            for daemon in self.daemons:
+                daemon.wait()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def node(self, number):
+        folder = self.folder / f"node{number}"
+        ports = ("address", "localizer.address", "webapp.address", "collector-service.address")
+        own = {f"yarn.nodemanager.{port}": f"{settings.HOST}:0" for port in ports}
+        own["yarn.nodemanager.hostname"] = settings.HOST
+        own["yarn.nodemanager.local-dirs"] = folder / "local"
+        own["yarn.nodemanager.log-dirs"] = folder / "logs"
+        ready = "Registered with ResourceManager as"
+        return Daemon(self.java, f"nodemanager{number}", NODE_MANAGER, ready, own)
+
+    def stop(self):
+        """End it, and whatever still runs in containers."""
+        for daemon in self.daemons[1:]:  # a SIGTERM makes them end their containers at once
+            daemon.end(by=signal.SIGTERM, patience=3.0)
+        for daemon in self.daemons[:1]:
+            daemon.end()
+        for pid in self.containers().values():
+            kill_group(pid)
+
+    # Applications
+
+    def submit(self, *arguments, mode="cluster", timeout=400.0, check=True, env=None):
+        """The Submitted of spark-submit with these arguments; with `check` it must succeed."""
+        program = [Path(_find_spark_home(), "bin", "spark-submit"), "--master", "yarn"]
+        return self.run(
+            *program, "--deploy-mode", mode, *arguments, timeout=timeout, check=check, env=env
+        )
+
+    def run(self, *command, timeout=400.0, check=True, env=None, cwd=None):
+        """The Submitted of a command that calls spark-submit, in the cluster's environment."""
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        options |= {"stdin": subprocess.DEVNULL, "env": self.environment | (env or {}), "cwd": cwd}
+        with subprocess.Popen(
+            list(map(str, command)), start_new_session=True, **options
+        ) as process:
+            try:
+                printed, _ = process.communicate(timeout=timeout)
+            except BaseException:
+                kill_group(process.pid)
+                said = Submitted(-1, process.communicate()[0])
+                self.kill(said.application)
+                raise RuntimeError(
+                    f"{command} took over {timeout} s:\n{self.story(said)}"
+                ) from None
+        done = Submitted(process.returncode, printed)
+        if check and done.code:
+            raise RuntimeError(f"{command} gave {done.code}:\n{self.story(done)}")
+        return done
+
+    def story(self, done):
+        logs = "\n".join(
+            f"== {name}\n{text[-3000:]}" for name, text in self.logs(done.application).items()
+        )
+        return f"{done.printed[-4000:]}\n{logs[-20000:]}"
+
+    def logs(self, application="*"):
+        """{"container/stdout": text} of an application's containers, on whatever node."""
+        files = sorted(self.folder.glob(f"node*/logs/{application}/container_*/std*"))
+        return {
+            f"{file.parent.name}/{file.name}": file.read_text(errors="replace") for file in files
+        }
+
+    def containers(self, application="*"):
+        """{container: pid of the process group} of what runs now."""
+        files = self.folder.glob(f"node*/local/nmPrivate/{application}/container_*/container_*.pid")
+        found = {}
+        for file in sorted(files):
+            with suppress(OSError, ValueError):
+                pid = int(file.read_text())
+                os.killpg(pid, 0)
+                found[file.stem] = pid
+        return found
+
+    def kill_container(self, name):
+        """As the kernel does where memory runs out: all of its processes at once."""
+        kill_group(self.containers()[name])
+
+    def applications(self):
+        """What the ResourceManager says of each application: {name: its fields}."""
+        listed = json.loads(answer(f"{self.web}/ws/v1/cluster/apps"))["apps"] or {"app": []}
+        return {each["id"]: each for each in listed["app"]}
+
+    def kill(self, application, patience=20.0):
+        """End an application and wait for its containers to be gone; nothing if it has ended."""
+        if application is None:
+            return
+        address = f"{self.web}/ws/v1/cluster/apps/{application}/state?user.name={USER}"
+        answer(address, "PUT", {"state": "KILLED"})
+        deadline = time.monotonic() + patience
+        while self.containers(application) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        for pid in self.containers(application).values():
+            kill_group(pid)
+
+
+def kill_group(pid):
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)

@@ -1,0 +1,56 @@
+"""sparkdl caffe time and device_query."""
+
+import pytest
+
+NET = """
+name: 'deploy' layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 4 dim: 6 } } }
+layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'ip'
+        inner_product_param { num_output: 3 } }
+layer { name: 'more' type: 'InnerProduct' bottom: 'ip' top: 'more' include { stage: 'deep' }
+        inner_product_param { num_output: 2 } }
+"""
+
+
+@pytest.mark.parametrize("text, size", [("-conf solver.prototxt", 8), ("-model net.prototxt", 8)])
+def test_time_of_the_net_that_is_trained(run, text, size):
+    code, out, err = run(f"time {text} -iterations 2")
+    assert (code, err) == (0, "")
+    assert "ip" in out and f"a step of {size} examples" in out
+
+
+def test_time_of_a_net_in_a_phase_and_stage(run, made):
+    made.write("deploy.prototxt", NET)
+    code, out, _ = run("time -model deploy.prototxt -phase TEST -stage deep,a -iterations 1")
+    assert (code, "more" in out, "a step of 4 examples" in out) == (0, True, True)
+    assert "more" not in run("time -model deploy.prototxt -iterations 1")[1]
+
+
+MISTAKES = {
+    "time": "-model is missing; it names the net's prototxt, or -conf the solver's",
+    "time -model net.prototxt -iterations 0": "-iterations must be an integer >= 1, got 0",
+    "time -model net.prototxt -phase TEXT": "phase must be one of ['TRAIN', 'TEST']",
+    "time -model net.prototxt -gpu 0": "-gpu is not taken",
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_mistakes(run, text):
+    code, out, err = run(text)
+    assert (code, out) == (2, "")
+    assert MISTAKES[text] in err
+
+
+def test_device_query_says_what_is_here(run):
+    code, out, _ = run("device_query -gpu all")
+    assert code == 0
+    for part in ("processor: ", "cores: ", "memory: ", "GFLOP/s", "GPU"):
+        assert part in out
+
+
+def test_gpus_as_the_driver_says_them(run, made, monkeypatch):
+    program = made.folder / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho '0, NVIDIA H100, 81559 MiB, 9.0, 580.1'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(made.folder), prepend=":")
+    expected = "GPU 0, name NVIDIA H100, memory 81559 MiB, compute capability 9.0, driver 580.1"
+    assert expected in run("device_query")[1]

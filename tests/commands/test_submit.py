@@ -1,0 +1,124 @@
+"""sparkdl submit composes what spark-submit understands; that it runs, tests/cluster shows."""
+
+import re
+import shlex
+import sys
+from itertools import pairwise
+
+import pytest
+
+from sparkdl import cli
+
+TRAIN = ["train", "--conf", "runs/small.yaml"]
+
+
+@pytest.fixture
+def submit(tmp_path, monkeypatch, capsys):
+    """What sparkdl submit prints, in a folder with an archive and a run: (code, parts, errors)."""
+    for name in ("dist/sparkdl-0.1.0-env.tar.gz", "runs/small.yaml", "runs/yarn.conf"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments, what=TRAIN):
+        code = cli.main(["submit", *arguments, "--", *what])
+        printed = capsys.readouterr()
+        return code, shlex.split(printed.out.replace("\\\n", " ")), printed.err
+
+    return run
+
+
+def options(parts):
+    """{option: value or values} of a command."""
+    found = {}
+    for name, value in pairwise(parts):
+        if name.startswith("--"):
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def test_the_driver_here_has_this_python_and_executors_that_of_the_archive(submit):
+    code, parts, _ = submit("--master", "yarn")
+    assert code == 0
+    assert parts[0] == "spark-submit"
+    given = options(parts[: parts.index("train")])
+    assert given["--archives"] == ["dist/sparkdl-0.1.0-env.tar.gz#environment"]
+    assert given["--deploy-mode"] == ["client"]
+    assert set(given["--conf"]) == {
+        "spark.pyspark.python=./environment/bin/python",
+        f"spark.pyspark.driver.python={sys.executable}",
+    }
+    assert parts[-4].endswith("sparkdl/__main__.py")
+    assert parts[-3:] == TRAIN
+
+
+def test_files_go_along_with_a_driver_elsewhere(submit, tmp_path):
+    (tmp_path / "net.prototxt").touch()
+    modes = "--master", "yarn", "--deploy-mode", "cluster", "--files", "net.prototxt"
+    _, parts, _ = submit(*modes)
+    given = options(parts[: parts.index("train")])
+    assert given["--files"] == ["net.prototxt,runs/small.yaml"]
+    assert given["--conf"] == ["spark.pyspark.python=./environment/bin/python"]
+    assert parts[-3:] == ["train", "--conf", "small.yaml"]
+
+
+def test_what_is_given_holds_instead_of_properties(submit, tmp_path):
+    text = "# a comment\nspark.master yarn\nspark.submit.deployMode=cluster\n\nspark.archives a#b\n"
+    (tmp_path / "runs/yarn.conf").write_text(text)
+    more = "--executors", "3", "--cores", "2", "--memory", "1g", "--set", "spark.ui.enabled=false"
+    _, parts, _ = submit("--properties", "runs/yarn.conf", "--deploy-mode", "client", *more)
+    given = options(parts[: parts.index("train")])
+    assert (given["--master"], given["--deploy-mode"]) == (["yarn"], ["client"])
+    assert given["--properties-file"] == ["runs/yarn.conf"]
+    assert "--load-spark-defaults" in parts
+    assert "--archives" not in given
+    assert {"spark.executor.instances=3", "spark.executor.cores=2"} < set(given["--conf"])
+    assert {"spark.executor.memory=1g", "spark.ui.enabled=false"} < set(given["--conf"])
+
+
+def test_a_zip_is_enough_where_the_packages_are(submit, tmp_path):
+    (tmp_path / "code.zip").touch()
+    _, parts, _ = submit("--master", "spark://host:7077", "--py-files", "code.zip")
+    given = options(parts[: parts.index("train")])
+    assert given["--py-files"] == ["code.zip"]
+    assert "--archives" not in given and "--conf" not in given
+
+
+def test_an_option_stands_on_each_line(submit, capsys):
+    cli.main(["submit", "--master", "yarn", "--cores", "2", "--", *TRAIN])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "spark-submit \\"
+    assert all(re.fullmatch(r"  --\S+ \S+ \\", line) for line in lines[1:-1])
+    assert lines[-1].endswith("__main__.py train --conf runs/small.yaml")
+
+
+MISTAKES = [
+    ([], "a master is missing; give --master"),
+    (["--master", "yarn", "--archive", "none.tar.gz"], "none.tar.gz: there is no such file"),
+    (["--master", "yarn", "--properties", "none.conf"], "none.conf: there is no such file"),
+    (["--master", "yarn", "--set", "spark.ui.enabled"], "--set must be KEY=VALUE"),
+]
+
+
+@pytest.mark.parametrize("arguments, sentence", MISTAKES)
+def test_a_mistake_is_one_sentence(submit, arguments, sentence):
+    code, _, err = submit(*arguments)
+    assert code == 2
+    assert err.startswith("sparkdl submit: ") and sentence in err
+
+
+def test_a_missing_archive_says_how_it_is_made(submit, tmp_path):
+    (tmp_path / "dist/sparkdl-0.1.0-env.tar.gz").unlink()
+    assert "python build.py package makes it" in submit("--master", "yarn")[2]
+
+
+def test_two_files_of_one_name_cannot_go_along(submit, tmp_path):
+    (tmp_path / "small.yaml").touch()
+    what = [*TRAIN, "--resume", "small.yaml"]
+    err = submit("--master", "yarn", "--deploy-mode", "cluster", what=what)[2]
+    assert "need different names, got ['small.yaml'] twice" in err
+
+
+def test_a_command_that_is_wrong_is_refused_before_it_is_sent(submit):
+    with pytest.raises(SystemExit):
+        submit("--master", "yarn", what=["trian"])

@@ -1,0 +1,24 @@
+"""The doubles of NVIDIA's libraries beside this file, compiled by g++."""
+
+from functools import cache
+from pathlib import Path
+
+from sparkdl.engine.backends.cuda import cublaslt_api, cudnn_rnn_api
+from sparkdl.engine.backends.cuda.shared_libraries import typed
+from tests.support.cuda.compiler import shared
+
+FOLDER = Path(__file__).parent
+
+
+@cache
+def cublaslt():
+    return typed(of("cublaslt.cpp"), cublaslt_api.SIGNATURES)
+
+
+@cache
+def cudnn_rnn():
+    return typed(of("cudnn_rnn.cpp"), cudnn_rnn_api.SIGNATURES)
+
+
+def of(name):
+    return shared("".join((FOLDER / n).read_text() for n in ("numbers.h", name)))

@@ -1,0 +1,8 @@
+"""Executors of the tests, which come late where other processes have the cores."""
+
+from sparkdl.spark import slots
+
+
+def all_awaited():
+    """From now on a fit of this process waits, as long as it takes, for the executors asked for."""
+    slots.PATIENCE = 200.0  # seconds

@@ -1,0 +1,60 @@
+"""Which tests one process runs, where pytest-xdist shares them out over several.
+
+A file's tests stay together: they share its fixtures. Files of one lane do too: each process that
+asks for Spark or for a Hadoop cluster starts its own, which costs seconds and a gigabyte.
+"""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+from xdist.scheduler import LoadScopeScheduling
+
+ROOT = Path(__file__).resolve().parents[2]
+CLUSTER, SPARK = "cluster", "Spark"
+OF_FIXTURE = {"hdfs": CLUSTER, "yarn": CLUSTER, "spark": SPARK, "sc": SPARK}
+OF_FOLDER = {"tests/cluster": CLUSTER, "tests/spark": SPARK, "tests/end_to_end": SPARK}
+IN_NONE = {  # tests of Spark that need no context of this process
+    "tests/spark/test_apart.py",
+    "tests/spark/test_dealt_gpus.py",
+    "tests/spark/test_several.py",
+}
+FIRST = [CLUSTER, SPARK]  # what takes longest starts first
+
+
+class Lanes(LoadScopeScheduling):
+    """Hands a lane, or a file that is in none, to each process that has nothing left to do."""
+
+    def __init__(self, config, log=None):
+        super().__init__(config, log)
+        config.option.loadscopereorder = False  # the order is that of `in_order`
+
+    def _split_scope(self, nodeid):
+        return lane(nodeid.partition("::")[0])
+
+
+@cache
+def lane(path):
+    """The lane of a file of tests, given by its path below the project's folder; else the path."""
+    if path in IN_NONE:
+        return path
+    wanted = {OF_FIXTURE[name] for name in arguments(ROOT / path) if name in OF_FIXTURE}
+    wanted |= {name for folder, name in OF_FOLDER.items() if path.startswith(folder + "/")}
+    return next((name for name in FIRST if name in wanted), path)
+
+
+def arguments(path):
+    """Names of what functions of a file take, fixtures among them."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            yield from (argument.arg for argument in node.args.args)
+
+
+def in_order(items):
+    """Tests as processes are to take them: those of lanes first."""
+    places = {name: place for place, name in enumerate(FIRST)}
+    return sorted(items, key=lambda item: places.get(lane(path_of(item)), len(FIRST)))
+
+
+def path_of(item):
+    return item.nodeid.partition("::")[0]
