@@ -6,6 +6,7 @@ host, beside the first worker: what it hears of the second one takes the link to
 
 import json
 import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
@@ -45,7 +46,9 @@ def on_the_left(module, *arguments, rate=RATE):
 class HostWorkers(LocalWorkers):
     """Two processes of one thread, the second one on another host.
 
-    Their masters need shared_memory=False: the hosts are two by their network alone.
+    Each host has a core of its own, where the machine has two: what one of them computes, sends and
+    receives takes no time from the other. Their masters need shared_memory=False: the hosts are two
+    by their network alone.
 
     Parameters
     ----------
@@ -58,10 +61,16 @@ class HostWorkers(LocalWorkers):
     def __init__(self, address, right):
         super().__init__(2, threads=1)
         self.host, self._folder = address, tempfile.TemporaryDirectory()
-        self.there = Path(self._folder.name) / "python"
-        place = f"nsenter --target={right} --net"
-        self.there.write_text(f'#!/bin/sh\nexec {place} {sys.executable} "$@"\n')
-        self.there.chmod(0o700)
+        cores = sorted(os.sched_getaffinity(0))
+        places = f"taskset -c {cores[0]}", f"taskset -c {cores[-1]} nsenter --target={right} --net"
+        self._pythons = [self._python(f"python{i}", place) for i, place in enumerate(places)]
+
+    def _python(self, name, place):
+        """A program that is Python in that place."""
+        path = Path(self._folder.name) / name
+        path.write_text(f'#!/bin/sh\nexec {place} {sys.executable} "$@"\n')
+        path.chmod(0o700)
+        return str(path)
 
     def close(self):
         super().close()
@@ -69,6 +78,6 @@ class HostWorkers(LocalWorkers):
 
     def _start(self):
         for rank in range(len(self._processes), self.size):
-            multiprocessing.set_executable(str(self.there) if rank else sys.executable)
+            multiprocessing.set_executable(self._pythons[rank])
             self._processes.append(Process(rank, self.threads, self.timeout))
         multiprocessing.set_executable(sys.executable)

@@ -121,11 +121,11 @@ class Job:
     """What a worker is sent."""
 
     def run(self, pipe):
-        return network()
+        return network(), [*os.sched_getaffinity(0)]
 
 
 def main(address, right):
-    """On the left host: the network of the driver, and of each worker."""
+    """On the left host: the network of the driver; of each worker that, and its cores."""
     workers = HostWorkers(address, int(right))
     try:
         workers._start()
@@ -141,9 +141,11 @@ hosts = pytest.mark.skipif(why_not() is not None, reason=f"no hosts: {why_not()}
 
 @hosts
 def test_workers_are_on_two_hosts():
-    [[driver, left, right]] = on_the_left(__name__)
+    [[driver, (left, left_cores), (right, right_cores)]] = on_the_left(__name__)
     assert driver == left != right
     assert network() not in (left, right)
+    cores = sorted(os.sched_getaffinity(0))
+    assert (left_cores, right_cores) == (cores[:1], cores[-1:])
 
 
 @hosts
