@@ -7,7 +7,7 @@ from sparkdl.exchange.frame import HEADER
 HEAD = HEADER.size
 STAGE = 8 << 10  # bytes read at once while it is not known what comes
 AT_ONCE = 2 << 20  # bytes read before others get a turn
-MUCH, MOST = 32 << 10, 128 << 10  # bytes: what is worth to wait for, and what is enough to wake up
+MUCH, MOST = 32 << 10, 1 << 20  # bytes: what is worth to wait for, and what is enough to wake up
 
 
 class Lost(Exception):

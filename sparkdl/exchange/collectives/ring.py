@@ -21,7 +21,7 @@ import numpy as np
 
 from sparkdl.exchange.collectives.pieces import cuts, raw
 
-SHORTEST, LONGEST = 256 << 10, 1 << 20  # bytes of a piece: more calls, or more cache than there is
+SHORTEST, LONGEST = 512 << 10, 1 << 20  # bytes of a piece: more calls, or more cache than there is
 AHEAD = 8  # pieces of the own chunk that are on their way before the first one comes in
 
 

@@ -5,8 +5,8 @@ updates take three ways by turns: each computes alone, and all wait for the slow
 summed when the backward pass has ended; gradients are summed in buckets as they become final. Each
 turn gives what the second takes more than the first, which is the exchange, and what the third
 takes more, which is exposed: time on the link that nothing hides, and cores that the exchange takes
-from the computation. Both are medians over all turns. That one worker computes for longer than the other
-is in all three, so it is neither.
+from the computation. Both are medians over all turns. That one worker computes for longer than the
+other is in all three, so it is neither.
 """
 
 import json
