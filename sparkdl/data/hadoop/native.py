@@ -4,15 +4,17 @@ It authenticates by the delegation tokens that YARN gives to containers, else by
 """
 
 import io
+import logging
 import re
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, suppress
 
 from hdfs_native import Client, WriteOptions
 
 from sparkdl.data.hadoop.base import HadoopFiles
 from sparkdl.data.hadoop.configuration import Configuration
 from sparkdl.data.hadoop.streams import ReadsRanges, Refused, SentAtTheEnd, reason
+
+log = logging.getLogger(__name__)
 
 BUFFER = 2**20  # bytes; measured: 64 KB reads take five times as long
 SWITCHES = "dfs.client.failover.max.attempts"
@@ -76,14 +78,49 @@ class NativeFiles(HadoopFiles):
                 reader = self.client.read(path)
             return io.BufferedReader(Reader(self.uri(path), reader), BUFFER)
         if mode == "wb":
-            return SentAtTheEnd(partial(self._write, path))
+            return SentAtTheEnd(Writing(self.client, path).send)
         raise ValueError(f"mode must be rb or wb, got {mode}")
 
-    def _write(self, path, content):
-        """The library gives a write up when a node dies that the NameNode still believes in."""
-        with plain(path), self.client.create(path, WriteOptions(overwrite=True)) as out:
-            while piece := content.read(BUFFER):  # bytes: a memoryview takes four times as long
-                out.write(piece)
+
+class Writing:
+    """Writes a file as a whole, and again if that fails.
+
+    The library gives a write up when a node dies that the NameNode still believes in, for ten
+    minutes unless it is told otherwise, and a small cluster has no other to take part. So each
+    further try is of one replica less. Once the file is there the NameNode is asked for as many as
+    were wanted: it makes them when it can.
+    """
+
+    def __init__(self, client, path):
+        self._client, self._path = client, path
+        self._wanted = self._replicas = None  # as many as the cluster makes by itself
+
+    def send(self, content):
+        with plain(self._path):
+            options = WriteOptions(overwrite=True, replication=self._replicas)
+            out = self._client.create(self._path, options)
+            try:
+                while piece := content.read(BUFFER):  # bytes: a memoryview takes four times as long
+                    out.write(piece)
+                out.close()
+            except BaseException:
+                self._take_back()
+                raise
+            if self._replicas is not None:
+                self._ask_for_more()
+
+    def _take_back(self):
+        """Remove the part, which the library waits for, and want less the next time."""
+        with suppress(OSError), plain(self._path):
+            replicas = self._client.get_file_info(self._path).replication
+            self._client.delete(self._path, False)
+            if replicas > 1:
+                self._wanted, self._replicas = self._wanted or replicas, replicas - 1
+
+    def _ask_for_more(self):
+        self._client.set_replication(self._path, self._wanted)
+        told = self._path, self._replicas, self._wanted
+        log.warning("%s has %d replicas of %d yet: a node does not answer", *told)
 
 
 class Reader(ReadsRanges):

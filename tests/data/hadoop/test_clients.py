@@ -3,7 +3,7 @@
 import os
 import sys
 from contextlib import contextmanager
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from requests import ConnectionError as Unreachable
@@ -174,3 +174,70 @@ def test_an_answer_is_taken_a_failure_is_not(monkeypatch, error, tries):
         file.close()
     assert sent == [b""] * tries
     file.close()
+
+
+class Cluster:
+    """A client of a cluster that fails to write some times, and then takes it."""
+
+    def __init__(self, replicas, failures, known=True):
+        self.replicas, self.failures, self.known = replicas, failures, known
+        self.tried, self.asked, self.content = [], [], None
+
+    def create(self, path, options):
+        self.tried.append(options.replication)
+        self.replicas = options.replication or self.replicas
+        self.content = b""
+        return self
+
+    def write(self, piece):
+        if len(self.tried) <= self.failures:
+            raise RuntimeError("DataTransferError: the pipeline broke")
+        self.content += piece
+
+    def close(self):
+        assert self.content, "this takes 15 s"
+
+    def delete(self, path, recursive):
+        self.content = None
+
+    def get_file_info(self, path):
+        if not self.known:
+            raise FileNotFoundError(path)
+        return SimpleNamespace(replication=self.replicas)
+
+    def set_replication(self, path, replicas):
+        self.asked.append(replicas)
+
+
+REPLICAS = [
+    ({"replicas": 3, "failures": 0}, [None], []),
+    ({"replicas": 3, "failures": 1}, [None, 2], [3]),
+    ({"replicas": 3, "failures": 4}, [None, 2, 1, 1, 1], [3]),
+    ({"replicas": 2, "failures": 1}, [None, 1], [2]),
+    ({"replicas": 1, "failures": 2}, [None, None, None], []),
+    ({"replicas": 0, "failures": 1}, [None, None], []),  # of erasure codes, not of replicas
+    ({"replicas": 3, "failures": 2, "known": False}, [None, None, None], []),
+]
+
+
+@pytest.mark.parametrize("cluster, tried, asked", REPLICAS)
+def test_a_file_is_written_with_fewer_replicas_while_a_node_is_gone(
+    monkeypatch, cluster, tried, asked
+):
+    monkeypatch.setattr(streams, "PAUSE", 0)
+    cluster = Cluster(**cluster)
+    with streams.SentAtTheEnd(native.Writing(cluster, "/a").send) as file:
+        file.write(b"some")
+    assert (cluster.tried, cluster.asked) == (tried, asked)
+    assert cluster.content == b"some"
+
+
+def test_a_write_that_never_works_says_why(monkeypatch):
+    monkeypatch.setattr(streams, "PAUSE", 0)
+    cluster = Cluster(2, failures=99)
+    file = streams.SentAtTheEnd(native.Writing(cluster, "/a").send)
+    file.write(b"some")
+    with pytest.raises(OSError, match="the pipeline broke"):
+        file.close()
+    assert cluster.tried == [None, *[1] * (streams.TRIES - 1)] and not cluster.asked
+    assert cluster.content is None, "a part is left"
