@@ -7,6 +7,7 @@ import time
 from collections import deque
 
 from sparkdl.errors import PeerError, WorkerError
+from sparkdl.exchange.attention import Attention
 from sparkdl.exchange.faults import (
     awaited_by,
     awaited_in_the_end,
@@ -47,7 +48,7 @@ class Progress:
         self.line, self.watch = Line(), Watch()
         self._driving = threading.Lock()
         self._handed, self._news, self._thread = deque(), threading.Condition(), None
-        self._since = self._listened = self._next_look = self._next_beat = 0.0
+        self._attention, self._next_look, self._next_beat = Attention(timeout, 0.0), 0.0, 0.0
         self._closed, self._trouble = False, None
 
     def link(self, sock, member):
@@ -147,7 +148,7 @@ class Progress:
     def _drive(self, call=None):
         """Move all calls on until `call` has ended, or all have."""
         if not self.line.busy:
-            self._since = self._listened = time.monotonic()  # nobody has listened lately
+            self._attention.begin(time.monotonic())
         if call is not None:
             self._handed.append(call)
         try:
@@ -163,7 +164,7 @@ class Progress:
     def _listen(self, now):
         if self._closed or self.failure is not None:
             return
-        self._is_listening(now)
+        self._attention.unbroken(now)
         try:
             self.watch.turn(0)
             if self._trouble is not None:
@@ -189,16 +190,10 @@ class Progress:
         if self._trouble is not None:
             raise self._trouble
         now = time.monotonic()
-        self._is_listening(now)
+        self._attention.unbroken(now)
         if now >= self._next_look:
             self._next_look = now + pause
             self._look(now)
-
-    def _is_listening(self, now):
-        """Silence counts from now on if this process was not there: it may be the silent one."""
-        if now - self._listened > self.timeout / 2:
-            self._since = now
-        self._listened = now
 
     def _look(self, now):
         if self._closed:
@@ -208,7 +203,7 @@ class Progress:
             self._beat()
         for link in self.watch.links:
             link.look(now)
-        find_silent(self.watch.links, self._since, now, self.timeout)
+        find_silent(self.watch.links, self._attention.since, now, self.timeout)
         find_stuck(self.line.active, self.watch.links, now, self.patience)
 
     def _beat(self):

@@ -6,6 +6,7 @@ import time
 import numpy as np
 
 from sparkdl.errors import PeerError, WorkerError
+from sparkdl.exchange.attention import Attention
 from sparkdl.exchange.shared import futex
 from sparkdl.exchange.shared.layout import TEXT
 
@@ -101,7 +102,8 @@ class Patience:
 
     def __init__(self, watch, what):
         self.watch, self.what = watch, what
-        self.began = self.looked = time.monotonic()
+        self.began = time.monotonic()
+        self.attention = Attention(watch.timeout, self.began)
         self.seen = {}  # member: its last beat, and when that was first seen
 
     def check(self, missing, come):
@@ -111,19 +113,14 @@ class Patience:
         """
         if self.watch.left:
             raise WorkerError(f"this process has left the group while it awaited {self.what}")
-        self._is_looking(time.monotonic())
+        if not self.attention.unbroken(time.monotonic()):
+            self.seen.clear()
         error = self.watch.error()
         if error is None:
             error = next(filter(None, map(self._complaint, missing)), None)
         if error is not None and not come():
             self.watch.fail(error)
             raise error
-
-    def _is_looking(self, now):
-        """Silence counts anew if this process was not there: it may be the silent one."""
-        if now - self.looked > self.watch.timeout / 2:
-            self.seen.clear()
-        self.looked = now
 
     def _complaint(self, member):
         watch, own = self.watch, self.watch.ranks[self.watch.me]

@@ -1,0 +1,36 @@
+"""Whether this process was there all the time: else it may be itself whom nobody has heard."""
+
+
+class Attention:
+    """Since when this process has looked at its peers without a break.
+
+    One that was stopped, or starved, has heard nothing meanwhile, whatever they have sent.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds of silence after which a peer counts as dead; half of them not to look is a break.
+    now : float
+        The first look, by the monotonic clock.
+
+    Attributes
+    ----------
+    since : float
+        When silence begins to count.
+    """
+
+    def __init__(self, timeout, now):
+        self._break = timeout / 2
+        self.begin(now)
+
+    def begin(self, now):
+        """The first look after a time in which there was nothing to look for."""
+        self.since = self._last = now
+
+    def unbroken(self, now):
+        """At another look: whether there was no break; after one silence counts anew."""
+        whole = now - self._last <= self._break
+        if not whole:
+            self.since = now
+        self._last = now
+        return whole
