@@ -11,7 +11,7 @@ from sparkdl.spark.inference import numbers
 from sparkdl.spark.locality import split_frame, splits_in
 
 
-def computed_frame(spark, splits, key, columns, compute, device):
+def computed_frame(spark, splits, key, columns, compute, device, tally=None):
     """A DataFrame of names and float arrays.
 
     Parameters
@@ -25,9 +25,11 @@ def computed_frame(spark, splits, key, columns, compute, device):
         Runs on the executors, whenever Spark gets to it.
     device : str
         Where it computes; of a TrainingMaster.
+    tally : Tally, optional
+        Is told where tasks compute.
     """
     fields = StructType([StructField(key, StringType(), False), *map(numbers, columns)])
-    each = partial(apart, device, partial(tables, key, columns, compute))
+    each = partial(apart, device, partial(tables, key, columns, compute), tally=tally)
     return split_frame(spark, splits).mapInArrow(each, fields)
 
 

@@ -10,7 +10,7 @@ from sparkdl.spark.inference import loaded
 ID = "SampleID"
 
 
-def features_frame(spark, net, source, model, names, device):
+def features_frame(spark, net, source, model, names, device, tally):
     """A DataFrame of SampleID and a column of float arrays for each blob; all records are in it.
 
     Parameters
@@ -20,10 +20,12 @@ def features_frame(spark, net, source, model, names, device):
     names : blobs
     device : str
         Where it computes.
+    tally : Tally
+        Is told where tasks compute.
     """
     reading = reading_of(source, net, blobs_of(net, names))
     compute = partial(features_of, model, reading)
-    return computed_frame(spark, source.splits(), ID, names, compute, device)
+    return computed_frame(spark, source.splits(), ID, names, compute, device, tally)
 
 
 def features_of(model, reading, split):

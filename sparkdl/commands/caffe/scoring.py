@@ -18,7 +18,7 @@ from sparkdl.spark.shared import sharing
 from sparkdl.training.aggregate import Failure, unwrap
 
 
-def means_of(sc, net, source, state, batches=None, device="auto"):
+def means_of(sc, net, source, state, batches, device, tally):
     """({blob: mean over the examples (numbers,) float64}, examples) of a net's outputs.
 
     Parameters
@@ -26,12 +26,16 @@ def means_of(sc, net, source, state, batches=None, device="auto"):
     batches : int or None
         So many from the start of the data; None: all. Each record counts once: where there are
         fewer, Caffe would begin again at the first.
+    device : str
+        Where it computes.
+    tally : Tally
+        Is told where tasks compute.
     """
     if batches is not None:
         source = First(source, batches * batch_size(net), batch_size(net))
     reading = reading_of(source, net, blobs_of(net, shown(net), "a test"))
     with job(sc, "test", "a test"), sharing(sc, (net.conf, state, device, "auto")) as model:
-        each = partial(apart_at, device, partial(score, model, reading))
+        each = partial(apart_at, device, partial(score, model, reading), tally=tally)
         ranked = split_rdd(sc, source.splits()).mapPartitionsWithIndex(each).collect()
     parts = [part for _, found in sorted(ranked, key=itemgetter(0)) for part in unwrap(found)]
     examples = sum(n for n, _ in parts)

@@ -11,7 +11,9 @@ from sparkdl.interop.caffe.shown import blobs_of
 from sparkdl.spark.frames import uri
 from sparkdl.spark.jobs import job
 from sparkdl.spark.shared import sharing
+from sparkdl.spark.tally import Tally
 from sparkdl.training.network import first_state
+from sparkdl.training.report import computed
 
 
 @dataclass(frozen=True)
@@ -39,34 +41,39 @@ class Use:
     def run(self, spark, trained=None):
         """Test, or extract features, with the weights of `trained`, a Network, if it is given."""
         states = self.states or [carried(trained, net) for net in self.nets]
+        tally = Tally(spark.sparkContext)
         if self.options.use == "test":
-            return self._test(spark, states)
-        self._features(spark, self.nets[0], self.sources[0], states[0])
+            told = self._test(spark, states, tally)
+        else:
+            told = self._features(spark, self.nets[0], self.sources[0], states[0], tally)
+        print(computed("tasks", tally.devices), told, sep="\n", flush=True)
 
-    def _test(self, spark, states):
-        """Write and print the means of all test nets."""
+    def _test(self, spark, states, tally):
+        """Write and print the means of all test nets; what there is to tell."""
         means, many, path = {}, len(self.nets) > 1, self.options.output
         sc = spark.sparkContext
         iterations = self.solver.test_iter or (None,)
         rows = zip(self.nets, self.sources, states, iterations, strict=True)
         for number, (net, source, state, batches) in enumerate(rows):
-            found, examples = means_of(sc, net, source, state, batches, self.solver.device)
+            device = self.solver.device
+            found, examples = means_of(sc, net, source, state, batches, device, tally)
             print(f"test net {number}: {examples} records")
             for name, values in found.items():
                 print(f"  {name} = {', '.join(f'{value:.6g}' for value in values)}")
                 means[f"{number}/{name}" if many else name] = values
         write_means(path, means)
-        print(f"the means are in {path}", flush=True)
+        return f"the means are in {path}"
 
-    def _features(self, spark, net, source, state):
-        """Write the blobs of all records."""
+    def _features(self, spark, net, source, state, tally):
+        """Write the blobs of all records; what there is to tell."""
         options, sc = self.options, spark.sparkContext
         with job(sc, "features", "extracting features"):
             device = self.solver.device
             with sharing(sc, (net.conf, state, device, "auto")) as model:
-                frame = features_frame(spark, net, source, model, options.features, device)
+                names = options.features
+                frame = features_frame(spark, net, source, model, names, device, tally)
                 frame.write.format(options.output_format).save(uri(options.output))
-        print(f"wrote {options.output}", flush=True)
+        return f"wrote {options.output}"
 
 
 def prepared(options, tell):

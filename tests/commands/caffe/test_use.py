@@ -1,6 +1,7 @@
 """-test and -features against numpy, on the tests' Spark."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ def test_the_means_of_all_records(run, made, spark):
     code, out, err = run(f"{BASE} -test -output means.json")
     assert (code, err) == (0, "")
     assert "test net 0: 330 records" in out  # 16 batches of 20, and one of 10
+    assert re.search(r"^tasks computed: [1-9] on the processor$", out, re.MULTILINE)
     means = json.loads((made.folder / "means.json").read_text())
     assert list(means) == ["accuracy", "loss"]
     assert means["accuracy"] == [pytest.approx(made.hits.mean())]
@@ -53,7 +55,8 @@ def test_outputs_of_every_kind(run, made, spark):
 def test_features_of_each_record(run, made, spark):
     arguments = "-features ip,accuracy,loss,data -label label -outputFormat parquet -output f"
     code, out, err = run(f"{BASE} {arguments}")
-    assert (code, out, err) == (0, "wrote f\n", "")
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"tasks computed: [1-9] on the processor\nwrote f\n", out)
     table = pq.read_table("f").to_pandas().sort_values("SampleID")
     assert list(table.columns) == ["SampleID", "ip", "accuracy", "loss", "data", "label"]
     assert table["SampleID"].tolist() == [f"{i:08d}" for i in range(330)]  # keys of the LMDB
