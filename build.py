@@ -80,7 +80,7 @@ def demo_command(arguments):
 
 def test_command(arguments):
     """run the tests, several at a time; or those of the arguments, which go to pytest"""
-    several = "-n", str(min(os.cpu_count() or 1, 6) + 2)  # more than cores, as tests wait
+    several = "-n", str(min(os.cpu_count() or 1, 7) + 1)  # more than cores, as tests wait
     run_with_spark("-m", "pytest", *(arguments or several))
 
 

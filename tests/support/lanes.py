@@ -11,15 +11,15 @@ from pathlib import Path
 from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parents[2]
-CLUSTER, SPARK, USES = "cluster", "Spark", "uses of Spark"  # two of Spark: one would take longest
-OF_FIXTURE = {"hdfs": CLUSTER, "yarn": CLUSTER, "spark": USES, "sc": USES}
-OF_FOLDER = {"tests/cluster": CLUSTER, "tests/spark": SPARK, "tests/end_to_end": USES}
+CLUSTER, SPARK = "cluster", "Spark"
+OF_FIXTURE = {"hdfs": CLUSTER, "yarn": CLUSTER, "spark": SPARK, "sc": SPARK}
+OF_FOLDER = {"tests/cluster": CLUSTER, "tests/spark": SPARK, "tests/end_to_end": SPARK}
 IN_NONE = {  # tests of Spark that need no context of this process
     "tests/spark/test_apart.py",
     "tests/spark/test_dealt_gpus.py",
     "tests/spark/test_several.py",
 }
-FIRST = [CLUSTER, SPARK, USES]  # what takes longest starts first
+FIRST = [CLUSTER, SPARK]  # what takes longest starts first
 
 
 class Lanes(LoadScopeScheduling):

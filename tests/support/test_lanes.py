@@ -4,14 +4,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.support.lanes import CLUSTER, FIRST, OF_FIXTURE, SPARK, USES, in_order, lane, path_of
+from tests.support.lanes import CLUSTER, OF_FIXTURE, SPARK, in_order, lane, path_of
 
 PATHS = {
     "tests/cluster/test_jars.py": CLUSTER,
     "tests/spark/test_session.py": SPARK,
-    "tests/end_to_end/test_demo.py": USES,
+    "tests/end_to_end/test_demo.py": SPARK,
     "tests/spark/test_several.py": "tests/spark/test_several.py",
-    "tests/test_cli.py": USES,
+    "tests/test_cli.py": SPARK,
     "tests/support/test_lanes.py": "tests/support/test_lanes.py",
 }
 
@@ -25,15 +25,15 @@ def test_lanes_come_first_and_the_order_within_stays():
     given = [f"{path}::test_{i}" for i in "ba" for path in reversed(PATHS)]
     found = [item.nodeid for item in in_order([SimpleNamespace(nodeid=name) for name in given])]
     of = {name: PATHS[name.partition("::")[0]] for name in given}
-    in_lanes = [name for wanted in FIRST for name in given if of[name] == wanted]
-    assert found == [*in_lanes, *(name for name in given if of[name] not in FIRST)]
+    lanes = [[name for name in given if of[name] == wanted] for wanted in (CLUSTER, SPARK)]
+    assert found == [*lanes[0], *lanes[1], *(n for n in given if of[n] not in (CLUSTER, SPARK))]
 
 
 def test_what_asks_for_spark_or_a_cluster_is_in_its_lane(request):
     strays = []
     for item in request.session.items:
         wanted = {OF_FIXTURE[name] for name in item.fixturenames if name in OF_FIXTURE}
-        allowed = {CLUSTER} if CLUSTER in wanted else set(FIRST)
+        allowed = {CLUSTER} if CLUSTER in wanted else {CLUSTER, SPARK}
         if wanted and lane(path_of(item)) not in allowed:
             strays.append(item.nodeid)
     assert not strays
