@@ -9,7 +9,6 @@ import pyarrow.parquet
 import pytest
 
 from sparkdl.data import files
-from sparkdl.data.hadoop import file_system
 from sparkdl.errors import DataError
 
 ODD = "a b%20#?&ä+;.txt"
@@ -130,15 +129,3 @@ def test_a_dead_datanode_is_passed_over(as_user):
             assert file.read() == BIG[10:]
         finally:
             as_user.restart_datanode(0)
-
-
-def test_a_file_is_saved_while_the_namenode_believes_in_a_dead_datanode(as_user, caplog):
-    as_user.kill_datanode(0)
-    try:
-        files.write("hdfs:/saved", BIG)
-        assert as_user.read("/saved") == BIG
-    finally:
-        as_user.restart_datanode(0)
-    assert "has 1 replicas of 2 yet" in caplog.text
-    client = file_system("hdfs:/saved")[0].client
-    assert client.get_file_info("/saved").replication == 2

@@ -6,7 +6,9 @@ It authenticates by the delegation tokens that YARN gives to containers, else by
 import io
 import logging
 import re
+import threading
 from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 
 from hdfs_native import Client, WriteOptions
 
@@ -17,6 +19,7 @@ from sparkdl.data.hadoop.streams import ReadsRanges, Refused, SentAtTheEnd, reas
 log = logging.getLogger(__name__)
 
 BUFFER = 2**20  # bytes; measured: 64 KB reads take five times as long
+LIMIT = 120.0  # seconds for a piece, or the end, of a file to be taken
 SWITCHES = "dfs.client.failover.max.attempts"
 REMOTE = re.compile(r'RPCError\("(?:\w+\.)*(\w+)", "(.*?)(?:\\n.*)?"\)', re.DOTALL)
 
@@ -101,8 +104,8 @@ class Writing:
             out = self._client.create(self._path, options)
             try:
                 while piece := content.read(BUFFER):  # bytes: a memoryview takes four times as long
-                    out.write(piece)
-                out.close()
+                    within(LIMIT, out.write, piece)
+                within(LIMIT, out.close)
             except BaseException:
                 self._take_back()
                 raise
@@ -121,6 +124,29 @@ class Writing:
         self._client.set_replication(self._path, self._wanted)
         told = self._path, self._replicas, self._wanted
         log.warning("%s has %d replicas of %d yet: a node does not answer", *told)
+
+
+def within(seconds, call, *arguments):
+    """What call(*arguments) gives; OSError if it takes longer than so many seconds.
+
+    The library may wait for ever for what a node that died owes it. Then its thread is given up.
+    """
+    ended = SimpleQueue()
+
+    def run():
+        try:
+            ended.put((call(*arguments), None))
+        except BaseException as error:
+            ended.put((None, error))
+
+    threading.Thread(target=run, name="sparkdl-hdfs", daemon=True).start()
+    try:
+        result, error = ended.get(timeout=seconds)
+    except Empty:
+        raise OSError(f"DataNodes have not taken it within {seconds:g} s") from None
+    if error is not None:
+        raise error
+    return result
 
 
 class Reader(ReadsRanges):

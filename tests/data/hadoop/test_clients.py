@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 
@@ -179,8 +180,9 @@ def test_an_answer_is_taken_a_failure_is_not(monkeypatch, error, tries):
 class Cluster:
     """A client of a cluster that fails to write some times, and then takes it."""
 
-    def __init__(self, replicas, failures, known=True):
+    def __init__(self, replicas, failures, known=True, hangs_at=None):
         self.replicas, self.failures, self.known = replicas, failures, known
+        self.hangs_at, self.never = hangs_at, threading.Event()
         self.tried, self.asked, self.content = [], [], None
 
     def create(self, path, options):
@@ -189,12 +191,18 @@ class Cluster:
         self.content = b""
         return self
 
+    def hang(self, call):
+        if self.hangs_at == (call, len(self.tried)):
+            self.never.wait()
+
     def write(self, piece):
+        self.hang("write")
         if len(self.tried) <= self.failures:
             raise RuntimeError("DataTransferError: the pipeline broke")
         self.content += piece
 
     def close(self):
+        self.hang("close")
         assert self.content, "this takes 15 s"
 
     def delete(self, path, recursive):
@@ -241,3 +249,14 @@ def test_a_write_that_never_works_says_why(monkeypatch):
         file.close()
     assert cluster.tried == [None, *[1] * (streams.TRIES - 1)] and not cluster.asked
     assert cluster.content is None, "a part is left"
+
+
+@pytest.mark.parametrize("call", ["write", "close"])
+def test_a_write_that_never_ends_is_given_up(monkeypatch, call):
+    monkeypatch.setattr(streams, "PAUSE", 0)
+    monkeypatch.setattr(native, "LIMIT", 0.2)
+    cluster = Cluster(3, failures=0, hangs_at=(call, 1))
+    with streams.SentAtTheEnd(native.Writing(cluster, "/a").send) as file:
+        file.write(b"some")
+    assert (cluster.tried, cluster.asked, cluster.content) == ([None, 2], [3], b"some")
+    cluster.never.set()
