@@ -65,6 +65,18 @@ OPERATIONS = {
         lambda x: ops.batch_norm(x, np.ones(3, "f4"), np.zeros(3, "f4"))[0],
         [(4, 3, 5, 5)],
     ),
+    "batch norm by bfloat16": (lambda *a: ops.batch_norm(*a)[0], [(4, 3, 5, 5), (3,), (3,)]),
+    "batch norm by bfloat16, rectified": (
+        lambda *a: ops.relu(ops.batch_norm(*a)[0]),
+        [(4, 16, 5, 5), (16,), (16,)],
+    ),
+    "given statistics of bfloat16": (
+        lambda x, gamma, beta, mean, spread: ops.normalize(
+            x, gamma, beta, mean, ops.add(ops.square(spread), 1.0)
+        ),
+        [(4, 3, 5, 5), (3,), (3,), (3,), (3,)],
+    ),
+    "layer norm by bfloat16": (lambda *a: ops.layer_norm(*a), [(4, 5, 7), (7,), (7,)]),
     "attention": (
         lambda q, k, v: ops.head_mix(
             ops.softmax(ops.head_scores(q, k, np.ones((2, 1, 5), BFLOAT16), heads=2, scale=0.5)),

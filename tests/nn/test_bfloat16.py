@@ -5,7 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparkdl.nn import BatchNorm, Conv2D, Dense, LayerNorm, MaxPool2D, NetworkConf, Output, zoo
+from sparkdl.nn import (
+    Activation,
+    BatchNorm,
+    Conv2D,
+    Dense,
+    LayerNorm,
+    MaxPool2D,
+    NetworkConf,
+    Output,
+    zoo,
+)
 from sparkdl.nn.replica import Replica
 from tests.nn.test_graph import batch_of
 
@@ -57,3 +67,32 @@ def test_it_learns_a_batch(rng):
 def test_describe_tells_the_types():
     text = Replica(replace(zoo.lenet(), dtype="bfloat16")).describe(4)
     assert "Cast" in text
+
+
+ABSENT = [{"scale": False}, {"shift": False}, {"scale": False, "shift": False}]
+NORMS = {
+    "rows": ((12,), lambda absent: [BatchNorm(**absent)]),
+    "images": ((6, 4, 5), lambda absent: [BatchNorm(**absent)]),
+    "sequences": ((7, 12), lambda absent: [BatchNorm(**absent), Dense(units=4)]),
+    "rectified": ((16, 4, 5), lambda absent: [BatchNorm(**absent), Activation(function="relu")]),
+    "debiased": ((12,), lambda absent: [BatchNorm(debias=True, **absent)]),
+    "by example": ((12,), lambda absent: [LayerNorm(**absent)]),
+}
+
+
+@pytest.mark.parametrize("absent", ABSENT, ids=lambda absent: " and ".join(absent))
+@pytest.mark.parametrize("name", NORMS)
+def test_a_norm_without_scale_or_shift_is_the_reference_s(name, absent, rng):
+    """What stands for them is read as float32: an array of bfloat16 would end half way."""
+    in_shape, norm = NORMS[name]
+    layers = [*norm(absent), Output(units=2)]
+    conf = NetworkConf(input_shape=in_shape, layers=layers, dtype="bfloat16", seed=3)
+    batch = batch_of(conf, rng, 16)
+    first, second = (Replica(conf, backend) for backend in BACKENDS)
+    losses = [replica.gradient(batch)[0] for replica in (first, second)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+    np.testing.assert_allclose(second.grad, first.grad, 0, 0.02 * np.abs(first.grad).max())
+    names = [place.name for place in conf.stack]
+    expected, found = (replica.forward(batch.features, names) for replica in (first, second))
+    for key, value in expected.items():
+        np.testing.assert_allclose(found[key], value, 0.02, 0.02, err_msg=key)

@@ -15,7 +15,7 @@ from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, square, sub
 from sparkdl.engine.ops.normalization import normalized_gradient
 from sparkdl.engine.ops.reduce import mean, reduced
 from sparkdl.engine.ops.reduce import sum as sum_along
-from sparkdl.engine.ops.shape import axis_of, reshape
+from sparkdl.engine.ops.shape import axis_of, reshape, widen
 from sparkdl.errors import ShapeError
 
 
@@ -109,4 +109,4 @@ class LayerNormGrad(AlongAxis):
 
 def layer_norm(x, gamma, beta, axis=-1, epsilon=1e-5):
     """gamma times x with mean 0 and variance 1 along `axis`, plus beta."""
-    return LayerNorm(axis_of(x, axis), float(epsilon))(x, gamma, beta)[0]
+    return LayerNorm(axis_of(x, axis), float(epsilon))(x, *map(widen, (gamma, beta)))[0]

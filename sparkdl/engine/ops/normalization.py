@@ -15,7 +15,7 @@ from sparkdl.engine.ops.base import Op, common_type, register
 from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, square, sub
 from sparkdl.engine.ops.reduce import mean
 from sparkdl.engine.ops.reduce import sum as sum_along
-from sparkdl.engine.ops.shape import reshape
+from sparkdl.engine.ops.shape import reshape, widen
 from sparkdl.errors import ShapeError
 
 
@@ -131,9 +131,9 @@ def normalized_gradient(op, grad, gys, x, gamma, ys):
 
 def batch_norm(x, gamma, beta, epsilon=1e-5):
     """(y, mean, variance) with the statistics of this batch, per channel (axis 1)."""
-    return BatchNorm(float(epsilon))(x, gamma, beta)
+    return BatchNorm(float(epsilon))(x, *map(widen, (gamma, beta)))
 
 
 def normalize(x, gamma, beta, mu, var, epsilon=1e-5):
     """Batch normalisation with given statistics, as a network in use has them."""
-    return Normalize(float(epsilon))(x, gamma, beta, mu, var)
+    return Normalize(float(epsilon))(x, *map(widen, (gamma, beta, mu, var)))

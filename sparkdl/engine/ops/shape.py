@@ -7,7 +7,7 @@ import numpy as np
 
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type, register
-from sparkdl.engine.types import is_float
+from sparkdl.engine.types import computed, is_float
 from sparkdl.errors import ShapeError
 
 
@@ -291,3 +291,8 @@ def cast(x, dtype):
     """x in another type."""
     name = np.dtype(dtype).name
     return x if np.dtype(x.dtype).name == name else Cast(name)(x)
+
+
+def widen(x):
+    """x in the type that its numbers are computed in: float32 in place of narrow ones."""
+    return cast(x, computed(x.dtype))

@@ -8,29 +8,24 @@ from sparkdl.engine.ops.layer_norm import LayerNorm, LayerNormGrad
 from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad, Normalize
 from sparkdl.engine.ops.reduce import mean
 from sparkdl.engine.ops.reduce import sum as sum_along
-from sparkdl.engine.ops.shape import cast
-from sparkdl.engine.types import computed
+from sparkdl.engine.ops.shape import widen
 
 
 def batch_norm(op, x, gamma, beta):
     mu, var = Moments()(x)
-    x, gamma, beta = map(wide, (x, gamma, beta))
+    x, gamma, beta = map(widen, (x, gamma, beta))
     return Normalize(op.epsilon).decompose(x, gamma, beta, mu, var), mu, var
 
 
 def batch_norm_grad(op, gy, x, gamma, mu, var):
     """As BatchNormGrad decomposes, but with the statistics that are there already."""
-    gamma, mu, var = map(wide, (gamma, mu, var))
+    gamma, mu, var = map(widen, (gamma, mu, var))
     gbeta, ggamma = Slopes(op.epsilon)(gy, x, mu, var)
-    gy, x, count = wide(gy), wide(x), prod(x.shape) // x.shape[1]
+    gy, x, count = widen(gy), widen(x), prod(x.shape) // x.shape[1]
     inverse = div(1.0, sqrt(add(var, op.epsilon)))
     slope = mul(sub(x, op.wide(mu, x)), op.wide(mul(inverse, ggamma), x))
     rest = mul(add(op.wide(gbeta, x), slope), 1 / count)
     return mul(sub(gy, rest), op.wide(mul(gamma, inverse), x)), ggamma, gbeta
-
-
-def wide(x):
-    return cast(x, computed(x.dtype))
 
 
 def layer_norm(op, x, gamma, beta):
