@@ -55,8 +55,13 @@ def relayouts(graph):
 
     def rule(node, inputs, uses):
         x, y = node.inputs[0].shape, node.outputs[0].shape
-        line = sum(n > 1 for n in x) < 2  # which lies in the same order everywhere
-        if isinstance(node.op, Reshape) and {len(x), len(y)} & {4, 5} and not line:
+        lines = is_line(x) and is_line(y)
+        if isinstance(node.op, Reshape) and {len(x), len(y)} & {4, 5} and not lines:
             return Relayout(node.op.to)(*inputs)
 
     return fuse(graph, (rule,))
+
+
+def is_line(shape):
+    """Whether numbers of this shape lie in the same order everywhere: along one axis, or none."""
+    return sum(n > 1 for n in shape) < 2

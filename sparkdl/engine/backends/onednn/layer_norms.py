@@ -18,6 +18,7 @@ from sparkdl.engine.backends.onednn.api import (
     VARIANCE,
 )
 from sparkdl.engine.backends.onednn.normalization import BACKWARD, SCALE_AND_SHIFT, bound
+from sparkdl.errors import UnsupportedError
 
 
 def forward_pd(session, op, x, y, mean):
@@ -46,5 +47,18 @@ def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
 
 
 def turned(op, *arrays):
-    """The same memory with the axis of the statistics last."""
+    """The same memory with the axis of the statistics last.
+
+    Raises
+    ------
+    UnsupportedError
+        If they do not all lie alike: oneDNN takes each place from the layout of one of them.
+    """
+    if len({strides(a) for a in arrays}) > 1:
+        raise UnsupportedError("what is normalised and its gradients lie in different orders")
     return [np.moveaxis(a, op.axis, -1) for a in arrays]
+
+
+def strides(array):
+    """Those of the axes along which there is more than one number."""
+    return tuple(s for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
