@@ -86,6 +86,9 @@ REFUSED = {
     "padding ((0, 3), (0, 0)) holds a whole window of (2, 2)": (
         lambda: ops.max_pool(IMAGES, 2, padding=((0, 3), (0, 0)))
     ),
+    "padding ((4, 4), (4, 4)) holds a whole window of (2, 2)": (
+        lambda: ops.max_pool(of(1, 1, 5, 2), 2, padding=4, dilation=5)
+    ),
     "batch_norm of (2, 3) does not fit (2,), (3,)": (
         lambda: ops.batch_norm(of(2, 3), of(2), of(3), 1e-5)
     ),

@@ -8,7 +8,7 @@ import numpy as np
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.elementwise import abs, greater, maximum, mul, power, where
-from sparkdl.engine.ops.window import Window, numbers, sides
+from sparkdl.engine.ops.window import Window, numbers, see_something, sides, window_starts
 from sparkdl.errors import ShapeError
 
 TINY = float(np.finfo(np.float32).tiny)  # a sum below this is 0: its root has no gradient there
@@ -21,10 +21,11 @@ class Pool(Window):
     def shape(self, x):
         space = self.space(x)
         out = self.out(space)
-        last = [(n - 1) * s for n, s in zip(out, self.stride, strict=True)]
-        axes = zip(space, self.spans, self.padding, last, strict=True)
-        if any(k <= before or at >= before + n for n, k, (before, _), at in axes):
-            raise ShapeError(f"padding {self.padding} holds a whole window of {self.size}")
+        axes = zip(space, self.size, self.stride, self.padding, self.dilation, strict=True)
+        for n, size, stride, padding, dilation in axes:
+            starts = window_starts(n, size, stride, padding, dilation)
+            if not see_something(starts, n, size, dilation).all():
+                raise ShapeError(f"padding {self.padding} holds a whole window of {self.size}")
         return Spec((*x.shape[:2], *out), x.dtype)
 
     def options(self):

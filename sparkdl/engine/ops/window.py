@@ -67,6 +67,18 @@ class Window(Op):
         return slice(start, start + step * (out[axis] - 1) + 1, step)
 
 
+def window_starts(n, size, stride, padding, dilation):
+    """Where each window along an axis of n begins; in the padding in front it is below 0."""
+    before, after = padding
+    return np.arange(-before, n + after - dilation * (size - 1), stride)
+
+
+def see_something(starts, n, size, dilation):
+    """For each window along an axis of n whether one of its points lies there, not in padding."""
+    skipped = np.maximum(-(starts // dilation), 0)  # points in front of the axis
+    return (skipped < size) & (starts + skipped * dilation < n)
+
+
 def numbers(value, axes):
     """A number for each axis of space, from one number for all or from just that."""
     value = (value,) * axes if np.ndim(value) == 0 else tuple(value)

@@ -28,6 +28,7 @@ class Convolution(Activated, Spatial, abstract=True):
 
     A masked sequence is 0 wherever it is padding before the filters see it, and a step of the
     output is there where one of its window is; with stride 1 and "same" or "causal" the mask stays.
+    A step that sees only the layer's own padding is there where the step nearest to it is.
     """
 
     narrow: ClassVar = True

@@ -1,6 +1,9 @@
 """What layers over windows of a sequence do with its mask (batch, T): 1 a step, 0 padding."""
 
+import numpy as np
+
 from sparkdl.engine import ops
+from sparkdl.engine.ops.window import see_something, window_starts
 from sparkdl.engine.types import lowest
 
 LOWEST = -3e38  # below all numbers, in float32 and in bfloat16
@@ -26,13 +29,22 @@ def over_features(mask):
 def windows_there(mask, *options):
     """The mask of windows over a sequence: 1 where at least one step of the window is there.
 
+    A window that sees only padding is there where the first step is, or behind them the last one.
     `options` are size, stride, padding and dilation for the one axis.
     """
     if mask is None:
         return None
-    size, stride, padding, dilation = options
-    y = ops.max_pool(as_image(mask), (1, size), (1, stride), ((0, 0), padding), (1, dilation))
-    return as_mask(y)
+    size, stride, (before, after), dilation = options
+    n, steps = mask.shape
+    whole = as_image(ops.pad(mask, (0, before), (0, after)))
+    there = as_mask(ops.max_pool(whole, (1, size), (1, stride), 0, (1, dilation)))
+    starts = window_starts(steps, size, stride, (before, after), dilation)
+    blind = ~see_something(starts, steps, size, dilation)
+    if not blind.any():
+        return there
+    first, last = ops.slice(mask, (0, 0), (n, 1)), ops.slice(mask, (0, steps - 1), (n, steps))
+    nearest = ops.where(np.broadcast_to(starts < 0, there.shape), first, last)
+    return ops.where(np.broadcast_to(blind, there.shape), nearest, there)
 
 
 def as_image(mask):

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.engine import ops
-from sparkdl.errors import require
+from sparkdl.engine.ops.window import see_something, window_starts
+from sparkdl.errors import ShapeError, require
 from sparkdl.nn.layers.masked import steps_there, windows_there
 from sparkdl.nn.layers.spatial import Spatial
 from sparkdl.nn.layers.window import (
@@ -31,7 +32,8 @@ class Pool(Spatial, abstract=True):
     stride : int or one for each axis, optional
         Distance between two windows, at least 1; the size unless given.
     padding : int, one for each axis, (before, after) for each axis, or "same"
-        Around each example, on each side smaller than the window.
+        Around each example, on each side smaller than the window. Each window sees at least one
+        number of the example: with a dilation that depends on the lengths of the axes too.
     dilation : int or one for each axis
         Distance between two points of a window, at least 1.
     rounding : str
@@ -63,7 +65,7 @@ class Pool(Spatial, abstract=True):
         require(self, "rounding", self.rounding in ("floor", "ceil"), "'floor' or 'ceil'")
 
     def padding_is_small(self):
-        """Whether each window sees at least one number of the example."""
+        """Whether padding alone never holds a whole window."""
         if self.padding == "same":
             return True
         spans = spans_of(self.size, self.dilation, self.axes)
@@ -79,8 +81,24 @@ class Pool(Spatial, abstract=True):
         return each(self.size if self.stride is None else self.stride, self.axes)
 
     def padding_of(self, space, rounding=None):
+        """(before, after) for each axis.
+
+        Raises
+        ------
+        ShapeError
+            If a window would see nothing else.
+        """
         options = self.size, self.step, self.padding, self.dilation
-        return window_padding(space, *options, rounding or self.rounding)
+        padding = window_padding(space, *options, rounding or self.rounding)
+        axes = zip(space, self.sizes("size"), self.step, padding, self.sizes("dilation"))
+        for n, size, stride, widths, dilation in axes:
+            starts = window_starts(n, size, stride, widths, dilation)
+            if not see_something(starts, n, size, dilation).all():
+                raise ShapeError(
+                    f"{type(self).__name__}.padding must leave each window a number of {space}, "
+                    f"got {self.padding!r}; take a smaller padding or dilation"
+                )
+        return padding
 
     def places(self, space):
         """How many windows there are along each axis."""
