@@ -16,7 +16,9 @@ from sparkdl.nn import (
     Output,
     zoo,
 )
+from sparkdl.nn.layers import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
 from sparkdl.nn.replica import Replica
+from tests.nn.examples import ACTIVATIONS
 from tests.nn.test_graph import batch_of
 
 BACKENDS = ["reference", "auto"]
@@ -96,3 +98,18 @@ def test_a_norm_without_scale_or_shift_is_the_reference_s(name, absent, rng):
     expected, found = (replica.forward(batch.features, names) for replica in (first, second))
     for key, value in expected.items():
         np.testing.assert_allclose(found[key], value, 0.02, 0.02, err_msg=key)
+
+
+@pytest.mark.parametrize("function", ACTIVATIONS, ids=str)
+@pytest.mark.parametrize("kind", [Conv1DTranspose, Conv2DTranspose, Conv3DTranspose])
+def test_every_activation_follows_a_transposed_convolution(kind, function, rng):
+    """Where oneDNN has no kernel for both, numpy computes the function in float32."""
+    layer = kind(filters=3, kernel=3, stride=2, activation=function)
+    in_shape = (4, 2) if kind.axes == 1 else (2, *[3] * kind.axes)
+    conf = NetworkConf(input_shape=in_shape, layers=[layer, Output(units=2)], dtype="bfloat16")
+    x, name = batch_of(conf, rng, 2).features, conf.stack[0].name
+    expected, found = (Replica(conf, b).forward(x, [name])[name] for b in BACKENDS)
+    known = np.isfinite(expected)
+    np.testing.assert_array_equal(np.isfinite(found), known)
+    largest = np.abs(expected[known]).max()
+    np.testing.assert_allclose(found[known], expected[known], 0.02, 0.02 * largest)

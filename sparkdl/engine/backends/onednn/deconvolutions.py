@@ -6,6 +6,7 @@ import numpy as np
 
 from sparkdl.engine.backends.onednn.api import BIAS, DST, INFERENCE, SRC, WEIGHTS
 from sparkdl.engine.backends.onednn.convolutions import as_wanted, backward_input, geometry
+from sparkdl.engine.types import widened
 from sparkdl.errors import UnsupportedError
 
 DIRECT = 0xA  # dnnl_deconvolution_direct
@@ -41,6 +42,8 @@ def turned(op, w):
 
 
 def finish(y, b, activation):
-    np.add(y, b, out=y)
-    if activation is not None:
-        np.copyto(y, activation.reference(y))
+    total = widened(y)  # y itself, where its numbers are computed as they are stored
+    np.add(total, b, out=total)
+    result = total if activation is None else activation.reference(total)
+    if result is not y:
+        np.copyto(y, result, casting="unsafe")
