@@ -84,4 +84,4 @@ def normal(ids, epoch, count, seed, stream):
     radius = np.sqrt(np.float32(-2) * np.log(radius))
     angle = found[:, 1::2].astype(np.float32) * np.float32(2 * np.pi * 2.0**-32)
     pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
-    return pairs.reshape(len(found), -1)[:, :count]
+    return pairs.reshape(found.shape)[:, :count]

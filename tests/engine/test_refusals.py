@@ -80,6 +80,24 @@ REFUSED = {
         lambda: ops.conv(IMAGES, of(3, 4, 7, 7))
     ),
     "a window of (6, 6) does not fit into images of (5, 5)": lambda: ops.max_pool(IMAGES, 6),
+    "MaxPool needs size, stride and dilation of at least 1, got (0, 0), (1, 1), (1, 1)": (
+        lambda: ops.max_pool(IMAGES, 0, 1)
+    ),
+    "AvgPool needs size, stride and dilation of at least 1, got (2, 2), (0, 0), (1, 1)": (
+        lambda: ops.avg_pool(IMAGES, 2, 0)
+    ),
+    "Conv needs size, stride and dilation of at least 1, got (0, 2), (1, 1), (1, 1)": (
+        lambda: ops.conv(IMAGES, of(3, 4, 0, 2))
+    ),
+    "Unfold needs size, stride and dilation of at least 1, got (2, 2), (1, 1), (0, 1)": (
+        lambda: ops.unfold(IMAGES, (2, 2), (1, 1), ((0, 0), (0, 0)), (0, 1))
+    ),
+    "conv needs channels and filters, got (1, 0, 5, 5) and (3, 0, 2, 2)": (
+        lambda: ops.conv(of(1, 0, 5, 5), of(3, 0, 2, 2))
+    ),
+    "ctc_loss needs a step, got (2, 0, 3)": (
+        lambda: ops.ctc_loss(of(2, 0, 3), np.zeros((2, 1), np.int32))
+    ),
     "padding ((2, 2), (2, 2)) holds a whole window of (2, 2)": (
         lambda: ops.avg_pool(IMAGES, 2, padding=2)
     ),

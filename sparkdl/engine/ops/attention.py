@@ -25,11 +25,11 @@ class HeadProduct(Op):
 
     def by_heads(self, x):
         """(N, T, F) as (N, H, T, d), a view."""
-        return x.reshape(*x.shape[:2], self.heads, -1).swapaxes(1, 2)
+        return x.reshape(*x.shape[:2], self.heads, x.shape[2] // self.heads).swapaxes(1, 2)
 
     def by_examples(self, maps):
         """(N H, T, S) as (N, H, T, S), a view."""
-        return maps.reshape(-1, self.heads, *maps.shape[1:])
+        return maps.reshape(len(maps) // self.heads, self.heads, *maps.shape[1:])
 
     def divides(self, x):
         if len(x.shape) != 3 or x.shape[2] % self.heads:
@@ -63,7 +63,7 @@ class HeadScores(HeadProduct):
         y = np.matmul(self.by_heads(q), self.by_heads(k).swapaxes(2, 3)) * q.dtype.type(self.scale)
         for b in bias:
             y += b[:, None]
-        return y.reshape(-1, *y.shape[2:])
+        return y.reshape(y.shape[0] * self.heads, *y.shape[2:])
 
     def flops(self, q, k, *bias):
         return 2 * q.size * k.shape[1]
@@ -109,7 +109,7 @@ class HeadMix(HeadProduct):
 
     def reference(self, maps, v):
         y = np.matmul(self.maps(maps), self.by_heads(v)) * v.dtype.type(self.scale)
-        return y.swapaxes(1, 2).reshape(*y.shape[::2], -1)
+        return y.swapaxes(1, 2).reshape(*y.shape[::2], v.shape[2])
 
     def flops(self, maps, v):
         return 2 * maps.size * v.shape[2] // self.heads

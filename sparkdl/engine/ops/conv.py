@@ -57,6 +57,8 @@ class Conv(Convolution):
         space, groups = self.space(x), self.groups
         if w.shape[1] * groups != x.shape[1] or tuple(w.shape[2:]) != self.size:
             raise ShapeError(f"conv of {x.shape} in {groups} groups does not fit w {w.shape}")
+        if not w.shape[0] or not w.shape[1]:
+            raise ShapeError(f"conv needs channels and filters, got {x.shape} and {w.shape}")
         if w.shape[0] % groups:
             raise ShapeError(f"conv needs filters in {groups} equal groups, got {w.shape[0]}")
         return Spec((x.shape[0], w.shape[0], *self.out(space)), common_type(x, w))

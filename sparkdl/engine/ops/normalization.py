@@ -29,6 +29,11 @@ class PerChannel(Op):
     def axes(self, x):
         return tuple(i for i in range(len(x.shape)) if i != 1)
 
+    def check(self, x, gamma, beta):
+        """Raise ShapeError unless there is a gamma and a beta for each channel."""
+        if len(x.shape) < 2 or not gamma.shape == beta.shape == x.shape[1:2]:
+            raise ShapeError(f"batch_norm of {x.shape} does not fit {gamma.shape}, {beta.shape}")
+
     def wide(self, v, x):
         """v (C,) shaped so that it broadcasts over x."""
         return reshape(v, tuple(x.shape[1] if i == 1 else 1 for i in range(len(x.shape))))
@@ -52,8 +57,7 @@ class BatchNorm(PerChannel):
     """
 
     def shape(self, x, gamma, beta):
-        if len(x.shape) < 2 or not gamma.shape == beta.shape == x.shape[1:2]:
-            raise ShapeError(f"batch_norm of {x.shape} does not fit {gamma.shape}, {beta.shape}")
+        self.check(x, gamma, beta)
         if x.size == 0:
             raise ShapeError(f"batch_norm needs numbers to take the mean of, got {x.shape}")
         statistic = Spec(gamma.shape, common_type(x, gamma))
@@ -109,7 +113,8 @@ class Normalize(PerChannel):
     """
 
     def shape(self, x, gamma, beta, mu, var):
-        return BatchNorm(self.epsilon).shape(x, self.same(gamma, mu, var), beta)[0]
+        self.check(x, self.same(gamma, mu, var), beta)
+        return x
 
     def decompose(self, x, gamma, beta, mu, var):
         scale = div(gamma, sqrt(add(var, self.epsilon)))

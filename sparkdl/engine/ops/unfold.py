@@ -23,7 +23,7 @@ class Unfold(Window):
     def reference(self, x):
         out, padded = self.out(x.shape[2:]), self.padded(x)
         seen = np.stack([padded[at] for at in self.offsets(out)], axis=2)
-        return seen.reshape(len(x), -1, *out)
+        return seen.reshape(len(x), x.shape[1] * prod(self.size), *out)
 
     def gradient(self, gy, x, y):
         back = Fold(self.size, self.stride, self.padding, self.dilation, tuple(x.shape[2:]))
@@ -46,7 +46,7 @@ class Fold(Window):
     def reference(self, gy):
         n, out = len(gy), gy.shape[2:]
         wide = [size + sum(p) for size, p in zip(self.image, self.padding, strict=True)]
-        seen = gy.reshape(n, -1, prod(self.size), *out)
+        seen = gy.reshape(n, gy.shape[1] // prod(self.size), prod(self.size), *out)
         gx = np.zeros((n, seen.shape[1], *wide), gy.dtype)
         for i, at in enumerate(self.offsets(out)):
             gx[at] += seen[:, :, i]

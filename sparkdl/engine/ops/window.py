@@ -39,6 +39,11 @@ class Window(Op):
 
     def out(self, space):
         """How many windows there are along each axis of `space`: the last may leave a rest over."""
+        if min(*self.size, *self.stride, *self.dilation) < 1:
+            raise ShapeError(
+                f"{type(self).__name__} needs size, stride and dilation of at least 1, got "
+                f"{self.size}, {self.stride}, {self.dilation}"
+            )
         axes = zip(space, self.spans, self.stride, self.padding, strict=True)
         out = tuple((n + sum(p) - k) // s + 1 for n, k, s, p in axes)
         if min(out) < 1:

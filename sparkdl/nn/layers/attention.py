@@ -116,7 +116,8 @@ class Attention(Weighted, abstract=True):
         later = later_steps(n, steps, q.dtype.name) if self.causal else None
         if mask is None:
             return later
-        padding = ops.mul(ops.sub(1.0, ops.reshape(mask, (n, 1, -1))), out_of_sight(q.dtype))
+        absent = ops.reshape(ops.sub(1.0, mask), (n, 1, mask.shape[1]))
+        padding = ops.mul(absent, out_of_sight(q.dtype))
         padding = ops.cast(padding, q.dtype)
         return padding if later is None else ops.add(padding, later)
 

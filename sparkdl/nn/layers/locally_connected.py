@@ -52,7 +52,7 @@ class LocallyConnected(Convolution, Filters, abstract=True):
             self.wide(self.sizes(name)) for name in ("kernel", "stride", "dilation")
         )
         seen = ops.unfold(x, size, stride, padding, dilation)
-        return ops.reshape(seen, (*seen.shape[:2], -1))
+        return ops.reshape(seen, (*seen.shape[:2], prod(seen.shape[2:])))
 
 
 @dataclass(frozen=True, kw_only=True)

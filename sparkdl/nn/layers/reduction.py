@@ -52,6 +52,7 @@ class Reduction(Layer):
 
     def forward(self, params, x, run):
         out = self.out_shape(tuple(x.shape[1:]))
-        y = OPERATIONS[self.operation](ops.reshape(x, (x.shape[0], prod(out), -1)))
+        rest = prod(x.shape[1:]) // prod(out)
+        y = OPERATIONS[self.operation](ops.reshape(x, (x.shape[0], prod(out), rest)))
         y = y if self.coefficient == 1 else ops.mul(y, float(self.coefficient))
         return ops.reshape(y, (x.shape[0], *out))

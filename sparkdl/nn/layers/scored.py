@@ -1,6 +1,7 @@
 """What layers have in common whose output is compared with labels."""
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import ClassVar
 
 from sparkdl.engine import ops
@@ -101,7 +102,9 @@ class ScoredLayer(Layer, abstract=True):
         else:
             labels = ops.reshape(labels, (-1,))
         each = self.loss.per_example(flat(ops.transpose(z, units_last(z))), labels)
-        each = ops.reshape(each, (z.shape[0], each.shape[0] // z.shape[0]))
+        one = z.shape[1:]
+        places = prod(one) // one[units_axis(one)]
+        each = ops.reshape(each, (z.shape[0], places))
         return self.reduced(each, self.counting(each, labels, mask))
 
     def counting(self, each, labels, mask):

@@ -1,7 +1,7 @@
 """Pooling to grids of 1, 2, 4 ... bins a side: rows of one length from images of any size."""
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, prod
 from typing import ClassVar
 
 from sparkdl.engine import ops
@@ -72,4 +72,4 @@ class SpatialPyramidPool(Spatial):
 
     def forward(self, params, x, run):
         pooled = [level.forward({}, x, run) for level in self.levels(tuple(x.shape[1:]))]
-        return ops.concat([ops.reshape(y, (x.shape[0], -1)) for y in pooled], axis=1)
+        return ops.concat([ops.reshape(y, (x.shape[0], prod(y.shape[1:]))) for y in pooled], axis=1)

@@ -30,7 +30,7 @@ class StochasticPool2D(Pool):
         places = self.places(space)
         options = self.sizes("size"), self.step, self.padding_of(space), self.sizes("dilation")
         seen = ops.unfold(x, *options)
-        seen = ops.reshape(seen, (x.shape[0], channels, -1, prod(places)))
+        seen = ops.reshape(seen, (x.shape[0], channels, prod(options[0]), prod(places)))
         y = self.drawn(seen, run) if run.training else self.weighted(seen)
         return ops.reshape(y, (x.shape[0], channels, *places))
 

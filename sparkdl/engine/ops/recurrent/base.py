@@ -93,11 +93,11 @@ class Recurrent(Op):
 
     def shape(self, *inputs):
         x, wh, found = inputs[0].shape, inputs[2].shape, [i.shape for i in inputs]
-        if len(x) != 3 or len(wh) != 2 or x[1] < 1 or found != self.wanted(x, wh[0]):
+        if len(x) != 3 or len(wh) != 2 or min(x[1], wh[0]) < 1 or found != self.wanted(x, wh[0]):
             raise ShapeError(
                 f"{type(self).__name__} needs x (N, T, F), wx (F, {self.gates} H), wh (H, "
                 f"{self.gates} H), b ({self.biases} H,), {self.states} states (N, H), peepholes "
-                f"(3 H,), keep and mask (N, T) where it has them, and a step; got {found}"
+                f"(3 H,), keep and mask (N, T) where it has them, a step and a unit; got {found}"
             )
         (n, steps, _), units, kind = x, wh[0], common_type(*inputs[: self.trained])
         last = [(n, units)] * self.states
