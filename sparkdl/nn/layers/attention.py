@@ -116,8 +116,8 @@ class Attention(Weighted, abstract=True):
         later = later_steps(n, steps, q.dtype.name) if self.causal else None
         if mask is None:
             return later
-        absent = ops.reshape(ops.sub(1.0, mask), (n, 1, mask.shape[1]))
-        padding = ops.mul(absent, out_of_sight(q.dtype))
+        there = ops.reshape(mask, (n, 1, mask.shape[1]))
+        padding = ops.mul(ops.sub(1.0, there), out_of_sight(q.dtype))
         padding = ops.cast(padding, q.dtype)
         return padding if later is None else ops.add(padding, later)
 
