@@ -8,9 +8,11 @@ import pytest
 import scipy.stats
 from sklearn import metrics
 
+from sparkdl.data.batch import Batch
 from sparkdl.engine import ops
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn import LossLayer, NetworkConf, Output, losses
+from sparkdl.nn.layers.scored import REDUCTIONS
 from sparkdl.nn.losses import (
     Loss,
     Mae,
@@ -19,6 +21,7 @@ from sparkdl.nn.losses import (
     SoftmaxCrossEntropy,
     best_path,
 )
+from sparkdl.nn.replica import Replica
 from tests.nn.examples import LOSSES
 from tests.nn.support import label, value_and_gradients
 
@@ -279,6 +282,22 @@ UNFIT = [
 def test_a_network_whose_loss_does_not_fit_its_output_is_not_built(loss, message):
     with pytest.raises(ShapeError, match=message):
         NetworkConf(input_shape=(2,), layers=[Output(units=3, loss=loss)])
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("absent", ["labels", "weights", "mask"])
+def test_where_nothing_counts_loss_and_gradient_are_0(reduction, absent, rng):
+    loss = SoftmaxCrossEntropy(ignore_label=255)
+    layers = [Output(units=4, loss=loss, reduction=reduction)]
+    replica = Replica(NetworkConf(input_shape=(6, 5), layers=layers))
+    columns = {
+        "features": rng.normal(size=(2, 6, 5)).astype(np.float32),
+        "labels": np.full((2, 6), 255 if absent == "labels" else 1, np.int32),
+        "weights": np.full(2, absent != "weights", np.float32),
+        "mask": np.full((2, 6), absent != "mask", np.float32),
+    }
+    total, _ = replica.gradient(Batch(columns=columns, ids=np.arange(2, dtype=np.uint64)))
+    assert float(total) == 0 and not replica.grad.any()
 
 
 def test_places_with_an_ignored_label_are_left_out_of_the_mean(rng):
