@@ -100,6 +100,16 @@ def test_a_seed_gives_the_same_bits_twice(row, crews):
         assert_equal(one, two)
 
 
+@pytest.mark.parametrize("name", [n for n, r in MASTERS.items() if r.master.resident and r.same_bits])
+def test_sockets_give_the_bits_that_shared_memory_gives(name, crews):
+    row = MASTERS[name]
+    shared, sockets = (
+        fit(row, crews(3), master=replace(row.master, shared_memory=shared_memory))[0].state
+        for shared_memory in (True, False)
+    )
+    assert_equal(shared, sockets)
+
+
 def test_each_epoch_is_validated_with_its_weights(row, crews):
     """Workers evaluate themselves where they stay, with the same figures as one process."""
     validation, states = Partitions([300, 0, 7], seed=9), []
