@@ -28,6 +28,7 @@ from tests.training.test_sequences import data as sequences
 from tests.training.test_sequences import network as recurrent
 
 CONF = whole_net(updater=Adam(rate=0.01))
+IN_STEP = [name for name, row in MASTERS.items() if row.master.resident and row.same_bits]
 
 
 @pytest.fixture(params=MASTERS)
@@ -100,7 +101,7 @@ def test_a_seed_gives_the_same_bits_twice(row, crews):
         assert_equal(one, two)
 
 
-@pytest.mark.parametrize("name", [n for n, r in MASTERS.items() if r.master.resident and r.same_bits])
+@pytest.mark.parametrize("name", IN_STEP)
 def test_sockets_give_the_bits_that_shared_memory_gives(name, crews):
     row = MASTERS[name]
     shared, sockets = (
