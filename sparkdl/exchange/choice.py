@@ -6,6 +6,11 @@ from sparkdl.exchange.collectives import doubling, ring
 DOUBLING = 128 << 10
 
 
+def is_short(nbytes):
+    """Whether a vector of so many bytes is summed by doubling, and in its order."""
+    return nbytes <= DOUBLING
+
+
 def all_reduce_for(nbytes, size):
     """The steps (call, x, reduce) for vectors of so many bytes; the same on all ranks."""
-    return doubling.all_reduce if nbytes <= DOUBLING or size == 1 else ring.all_reduce
+    return doubling.all_reduce if is_short(nbytes) or size == 1 else ring.all_reduce

@@ -22,8 +22,9 @@ class Group:
     """Processes that make the same calls in the same order; `form` makes one.
 
     Calls of all ranks work on numpy arrays in place: contiguous, of the same type and size on all
-    ranks. Results are the same bits on all ranks and in each run. A `start_` method returns a
-    Pending at once; until its `wait` has returned, the array belongs to the group.
+    ranks. Results are the same bits on all ranks and in each run, and on one machine with shared
+    memory as without. A `start_` method returns a Pending at once; until its `wait` has returned,
+    the array belongs to the group.
 
     All calls raise PeerError when a peer is gone, silent for `timeout` seconds, alive without
     doing its part for `patience` seconds, or making another call. Every rank raises it, naming the

@@ -7,6 +7,7 @@ import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
@@ -84,6 +85,25 @@ def test_two_runs_give_the_same_bits():
     first = {name: value.copy() for name, value in program.run(feeds([x, w])).items()}
     again = program.run(feeds([x, w]))
     assert all(np.array_equal(first[name], again[name]) for name in first)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_two_programs_on_as_many_threads_give_the_same_bits(threads):
+    """Of kernels that add up over the batch in as many parts as there are threads."""
+    rng = np.random.default_rng(0)
+    shapes = (16, 3, 32, 32), (8, 3, 5, 5), (8,), (8,), (8 * 28 * 28, 4)
+    arrays = [rng.standard_normal(shape, np.float32) for shape in shapes]
+
+    def function(x, w, gamma, beta, v):
+        y = ops.relu(ops.batch_norm(ops.conv(x, w), gamma, beta, 1e-3)[0])
+        return ops.matmul(ops.reshape(y, (16, -1)), v)
+
+    graph, found = with_gradients(function, *arrays), []
+    for _ in range(2):
+        with threadpool_limits(threads):
+            outputs = compile(graph, "onednn").run(feeds(arrays))
+        found.append([value.tobytes() for value in outputs.values()])
+    assert found[0] == found[1]
 
 
 def test_heavy_operations_have_a_kernel_of_their_own():

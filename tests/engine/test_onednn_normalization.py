@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
@@ -163,6 +164,19 @@ def test_compiled_batch_norm_agrees_with_the_reference(shape, relu, loops):
     steps = compile(graph, "onednn").steps
     assert [s.kernel for s in steps if "Norm" in s.op] == ["compiled loop"] * 2
     compare(graph, arrays, 1e-3, 1e-3)
+
+
+def test_compiled_batch_norm_gives_the_same_bits_on_any_number_of_threads(loops):
+    def function(x, gamma, beta):
+        return ops.relu(ops.batch_norm(x, gamma, beta, 1e-3)[0])
+
+    arrays = [numbers(8, 64, 40, 41), numbers(64, seed=1), numbers(64, seed=2)]
+    graph, found = with_gradients(function, *arrays), []
+    for threads in (1, 2, 3, 5):
+        with threadpool_limits(threads):
+            outputs = compile(graph, "onednn").run(feeds(arrays))
+        found.append([value.tobytes() for value in outputs.values()])
+    assert all(other == found[0] for other in found[1:])
 
 
 @pytest.mark.parametrize("relu", [False, True], ids=["alone", "with ReLU"])

@@ -5,12 +5,15 @@ import signal
 import threading
 import time
 from contextlib import contextmanager
+from functools import reduce
 
 import numpy as np
 import pytest
 
 from sparkdl.errors import PeerError, UnsupportedError
+from sparkdl.exchange.choice import DOUBLING
 from sparkdl.exchange.shared import futex, watch
+from sparkdl.exchange.shared import lane as lane_module
 from sparkdl.exchange.shared.call import KINDS, Call
 from sparkdl.exchange.shared.finding import _machines, _sound, find_memory
 from sparkdl.exchange.shared.memory import SharedMemory, layout_of
@@ -20,7 +23,7 @@ from tests.exchange.clock import Clock
 from tests.exchange.machine import machine, results
 
 SIZES = [2, 3, 5]
-COUNTS = [0, 1, 4, 6, 1000, 300_001]
+COUNTS = [0, 1, 4, 6, 1000, 60_001, 300_001]
 UFUNCS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
@@ -29,10 +32,23 @@ def vector(count, dtype, rank):
 
 
 def total(count, dtype, size, op):
-    """In the order of the ranks, which is part of the promise: bits must be equal."""
-    result = vector(count, dtype, 0)
-    for rank in range(1, size):
-        UFUNCS[op](result, vector(count, dtype, rank), out=result)
+    """In the order of pairs, or of chunks, which is part of the promise: bits must be equal."""
+    vectors, add = [vector(count, dtype, rank) for rank in range(size)], UFUNCS[op]
+    if vectors[0].nbytes > DOUBLING:
+        return in_chunks(vectors, equal_bounds(count, size), op)
+    first, *others = vectors
+    if size == 5:
+        a, b, c, d = others
+        return add(add(add(first, d), a), add(b, c))
+    return reduce(add, [first, *reversed(others)])
+
+
+def in_chunks(vectors, bounds, op):
+    """The chunk of each owner from the next member's on, up to its own; the rest is 0."""
+    result = np.zeros_like(vectors[0])
+    for owner, (start, stop) in enumerate(bounds):
+        parts = [v[start:stop] for v in (*vectors[owner + 1 :], *vectors[: owner + 1])]
+        result[start:stop] = reduce(UFUNCS[op], parts)
     return result
 
 
@@ -51,6 +67,12 @@ def sum_everything(memory, rank, size):
     return wrong
 
 
+def sum_everything_in_turns(memory, rank, size):
+    """As many members do whose short vectors are too much for each of them to add up alone."""
+    lane_module.AT_ONCE = 0
+    return sum_everything(memory, rank, size)
+
+
 def scatter_everything(memory, rank, size):
     lane, wrong = memory.lanes[1], []
     for count in COUNTS:
@@ -61,7 +83,8 @@ def scatter_everything(memory, rank, size):
             expected = vector(count, "float32", rank)
             if rank < owners:
                 mine = slice(*bounds[rank])
-                expected[mine] = total(count, "float32", size, "sum")[mine]
+                vectors = [vector(count, "float32", member) for member in range(size)]
+                expected[mine] = in_chunks(vectors, bounds, "sum")[mine]
             if x.tobytes() != expected.tobytes():
                 wrong.append((count, owners))
     return wrong
@@ -170,6 +193,10 @@ def disagree(memory, rank, calls):
 @pytest.mark.parametrize("size", SIZES)
 def test_results_are_those_of_one_process(size, tmp_path):
     assert results(tmp_path, size, everything, size) == [[]] * size
+
+
+def test_results_of_turns_are_the_same(tmp_path):
+    assert results(tmp_path, 3, sum_everything_in_turns, 3) == [[]] * 3
 
 
 def test_lanes_do_not_disturb_each_other(tmp_path):

@@ -28,6 +28,7 @@ from tests.training.test_sequences import data as sequences
 from tests.training.test_sequences import network as recurrent
 
 CONF = whole_net(updater=Adam(rate=0.01))
+IN_STEP = [name for name, row in MASTERS.items() if row.master.resident and row.same_bits]
 
 
 @pytest.fixture(params=MASTERS)
@@ -98,6 +99,16 @@ def test_a_seed_gives_the_same_bits_twice(row, crews):
     assert not np.array_equal(one.params, other.params)
     if row.same_bits:
         assert_equal(one, two)
+
+
+@pytest.mark.parametrize("name", IN_STEP)
+def test_sockets_give_the_bits_that_shared_memory_gives(name, crews):
+    row = MASTERS[name]
+    shared, sockets = (
+        fit(row, crews(3), master=replace(row.master, shared_memory=shared_memory))[0].state
+        for shared_memory in (True, False)
+    )
+    assert_equal(shared, sockets)
 
 
 def test_each_epoch_is_validated_with_its_weights(row, crews):

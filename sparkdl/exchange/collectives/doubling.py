@@ -1,8 +1,8 @@
 """All-reduce of short vectors: in each step the part of the group that agrees doubles.
 
 log2(size) steps, each with the whole vector. Where the size is no power of two, the ranks above
-the largest one give theirs to a rank below before, and get the result after. Sums are taken in the
-order of ranks, so all get the same bits.
+the largest one give theirs to a rank below before, and get the result after. All add the same pairs
+in the same order, so all get the same bits; add_in_pairs in sums.py has that order.
 
 References
 ----------

@@ -4,6 +4,9 @@ The vector is cut into one chunk per rank. Each chunk goes round once and is sum
 (size - 1 steps); for an all-reduce it then goes round once more as it is (size - 1 steps), so a
 rank sends 2 (size - 1) / size of the vector, whatever the number of ranks.
 
+The sum of a rank's chunk begins with the next rank's numbers and ends with its own; add_around in
+sums.py has that order.
+
 Each chunk is cut into pieces, and a piece is sent on as soon as it is summed: while one piece is
 added here, the kernel moves others. All ranks handle pieces in the same order, which each works
 out for itself, so frames carry no numbers.

@@ -7,11 +7,14 @@ Measured on 2 cores with other load: an all-reduce of 64 MB takes 15 ms with 2 p
 sockets 60) and 91 with 4 (218), one of 4 KB 28 us (over sockets 221) and 138 (537).
 """
 
+from functools import partial
 from itertools import pairwise
 from threading import Lock
 
 import numpy as np
 
+from sparkdl.exchange.choice import is_short
+from sparkdl.exchange.collectives.sums import add_around, add_in_pairs
 from sparkdl.exchange.shared.call import DTYPES, Call
 from sparkdl.exchange.shared.layout import PARITIES
 from sparkdl.exchange.shared.pieces import Pieces, equal_bounds
@@ -28,7 +31,7 @@ class Lane:
     """One member's part in the collectives of a lane. All members call the same ones in order.
 
     Vectors are contiguous arrays (n,) of float32, float64, int64 or uint8. Sums are made in the
-    order of the members, each number by one member for all: the same bits everywhere and always.
+    order that they have over sockets (collectives/sums.py): the same bits everywhere and always.
 
     Parameters
     ----------
@@ -78,7 +81,7 @@ class Lane:
                 self._offer(slots, pieces, x, turn)
                 self._next(call, turn)
                 if self.me < len(bounds):
-                    self._add(slots, pieces, x, turn, ADD[op])
+                    self._add(slots, pieces, x, turn, self._around(ADD[op]))
 
     def all_gather(self, x, bounds):
         """Copy x[start:stop] of bounds[i] from member i to all: a broadcast if one has any."""
@@ -111,20 +114,27 @@ class Lane:
         slots = self._slots[x.dtype]
         self._written(slots)[self.me][: x.size] = x
         self._enter(call)
-        first, second, *others = (slot[: x.size] for slot in self._readable(slots)[:-1])
-        add(first, second, out=x)
-        for other in others:
-            add(x, other, out=x)
+        parts = [slot[: x.size] for slot in self._readable(slots)[:-1]]
+        if is_short(x.nbytes) or self.members == 2:  # two have but one order
+            add_in_pairs(parts, add, x)
+            return
+        for owner, (start, stop) in enumerate(equal_bounds(x.size, self.members)):
+            add_around([part[start:stop] for part in parts], owner, add, x[start:stop])
+
+    def _around(self, add):
+        """A function of (parts, out) that adds up parts of this member's chunk."""
+        return partial(add_around, owner=self.me, add=add)
 
     def _add_in_turns(self, x, call, add):
         """Three turns are on their way: one is offered, one added up, one taken."""
         slots = self._slots[x.dtype]
         pieces = self._pieces(x, equal_bounds(x.size, self.members), self.members)
+        sums = partial(add_in_pairs, add=add) if is_short(x.nbytes) else self._around(add)
         for turn in range(pieces.turns + 2):
             if turn < pieces.turns:
                 self._offer(slots, pieces, x, turn)
             if 1 <= turn <= pieces.turns:
-                self._add(slots, pieces, x, turn - 1, add)
+                self._add(slots, pieces, x, turn - 1, sums)
             if turn >= 2:
                 self._take(slots, pieces, x, turn - 2)
             if turn <= pieces.turns:
@@ -142,17 +152,15 @@ class Lane:
                 piece = pieces.of(x, owner, turn)
                 pieces.room(slot, owner, piece)[:] = piece
 
-    def _add(self, slots, pieces, x, turn, add):
-        """Add up this member's piece over all, in their order, and show the others."""
+    def _add(self, slots, pieces, x, turn, sums):
+        """Add up this member's piece over all by sums(parts, out=), and show the others."""
         mine = pieces.of(x, self.me, turn)
-        first, second, *others = (
+        parts = [
             mine if member == self.me else pieces.room(slot, self.me, mine)
             for member, slot in enumerate(self._readable(slots)[:-1])
-        )
+        ]
         result = pieces.room(self._written(slots)[-1], self.me, mine)
-        add(first, second, out=result)
-        for other in others:
-            add(result, other, out=result)
+        sums(parts, out=result)
         mine[:] = result
 
     def _take(self, slots, pieces, x, turn):

@@ -1,0 +1,49 @@
+"""The two orders in which numbers of all ranks are added, whatever way they travel.
+
+Float sums depend on it. Which order is taken follows from the size of a vector, the place of a
+number in it, and the number of ranks; so sockets and shared memory give the same bits.
+"""
+
+from functools import cache
+
+import numpy as np
+
+
+def add_in_pairs(parts, add, out):
+    """The sum of `parts` in the order of short vectors, written to `out`; parts stay as they are.
+
+    It is that of collectives/doubling.py: of 5 ranks ((0 + 4) + 1) + (2 + 3). With one part, that
+    part is returned.
+    """
+    return add_neighbours([parts[rank] for rank in ranks_in_pairs(len(parts))], add, out)
+
+
+@cache
+def ranks_in_pairs(size):
+    """The ranks as they stand below the tree of sums, from left to right: of 5, 0 4 1 2 3."""
+    core = 1 << size.bit_length() - 1
+    return [rank for i in range(core) for rank in (i, i + core) if rank < size]
+
+
+def add_neighbours(parts, add, out):
+    """The same of parts that stand in the order of the tree."""
+    if len(parts) == 1:
+        return parts[0]
+    half = 1 << len(parts).bit_length() - 2
+    half += min(len(parts) - 2 * half, half)
+    others = parts[half:]
+    first = add_neighbours(parts[:half], add, out)
+    second = add_neighbours(others, add, np.empty_like(out) if len(others) > 1 else None)
+    return add(first, second, out=out)
+
+
+def add_around(parts, owner, add, out):
+    """Fill `out` with the sum of `parts` in the order of that owner's chunk of a long vector.
+
+    It begins with the next rank's and ends with the owner's, as in collectives/ring.py. Parts stay
+    as they are.
+    """
+    first, second, *others = *parts[owner + 1 :], *parts[: owner + 1]
+    add(first, second, out=out)
+    for other in others:
+        add(out, other, out=out)
