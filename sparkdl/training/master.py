@@ -1,5 +1,6 @@
 """What all TrainingMasters share: the options, and what they say of a fit."""
 
+import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -110,6 +111,11 @@ class TrainingMaster:
         """The options that the weights depend on: a run that is resumed must have the same."""
         return {n: value for n, value in self.to_dict().items() if n not in WITHOUT_EFFECT}
 
+    def owner(self):
+        """Text that is the same for masters whose workers can go on from each other's states."""
+        options = {n: value for n, value in self.identity().items() if n != "seed"}
+        return json.dumps({"master": type(self).__name__} | options, sort_keys=True)
+
     def rounds_in_epoch(self, workers, blocks):
         """Rounds that an epoch over `blocks` takes."""
         return -(-len(blocks.sizes) // workers.size)
@@ -180,6 +186,11 @@ class ResidentMaster(TrainingMaster):
         require(self, "exchange", self.exchange in WISHES, f"one of {WISHES}")
         if self.codec is not None:  # by name, as a configuration has it, or itself
             object.__setattr__(self, "codec", Codec.from_dict(self.codec))
+
+    @property
+    def averages_messages(self):
+        """Whether the sum of what workers have encoded is divided by their number, or examples."""
+        return False
 
     def strategy(self, worker):
         """The master's half in a worker; see resident.strategy.Strategy."""

@@ -172,8 +172,12 @@ class Network:
         return self.evaluate(data).loss
 
     def save(self, path):
-        """Write conf and state to a directory, local or of another file system."""
-        save_model(path, self.conf, self.state)
+        """Write conf and state to a directory, local or of another file system.
+
+        Without what workers have each for themselves (TrainState.own): a model is for use, and a
+        fit that goes on from it begins without; a checkpoint has it.
+        """
+        save_model(path, self.conf, replace(self.state, own=()))
 
     @classmethod
     def load(cls, path, device="auto"):
