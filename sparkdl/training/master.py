@@ -133,7 +133,9 @@ class ResidentMaster(TrainingMaster):
         Seconds that a worker which lives may keep the others waiting.
     snapshot_every : int
         Rounds after which the driver is sent the state, besides after each epoch: what a fit goes
-        back to when a worker is lost.
+        back to when a worker is lost. With a codec each worker also sends what it keeps back, a
+        vector as long as the weights; if then there are other workers than before, worker r goes
+        on with what worker r had, modulo the old number, and what was yet to be sent stays in sum.
     max_restarts : int
         How often in a fit workers are launched again after one was lost.
     ports : str
@@ -151,7 +153,8 @@ class ResidentMaster(TrainingMaster):
         or not at all; "sockets": through the hosts. Codecs, and stores, always use the hosts.
     codec : Codec, the dict of one, or None
         What gradients, or changes of weights, are encoded with on their way; what an encoding
-        leaves out is sent later. Buffers and updater state travel as they are.
+        leaves out is sent later, also by a fit that goes on from a snapshot or checkpoint, or
+        after another fit with the same options. Buffers and updater state travel as they are.
     """
 
     timeout: float = 60.0

@@ -42,7 +42,7 @@ def save_model(path, conf, state, extra=None):
         `path` holds something else, the state does not fit the network, or extra is no JSON.
     """
     _check_vectors("the state", conf, {name: getattr(state, name) for name in NAMES})
-    training = {"state": state.counters, "extra": extra or {}}
+    training = {"state": state.counters, "extra": extra or {}, "owner": state.owner}
     contents = {
         NETWORK: conf.to_json().encode(),
         TRAINING: _to_json(training).encode(),
@@ -73,13 +73,13 @@ def load_model(path):
     conf = _network(f"{path}/{NETWORK}", contents[NETWORK])
     vectors = _vectors(f"{path}/{VECTORS}", contents.pop(VECTORS))
     _check_vectors(f"{path}/{VECTORS}", conf, vectors)
-    counters, extra = _training(f"{path}/{TRAINING}", contents[TRAINING])
+    counters, extra, owner = _training(f"{path}/{TRAINING}", contents[TRAINING])
     kept = {n.removeprefix(KEPT): vectors.pop(n) for n in list(vectors) if n not in NAMES}
     own = ()
     if WORKERS in contents:
         own = _by_worker(f"{path}/{WORKERS}", contents.pop(WORKERS))
     try:
-        return conf, TrainState(**vectors, **counters, kept=kept, own=own), extra
+        return conf, TrainState(**vectors, **counters, kept=kept, own=own, owner=owner), extra
     except ConfigError as error:
         raise CheckpointError(f"{path}/{TRAINING}: {error}") from error
 
@@ -128,7 +128,7 @@ def _training(path, content):
         raise CheckpointError(f"{path}: state must have {list(COUNTERS)}, got {counters!r}")
     if not isinstance(extra, dict):
         raise CheckpointError(f"{path}: extra must be a JSON object, got {extra!r}")
-    return counters, extra
+    return counters, extra, training.get("owner", "")  # older models have none
 
 
 def _vectors(path, content):

@@ -4,6 +4,7 @@ import os
 import threading
 
 import numpy as np
+import pandas
 import pytest
 from pyspark.sql import SparkSession
 
@@ -130,10 +131,21 @@ BAD = {
     "empty frame": (empty_frame, "there are no records"),
     "another kind of data": (
         a_list,
-        "data must be an RDD, a DataFrame or a source such as LMDB.path., got list",
+        "data must be an RDD, a DataFrame or a source such as LMDB.path., got list; arrays are a",
+    ),
+    "a frame of pandas": (
+        lambda spark, _: pandas.DataFrame({"features": [0.0], "label": [1]}),
+        r"got pandas\.\S*DataFrame; make one that Spark has: spark.createDataFrame\(df\)",
     ),
 }
-EVALUATED = ["short features", "NaN in a frame", "LMDB cut short", "no RDD at all", "empty frame"]
+EVALUATED = [
+    "a frame of pandas",
+    "short features",
+    "NaN in a frame",
+    "LMDB cut short",
+    "no RDD at all",
+    "empty frame",
+]
 USES = {"fit": SparkNetwork.fit, "evaluate": SparkNetwork.evaluate}
 
 

@@ -116,6 +116,14 @@ def test_a_saved_model_has_the_network_alone(crews, tmp_path):
     assert network.state.own and not Network.load(tmp_path / "model").state.own
 
 
+def test_a_fit_goes_on_from_the_state_of_a_checkpoint(crews, tmp_path):
+    master = master_of("all-reduce", "Threshold")
+    whole = fit(master, crews(2), 2)
+    fit(master, crews(2), 1, checkpoints=Checkpoints(path=tmp_path))
+    conf, state, _ = load_checkpoint(tmp_path)
+    assert_equal(fit(master, crews(2), 1, Network(conf, state)).state, whole.state)
+
+
 def test_a_master_whose_workers_have_nothing_of_their_own_sends_nothing(crews, tmp_path):
     network = fit(MASTERS["all-reduce"], crews(2), 1, checkpoints=Checkpoints(path=tmp_path))
     assert network.state.own == ()
