@@ -2,6 +2,7 @@
 
 import os
 import threading
+from functools import partial
 
 import numpy as np
 import pandas
@@ -163,6 +164,13 @@ def test_bad_data_is_refused(case, use, net, spark, sc, tmp_path):
     assert "\n" not in str(caught.value)
     assert set(ended(sc, f"{case} {use}")) <= {"SUCCEEDED"}
     assert net.network.state is before
+
+
+def test_predictions_and_features_are_of_data_that_spark_has(net, spark, tmp_path):
+    make, message = BAD["a frame of pandas"]
+    for use in (net.predict, partial(net.features, layers=[net.conf.stack[0].name])):
+        with pytest.raises(ConfigError, match=message):
+            use(make(spark, tmp_path))
 
 
 def ended(sc, group):
