@@ -118,10 +118,12 @@ def test_a_fit_goes_on_in_a_round_that_was_cut(workers, monkeypatch):
     assert state.iteration == 14 and history.restarts[0].workers == 1
 
 
-def test_a_fit_goes_on_with_fewer_workers(workers, monkeypatch):
+@pytest.mark.parametrize("name", ["averaging by peers", "gradients of 1 bit", "elastic"])
+def test_a_fit_goes_on_with_fewer_workers(name, workers, monkeypatch):
     monkeypatch.setattr(workers, "room", lambda: 1)
     harm = Harm(workers, rounds=3)
-    state, history = fit(workers, data=harm.data, listeners=[harm])
+    state, history = fit(workers, name, harm.data, listeners=[harm])
+    assert len(state.own) == (1 if MASTERS[name].keeps_back else 0)
     assert harm.restarts[0].workers == 1
     assert [epoch.examples for epoch in history.epochs] == [60, 60], "each record once an epoch"
     assert [report.workers for report in history.rounds][-1] == 1
