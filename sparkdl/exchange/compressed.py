@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 from sparkdl.errors import ConfigError
+from sparkdl.exchange.codecs.joined import joined_state, restore_joined
 from sparkdl.exchange.collectives.compressed import stripes, to_all
 from sparkdl.exchange.collectives.pieces import cuts
 
@@ -71,11 +72,13 @@ class CompressedSum:
         return text, stripes, self.codec, self._coders, x
 
     def state(self):
-        """What this rank keeps back, {name: array}; of use to a group of the same size only."""
-        return {f"{i}.{k}": a for i, c in enumerate(self._coders) for k, a in c.state().items()}
+        """What this rank keeps back, {name: vector}.
+
+        "residual" (n,) has what is yet to be sent of each number, be it of this rank's vectors or
+        of sums that it has encoded: all ranks' residuals together are what is missing in the sums.
+        """
+        return joined_state(self._coders)
 
     def restore(self, state):
         """Continue from what `state` gave on this rank; CheckpointError if it does not fit."""
-        for i, coder in enumerate(self._coders):
-            own = {k.partition(".")[2]: a for k, a in state.items() if k.startswith(f"{i}.")}
-            coder.restore(own)
+        restore_joined(self._coders, state)

@@ -284,7 +284,7 @@ class SparkNetwork:
 
     def _model_of(self, state, master):
         """What inference.loaded makes a replica of."""
-        return self.conf, state, master.device, master.backend
+        return self.conf, replace(state, own=()), master.device, master.backend
 
     def _layers(self, layers):
         layers = [layers] if isinstance(layers, str) else list(dict.fromkeys(layers))

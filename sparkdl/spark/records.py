@@ -16,6 +16,7 @@ from pyspark import RDD, TaskContext
 from pyspark.sql import DataFrame
 
 from sparkdl.data.batch import Batch
+from sparkdl.data.kinds import kind_of, package_of
 from sparkdl.data.readers.arrow import require_column, table_batch
 from sparkdl.data.source import checked_batches
 from sparkdl.errors import ConfigError, DataError, SparkdlError
@@ -24,6 +25,12 @@ from sparkdl.training.aggregate import Failure
 
 PACKED = pyarrow.schema([("packed", pyarrow.binary()), ("error", pyarrow.string())])
 KINDS = "an RDD, a DataFrame or a source such as LMDB(path)"
+# What to do with data that is of another package, or of none.
+CURES = {
+    "pandas": "make one that Spark has: spark.createDataFrame(df)",
+    "polars": "make one that Spark has: spark.createDataFrame(df.to_pandas())",
+}
+FOR_ARRAYS = "arrays are a source as Arrays(features, labels)"
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,8 @@ class Records:
         if isinstance(self.data, RDD | DataFrame):
             return
         if not hasattr(self.data, "splits"):
-            raise ConfigError(f"data must be {KINDS}, got {type(self.data).__name__}")
+            cure = CURES.get(package_of(self.data), FOR_ARRAYS)
+            raise ConfigError(f"data must be {KINDS}, got {kind_of(self.data)}; {cure}")
         if self.transform is not None:
             kind = type(self.data).__name__
             raise ConfigError(f"transform must be that of the source {kind}, got another one")

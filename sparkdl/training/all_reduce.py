@@ -103,6 +103,9 @@ class AllReduce(Strategy):
         if every is not None and (self.worker.epoch + 1) % every == 0:
             synchronized(self.worker)
 
+    def own(self):
+        return self._buckets.own()
+
     def _update(self, steps):
         """One update of all workers; `steps` are this one's own, perhaps none."""
         weights = [self._weight(step) for step in steps]

@@ -5,6 +5,9 @@ from functools import partial
 import numpy as np
 
 from sparkdl.exchange.compressed import CompressedSum
+from sparkdl.training.resident.own import own_part, prefix
+
+GRADIENTS = "gradients"
 
 
 class Buckets:
@@ -31,6 +34,12 @@ class Buckets:
         self._compressed, self._earlier, self._keeps = None, None, False
         if codec is not None:
             self._compressed = CompressedSum(worker.group, codec, len(self.grad))
+            if worker.own:
+                self._compressed.restore(own_part(GRADIENTS, worker.own))
+
+    def own(self):
+        """What its codec keeps back, as Strategy.own gives it."""
+        return {} if self._compressed is None else prefix(GRADIENTS, self._compressed.state())
 
     @property
     def grad(self):

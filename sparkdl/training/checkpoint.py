@@ -18,6 +18,10 @@ from sparkdl.training.store import load_model, save_model
 class Checkpoints:
     """When a fit writes checkpoints, and where. Given neither interval, after each epoch.
 
+    A checkpoint has what each worker keeps for itself, too: with a codec that is a vector as long
+    as the weights for each worker, which the driver collects and writes only for checkpoints and
+    snapshots.
+
     Parameters
     ----------
     path : str

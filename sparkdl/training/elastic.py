@@ -17,8 +17,8 @@ class ElasticAveraging(ResidentMaster):
     the sum of what workers moved, the other way. A worker that trained nothing since then stays
     where it is. The fit's weights are the centre, its updater state is the mean of the workers'.
 
-    A fit that goes on from a snapshot or checkpoint, or after an earlier fit, begins with all
-    workers at the centre.
+    The workers' own weights and updater states are part of snapshots and checkpoints. Where the
+    number of workers changes worker r goes on with those of worker r, modulo the old number.
 
     Parameters
     ----------

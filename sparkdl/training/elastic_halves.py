@@ -4,9 +4,12 @@ import numpy as np
 
 from sparkdl.exchange.compressed import CompressedSum
 from sparkdl.training.resident.mean import mean_buffers
+from sparkdl.training.resident.own import copy_own, own_part, prefix
 from sparkdl.training.resident.strategy import Strategy
 
 CENTRE = "centre"
+MOVES = "moves"
+OWN = ("params", "slots")
 
 
 class Elastic(Strategy):
@@ -18,6 +21,9 @@ class Elastic(Strategy):
         self._alpha = np.float32(alpha)
         self._centre = worker.replica.params.copy()
         self._moved = np.empty_like(self._centre)
+        if worker.own:
+            for name in OWN:
+                copy_own(worker.own, name, getattr(worker.replica, name))
 
     def round(self, steps):
         start, trained, since = self.worker.iteration, 0.0, 0.0
@@ -41,6 +47,10 @@ class Elastic(Strategy):
                 self.worker.group.all_reduce(slots)
             self._settle()
         return super().state() | {"params": self._centre, "slots": slots}
+
+    def own(self):
+        """The worker's weights and updater state."""
+        return {name: getattr(self.worker.replica, name) for name in OWN}
 
     def _train(self, step):
         """An update of its own, if there is a step; how many examples it had."""
@@ -79,11 +89,16 @@ class InStep(Elastic):
         self._sums = None
         if master.codec is not None:
             self._sums = CompressedSum(worker.group, master.codec, len(self._centre))
+            if worker.own:
+                self._sums.restore(own_part(MOVES, worker.own))
 
     def end_epoch(self):
         if self._sums is not None:
             with self.worker.exchanging():
                 self._sums.settle()
+
+    def own(self):
+        return super().own() | prefix(MOVES, {} if self._sums is None else self._sums.state())
 
     def _move(self, trained):
         if trained:
@@ -107,6 +122,11 @@ class AroundStore(Elastic):
             self._store.set_compression(master.codec)
         self._store.set_optimizer(drawn)
         self._store.init(CENTRE, self._centre)
+        if worker.own:
+            self._store.restore_compression(CENTRE, own_part(MOVES, worker.own))
+
+    def own(self):
+        return super().own() | prefix(MOVES, self._store.compression_state(CENTRE))
 
     def close(self):
         self._store.abandon()

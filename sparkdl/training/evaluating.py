@@ -71,22 +71,40 @@ def with_counts(evaluation, arrays):
     DataError
         If they are not the counts of such an evaluation.
     """
-    wanted = [(x.shape, x.dtype.kind) for x in counts_of(evaluation)]
-    if [(x.shape, x.dtype.kind) for x in arrays] != wanted:
-        raise DataError(f"{evaluation!r} counts arrays of {wanted}, got {len(arrays)} others")
-    left = iter(arrays)
-    for name in evaluation.sums:
-        setattr(evaluation, name, made_of(getattr(evaluation, name), left))
+    left = list(arrays)
+    try:
+        for name in evaluation.sums:
+            like = getattr(evaluation, name)
+            number = len(parts(like))
+            setattr(evaluation, name, made_of(like, left[:number]))
+            left = left[number:]
+        if left:
+            raise ValueError("no more")
+    except ValueError as error:
+        found = [(array.shape, array.dtype.kind) for array in arrays]
+        raise DataError(f"{evaluation!r} counts arrays of {error}, got {found}") from error
     return evaluation
 
 
 def parts(value):
-    """The numbers and arrays in a value: itself, or the fields of a dataclass."""
+    """The numbers and arrays in a value: itself, what it gives, or the fields of a dataclass."""
+    if hasattr(value, "arrays"):
+        return value.arrays()
     return [getattr(value, f.name) for f in fields(value)] if is_dataclass(value) else [value]
 
 
 def made_of(like, arrays):
-    """A value like the given one from the next of `arrays`."""
+    """A value like the given one from arrays as its `parts`; ValueError if they do not fit."""
+    if hasattr(like, "with_arrays"):
+        return like.with_arrays(arrays)
+    wanted = [(x.shape, x.dtype.kind) for x in map(np.atleast_1d, parts(like))]
+    if [(x.shape, x.dtype.kind) for x in arrays] != wanted:
+        raise ValueError(f"{wanted}")
     if is_dataclass(like):
-        return type(like)(*(made_of(getattr(like, f.name), arrays) for f in fields(like)))
-    return next(arrays) if isinstance(like, np.ndarray) else next(arrays)[0].item()
+        values = (getattr(like, f.name) for f in fields(like))
+        return type(like)(*map(restored, values, arrays))
+    return restored(like, *arrays)
+
+
+def restored(like, array):
+    return array if isinstance(like, np.ndarray) else array[0].item()

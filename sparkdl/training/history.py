@@ -49,6 +49,15 @@ class History:
         """Updates left out in all rounds; see RoundReport."""
         return sum(report.skipped for report in self.rounds)
 
+    @property
+    def devices(self):
+        """{device: workers} of the round in which most workers computed; of equals the last.
+
+        In other rounds, as the last of an epoch often is, some workers may have had no records.
+        """
+        rounds = [report.devices for report in reversed(self.rounds)]
+        return max(rounds, key=lambda devices: sum(devices.values()), default={})
+
     def times(self):
         """Seconds of all rounds by part: reading, compute, averaging, overhead."""
         return total_seconds(self.rounds)
@@ -77,7 +86,7 @@ class History:
             return self.ended or "no rounds"
         validations, restarts = ("\n".join(map(str, x)) for x in (self.validations, self.restarts))
         skipped = f"{self.skipped} updates left out: gradients in float16 were not finite"
-        where = computed("workers", self.rounds[-1].devices)
+        where = computed("workers", self.devices)
         parts = [_epoch_table(self.epochs), validations, _time_table(self), where]
         parts += [skipped if self.skipped else "", restarts, self.ended]
         return "\n\n".join(filter(None, parts))

@@ -114,6 +114,9 @@ class Local(PeerAveraging):
         kept = {"local_sgd": self._period.vector()} if self.master.adaptive else {}
         return super().state() | {"kept": kept}
 
+    def own(self):
+        return super().own() | self._warm_up.own()
+
     def _train(self, step, number):
         """An update of its own, if there is a step; its part of an average in examples."""
         if step is None:

@@ -1,5 +1,6 @@
 """What all TrainingMasters share: the options, and what they say of a fit."""
 
+import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -110,6 +111,11 @@ class TrainingMaster:
         """The options that the weights depend on: a run that is resumed must have the same."""
         return {n: value for n, value in self.to_dict().items() if n not in WITHOUT_EFFECT}
 
+    def owner(self):
+        """Text that is the same for masters whose workers can go on from each other's states."""
+        options = {n: value for n, value in self.identity().items() if n != "seed"}
+        return json.dumps({"master": type(self).__name__} | options, sort_keys=True)
+
     def rounds_in_epoch(self, workers, blocks):
         """Rounds that an epoch over `blocks` takes."""
         return -(-len(blocks.sizes) // workers.size)
@@ -127,7 +133,9 @@ class ResidentMaster(TrainingMaster):
         Seconds that a worker which lives may keep the others waiting.
     snapshot_every : int
         Rounds after which the driver is sent the state, besides after each epoch: what a fit goes
-        back to when a worker is lost.
+        back to when a worker is lost. With a codec each worker also sends what it keeps back, a
+        vector as long as the weights; if then there are other workers than before, worker r goes
+        on with what worker r had, modulo the old number, and what was yet to be sent stays in sum.
     max_restarts : int
         How often in a fit workers are launched again after one was lost.
     ports : str
@@ -145,7 +153,8 @@ class ResidentMaster(TrainingMaster):
         or not at all; "sockets": through the hosts. Codecs, and stores, always use the hosts.
     codec : Codec, the dict of one, or None
         What gradients, or changes of weights, are encoded with on their way; what an encoding
-        leaves out is sent later. Buffers and updater state travel as they are.
+        leaves out is sent later, also by a fit that goes on from a snapshot or checkpoint, or
+        after another fit with the same options. Buffers and updater state travel as they are.
     """
 
     timeout: float = 60.0
@@ -180,6 +189,11 @@ class ResidentMaster(TrainingMaster):
         require(self, "exchange", self.exchange in WISHES, f"one of {WISHES}")
         if self.codec is not None:  # by name, as a configuration has it, or itself
             object.__setattr__(self, "codec", Codec.from_dict(self.codec))
+
+    @property
+    def averages_messages(self):
+        """Whether the sum of what workers have encoded is divided by their number, or examples."""
+        return False
 
     def strategy(self, worker):
         """The master's half in a worker; see resident.strategy.Strategy."""

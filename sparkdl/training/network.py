@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from sparkdl.data.batch import Batch
+from sparkdl.data.kinds import kind_of, package_of
 from sparkdl.data.readers.arrays import Arrays
 from sparkdl.data.source import checked_batches
 from sparkdl.errors import CheckpointError, ConfigError, DataError, require
@@ -26,6 +27,10 @@ from sparkdl.training.state import TrainState
 from sparkdl.training.store import load_model, save_model
 from sparkdl.training.trainer import Trainer, check_epochs, start_state
 from sparkdl.training.workers import Validation
+
+# What to do with data that is of a package that we do not take data of.
+COLUMNS = "give its columns as arrays: (df[names].to_numpy(), df[label].to_numpy())"
+CURES = {"pandas": COLUMNS, "polars": COLUMNS, "pyspark": "SparkNetwork takes it"}
 
 
 class Network:
@@ -172,8 +177,12 @@ class Network:
         return self.evaluate(data).loss
 
     def save(self, path):
-        """Write conf and state to a directory, local or of another file system."""
-        save_model(path, self.conf, self.state)
+        """Write conf and state to a directory, local or of another file system.
+
+        Without what workers have each for themselves (TrainState.own): a model is for use, and a
+        fit that goes on from it begins without; a checkpoint has it.
+        """
+        save_model(path, self.conf, replace(self.state, own=(), owner=""))
 
     @classmethod
     def load(cls, path, device="auto"):
@@ -225,7 +234,9 @@ def fit_network(
     listeners : sequence of Listener
     checkpoints : Checkpoints or None
     resume : path of a checkpoint, or of a folder of them, to go on from: the fit then ends with
-        the weights that it would have had without the interruption
+        the weights that it would have had without the interruption, where two whole fits have the
+        same weights (not with asynchronous masters or backup workers). Another number of workers
+        is refused
 
     A state of elsewhere, with updates but no rounds, goes on at the place in the data where a fit
     from the start has that many.
@@ -313,6 +324,8 @@ def as_source(data):
         return Arrays(*data)
     if hasattr(data, "splits") and hasattr(data, "read"):
         return data
+    cure = CURES.get(package_of(data))
     raise ConfigError(
-        f"data must be a Batch, (features, labels) or a source, got {type(data).__name__}"
+        f"data must be a Batch, (features, labels) or a source, got {kind_of(data)}"
+        f"{f'; {cure}' if cure else ''}"
     )

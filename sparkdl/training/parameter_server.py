@@ -86,5 +86,9 @@ class ParameterServer(ResidentMaster):
         pushes = [-(-number // self.push_every) for number in minibatches]
         return max(pushes) if self.mode == "sync" else sum(pushes)
 
+    @property
+    def averages_messages(self):
+        return True
+
     def strategy(self, worker):
         return PushPull(self, worker)

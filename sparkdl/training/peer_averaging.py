@@ -4,7 +4,10 @@ import numpy as np
 
 from sparkdl.exchange.compressed import CompressedSum
 from sparkdl.nn import initial_slots
+from sparkdl.training.resident.own import own_part, prefix
 from sparkdl.training.resident.strategy import Strategy
+
+CHANGES = "changes"
 
 
 class PeerAveraging(Strategy):
@@ -27,6 +30,8 @@ class PeerAveraging(Strategy):
         if codec is not None:
             self._changes = CompressedSum(worker.group, codec, len(replica.params))
             self._start = replica.params.copy()
+            if worker.own:
+                self._changes.restore(own_part(CHANGES, worker.own))
 
     def round(self, steps):
         start, examples = self.worker.iteration, 0
@@ -43,6 +48,9 @@ class PeerAveraging(Strategy):
         if self._changes is not None:
             with self.worker.exchanging():
                 self._changes.settle()
+
+    def own(self):
+        return {} if self._changes is None else prefix(CHANGES, self._changes.state())
 
     def _begin(self):
         """All workers have the same weights, and train alone from now on."""

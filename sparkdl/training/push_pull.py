@@ -7,7 +7,10 @@ from sparkdl.nn import initial_slots
 from sparkdl.nn.loss_scale import FLOAT16
 from sparkdl.nn.section import sections
 from sparkdl.training.resident.mean import mean_buffers
+from sparkdl.training.resident.own import RESIDUAL, copy_own, own_part, prefix
 from sparkdl.training.resident.strategy import Strategy
+
+PUSHES = "pushes"
 
 
 class PushPull(Strategy):
@@ -64,6 +67,17 @@ class PushPull(Strategy):
         replica = self.worker.replica
         return {"params": replica.params, "buffers": replica.buffers, "slots": self._kept}
 
+    def own(self):
+        """What the codec keeps back of pushes: residuals as one vector, all else by key."""
+        states = {key: self._store.compression_state(key) for key in self._sections}
+        if not all(states.values()):
+            return {}
+        residual = np.zeros_like(self.worker.replica.params)
+        for key, view in self._parts(residual).items():
+            view[:] = states[key].pop(RESIDUAL)
+        others = {f"{name}.{key}": x for key, state in states.items() for name, x in state.items()}
+        return prefix(PUSHES, {RESIDUAL: residual} | others)
+
     def close(self):
         self._store.abandon()
 
@@ -74,6 +88,18 @@ class PushPull(Strategy):
             self._store.set_compression(self.master.codec)
         for place, (key, part) in enumerate(self._parts(self.worker.replica.params).items()):
             self._store.init(key, part, at=place)
+        if self.worker.own:
+            self._restore(own_part(PUSHES, self.worker.own))
+
+    def _restore(self, own):
+        """Other servers may have had other keys: one that none had goes on as the first of all."""
+        first, residual = next(iter(self._sections)), np.zeros_like(self.worker.replica.params)
+        copy_own(own, RESIDUAL, residual)
+        for key, part in self._parts(residual).items():
+            names = self._store.compression_state(key)
+            state = {n: own.get(f"{n}.{key}", own.get(f"{n}.{first}")) for n in names}
+            state = {n: vector for n, vector in state.items() if vector is not None}
+            self._store.restore_compression(key, state | {RESIDUAL: part})
 
     def _begin(self):
         """Updates of the own copy, between two pulls, start anew: no slots of them are kept."""

@@ -9,10 +9,12 @@ from sparkdl.exchange.codecs import Codec, Threshold
 from sparkdl.exchange.compressed import CompressedSum
 from sparkdl.training.master import ResidentMaster, require_whole
 from sparkdl.training.resident.mean import mean_buffers
+from sparkdl.training.resident.own import copy_own, own_part, prefix
 from sparkdl.training.resident.strategy import Strategy
 
 SHARED = ("updates", "gradients")
 COMBINED = ("mean", "sum")
+SUMS = "sums"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +22,8 @@ class GradientSharing(ResidentMaster):
     """After each minibatch all workers take a step that they put together from a few bits of each.
 
     What a codec leaves out stays with its worker and is sent with later minibatches: it arrives,
-    but late. All workers have the same weights at all times. What they keep back is not part of a
-    snapshot or checkpoint: a run that goes on from one begins with nothing kept back.
+    but late. All workers have the same weights at all times. What each keeps back is part of
+    snapshots and checkpoints.
 
     Parameters
     ----------
@@ -30,7 +32,8 @@ class GradientSharing(ResidentMaster):
     share : str
         "updates": each worker's updater makes a step of its own, and the combination of these is
         the step of all (DL4J). The learning rate is in what is sent, so a threshold is one for
-        steps. Updater state then differs between workers; its mean is saved. "gradients": their
+        steps. Updater state then differs between workers: each goes on with its own, and the
+        network has their mean. "gradients": their
         combination goes through one updater, the same in all workers (CNTK).
     combine : str
         "mean" over all workers' examples, or "sum" of their steps (DL4J): with it the steps are
@@ -64,6 +67,10 @@ class GradientSharing(ResidentMaster):
     def minibatches_per_round(self):
         return self.updates_per_round
 
+    @property
+    def averages_messages(self):
+        return self.combine == "mean"
+
     def strategy(self, worker):
         return (ShareGradients if self.share == "gradients" else ShareUpdates)(self, worker)
 
@@ -77,6 +84,8 @@ class Sharing(Strategy):
         super().__init__(master, worker)
         n = len(worker.replica.params)
         self._sums = CompressedSum(worker.group, master.codec, n)
+        if worker.own:
+            self._sums.restore(own_part(SUMS, worker.own))
 
     def round(self, steps):
         trained = 0
@@ -88,6 +97,9 @@ class Sharing(Strategy):
     def end_epoch(self):
         with self.worker.exchanging():
             self._sums.settle()
+
+    def own(self):
+        return prefix(SUMS, self._sums.state())
 
     def exchange(self, step):
         """One update of all; `step` is this worker's own, or None."""
@@ -127,6 +139,8 @@ class ShareUpdates(Sharing):
     def __init__(self, master, worker):
         super().__init__(master, worker)
         self._before = np.empty_like(worker.replica.params)
+        if worker.own:
+            copy_own(worker.own, "slots", worker.replica.slots)
 
     def exchange(self, step):
         np.copyto(self._before, self.worker.replica.params)
@@ -146,3 +160,6 @@ class ShareUpdates(Sharing):
             slots = state["slots"] / np.float32(self.worker.size)
             state["slots"] = self.worker.group.all_reduce(slots) if len(slots) else slots
         return state
+
+    def own(self):
+        return super().own() | {"slots": self.worker.replica.slots}

@@ -20,6 +20,11 @@ class TrainState:
         says otherwise). Without updater state or buffers the vector is empty.
     kept : {name: vector}
         What the master carries on besides, as the momentum of blocks.
+    own : tuple of {name: vector}
+        What each worker has that others have not, in the order of rank, as what a codec has kept
+        back; empty where all have the same.
+    owner : str
+        The master whose workers `own` is of, as `TrainingMaster.owner` says it.
     epoch, round : int
         The next round to train is this one; both count from 0, rounds anew in each epoch.
     done : int
@@ -35,6 +40,8 @@ class TrainState:
     buffers: np.ndarray
     slots: np.ndarray
     kept: dict[str, np.ndarray] = field(default_factory=dict)
+    own: tuple[dict[str, np.ndarray], ...] = ()
+    owner: str = ""
     epoch: int = 0
     round: int = 0
     done: int = 0
@@ -47,8 +54,10 @@ class TrainState:
             vector = getattr(self, name)
             require(self, name, _is_vector(vector), "a one-dimensional array of floats")
             require(self, name, vector.dtype == self.params.dtype, f"of dtype {self.params.dtype}")
-        sound = isinstance(self.kept, dict) and all(map(_is_vector, self.kept.values()))
-        require(self, "kept", sound, "one-dimensional arrays of floats by name")
+        require(self, "kept", _are_vectors(self.kept), "one-dimensional arrays of floats by name")
+        sound = isinstance(self.own, tuple) and all(map(_are_vectors, self.own))
+        require(self, "own", sound, "a tuple of such dicts as `kept`, one of each worker")
+        require(self, "owner", isinstance(self.owner, str), "text")
         for name in COUNTERS:
             value = getattr(self, name)
             whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
@@ -67,3 +76,7 @@ class TrainState:
 
 def _is_vector(array):
     return isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind == "f"
+
+
+def _are_vectors(named):
+    return isinstance(named, dict) and all(map(_is_vector, named.values()))

@@ -1,5 +1,6 @@
 """A fit: epochs of rounds, with listeners, validation, and runs that go on where they stopped."""
 
+import logging
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -12,9 +13,12 @@ from sparkdl.training.listeners import Listeners
 from sparkdl.training.marks import Marks
 from sparkdl.training.parts import walked
 from sparkdl.training.report import FitPlan
+from sparkdl.training.resident.own import deal_own
 from sparkdl.training.resident.schedule import BEGUN, schedule_of
 from sparkdl.training.resident.shared import Due, Shared
 from sparkdl.training.resident.supervisor import Supervisor
+
+log = logging.getLogger(__name__)
 
 
 class Trainer:
@@ -74,6 +78,7 @@ class Trainer:
             If the loss is not finite; names the round and the last good checkpoint.
         """
         first = (resumed or {}).get("first_epoch", state.epoch)
+        state = self._owned(state, bool(resumed))
         history, extra = History(), self.fingerprint(blocks) | {"first_epoch": first}
         if self.master.resident:
             extra[BEGUN] = (resumed or {}).get(BEGUN)
@@ -125,6 +130,26 @@ class Trainer:
                     f"{path} was written with {name} {then}, this fit has {now}; resumed, it "
                     "would not give the same weights: use the same, or load the model and fit it"
                 )
+
+    def _owned(self, state, resumed):
+        """The state with what the workers of this fit have each for itself to go on from."""
+        owner, own = self.master.owner(), state.own
+        if own and not resumed and state.owner != owner:
+            log.warning(
+                "what the workers of another master have kept for themselves is of no use to this "
+                "one: its workers begin without (%s, now %s)",
+                state.owner,
+                owner,
+            )
+            own = ()
+        if resumed and len(own) not in (0, self.workers.size):
+            raise CheckpointError(
+                f"the checkpoint holds the own states of {len(own)} workers, needs "
+                f"{self.workers.size}"
+            )
+        if own:
+            own = deal_own(own, self.workers.size, self.master.averages_messages)
+        return replace(state, own=own, owner=owner)
 
     def _events(self, blocks, state, epochs, transform, extra):
         """RoundDone, EpochDone ... as they come."""

@@ -2,8 +2,10 @@
 
 import os
 import threading
+from functools import partial
 
 import numpy as np
+import pandas
 import pytest
 from pyspark.sql import SparkSession
 
@@ -130,10 +132,21 @@ BAD = {
     "empty frame": (empty_frame, "there are no records"),
     "another kind of data": (
         a_list,
-        "data must be an RDD, a DataFrame or a source such as LMDB.path., got list",
+        "data must be an RDD, a DataFrame or a source such as LMDB.path., got list; arrays are a",
+    ),
+    "a frame of pandas": (
+        lambda spark, _: pandas.DataFrame({"features": [0.0], "label": [1]}),
+        r"got pandas\.\S*DataFrame; make one that Spark has: spark.createDataFrame\(df\)",
     ),
 }
-EVALUATED = ["short features", "NaN in a frame", "LMDB cut short", "no RDD at all", "empty frame"]
+EVALUATED = [
+    "a frame of pandas",
+    "short features",
+    "NaN in a frame",
+    "LMDB cut short",
+    "no RDD at all",
+    "empty frame",
+]
 USES = {"fit": SparkNetwork.fit, "evaluate": SparkNetwork.evaluate}
 
 
@@ -151,6 +164,13 @@ def test_bad_data_is_refused(case, use, net, spark, sc, tmp_path):
     assert "\n" not in str(caught.value)
     assert set(ended(sc, f"{case} {use}")) <= {"SUCCEEDED"}
     assert net.network.state is before
+
+
+def test_predictions_and_features_are_of_data_that_spark_has(net, spark, tmp_path):
+    make, message = BAD["a frame of pandas"]
+    for use in (net.predict, partial(net.features, layers=[net.conf.stack[0].name])):
+        with pytest.raises(ConfigError, match=message):
+            use(make(spark, tmp_path))
 
 
 def ended(sc, group):

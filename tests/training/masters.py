@@ -37,7 +37,7 @@ class Row:
     same_bits : bool
         Whether two fits give the same weights.
     keeps_back : bool
-        Whether workers hold what no snapshot has, so that a resumed fit goes on a little different.
+        Whether each worker has what others have not.
     same_updates : bool
         Whether two fits have the same number of updates.
     late : bool

@@ -26,6 +26,8 @@ def assert_equal(one, other):
     pairs = [(getattr(one, name), getattr(other, name)) for name in ("params", "buffers", "slots")]
     assert one.kept.keys() == other.kept.keys()
     pairs += [(vector, other.kept[name]) for name, vector in one.kept.items()]
+    assert [own.keys() for own in one.own] == [own.keys() for own in other.own]
+    pairs += [(x, b[name]) for a, b in zip(one.own, other.own) for name, x in a.items()]
     for x, y in pairs:
         assert x.dtype == y.dtype
         np.testing.assert_array_equal(x, y)

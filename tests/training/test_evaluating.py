@@ -26,6 +26,7 @@ def test_counts_make_the_evaluation_again(kind, rng):
     arrays = [array.copy() for array in counts_of(evaluation)]
     again = with_counts(some(kind, rng)[0], arrays)
     assert again.figures() == evaluation.figures() and again.examples == 30
+    assert all(map(np.array_equal, counts_of(again), arrays))
     both = again.merge(evaluation)
     assert both.examples == 60 and type(both.examples) is type(evaluation.examples)
 
@@ -35,3 +36,7 @@ def test_counts_of_something_else_are_refused(rng):
         with_counts(Classification(4), counts_of(Classification(5)))
     with pytest.raises(DataError, match="counts arrays of"):
         with_counts(Classification(4), [])
+    for damage in (lambda x: x[:-1], lambda x: [*x, x[0]], lambda x: [*x[:-1], x[-1][:-1]]):
+        arrays = counts_of(some(Classification, rng)[0].add(*some(Classification, rng)[1]))
+        with pytest.raises(DataError, match="counts arrays of"):
+            with_counts(Classification(4), damage(arrays))

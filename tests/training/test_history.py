@@ -62,12 +62,21 @@ def test_the_table_has_a_line_per_epoch_and_the_parts():
     ]
 
 
-def test_the_devices_of_the_last_round_are_told():
+def test_the_devices_are_those_of_the_round_with_most_workers():
+    """In the last round of an epoch some may have no records left."""
     made = History()
     made.add_round(report(devices={"the processor": 2}))
+    made.add_round(report(devices={"the processor": 1}))
+    assert str(made).endswith("workers computed: 2 on the processor")
+    assert made.devices == {"the processor": 2} and History().devices == {}
+
+
+def test_of_rounds_with_as_many_workers_the_last_one_tells_the_devices():
+    made = History()
+    made.add_round(report(devices={"the processor": 4}))
     made.add_round(report(devices={"the processor": 1, "NVIDIA H200 (GPU-1)": 3}))
     assert str(made).endswith("workers computed: 3 on NVIDIA H200 (GPU-1), 1 on the processor")
-    assert made.to_dict()["rounds"][0]["devices"] == {"the processor": 2}
+    assert made.to_dict()["rounds"][0]["devices"] == {"the processor": 4}
 
 
 def test_a_history_without_an_end_of_epoch_shows_the_times():

@@ -157,7 +157,7 @@ def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(row, crews
         assert counters["iteration"] > 0
         counters["iteration"] = whole.state.iteration
     assert counters == whole.state.counters
-    if row.same_bits and not row.keeps_back:
+    if row.same_bits:
         assert_equal(resumed.state, whole.state)
 
 
@@ -255,8 +255,7 @@ def test_the_place_in_the_data_is_found_by_the_number_of_updates(name, crews):
         listeners=[Show()],
     )
     assert network.state.counters == whole.state.counters
-    if not row.keeps_back:
-        assert_equal(network.state, whole.state)
+    assert_equal(network.state, whole.state)
 
 
 @pytest.mark.parametrize("name", [name for name in MASTERS if MASTERS[name].diverges])

@@ -1,6 +1,7 @@
 """A network without Spark: train, predict, evaluate, features, save and load."""
 
 import numpy as np
+import pandas
 import psutil
 import pytest
 
@@ -146,7 +147,16 @@ BAD_DATA = {
     "one label too few": (lambda x, y: (x, y[1:]), DataError, "20 features .*, got 19"),
     "a label too large": (lambda x, y: (x, y + 1), DataError, r"label must be in \[0, 3\), got 3"),
     "half a label": (lambda x, y: (x, y / 2), DataError, "label must be a whole number, got"),
-    "features alone": (lambda x, y: x, ConfigError, "must be a Batch, .* or a source, got ndarray"),
+    "features alone": (
+        lambda x, y: x,
+        ConfigError,
+        "must be a Batch, .* or a source, got numpy.ndarray$",
+    ),
+    "a frame of pandas": (
+        lambda x, y: pandas.DataFrame(x),
+        ConfigError,
+        r"source, got pandas\.\S*DataFrame; give its columns as arrays: \(df.names.\.to_numpy",
+    ),
     "three things": (lambda x, y: (x, y, y), ConfigError, "got tuple"),
     "nothing": (lambda x, y: None, ConfigError, "got NoneType"),
 }
@@ -159,7 +169,7 @@ def test_data_that_cannot_be_used_are_refused(trained, crews, name, x, labels):
         trained.evaluate(change(x, np.append(labels[:-1], 2)))
     with pytest.raises(error, match=message):
         Network(trained.conf).fit(change(x, np.append(labels[:-1], 2)), 1, MASTER, crews(2))
-    if name not in ("features alone", "three things", "nothing"):
+    if name not in ("features alone", "a frame of pandas", "three things", "nothing"):
         with pytest.raises(error, match=message):
             validation = change(x, np.append(labels[:-1], 2))
             options = {"validation": validation}

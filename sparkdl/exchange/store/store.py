@@ -5,6 +5,7 @@ from collections import defaultdict
 import numpy as np
 
 from sparkdl.errors import ConfigError
+from sparkdl.exchange.codecs.joined import joined_state, restore_joined
 from sparkdl.exchange.store import states
 from sparkdl.exchange.store.options import StoreOptions
 from sparkdl.exchange.store.part import Outcome
@@ -148,6 +149,17 @@ class KeyValueStore(Verbs):
         self._codec, self._coders = codec, {}
         self.barrier()
 
+    def compression_state(self, key):
+        """What this worker keeps back of what it has pushed to a key, {name: vector}.
+
+        "residual" has a number for each of the key's, what is yet to be sent.
+        """
+        return joined_state(self._coders_of(key))
+
+    def restore_compression(self, key, state):
+        """Go on from what `compression_state` gave; CheckpointError if it does not fit."""
+        restore_joined(self._coders_of(key), state)
+
     def save_optimizer_states(self, path):
         """Write what the optimizer keeps to a file, whole or not at all; all workers call it."""
         self._servers.by_first(
@@ -224,9 +236,17 @@ class KeyValueStore(Verbs):
         """What to send for a part of a gradient, and whether it is a codec's message."""
         if self._codec is None or part.dtype != np.float32:
             return part, False
+        return self._coder(name, stretch).encode(part), True
+
+    def _coder(self, name, stretch):
         if (name, stretch) not in self._coders:
-            self._coders[name, stretch] = self._codec.coder(part.size)
-        return self._coders[name, stretch].encode(part), True
+            self._coders[name, stretch] = self._codec.coder(stretch.stop - stretch.start)
+        return self._coders[name, stretch]
+
+    def _coders_of(self, key):
+        """Those of all stretches of a key, in their order."""
+        coded = self._codec is not None and self._dtypes[str(key)] == np.float32
+        return [self._coder(str(key), one) for one in self._stretches[str(key)] if coded]
 
     def _slots(self, name, stretch):
         request = {"verb": "slots", "keys": [name]}, (), None

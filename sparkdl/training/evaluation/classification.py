@@ -8,6 +8,7 @@ import numpy as np
 from sparkdl.errors import DataError, require
 from sparkdl.training.evaluation.base import Evaluation, check_probabilities
 from sparkdl.training.evaluation.classification_report import report
+from sparkdl.training.evaluation.distinct_scores import limit_for
 from sparkdl.training.evaluation.per_column import PerColumn
 from sparkdl.training.evaluation.rates import Rates
 from sparkdl.training.evaluation.scores import ScoreCounts
@@ -17,7 +18,7 @@ CURVE_CELLS = 2**19  # 8 MB of counts; all of them travel from each executor
 
 @dataclass(eq=False)
 class Classification(PerColumn, Evaluation):
-    """Confusion matrix, ranks and binned scores of single-label predictions.
+    """Confusion matrix, ranks and counts of scores of single-label predictions.
 
     The predicted class is the one with the largest probability, the first of equals. Means over
     classes (`precision`, `recall`, `f1`) are over all k classes, as scikit-learn's with
@@ -32,13 +33,18 @@ class Classification(PerColumn, Evaluation):
     top : tuple of int
         Which top-k accuracies the report shows, of those below k.
     bins : int or None
-        Bins of scores for ROC and AUC; None takes 4096, fewer above 128 classes.
+        Bins of scores for ROC and AUC where these are not exact; None takes 4096, fewer above 128
+        classes.
+    exact_scores : int or None
+        Up to so many distinct scores, of all classes together, ROC and AUC are exact; 0: never. An
+        example gives a score for each class. None: 4,194,304, above 32 classes 2**27 / classes.
     """
 
     classes: int
     labels: tuple[str, ...] | None = None
     top: tuple[int, ...] = (1, 5)
     bins: int | None = None
+    exact_scores: int | None = None
 
     sums: ClassVar = ("examples", "loss_sum", "confusion", "ranks", "scores")
 
@@ -50,10 +56,15 @@ class Classification(PerColumn, Evaluation):
         require(self, "top", all(_is_whole(k) and k >= 1 for k in self.top), "integers >= 1")
         self.bins = min(4096, CURVE_CELLS // self.classes) if self.bins is None else self.bins
         require(self, "bins", _is_whole(self.bins) and self.bins >= 1, "an integer >= 1")
+        self.exact_scores = (
+            limit_for(self.classes) if self.exact_scores is None else self.exact_scores
+        )
+        sound = _is_whole(self.exact_scores) and self.exact_scores >= 0
+        require(self, "exact_scores", sound, "an integer >= 0")
         super().__post_init__()
         self.confusion = np.zeros((self.classes, self.classes), np.int64)
         self.ranks = np.zeros(self.classes, np.int64)
-        self.scores = ScoreCounts.empty(self.classes, self.bins)
+        self.scores = ScoreCounts.empty(self.classes, self.bins, self.exact_scores)
 
     def add(self, predictions, labels, losses=None):
         """Count (n, k) probabilities and (n,) labels in; see Evaluation.add.

@@ -19,6 +19,7 @@ def report(evaluation):
 def _figures(evaluation):
     rows = [["examples", str(evaluation.examples)]]
     rows += [[name, f"{value:.4f}"] for name, value in evaluation.figures().items()]
+    rows += evaluation.auc_rows()
     return align(rows, left=1)
 
 

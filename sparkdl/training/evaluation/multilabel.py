@@ -8,6 +8,7 @@ import numpy as np
 from sparkdl.errors import DataError, require
 from sparkdl.training.evaluation.base import Evaluation, check_probabilities, check_values
 from sparkdl.training.evaluation.classification import cross_entropy
+from sparkdl.training.evaluation.distinct_scores import limit_for
 from sparkdl.training.evaluation.per_column import PerColumn
 from sparkdl.training.evaluation.rates import Rates
 from sparkdl.training.evaluation.scores import ScoreCounts
@@ -16,7 +17,7 @@ from sparkdl.training.table import align
 
 @dataclass(eq=False)
 class MultiLabel(PerColumn, Evaluation):
-    """Counts of right and wrong answers per label, and binned scores; one label is binary.
+    """Counts of right and wrong answers per label, and of scores; one label is binary.
 
     Parameters
     ----------
@@ -27,13 +28,17 @@ class MultiLabel(PerColumn, Evaluation):
     threshold : float
         Probabilities of at least so much are a yes, in (0, 1).
     bins : int
-        Bins of scores for ROC and AUC.
+        Bins of scores for ROC and AUC where these are not exact.
+    exact_scores : int or None
+        Up to so many distinct scores, of all labels together, ROC and AUC are exact; 0: never.
+        None: 4,194,304, above 32 labels 2**27 / size.
     """
 
     size: int
     labels: tuple[str, ...] | None = None
     threshold: float = 0.5
     bins: int = 4096
+    exact_scores: int | None = None
 
     sums: ClassVar = (
         *("examples", "loss_sum", "exact", "right"),
@@ -46,11 +51,13 @@ class MultiLabel(PerColumn, Evaluation):
         require(self, "labels", len(self.labels) == self.size, f"{self.size} names")
         require(self, "threshold", 0 < self.threshold < 1, "in (0, 1)")
         require(self, "bins", self.bins >= 1, "at least 1")
+        self.exact_scores = limit_for(self.size) if self.exact_scores is None else self.exact_scores
+        require(self, "exact_scores", self.exact_scores >= 0, "at least 0")
         super().__post_init__()
         self.exact = 0
         for name in ("right", "hits", "predicted", "occurring"):
             setattr(self, name, np.zeros(self.size, np.int64))
-        self.scores = ScoreCounts.empty(self.size, self.bins)
+        self.scores = ScoreCounts.empty(self.size, self.bins, self.exact_scores)
 
     def add(self, predictions, labels, losses=None):
         """Count (n, size) probabilities and labels of 0 and 1 in; see Evaluation.add."""
@@ -94,6 +101,7 @@ class MultiLabel(PerColumn, Evaluation):
             return "no examples"
         rows = [["examples", str(self.examples)]]
         rows += [[name, f"{value:.4f}"] for name, value in self.figures().items()]
+        rows += self.auc_rows()
         return align(rows, left=1) + "\n\n" + self._label_table()
 
     def _label_table(self):

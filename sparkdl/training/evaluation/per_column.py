@@ -26,14 +26,25 @@ class PerColumn:
     def auc(self, column=None):
         """Area under the ROC of one column; None: the mean over columns that have one.
 
-        A column has one unless it never occurs or is all there is. Scores are binned: `auc_error`
-        says how far this is from the exact value at most.
+        A column has one unless it never occurs or is all there is. It is that of the scores
+        themselves, ties counting half, while there are at most `exact_scores` distinct ones, of all
+        columns together (`auc_is_exact`). Above that scores are binned: `auc_error` says how far
+        this is from the exact value at most.
         """
         return pick_or_mean(self.scores.auc(), column)
 
     def auc_error(self, column=None):
-        """The largest possible difference of `auc(column)` and the AUC of the unbinned scores."""
+        """The largest possible difference of `auc(column)` and the AUC of the scores themselves."""
         return pick_or_mean(self.scores.auc_error(), column)
+
+    @property
+    def auc_is_exact(self):
+        """Whether `auc` and `roc` are of the scores themselves, not of bins."""
+        return self.scores.exact
+
+    def auc_rows(self):
+        """A row for a report where the AUC is not exact."""
+        return [] if self.auc_is_exact else [["auc is off by at most", f"{self.auc_error():.4f}"]]
 
     @property
     def score(self):

@@ -1,11 +1,13 @@
-"""ROC curves from binned scores, so that executors send counts instead of scores."""
+"""ROC curves from counts of scores, which executors send instead of the scores."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-LIMIT = 16.0
+from sparkdl.training.evaluation.distinct_scores import LIMIT, DistinctScores
+
+FAR = 16.0
 """Log-odds of the outermost bins' far edges: probabilities from 1.1e-7 to 1 - 1.1e-7."""
 
 
@@ -24,8 +26,10 @@ class Roc(NamedTuple):
 class ScoreCounts:
     """How often which score was given to positives and to negatives, per column.
 
-    The bins are of equal width in log-odds: scores of trained networks crowd at 0 and 1, where bins
-    of equal width in probability would lump them together.
+    Each distinct score is counted, so that curves and areas are exact, up to a number of distinct
+    scores; above it there are bins, which are always counted too. The bins are of equal width in
+    log-odds: scores of trained networks crowd at 0 and 1, where bins of equal width in probability
+    would lump them together.
 
     Shapes
     ------
@@ -34,10 +38,18 @@ class ScoreCounts:
 
     positive: np.ndarray
     negative: np.ndarray
+    distinct: DistinctScores
 
     @classmethod
-    def empty(cls, columns, bins):
-        return cls(np.zeros((columns, bins), np.int64), np.zeros((columns, bins), np.int64))
+    def empty(cls, columns, bins, limit=LIMIT):
+        """Counts of nothing; up to `limit` distinct scores, of all columns together, are exact."""
+        counts = (np.zeros((columns, bins), np.int64) for _ in range(2))
+        return cls(*counts, DistinctScores(limit))
+
+    @property
+    def exact(self):
+        """Whether each distinct score is known, not only its bin."""
+        return not self.distinct.exceeded
 
     def add(self, scores, truth):
         """Count `scores` (n, columns) in [0, 1] with `truth` (n, columns) of bools."""
@@ -45,54 +57,73 @@ class ScoreCounts:
         place = bin_of(scores, bins) + bins * np.arange(columns)
         self.positive += _count(place[truth], self.positive.shape)
         self.negative += _count(place[~truth], self.negative.shape)
+        self.distinct.add(scores, truth)
 
     def __add__(self, other):
-        return ScoreCounts(self.positive + other.positive, self.negative + other.negative)
+        counts = self.positive + other.positive, self.negative + other.negative
+        return ScoreCounts(*counts, self.distinct + other.distinct)
+
+    def arrays(self):
+        """All that it has counted."""
+        return [self.positive, self.negative, *self.distinct.arrays()]
+
+    def with_arrays(self, arrays):
+        """Counts like these that hold what `arrays` gave; ValueError if they do not fit."""
+        positive, negative, *distinct = arrays
+        for array in (positive, negative):
+            if (array.shape, array.dtype) != (self.positive.shape, self.positive.dtype):
+                raise ValueError(f"{self.positive.shape} of int64")
+        return ScoreCounts(positive, negative, self.distinct.with_arrays(distinct))
 
     def roc(self, column):
         """The Roc of one column; nan rates where it has no positives or no negatives."""
+        if self.exact:
+            scores, positive, negative = (array[::-1] for array in self.distinct.of(column))
+            return _curve(scores, positive, negative)
         positive, negative = self.positive[column, ::-1], self.negative[column, ::-1]
         used = positive + negative > 0
         edges = np.arange(self.positive.shape[1])[::-1][used]
-        thresholds = np.concatenate([[np.inf], edge_of(edges, self.positive.shape[1])])
-        return Roc(_climb(negative[used]), _climb(positive[used]), thresholds)
+        return _curve(edge_of(edges, self.positive.shape[1]), positive[used], negative[used])
 
     def auc(self):
         """Area under each column's ROC, (columns,); nan without positives or without negatives.
 
-        A positive and a negative in one bin count as a tie. `auc_error` bounds what that costs.
+        Where it is not `exact` a positive and a negative in one bin count as a tie. `auc_error`
+        bounds what that costs.
 
         References
         ----------
         Fawcett, An introduction to ROC analysis (2006), section 7: the chance that a positive
         scores above a negative, ties counting half.
         """
-        below = np.cumsum(self.negative, axis=1) - self.negative
-        wins = np.sum(self.positive * (below + 0.5 * self.negative), axis=1, dtype=np.float64)
-        return _per_pair(wins, self)
+        if not self.exact:
+            return _per_pair(_wins(self.positive, self.negative), self)
+        columns = range(len(self.positive))
+        wins = [_wins(*self.distinct.of(column)[1:]) for column in columns]
+        return _per_pair(np.array(wins, np.float64), self)
 
     def auc_error(self):
-        """How far `auc` can be from that of the unbinned scores at most, (columns,)."""
+        """How far `auc` can be from that of the scores themselves at most, (columns,)."""
         ties = np.sum(self.positive * self.negative, axis=1, dtype=np.float64)
-        return _per_pair(0.5 * ties, self)
+        return _per_pair(0.5 * ties * (not self.exact), self)
 
 
 def bin_of(scores, bins):
     """Index of the bin of each score, an integer in [0, bins)."""
     with np.errstate(divide="ignore"):
         log_odds = np.log(scores) - np.log1p(-scores)
-    place = np.floor((log_odds + LIMIT) * (bins / (2 * LIMIT)))
+    place = np.floor((log_odds + FAR) * (bins / (2 * FAR)))
     return np.clip(place, 0, bins - 1).astype(np.int64)
 
 
 def edge_of(index, bins):
     """The smallest score that a bin holds."""
-    return np.where(index == 0, 0.0, _sigmoid(index * (2 * LIMIT / bins) - LIMIT))
+    return np.where(index == 0, 0.0, _sigmoid(index * (2 * FAR / bins) - FAR))
 
 
 def centre_of(index, bins):
     """The score in the middle (in log-odds) of a bin."""
-    return _sigmoid((index + 0.5) * (2 * LIMIT / bins) - LIMIT)
+    return _sigmoid((index + 0.5) * (2 * FAR / bins) - FAR)
 
 
 def _sigmoid(x):
@@ -101,6 +132,17 @@ def _sigmoid(x):
 
 def _count(places, shape):
     return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def _curve(scores, positive, negative):
+    """The Roc of falling scores and their counts."""
+    return Roc(_climb(negative), _climb(positive), np.concatenate([[np.inf], scores]))
+
+
+def _wins(positive, negative):
+    """Pairs whose positive scores above their negative, ties counting half; scores rise."""
+    below = np.cumsum(negative, axis=-1) - negative
+    return np.sum(positive * (below + 0.5 * negative), axis=-1, dtype=np.float64)
 
 
 def _climb(counts):

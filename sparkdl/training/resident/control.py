@@ -18,6 +18,11 @@ VECTORS = ("params", "buffers", "slots")
 class Control:
     """A worker's line to the driver.
 
+    Attributes
+    ----------
+    own : {name: vector}
+        What this worker alone is to go on from, the first word of the driver.
+
     Raises
     ------
     PeerError
@@ -29,7 +34,8 @@ class Control:
         sock = dial(shared.address, shared.secret, CHANNEL, rank, timeout=timeout, tls=tls)
         self._wire = Wire(sock, f"{shared.address[0]} (the driver)", timeout)
         self._lost, self._ended = None, False
-        # The driver says nothing but that it lives.
+        self.own = named(*self._wire.receive(waiting_for="what to go on from"))
+        # From now on the driver says nothing but that it lives.
         self._watch = threading.Thread(target=self._listen, name="sparkdl-control", daemon=True)
         self._watch.start()
 
@@ -61,6 +67,10 @@ class Control:
         meta = {"say": "snapshot", "counters": state.counters, "kept": list(state.kept)}
         self._send(meta, *map(np.ascontiguousarray, vectors))
 
+    def own_state(self, state, own):
+        """What this worker alone has after a round, before its report."""
+        self._send({"say": "own", "rounds": state.rounds, "names": list(own)}, *own.values())
+
     def evaluated(self, rounds, counts):
         """What this worker's share of the data to evaluate on gave, as arrays."""
         self._send({"say": "evaluated", "rounds": rounds}, *counts)
@@ -89,6 +99,11 @@ class Control:
             raise WorkerError("the driver must not say anything")
         except SparkdlError as error:
             self._lost = error
+
+
+def named(meta, arrays):
+    """{name: array} of a message that has the names of its arrays."""
+    return dict(zip(meta["names"], arrays, strict=True))
 
 
 def told(error):

@@ -8,7 +8,7 @@ from queue import Empty, SimpleQueue
 from sparkdl.errors import PeerError, SparkdlError, WorkerError
 from sparkdl.exchange.endpoint import Endpoint
 from sparkdl.exchange.wire import Wire
-from sparkdl.training.resident.control import CHANNEL, VECTORS, heard
+from sparkdl.training.resident.control import CHANNEL, VECTORS, heard, named
 from sparkdl.training.resident.life import live
 
 POLL = 0.2  # seconds
@@ -46,7 +46,10 @@ class Crew:
             tls=self.master.tls,
             timeout=timeout,
         )
+        state = shared.state
+        self._own = state.own or [{}] * self.size  # each is told its own only
         shared = replace(shared, address=self._endpoint.address, secret=secret)
+        shared = replace(shared, state=replace(state, own=()))
         try:
             self._endpoint.serve(CHANNEL, self._listen)
             shares = shared.schedule.shares
@@ -79,8 +82,17 @@ class Crew:
             return None
         meta, arrays = found[0]
         vectors, kept = arrays[: len(VECTORS)], arrays[len(VECTORS) :]
-        named = dict(zip(VECTORS, vectors, strict=True))
-        return meta["counters"] | named | {"kept": dict(zip(meta["kept"], kept, strict=True))}
+        held = dict(zip(VECTORS, vectors, strict=True)) | {"own": self._own_states(rounds)}
+        return meta["counters"] | held | {"kept": dict(zip(meta["kept"], kept, strict=True))}
+
+    def _own_states(self, rounds):
+        """What each worker has for itself after so many rounds; of none, or of all."""
+        found = self._kept.pop(("own", rounds), {})
+        if len(found) not in (0, self.size):
+            raise WorkerError(
+                f"workers {sorted(found)} of {self.size} have told what they alone have"
+            )
+        return tuple(named(*found[rank]) for rank in sorted(found))
 
     def finish(self):
         """Wait until all workers have ended well."""
@@ -135,6 +147,7 @@ class Crew:
         """One worker's line, in a thread of its own."""
         with Wire(sock, sock.getpeername()[0], self.master.timeout, rank=rank) as wire:
             try:
+                wire.send({"names": list(self._own[rank])}, *self._own[rank].values())
                 while True:
                     meta, arrays = wire.receive(waiting_for="word from a worker")
                     self._said.put((rank, meta, arrays))

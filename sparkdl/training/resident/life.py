@@ -32,7 +32,7 @@ def live(shared, rank, rendezvous, blocks, validation):
         log.info("computes on %s", device)
         with kept(blocks, control) as shelf, kept(enumerate(validation or ()), control) as held:
             with closing(joined(shared, rendezvous, device)) as group, telling(control):
-                Life(shared, control, Worker(shared, group), shelf, held).run()
+                Life(shared, control, Worker(shared, group, control.own), shelf, held).run()
 
 
 @contextmanager
@@ -139,11 +139,13 @@ class Life:
 
     def _send_snapshot(self, state):
         held, figures = {"kept": {}} | self.strategy.state(), self.worker.figures
+        began = time.perf_counter()
         if self.worker.rank == 0:
-            began = time.perf_counter()
             self.control.snapshot(replace(state, **held))
-            figures.telling = time.perf_counter() - began
-            figures.duration += figures.telling
+        if own := self.strategy.own():
+            self.control.own_state(state, own)
+        figures.telling = time.perf_counter() - began
+        figures.duration += figures.telling
 
     def _evaluate(self, state):
         judge, replica = self.shared.judge, self.worker.replica

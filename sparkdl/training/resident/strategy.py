@@ -69,5 +69,15 @@ class Strategy:
         replica = self.worker.replica
         return {name: getattr(replica, name) for name in ("params", "buffers", "slots")}
 
+    def own(self):
+        """{name: vector of floats}: what this worker has and others have not, at the same time.
+
+        As what its codec keeps back; `worker.own` has it again where a fit goes on. Called in all
+        workers where the state is sent to the driver, after `state`, and must not exchange. See
+        resident.own for what becomes of it where the number of workers changes: to what is
+        named RESIDUAL, or ends so after a dot, that of others may be added.
+        """
+        return {}
+
     def close(self):
         """Called in all workers at the end, also after a failure; must not wait for others."""

@@ -9,6 +9,7 @@ from sparkdl.training.events import EpochDone, Restarted, RoundDone, validated
 from sparkdl.training.report import Restart
 from sparkdl.training.resident.crew import Crew, Lost
 from sparkdl.training.resident.figures import Figures, merged
+from sparkdl.training.resident.own import deal_own
 from sparkdl.training.resident.schedule import told
 from sparkdl.training.resident.shared import Due
 
@@ -120,7 +121,8 @@ class Supervisor:
         schedule = schedule.resized(room, state)
         told(schedule, self.extra)
         if schedule is not self.shared.schedule:  # a round that was cut begins anew
-            state = replace(state, done=0)
+            own = deal_own(state.own, room, self.shared.master.averages_messages)
+            state = replace(state, done=0, own=own)
         self.shared = replace(self.shared, schedule=schedule, state=state)
         restart = Restart(
             epoch=state.epoch,

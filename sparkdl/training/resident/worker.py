@@ -24,19 +24,21 @@ class Worker:
         All workers; `rank` and `size` are its.
     kept : {name: vector}
         What the master's half kept in the state that all start from; empty at first.
+    own : {name: vector}
+        What this worker's half had for itself there.
     epoch, iteration : int
         The epoch under way; updates done so far, which rates depend on.
     figures : Figures
         Of the round under way.
     """
 
-    def __init__(self, shared, group):
+    def __init__(self, shared, group, own):
         self.conf = shared.conf
         self.replica = replica_for(shared.conf, shared.master.device, shared.master.backend)
         self.group = linked(group, self.replica.link, shared.master.exchange)
         state = shared.state
         self.replica.load(state.params, state.buffers, state.slots)
-        self.kept = state.kept
+        self.kept, self.own = state.kept, own
         self.epoch, self.iteration = state.epoch, state.iteration
         self.figures = Figures()
         self._shared, self._stores = shared, []

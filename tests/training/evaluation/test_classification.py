@@ -87,8 +87,24 @@ def test_auc_is_the_mean_over_classes_that_can_have_one():
     evaluation = Classification(4).add(predictions, labels)
     exact = [metrics.roc_auc_score(labels == c, predictions[:, c]) for c in (0, 1, 3)]
     assert np.isnan(evaluation.auc(2))
-    assert evaluation.auc() == pytest.approx(np.mean(exact), abs=1e-3)
+    assert evaluation.auc() == pytest.approx(np.mean(exact), abs=1e-12)
+    assert evaluation.auc(1) == pytest.approx(exact[1], abs=1e-12)
+    assert evaluation.auc_is_exact and evaluation.auc_error() == 0
+
+
+def test_above_the_limit_auc_is_that_of_bins_and_the_report_says_so():
+    predictions, labels = classified(np.random.default_rng(1), 500, 4)
+    exact = [metrics.roc_auc_score(labels == c, predictions[:, c]) for c in range(4)]
+    evaluation = Classification(4, exact_scores=2000).add(predictions, labels)
+    assert evaluation.auc_is_exact and "off by" not in str(evaluation)
+    evaluation = Classification(4, exact_scores=1999).add(predictions, labels)
+    assert not evaluation.auc_is_exact
+    assert evaluation.auc(1) != pytest.approx(exact[1], abs=1e-12)
     assert evaluation.auc(1) == pytest.approx(exact[1], abs=evaluation.auc_error(1))
+    assert 0 < evaluation.auc_error() < 0.01
+    assert f"auc is off by at most {evaluation.auc_error():.4f}" in " ".join(
+        str(evaluation).split()
+    )
 
 
 BAD = {
@@ -120,6 +136,7 @@ OPTIONS = {
     "one class": ({"classes": 1}, "Classification.classes must be an integer >= 2, got 1"),
     "names": ({"classes": 3, "labels": ["a"]}, r"labels must be 3 names, got \('a',\)"),
     "bins": ({"classes": 2, "bins": 0}, "bins must be an integer >= 1, got 0"),
+    "exact scores": ({"classes": 2, "exact_scores": -1}, "exact_scores must be an integer >= 0"),
     "top": ({"classes": 9, "top": (0,)}, r"top must be integers >= 1, got \(0,\)"),
 }
 

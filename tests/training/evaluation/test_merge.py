@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkdl.errors import ConfigError
+from sparkdl.training.evaluating import counts_of
 from sparkdl.training.evaluation import (
     Classification,
     Evaluation,
@@ -20,6 +21,10 @@ from tests.training.evaluation.draw import classified, multilabelled, regressed
 
 KINDS = {
     "classification": (lambda: Classification(4, bins=64), lambda r, n: classified(r, n, 4, (1,))),
+    "classification, many scores": (
+        lambda: Classification(4, bins=64, exact_scores=70),
+        lambda r, n: classified(r, n, 4, (1,)),
+    ),
     "multilabel": (lambda: MultiLabel(3, bins=64), lambda r, n: multilabelled(r, n, 3)),
     "mean loss": (
         lambda: MeanLoss(),
@@ -32,10 +37,8 @@ SIZES = st.lists(st.integers(0, 12), min_size=1, max_size=6)
 
 def numbers(evaluation):
     """All counts as one array."""
-    state = pickle.loads(pickle.dumps(evaluation)).__dict__
-    values = [state[name] for name in evaluation.sums]
-    parts = [list(v.__dict__.values()) if hasattr(v, "__dict__") else [v] for v in values]
-    return np.concatenate([np.ravel(v) for part in parts for v in part]).astype(float)
+    counts = counts_of(pickle.loads(pickle.dumps(evaluation)))
+    return np.concatenate([np.ravel(array) for array in counts]).astype(float)
 
 
 def assert_same(one, other):

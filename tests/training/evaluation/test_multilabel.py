@@ -36,7 +36,7 @@ def test_accuracy_and_exact_match(case):
 def test_auc_and_loss(case):
     evaluation, predictions, labels = case
     exact = metrics.roc_auc_score(labels, predictions, average="macro")
-    assert evaluation.auc() == pytest.approx(exact, abs=1e-3)
+    assert evaluation.auc() == pytest.approx(exact, abs=1e-12)
     loss = sum(metrics.log_loss(labels[:, c], predictions[:, c]) for c in range(evaluation.size))
     assert evaluation.loss == pytest.approx(loss)
 

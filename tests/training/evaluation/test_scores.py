@@ -9,8 +9,9 @@ from sparkdl.training.evaluation.scores import ScoreCounts, bin_of, centre_of, e
 BINS = 4096
 
 
-def counted(scores, truth, bins=BINS):
-    counts = ScoreCounts.empty(1, bins)
+def counted(scores, truth, bins=BINS, limit=0):
+    """Counts in bins alone, unless there is a limit below which they are exact."""
+    counts = ScoreCounts.empty(1, bins, limit)
     counts.add(scores[:, np.newaxis], truth[:, np.newaxis])
     return counts
 
@@ -98,7 +99,7 @@ def test_one_kind_alone_has_no_area(value):
 
 def test_columns_are_counted_apart(rng):
     scores, truth = rng.random((300, 3)), rng.random((300, 3)) < 0.5
-    counts = ScoreCounts.empty(3, BINS)
+    counts = ScoreCounts.empty(3, BINS, 0)
     counts.add(scores, truth)
     alone = [counted(scores[:, c], truth[:, c]).auc()[0] for c in range(3)]
     np.testing.assert_array_equal(counts.auc(), alone)

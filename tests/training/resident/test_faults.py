@@ -74,7 +74,10 @@ def one_of_each():
     return {type(MASTERS[name].master): name for name in reversed(RESIDENT)}.values()
 
 
-@pytest.mark.parametrize("name", one_of_each())
+KEEP_BACK = [name for name in RESIDENT if MASTERS[name].keeps_back]
+
+
+@pytest.mark.parametrize("name", sorted({*one_of_each(), *KEEP_BACK}))
 def test_a_fit_goes_on_when_a_worker_is_killed(name, workers):
     lose_a_worker(name, workers, signal.SIGKILL)
 
@@ -97,7 +100,7 @@ def lose_a_worker(name, workers, what):
     assert [epoch.validation.examples for epoch in history.epochs] == [9, 9]
     assert [report.round for report in history.rounds] == list(range(len(history.rounds) // 2)) * 2
     assert "2 workers go on from epoch" in str(history)
-    if MASTERS[name].same_bits and not MASTERS[name].keeps_back:
+    if MASTERS[name].same_bits:
         assert_equal(state, fit(workers, name)[0])
 
 
@@ -115,10 +118,12 @@ def test_a_fit_goes_on_in_a_round_that_was_cut(workers, monkeypatch):
     assert state.iteration == 14 and history.restarts[0].workers == 1
 
 
-def test_a_fit_goes_on_with_fewer_workers(workers, monkeypatch):
+@pytest.mark.parametrize("name", ["averaging by peers", "gradients of 1 bit", "elastic"])
+def test_a_fit_goes_on_with_fewer_workers(name, workers, monkeypatch):
     monkeypatch.setattr(workers, "room", lambda: 1)
     harm = Harm(workers, rounds=3)
-    state, history = fit(workers, data=harm.data, listeners=[harm])
+    state, history = fit(workers, name, harm.data, listeners=[harm])
+    assert len(state.own) == (1 if MASTERS[name].keeps_back else 0)
     assert harm.restarts[0].workers == 1
     assert [epoch.examples for epoch in history.epochs] == [60, 60], "each record once an epoch"
     assert [report.workers for report in history.rounds][-1] == 1

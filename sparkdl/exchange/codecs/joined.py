@@ -1,0 +1,32 @@
+"""What several coders of one codec keep, as one vector of each kind."""
+
+import numpy as np
+
+from sparkdl.errors import CheckpointError
+from sparkdl.exchange.codecs.base import described
+
+
+def joined_state(coders):
+    """{name: vector}: what the coders keep between vectors; empty where they keep nothing."""
+    states = [coder.state() for coder in coders]
+    names = states[0] if states else ()
+    return {name: np.concatenate([state[name] for state in states]) for name in names}
+
+
+def restore_joined(coders, state):
+    """Have the coders continue from what `joined_state` gave of as many of the same lengths.
+
+    Raises
+    ------
+    CheckpointError
+        If names, lengths or types differ.
+    """
+    ours, given = described(joined_state(coders)), described(state)
+    if ours != given:
+        codec = type(coders[0].codec).__name__ if coders else "no codec"
+        raise CheckpointError(f"{codec} needs state {ours}, got {given}")
+    start = dict.fromkeys(state, 0)
+    for coder in coders:
+        stop = {name: start[name] + len(array) for name, array in coder.kept().items()}
+        coder.restore({name: state[name][start[name] : stop[name]] for name in stop})
+        start = stop

@@ -1,0 +1,59 @@
+"""What each worker has that others have not: its names, and what other workers make of it."""
+
+import numpy as np
+
+from sparkdl.errors import CheckpointError
+
+RESIDUAL = "residual"
+
+
+def prefix(name, state):
+    """{f"{name}.{key}": vector}: a part of an own state."""
+    return {f"{name}.{key}": vector for key, vector in state.items()}
+
+
+def own_part(name, own):
+    """What `prefix` was given under this name."""
+    return {k.removeprefix(f"{name}."): v for k, v in own.items() if k.startswith(f"{name}.")}
+
+
+def copy_own(own, name, out):
+    """Fill `out` with the vector of this name; CheckpointError if it does not fit."""
+    vector = own.get(name)
+    if vector is None or (vector.shape, vector.dtype) != (out.shape, out.dtype):
+        found = sorted((n, str(x.dtype), x.shape) for n, x in own.items())
+        need = f"the own state of a worker needs {name} {out.shape} of {out.dtype}"
+        raise CheckpointError(f"{need}, got {found}")
+    np.copyto(out, vector)
+
+
+def deal_own(own, workers, averages):
+    """The own states, one of each worker, for another number of workers.
+
+    Worker r goes on with what worker r had, modulo the old number. But residuals, what codecs have
+    yet to send, are neither lost nor doubled: those of a worker that there is no longer are added
+    to another's, a further worker begins with zeros, and so their sum stays.
+
+    Parameters
+    ----------
+    own : tuple of {name: vector}
+        In the order of rank.
+    workers : int
+    averages : bool
+        Whether what is sent is averaged over workers, not added: residuals are then scaled, so that
+        what is yet to come moves the weights as far as it would have.
+    """
+    before = len(own)
+    if before in (0, workers):
+        return own
+    factor = np.float32(workers / before if averages else 1)
+    return tuple(_own_of(own, rank, workers, factor) for rank in range(workers))
+
+
+def _own_of(own, rank, workers, factor):
+    found = dict(own[rank % len(own)])
+    for name, vector in found.items():
+        if name.rpartition(".")[2] == RESIDUAL:
+            heirs = range(rank, len(own), workers)
+            found[name] = sum((own[i][name] for i in heirs), np.zeros_like(vector)) * factor
+    return found
