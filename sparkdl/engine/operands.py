@@ -66,6 +66,18 @@ def check(name, array, shape, kind):
         raise mismatch(name, named(shape, kind, size), given(array))
 
 
+def check_all(operation, specs, arrays):
+    """Raise OperandError unless there is an array for each of {name: Spec}, and no other."""
+    for name in [*specs, *(n for n in arrays if n not in specs)]:
+        spec, array = specs.get(name), arrays.get(name)
+        if spec is None:
+            raise OperandError(f"{operation}: {name} is no operand of it, got {given(array)}")
+        if array is None:
+            needed = named(spec.shape, spec.dtype, spec.nbytes)
+            raise mismatch(f"{operation}: {name}", needed, "nothing")
+        check(f"{operation}: {name}", array, spec.shape, spec.dtype)
+
+
 def mismatch(name, needed, found):
     """The error of an operand: "scale needs 8 float32 (32 bytes), got 8 bfloat16 (16 bytes)"."""
     return OperandError(f"{name} needs {needed}, got {found}")
