@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.engine import ops
+from sparkdl.engine.types import computed
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_positive, is_share
 from sparkdl.nn.layers.channels import channels_of
@@ -96,7 +97,7 @@ class BatchNorm(Trained):
 
     def forward(self, params, x, run):
         rows = ops.reshape(x, (-1, x.shape[-1])) if len(x.shape) == 3 else x
-        count, dtype = rows.shape[1], np.dtype(x.dtype)
+        count, dtype = rows.shape[1], computed(x.dtype)
         gamma = params["gamma"] if self.scale else np.ones(count, dtype)
         beta = params["beta"] if self.shift else np.zeros(count, dtype)
         if not run.training:

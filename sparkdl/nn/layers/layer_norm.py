@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.engine import ops
+from sparkdl.engine.types import computed
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_integer, is_integers, is_positive
 from sparkdl.nn.layers.channels import channel_axis
@@ -77,7 +78,7 @@ class LayerNorm(Trained):
     def forward(self, params, x, run):
         axes = [1 + axis for axis in self.axes_of(x.shape[1:])]
         count = prod(x.shape[axis] for axis in axes)
-        dtype = np.dtype(x.dtype)
+        dtype = computed(x.dtype)
         gamma = flat(params["gamma"]) if self.scale else np.ones(count, dtype)
         beta = flat(params["beta"]) if self.shift else np.zeros(count, dtype)
         if len(axes) == 1:

@@ -65,11 +65,9 @@ def passed(kind, value):
         return False
     if kind is None:
         return True
-    if isinstance(value, float):
-        return kind == "float32"
-    if isinstance(value, int):
-        return np.dtype(kind).kind in "iub"
-    return isinstance(value, np.generic | np.ndarray) and value.nbytes == np.dtype(kind).itemsize
+    if isinstance(value, np.generic | np.ndarray):  # numpy's float64 is a float, too
+        return value.nbytes == np.dtype(kind).itemsize
+    return kind == "float32" if isinstance(value, float) else np.dtype(kind).kind in "iub"
 
 
 def wanted(parameter):
