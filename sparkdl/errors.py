@@ -13,6 +13,10 @@ class ShapeError(SparkdlError, ValueError):
     """Arrays, layers or vectors whose shapes do not fit together."""
 
 
+class OperandError(SparkdlError, ValueError):
+    """A kernel would leave the memory of an operand, or misread its numbers; says which operand."""
+
+
 class DataError(SparkdlError, ValueError):
     """Records or files that cannot be used; says which and where."""
 

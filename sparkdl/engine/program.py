@@ -8,8 +8,9 @@ from time import perf_counter
 
 import numpy as np
 
+from sparkdl.engine.operands import reach
 from sparkdl.engine.planner import aligned, check, plan, with_copies
-from sparkdl.errors import ShapeError, UnsupportedError
+from sparkdl.errors import OperandError, ShapeError, UnsupportedError
 
 FEW = 8  # numbers, for which an inner loop does not pay
 
@@ -53,7 +54,8 @@ class Program:
 
     Raises
     ------
-    ShapeError for a binding that does not fit, UnsupportedError in strict mode.
+    ShapeError for a binding that does not fit, UnsupportedError in strict mode, OperandError for a
+    kernel that would misread memory.
     """
 
     def __init__(self, graph, backend, bindings=None, strict=False):
@@ -206,7 +208,12 @@ class Program:
     def _lower(self, node, strict):
         inputs = [self.arrays[t] for t in node.inputs]
         outputs = [self.arrays[t] for t in node.outputs]
-        kernel = self.backend.lower(node, inputs, outputs)
+        name = getattr(node.op, "label", type(node.op).__name__)
+        try:
+            kernel = self.backend.lower(node, inputs, outputs)
+        except OperandError as error:
+            where = " ".join(filter(None, (node.scope, name)))
+            raise OperandError(f"{where}: {error}") from None
         if strict and kernel.note:
             raise UnsupportedError(
                 f"{self.backend.name} has no kernel for {node.op}: {kernel.note}"
@@ -214,7 +221,6 @@ class Program:
         shapes = " ".join(str(t.shape) for t in node.inputs)
         shapes += " -> " + " ".join(str(t.shape) for t in node.outputs)
         size = sum(aligned(t.spec.nbytes) for t in node.outputs)
-        name = getattr(node.op, "label", type(node.op).__name__)
         row = (name, node.scope, shapes, kernel.name, size, kernel.note)
         traffic = sum(array.nbytes for array in (*inputs, *outputs))
         return Step(kernel.call, outputs, *row, traffic, node, inputs)
@@ -230,10 +236,9 @@ def bounds(array):
     """The addresses of an array's first byte, and behind its last; of none, where it is empty."""
     if not array.size:
         return 0, 0
-    reach = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    below, above = reach(array.shape, array.strides, array.itemsize)
     start = array.ctypes.data
-    below, above = (sum(r for r in reach if (r < 0) == negative) for negative in (True, False))
-    return start + below, start + above + array.itemsize
+    return start + below, start + above
 
 
 def copy_into(target, source):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
 from sparkdl.engine.types import BFLOAT16
-from sparkdl.errors import UnsupportedError
 from tests.engine.support import close_on_onednn, compare, trace, with_gradients
 
 pytestmark = pytest.mark.skipif(
@@ -114,12 +113,6 @@ def test_a_maximum_of_more_places_than_a_byte_can_tell(size):
     steps = compile(graph, "onednn").steps
     assert [s.op for s in steps if "MaxPool" in s.op] == ["MaxPoolWithPlaces", "MaxPoolToPlaces"]
     assert not [s.kernel for s in steps if "MaxPool" in s.op and "numpy" in s.kernel]
-
-
-def test_memory_too_small_for_what_lies_there_is_refused():
-    session = get("onednn").session
-    with pytest.raises(UnsupportedError, match="needs 96 bytes where there are 24"):
-        session.at(np.zeros(24, np.uint8), session.of(np.zeros(24, np.float32)))
 
 
 def heavy(function, *arrays):

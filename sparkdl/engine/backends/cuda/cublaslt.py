@@ -13,6 +13,8 @@ from sparkdl.engine.backends.cuda import cublaslt_api as api
 from sparkdl.engine.backends.cuda import cublaslt_choice as choice
 from sparkdl.engine.backends.cuda.cublaslt_api import Descriptor, Epilogue, check
 from sparkdl.engine.backends.cuda.matrices import Lie, rows_of_stacks
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.operands import check_all
 from sparkdl.errors import DeviceError, UnsupportedError
 
 NOTHING = Epilogue(0)
@@ -72,6 +74,18 @@ class Product:
         fields = {"y": self.y, "kept": kept, "sums": self.sums}
         return {name: array for name, array in fields.items() if array is not None}
 
+    @property
+    def specs(self):
+        """{field: Spec} of what cuBLASLt makes of the arrays; it is told of no type of the rest."""
+        (*stacks, m, k), n = self.x.shape, self.w.shape[-1]
+        x, y = self.x.dtype.name, self.y.dtype.name
+        made = {"x": Spec((*stacks, m, k), x), "w": Spec((*stacks, k, n), x)}
+        made |= dict.fromkeys(("y", "kept", "plus"), Spec((*stacks, m, n), y))
+        for name in ("bias", "sums"):
+            array = getattr(self, name)
+            made[name] = Spec((n,), y if array is None else array.dtype.name)
+        return {name: spec for name, spec in made.items() if getattr(self, name) is not None}
+
     def by_rows(self):
         """The same with y row by row: y^T = w^T x^T, where it lies column by column."""
         if not Lie.of(self.y).by_columns:
@@ -109,7 +123,10 @@ class CublasLt:
         ------
         UnsupportedError
             Where the library has nothing for it, saying why.
+        OperandError
+            Where it would read or write beyond an array.
         """
+        check_all("cuBLASLt", product.specs, {n: getattr(product, n) for n in product.specs})
         tf32 = session.tf32 and product.x.dtype.name == "float32"
         stacks = [product.x, product.w, product.y, product.kept, product.plus]
         parts = rows_of_stacks(stacks)

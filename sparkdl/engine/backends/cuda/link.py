@@ -83,10 +83,11 @@ class Link(Communicator):
 
     def _combine(self, y, a, x, b, stream):
         """y = a * y + b * x"""
-        function = self.session.family("combine.cu", "combine", T=y.dtype.name)
-        values = Arguments((np.uint64(y.size), float(a), float(b), x, y))
-        grid = self.session.grid(y.size, THREADS)
-        self.driver.launch(function, three(grid), three(THREADS), values, 0, stream)
+        kernel = self.session.family("combine.cu", "combine", T=y.dtype.name)
+        values = np.uint64(y.size), float(a), float(b), x, y
+        kernel.check(values)
+        grid, values = self.session.grid(y.size, THREADS), Arguments(values)
+        self.driver.launch(kernel.function, three(grid), three(THREADS), values, 0, stream)
 
     # Flat arrays of the host
 

@@ -6,6 +6,7 @@ from functools import partial
 from sparkdl.engine.backends.cuda.cudnn_rnn import GATES, Cell
 from sparkdl.engine.backends.cuda.cudnn_rnn_api import INFERENCE, TRAINING
 from sparkdl.engine.graph import Spec
+from sparkdl.engine.operands import check
 from sparkdl.engine.ops.base import Op
 from sparkdl.errors import UnsupportedError
 
@@ -68,6 +69,7 @@ def forward(session, op, inputs, outputs):
     y, *last = together(outputs)
     reserve = last.pop() if op.reserve else None
     arrays = x, weights, states, y, last, reserve
+    check_walk(layer, x=x, weights=weights, states=states, y=y, last=last, reserve=reserve)
     work = session.scratch(layer.work[TRAINING if op.reserve else INFERENCE])
     return [session.enqueue(partial(layer.forward, bool(op.reserve), arrays, work))], "cuDNN's RNN"
 
@@ -80,9 +82,25 @@ def backward(session, op, inputs, outputs):
     glast, (x, weights), rest = rest[:count], rest[count : count + 2], rest[count + 2 :]
     states, (y, reserve) = rest[:count], rest[count:]
     arrays = gy, glast, x, weights, states, y, reserve, gx, gweights, gstates
+    check_walk(layer, x=x, weights=weights, states=states, y=y, last=glast, reserve=reserve)
+    check_walk(layer, x=gx, weights=gweights, states=gstates, y=gy, gradient="gradient of ")
     work = session.scratch(layer.work[TRAINING])
     calls = [session.fill(gweights), session.enqueue(partial(layer.backward, arrays, work))]
     return calls, "cuDNN's RNN"
+
+
+def check_walk(layer, gradient="", reserve=None, **given):
+    """Raise OperandError unless each array is what cuDNN takes it for; several are h and c."""
+    cell = layer.cell
+    state = (cell.n, cell.units) if cell.layers == 1 else (cell.layers, cell.n, cell.units)
+    states = dict.fromkeys(("states", "last"), state)
+    shapes = {"x": (cell.n, cell.steps, cell.features), "y": (cell.n, cell.steps, cell.units)}
+    shapes |= {"weights": (layer.weights,), **states}
+    for name, arrays in given.items():
+        for array in arrays if isinstance(arrays, list) else [arrays]:
+            check(f"cuDNN's RNN: {gradient}{name}", array, shapes[name], cell.kind)
+    if reserve is not None:
+        check("cuDNN's RNN: reserve", reserve, (layer.reserve,), "uint8")
 
 
 def together(arrays):

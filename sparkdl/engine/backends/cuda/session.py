@@ -7,6 +7,7 @@ import numpy as np
 
 from sparkdl.engine.backends.cuda import modules
 from sparkdl.engine.backends.cuda.arguments import Arguments
+from sparkdl.engine.backends.cuda.signatures import Kernel, parameters
 
 
 class Device:
@@ -78,26 +79,32 @@ class Session:
         self._waiting, self._scratches, self._size = [], [], 0
 
     def family(self, file, name, **types):
-        """A kernel of a file in kernels/; `types` are what it leaves open: numpy types, numbers."""
+        """A Kernel of a file in kernels/; `types` are what it leaves open: numpy types, numbers."""
         return self.function(modules.of_family(file, tuple(sorted(types.items()))), name)
 
     def function(self, text, name):
-        """A kernel of a module given by its text."""
-        return self.device.function(text, name)
+        """A Kernel of a module given by its text."""
+        return Kernel(name, self.device.function(text, name), parameters(text, name))
 
-    def launch(self, function, grid, block, *values, shared=0):
+    def launch(self, kernel, grid, block, *values, shared=0):
         """A call that puts a kernel on the stream.
 
         Parameters
         ----------
         grid, block : int, or a tuple of up to three
         values : see Arguments; a Scratch is a pointer
+
+        Raises
+        ------
+        OperandError
+            Where the kernel would misread them.
         """
+        kernel.check(values)
         arguments = Arguments(values)
         self._waiting += [
             (c, v) for c, v in zip(arguments.cells, values, strict=True) if isinstance(v, Scratch)
         ]
-        words = function, three(grid), three(block), arguments, shared, self.device.stream
+        words = kernel.function, three(grid), three(block), arguments, shared, self.device.stream
         return partial(self.device.driver.launch, *words)
 
     def enqueue(self, work):

@@ -5,12 +5,26 @@ import ctypes
 import numpy as np
 
 from sparkdl.engine.backends.native.threads import address, pool
+from sparkdl.engine.operands import Operand
 
 WORTH_THREADS = 1 << 21  # bytes read and written: below it waking a thread costs what it saves
 
 
-def bound(function, words, arrays, work):
-    """A call of the function on fixed words, on the pool's threads where the work is worth it."""
+def bound(function, words, work):
+    """A call of the function on fixed words, on the pool's threads where the work is worth it.
+
+    Parameters
+    ----------
+    words : numbers, and an Operand where the function takes an address
+    work : bytes read and written
+
+    Raises
+    ------
+    OperandError
+        Where the function would leave an operand's memory, or misread it.
+    """
+    arrays = [word.array for word in words if isinstance(word, Operand)]
+    words = [word.address if isinstance(word, Operand) else word for word in words]
     threads = pool() if work >= WORTH_THREADS else None
     addresses = [threads.number, threads.count] if threads else [0, 0]
     memory = np.array([*addresses, *words], np.int64)

@@ -11,6 +11,7 @@ from sparkdl.engine.backends.native.code import TYPES
 from sparkdl.engine.backends.native.operations import OPERATIONS
 from sparkdl.engine.chains import chainable
 from sparkdl.engine.graph import Spec
+from sparkdl.engine.operands import Operand
 from sparkdl.engine.ops.shape import BroadcastTo
 from sparkdl.errors import UnsupportedError
 
@@ -30,12 +31,18 @@ def chain_kernel(op, inputs, outputs, compiler):
     if set(lies[len(inputs) :]) - {loops.DENSE}:
         raise UnsupportedError("the results lie in different orders")
     lies = lies[: len(inputs)]
-    function = compiler.function(text(op, kinds_of(inputs), kinds_of(outputs), lies, len(axes)))
+    kinds = kinds_of(inputs), kinds_of(outputs)
+    function = compiler.function(text(op, *kinds, lies, len(axes)))
     rows = int(np.prod([size for size, _ in axes], dtype=np.int64))
-    words = [length, rows, *(a.ctypes.data for a in arrays), *strides]
+    walks = ([(n, steps[i]) for n, steps in (*axes, (length, strides))] for i in range(len(arrays)))
+    names = [f"input {i}" for i in range(len(inputs))] + [
+        f"output {i}" for i in range(len(outputs))
+    ]
+    operands = map(Operand, names, arrays, (*kinds[0], *kinds[1]), walks)
+    words = [length, rows, *operands, *strides]
     for size, steps in axes:
         words += [size, *steps]
-    return bound(function, words, arrays, sum(a.nbytes for a in (*inputs, *outputs)))
+    return bound(function, words, sum(a.nbytes for a in (*inputs, *outputs)))
 
 
 def may_chain(node):

@@ -22,6 +22,7 @@ from sparkdl.engine.backends.native.control import (
 )
 from sparkdl.engine.backends.native.memory import below, load
 from sparkdl.engine.backends.native.sums import zeros
+from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 
 ROWS, CLASSES, LOGITS, LABELS, LOSSES, APART = range(FIRST, FIRST + 6)
@@ -41,9 +42,14 @@ def cross_entropy_kernel(op, logits, labels, losses, compiler):
     behind = [(logits, -1), (labels, 0), (losses, 0)]
     if any(a.shape[axis] > 1 and a.strides[axis] != a.itemsize for a, axis in behind):
         raise UnsupportedError("the rows lie in no order that is compiled")
-    arrays = logits, labels, losses
-    words = [*logits.shape, *(a.ctypes.data for a in arrays), logits.strides[0]]
-    return bound(compiler.function(text(labels.dtype.name)), words, arrays, 4 * logits.nbytes)
+    kind, (rows, classes), apart = labels.dtype.name, logits.shape, logits.strides[0]
+    operands = (
+        Operand("logits", logits, "float32", ((rows, apart), (classes, 4))),
+        Operand("labels", labels, kind, ((rows, labels.itemsize),)),
+        Operand("losses", losses, "float32", ((rows, 4),)),
+    )
+    words = [rows, classes, *operands, apart]
+    return bound(compiler.function(text(kind)), words, 4 * logits.nbytes)
 
 
 @cache

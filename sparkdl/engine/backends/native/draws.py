@@ -12,6 +12,7 @@ import numpy as np
 from sparkdl.engine.backends.native.calls import bound
 from sparkdl.engine.backends.native.code import LANES, Code, Vector, vector_type
 from sparkdl.engine.backends.native.control import FIRST, counting, module, pointer, share, word
+from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 from sparkdl.philox import KEY_STEPS, MULTIPLIERS, key_of
 
@@ -34,10 +35,16 @@ def uniform_kernel(op, ids, epoch, numbers, compiler):
     count = int(np.prod(op.to, dtype=np.int64))
     function = compiler.function(text(parts(numbers)[2] != 4 or parts(numbers)[0] != count))
     low, high = key_of(op.seed, op.stream)
-    words = [low | high << 32, count, len(ids), *(a.ctypes.data for a in (ids, epoch, numbers))]
-    words += [numbers.strides[0], *parts(numbers)]
-    memory = np.array(words, np.uint64).view(np.int64)
-    return bound(function, memory.tolist(), (ids, epoch, numbers), WORK * numbers.nbytes)
+    rows, apart, (part, to_part, to_next) = len(ids), numbers.strides[0], parts(numbers)
+    [key] = np.array([low | high << 32], np.uint64).view(np.int64).tolist()
+    walk = (rows, apart), (-(-count // part) if part else 0, to_part), (part, to_next)
+    operands = (
+        Operand("ids", ids, "uint64", ((rows, 8),)),
+        Operand("epoch", epoch, "uint64", ()),
+        Operand("numbers", numbers, "float32", walk),
+    )
+    words = [key, count, rows, *operands, apart, part, to_part, to_next]
+    return bound(function, words, WORK * numbers.nbytes)
 
 
 def parts(numbers):

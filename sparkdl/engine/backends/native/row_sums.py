@@ -24,6 +24,7 @@ from sparkdl.engine.backends.native.control import (
 )
 from sparkdl.engine.backends.native.loops import load, store
 from sparkdl.engine.backends.native.operations import apply
+from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 
 ROWS, LENGTH, PART, OPERANDS = range(FIRST, FIRST + 4)
@@ -51,8 +52,13 @@ def row_sums_kernel(steps, results, inputs, compiler):
     part = max(256, -(-rows // 1024))
     sums = [np.empty((-(-rows // part), length), np.float32) for _ in results]
     function = compiler.function(text(steps, results, tuple(a.ndim == 2 for a in inputs)))
-    words = [rows, length, part, *(a.ctypes.data for a in (*inputs, *sums))]
-    return bound(function, words, (*inputs, *sums), sum(a.nbytes for a in inputs)), sums
+    counts = [rows if a.ndim == 2 else 1 for a in inputs] + [-(-rows // part) for _ in sums]
+    names = [f"input {i}" for i in range(len(inputs))] + [f"sums {i}" for i in range(len(sums))]
+    operands = [
+        Operand(name, array, KIND, ((count, 4 * length), (length, 4)))
+        for name, array, count in zip(names, (*inputs, *sums), counts, strict=True)
+    ]
+    return bound(function, [rows, length, part, *operands], sum(a.nbytes for a in inputs)), sums
 
 
 @cache

@@ -21,6 +21,7 @@ from sparkdl.engine.backends.native.control import (
     word,
 )
 from sparkdl.engine.backends.native.memory import below, load, store
+from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 
 GROUPS, LENGTH, WIDTH, NUMBERS, SUMS, APART, NEXT, SUMS_APART = range(FIRST, FIRST + 8)
@@ -58,8 +59,10 @@ def summing(x, y, along, compiler):
         raise UnsupportedError("the sums lie in no order that is compiled")
     vectors = 0 if by_rows else min(4, -(-width // LANES))
     function = compiler.function(text(vectors))
-    words = [groups, length, width, x.ctypes.data, y.ctypes.data, apart, step, sums_apart]
-    return bound(function, words, (x, y), x.nbytes)
+    walks = ((groups, apart), (length, step), (width, 4)), ((groups, sums_apart), (width, 4))
+    operands = Operand("numbers", x, "float32", walks[0]), Operand("sums", y, "float32", walks[1])
+    words = [groups, length, width, *operands, apart, step, sums_apart]
+    return bound(function, words, x.nbytes)
 
 
 def merged(x, y, along):

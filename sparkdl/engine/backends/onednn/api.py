@@ -6,10 +6,12 @@ from ctypes import byref, c_int, c_int64, c_size_t, c_void_p
 
 from sparkdl.engine.backends.memory import empty
 from sparkdl.engine.backends.onednn.library import load
+from sparkdl.engine.backends.onednn.operands import check
 from sparkdl.engine.planner import aligned
 from sparkdl.errors import UnsupportedError
 
 TYPES = {"float32": 3, "bfloat16": 2, "int32": 4, "uint8": 6}
+NUMBERS = {number: name for name, number in TYPES.items()}
 ANY = 1  # dnnl_format_tag_any
 TRAINING, INFERENCE = 64, 96
 SRC, SRC_1, DST, WEIGHTS, BIAS, WORKSPACE = 1, 2, 17, 33, 41, 64
@@ -17,9 +19,20 @@ MULTIPLE_SRC = 1024  # plus the number of a source
 AFTER = 1 << 15  # times the place, from 1 on, of a step that follows: its second operand
 MEAN, VARIANCE, SCALE, SHIFT, DIFF_SCALE, DIFF_SHIFT = 49, 50, 51, 52, 255, 256
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
+DIFF = 128  # from the index of an argument to that of its gradient
 QUERY_IMPL = 8
 KINDS = ("memory_desc", "memory", "primitive_desc", "primitive", "primitive_attr", "post_ops")
 QUERIES = {"weights": 131, "diff_weights": 132, "workspace": 135}
+
+ORDER = ("", "second ", "third ")
+NAMES = {SRC + i: f"{n}source" for i, n in enumerate(ORDER)}
+NAMES |= {DST + i: f"{n}destination" for i, n in enumerate(ORDER)}
+NAMES |= {WEIGHTS + i: f"{n}weights" for i, n in enumerate(ORDER)} | {BIAS: "bias"}
+NAMES |= {DIFF + index: f"gradient of {name}" for index, name in NAMES.items()}
+NAMES |= {MEAN: "mean", VARIANCE: "variance", SCALE: "scale", SHIFT: "shift"}
+NAMES |= {DIFF_SCALE: "gradient of scale", DIFF_SHIFT: "gradient of shift", WORKSPACE: "workspace"}
+NAMES |= {MULTIPLE_SRC + i: f"source {i}" for i in range(64)}
+NAMES |= {AFTER * i | SRC_1: f"operand of step {i} behind it" for i in range(1, 8)}
 
 
 class Argument(ctypes.Structure):
@@ -83,9 +96,11 @@ class Session:
         own.scratch, own.used = empty(0), 0
         return own
 
-    def memory(self, md, address):
-        """The memory of this descriptor at an address."""
-        return self.made("memory", "memory_create", md, self.engine, c_void_p(address))
+    def memory(self, md, array):
+        """An array's memory, which oneDNN takes for what the descriptor says."""
+        memory = self.made("memory", "memory_create", md, self.engine, address(array))
+        memory.md, memory.array = md, array
+        return memory
 
     def next_kernel(self):
         """The scratch memory is free again: what is asked for from now on is another kernel's."""
@@ -96,24 +111,40 @@ class Session:
         needed = aligned(self.size(md))
         if self.used + needed > self.scratch.nbytes:
             self.scratch, self.used = empty(max(needed, 2 * self.scratch.nbytes)), 0
-        memory = self.memory(md, self.scratch.ctypes.data + self.used)
+        part = self.scratch[self.used : self.used + needed]
         self.used += needed
-        memory.owner = self.scratch
-        return memory
+        return self.memory(md, part)
 
-    def at(self, array, md=None):
-        """The memory of a numpy array, which the caller keeps, or of what lies there by `md`."""
-        if md is None:
-            return self.memory(self.of(array), array.ctypes.data)
+    def at(self, array):
+        """The memory of a numpy array as it lies."""
+        return self.memory(self.of(array), array)
+
+    def workspace(self, pd, array):
+        """The memory of an array in which a primitive leaves what only oneDNN understands.
+
+        Raises
+        ------
+        UnsupportedError
+            Where it leaves nothing, or more than the array has room for.
+        """
+        md = self.query(pd, "workspace")
         needed = self.size(md)
-        if needed > array.nbytes:  # oneDNN would write over whatever lies behind
-            raise UnsupportedError(f"oneDNN needs {needed} bytes where there are {array.nbytes}")
-        return self.memory(md, array.ctypes.data)
+        if not 0 < needed <= array.nbytes:
+            found = array.nbytes
+            raise UnsupportedError(f"the workspace has {found} bytes, oneDNN's has {needed}")
+        return self.memory(md, array)
+
+    def move(self, memory, array):
+        """Let a memory be that of another array, which lies like the one that it was made for."""
+        self.call("memory_set_data_handle", memory, address(array))
+        memory.array = array
 
     def describe(self, name, *arguments):
         """A primitive descriptor: `name` without its suffix, arguments after the engine."""
         create = f"{name}_primitive_desc_create"
-        return self.made("primitive_desc", create, self.engine, *arguments)
+        pd = self.made("primitive_desc", create, self.engine, *arguments)
+        pd.operation = name
+        return pd
 
     def query(self, pd, what, index=0):
         """A descriptor that a primitive has chosen."""
@@ -134,6 +165,10 @@ class Session:
                 return pd
         return None
 
+    def kind(self, number):
+        """The name of a type of numbers of oneDNN's."""
+        return NUMBERS.get(number, f"type {number} of oneDNN")
+
     def size(self, md):
         """How many bytes memory of this descriptor takes."""
         return self.library.dnnl_memory_desc_get_size(md)
@@ -142,7 +177,14 @@ class Session:
         return bool(self.library.dnnl_memory_desc_equal(first, second))
 
     def bound(self, pd, arguments):
-        """A call without arguments that runs the primitive on {index: memory}."""
+        """A call without arguments that runs the primitive on {index: memory}.
+
+        Raises
+        ------
+        OperandError
+            Where it would misread memory.
+        """
+        check(self, pd, arguments, NAMES)
         primitive = self.made("primitive", "primitive_create", pd)
         array = (Argument * len(arguments))(*[(k, m.value) for k, m in arguments.items()])
         execute, count, stream, where = self.execute, len(arguments), self.stream, byref(array)
@@ -153,10 +195,11 @@ class Session:
 
         return call
 
-    def reorder(self, source, source_md, target, target_md):
-        """A call that copies one memory to another layout."""
-        arguments = source_md, self.engine, target_md, self.engine, None
+    def reorder(self, source, target):
+        """A call that copies one memory to another of any layout and type."""
+        arguments = source.md, self.engine, target.md, self.engine, None
         pd = self.made("primitive_desc", "reorder_primitive_desc_create", *arguments)
+        pd.operation = "reorder"
         return self.bound(pd, {SRC: source, DST: target})
 
     def then(self, *steps):
@@ -173,6 +216,10 @@ def handles(library, kind):
     """The Handle class of one kind of thing."""
     destroy = getattr(library, f"dnnl_{kind}_destroy")
     return type(kind, (Handle,), {"destroy": staticmethod(destroy)})
+
+
+def address(array):
+    return c_void_p(array.ctypes.data)
 
 
 def dims(values):

@@ -177,7 +177,7 @@ def relayout(session, op, inputs, outputs):
     x, y = (x, y.reshape(x.shape)) if y.flags.c_contiguous else (x.reshape(y.shape), y)
     if not (np.shares_memory(x, inputs[0]) and np.shares_memory(y, outputs[0])):
         raise UnsupportedError("both sides are images in different orders")
-    call = session.reorder(session.at(x), session.of(x), session.at(y), session.of(y))
+    call = session.reorder(session.at(x), session.at(y))
     return [call], "reorder"
 
 

@@ -88,15 +88,15 @@ def backward_weights(session, op, gy, x, gw, gb=None):
     mds = session.of(x), session.any(target), None if gb is None else session.of(gb)
     name = "convolution_backward_weights"
     pd = session.describe(name, DIRECT, *mds, session.of(gy), *geometry(op), hint, None)
-    chosen, own = session.query(pd, "diff_weights"), session.of(target)
-    same = session.equal(chosen, own)
-    memory = session.at(target) if same else session.passing(chosen)
+    chosen, own = session.query(pd, "diff_weights"), session.at(target)
+    same = session.equal(chosen, own.md)
+    memory = own if same else session.passing(chosen)
     arguments = {SRC: session.at(x), DIFF_DST: session.at(gy), DIFF_WEIGHTS: memory}
     if gb is not None:
         arguments[DIFF_BIAS] = session.at(gb)
     calls = [session.bound(pd, arguments)]
     if not same:
-        calls.append(session.reorder(memory, chosen, session.at(target), own))
+        calls.append(session.reorder(memory, own))
     return calls, session.implementation(pd)
 
 
@@ -112,8 +112,8 @@ def blind(op, image, out):
 
 def as_wanted(session, array, md):
     """(calls, memory): the array in the layout `md`, reordered at each run where it is not."""
-    own = session.of(np.asarray(array))
-    if session.equal(own, md):
-        return [], session.at(array)
+    own = session.at(np.asarray(array))
+    if session.equal(own.md, md):
+        return [], own
     memory = session.passing(md)
-    return [session.reorder(session.at(array), own, memory, md)], memory
+    return [session.reorder(own, memory)], memory

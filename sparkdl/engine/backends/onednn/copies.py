@@ -15,7 +15,7 @@ def cut(session, op, x, y):
 
 
 def reorder(session, x, y):
-    return session.reorder(session.at(x), session.of(x), session.at(y), session.of(y))
+    return session.reorder(session.at(x), session.at(y))
 
 
 def concat(session, op, *xs_and_y):

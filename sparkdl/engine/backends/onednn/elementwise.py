@@ -70,4 +70,4 @@ def add(session, op, x, y, z):
 
 def cast(session, op, x, y):
     """The values of x in the type of y."""
-    return [session.reorder(session.at(x), session.of(x), session.at(y), session.of(y))], "reorder"
+    return [session.reorder(session.at(x), session.at(y))], "reorder"

@@ -35,7 +35,7 @@ def forward(session, op, x, y, workspace=None):
     pd = forward_pd(session, op, x, y, INFERENCE if workspace is None else TRAINING)
     arguments = {SRC: session.at(x), DST: session.at(y)}
     if workspace is not None:
-        arguments[WORKSPACE] = kept(session, pd, workspace)
+        arguments[WORKSPACE] = session.workspace(pd, workspace)
     return [session.bound(pd, arguments)], session.implementation(pd)
 
 
@@ -44,7 +44,7 @@ def backward(session, op, gy, x, y, workspace, gx):
     mds = session.of(gx), session.of(gy), session.of(x)
     pd = session.describe("lrn_backward", algorithm(op), *mds, *constants(op), hint, None)
     arguments = {DIFF_DST: session.at(gy), SRC: session.at(x), DIFF_SRC: session.at(gx)}
-    arguments[WORKSPACE] = kept(session, hint, workspace)
+    arguments[WORKSPACE] = session.workspace(hint, workspace)
     return [session.bound(pd, arguments)], session.implementation(pd)
 
 
@@ -54,12 +54,3 @@ def refuse_known_faults(op, channels):
         raise UnsupportedError("oneDNN crashes on a window of one number")
     if not op.within and op.size > 5 and channels > 16 and channels % 16:
         raise UnsupportedError("oneDNN's gradient is wrong for these channels")
-
-
-def kept(session, pd, workspace):
-    """The memory of a workspace, if that is what the kernel wants."""
-    md = session.query(pd, "workspace")
-    size = session.size(md)
-    if size != workspace.nbytes:
-        raise UnsupportedError(f"the workspace has {workspace.nbytes} bytes, oneDNN's has {size}")
-    return session.at(workspace, md)

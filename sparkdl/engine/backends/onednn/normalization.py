@@ -80,7 +80,7 @@ def relu_forward(session, op, x, gamma, beta, y, mean, variance, signs):
         calls, name = forward(session, op, x, gamma, beta, y, mean, variance)
         return [*calls, lambda: np.maximum(y, 0, out=y)], f"{name}, then numpy"
     arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
-    return bound(session, pd, arrays, {WORKSPACE: kept(session, pd, signs)})
+    return bound(session, pd, arrays, {WORKSPACE: session.workspace(pd, signs)})
 
 
 def relu_backward(session, op, gy, x, gamma, beta, mean, variance, y, signs, gx, ggamma, gbeta):
@@ -96,7 +96,7 @@ def relu_backward(session, op, gy, x, gamma, beta, mean, variance, y, signs, gx,
         return [lambda: np.multiply(gy, y > 0, out=gx), *calls], f"numpy, then {name}"
     arrays = {DIFF_DST: gy, SRC: x, SCALE: gamma, MEAN: mean, VARIANCE: variance}
     arrays |= {DIFF_SRC: gx, DIFF_SCALE: ggamma, DIFF_SHIFT: gbeta}
-    return bound(session, pd, arrays, {WORKSPACE: kept(session, hint, signs)})
+    return bound(session, pd, arrays, {WORKSPACE: session.workspace(hint, signs)})
 
 
 def loops(make, x, *arguments, **options):
@@ -117,7 +117,8 @@ def relu_pd(session, op, x, y, signs):
     if batch_norms.preferred(x):  # the other half may run there, and knows no signs
         return None
     pd = fast(session, forward_pd, op, x, y, SCALE_AND_SHIFT | RELU)
-    return pd if pd is not None and session.size(workspace(session, pd)) <= signs.nbytes else None
+    left = 0 if pd is None else session.size(session.query(pd, "workspace"))
+    return pd if left <= signs.nbytes else None
 
 
 def fast(session, describe, *arguments):
@@ -127,14 +128,6 @@ def fast(session, describe, *arguments):
     except UnsupportedError:
         return None
     return None if session.implementation(pd).startswith("ref") else pd
-
-
-def workspace(session, pd):
-    return session.query(pd, "workspace")
-
-
-def kept(session, pd, signs):
-    return session.at(signs, workspace(session, pd))
 
 
 def bound(session, pd, arrays, more=None):

@@ -37,7 +37,7 @@ def forward(session, op, x, y, places=None):
     pd = forward_pd(session, op, x, y, INFERENCE if places is None else TRAINING)
     arguments = {SRC: session.at(x), DST: session.at(y)}
     if places is not None:
-        arguments[WORKSPACE] = session.at(places, session.query(pd, "workspace"))
+        arguments[WORKSPACE] = session.workspace(pd, places)
     return [session.bound(pd, arguments)], session.implementation(pd)
 
 
@@ -48,5 +48,5 @@ def backward(session, op, gy, gx, places=None):
     pd = session.describe("pooling_backward", algorithm(op), *mds, *geometry(op), hint, None)
     arguments = {DIFF_DST: session.at(gy), DIFF_SRC: session.at(gx)}
     if places is not None:
-        arguments[WORKSPACE] = session.at(places, session.query(pd, "workspace"))
+        arguments[WORKSPACE] = session.workspace(pd, places)
     return [session.bound(pd, arguments)], session.implementation(pd)

@@ -9,6 +9,7 @@ from ctypes import c_float
 
 from sparkdl.engine.backends.onednn.api import (
     BIAS,
+    DIFF,
     DST,
     INFERENCE,
     SRC,
@@ -23,7 +24,6 @@ from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnn
 
 LEFT_TO_RIGHT, RIGHT_TO_LEFT = 1, 2
 BACKWARD, OVERWRITE = 128, 1  # dnnl_backward, dnnl_rnn_flags_diff_weights_overwrite
-DIFF = 128  # from the index of an argument to that of its gradient
 ACTIVATIONS = {"relu": 0x20, "tanh": 0x21}  # dnnl_eltwise_relu, dnnl_eltwise_tanh
 FREE = (WEIGHTS, WEIGHTS + 1)  # arguments whose layout the primitive chooses
 
@@ -86,7 +86,7 @@ def forward(session, op, inputs, outputs, workspace=None):
     pd = forward_pd(session, op, inputs, outputs, kind)
     calls, arguments = bound(session, pd, views(op, inputs, outputs))
     if workspace is not None:
-        arguments[WORKSPACE] = session.at(workspace, session.query(pd, "workspace"))
+        arguments[WORKSPACE] = session.workspace(pd, workspace)
     return [*calls, session.bound(pd, arguments)], kernel(session, pd)
 
 
@@ -98,7 +98,7 @@ def backward(session, op, gys, inputs, outputs, workspace, grads):
     pd = described(session, op, "backward", BACKWARD, mds, OVERWRITE, hint)
     calls, arguments = bound(session, pd, arrays)
     arguments |= {DIFF + index: session.at(array) for index, array in diffs.items()}
-    arguments[WORKSPACE] = session.at(workspace, session.query(hint, "workspace"))
+    arguments[WORKSPACE] = session.workspace(hint, workspace)
     return [*calls, session.bound(pd, arguments)], kernel(session, pd)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from sparkdl.engine.backends.cuda.cudnn.drawing import lies
 from sparkdl.engine.graph import Spec
+from sparkdl.engine.operands import check_all
 from sparkdl.errors import UnsupportedError
 
 WORKSPACE = 256 << 20  # bytes that a plan may ask for
@@ -49,7 +50,10 @@ def launch(session, request, **arrays):
     ------
     UnsupportedError
         Where cuDNN refuses, or an array does not lie as graphs are drawn.
+    OperandError
+        Where an array is missing, or not what the graph is drawn for.
     """
+    check_all(f"cuDNN's {request.label}", request.arrays, arrays)
     for name, array in arrays.items():
         if not lies(array, request.strides(name)):
             raise UnsupportedError(f"{name} {array.shape} has strides {array.strides}")
