@@ -30,7 +30,9 @@ def columns(conf, rng, n=BATCH, inputs=None):
 def labels(place, n, rng):
     """Classes in int32, values as the loss documents them; some are to be ignored."""
     values, ignored = known_labels(place, (n, *place.label_shape), rng), ignored_by(place)
-    if ignored is not None:
+    if place.layer.loss.type_name == "ctc":
+        values[1:, 1:] = ignored  # behind the others
+    elif ignored is not None:
         values[rng.uniform(size=values.shape) < 0.3] = ignored
     return values
 
