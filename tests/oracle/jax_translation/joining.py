@@ -1,0 +1,85 @@
+"""Layers with several inputs, and layers that change the batch."""
+
+from functools import reduce
+
+import jax.numpy as jnp
+
+from tests.oracle.jax_translation import scoring
+from tests.oracle.jax_translation.seen import channel_axis, translates
+
+OPERATIONS = {
+    "add": lambda xs: sum(xs),
+    "subtract": lambda xs: xs[0] - sum(xs[1:]),
+    "product": lambda xs: reduce(jnp.multiply, xs),
+    "average": lambda xs: sum(xs) / len(xs),
+    "max": lambda xs: reduce(jnp.maximum, xs),
+}
+
+
+@translates("Merge")
+def merge(layer, seen):
+    axis = channel_axis(seen.x)
+    if layer.axis is not None:
+        axis = 1 + layer.axis % (seen.x.ndim - 1)
+    return jnp.concatenate(seen.xs, axis)
+
+
+@translates("ElementWise")
+def element_wise(layer, seen):
+    xs = seen.xs
+    if layer.coefficients is not None:
+        xs = [c * x for c, x in zip(layer.coefficients, xs, strict=True)]
+    return OPERATIONS[layer.operation](xs)
+
+
+@translates("Broadcasting")
+def broadcasting(layer, seen):
+    x, w = seen.xs
+    before = 0 if w.shape[1:] == (1,) else layer.axis
+    behind = x.ndim - w.ndim - before
+    w = w.reshape(len(w), *[1] * before, *w.shape[1:], *[1] * behind)
+    return x + w if layer.operation == "add" else x * w
+
+
+@translates("L2Distance")
+def l2_distance(layer, seen):
+    a, b = (x.reshape(len(x), -1) for x in seen.xs)
+    return jnp.sqrt(((a - b) ** 2).sum(1, keepdims=True) + layer.epsilon)
+
+
+@translates("Stack")
+def stack(layer, seen):
+    seen.out_mask = None if seen.mask is None else jnp.concatenate(seen.masks)
+    return jnp.concatenate(seen.xs)
+
+
+@translates("Unstack")
+def unstack(layer, seen):
+    def part(x):
+        return None if x is None else jnp.split(x, layer.count)[layer.index]
+
+    seen.out_mask = part(seen.mask)
+    return part(seen.x)
+
+
+@translates("BatchReindex")
+def batch_reindex(layer, seen):
+    seen.out_mask = None
+    return seen.xs[0][seen.xs[1].reshape(-1).astype(int)]
+
+
+@translates("Comparison")
+def comparison(layer, seen):
+    """The loss of the first input beside the second; the third says which examples count."""
+    z, y, *counts = seen.xs
+    seen.out_mask = seen.mask
+    kind, space = layer.loss.label_kind, z.shape[2:] if z.ndim > 3 else z.shape[1:-1]
+    y = y.reshape(len(z), *space).astype(int) if kind == "class" else y.reshape(z.shape)
+    each = scoring.example_losses(layer, z, y, seen.mask)
+    for count in counts:
+        there = (count.reshape(-1) != 0) * 1.0
+        each = each * there
+        if layer.reduction != "total":
+            each = each * len(z) / jnp.maximum(there.sum(), 1)
+    seen.losses.append(layer.loss_weight * each)
+    return z

@@ -1,0 +1,178 @@
+"""Losses of rows: z (rows, units) and their labels, a number for each row.
+
+Each formula is that of the docstring's reference; sums over units, or means where it says so.
+"""
+
+from math import log, pi
+
+import jax
+import jax.numpy as jnp
+import optax
+
+
+def log_softmax(z):
+    return z - jax.scipy.special.logsumexp(z, axis=-1, keepdims=True)
+
+
+def one_hot(labels, units):
+    return jax.nn.one_hot(labels, units, dtype=jnp.float64)
+
+
+def per_unit(terms, mean=False):
+    """A loss whose units have a term each, weighted by `unit_weights`."""
+
+    def loss(f, z, y):
+        each = terms(f, z, y)
+        if f.unit_weights is not None:
+            each = each * jnp.asarray(f.unit_weights)
+        return each.mean(-1) if mean else each.sum(-1)
+
+    return loss
+
+
+def softmax_cross_entropy(f, z, y):
+    weights = jnp.ones(z.shape[-1]) if f.class_weights is None else jnp.asarray(f.class_weights)
+    if f.labels == "one_hot":
+        return -(weights * y * log_softmax(z)).sum(-1)
+    ignored = jnp.zeros(y.shape, bool) if f.ignore_label is None else y == f.ignore_label
+    known = jnp.where(ignored, 0, y)
+    picked = jnp.take_along_axis(log_softmax(z), known[:, None], 1)[:, 0]
+    return jnp.where(ignored, 0.0, -weights[known] * picked)
+
+
+def infogain(f, z, y):
+    return -(jnp.asarray(f.gain, jnp.float64)[y] * log_softmax(z)).sum(-1)
+
+
+def multinomial_logistic(f, z, y):
+    own = jnp.take_along_axis(z, y[:, None], 1)[:, 0]
+    return -jnp.log(jnp.where(own < 1e-20, 1e-20, own))
+
+
+def sigmoid_cross_entropy(f, z, y):
+    terms = -(y * jax.nn.log_sigmoid(z) + (1 - y) * jax.nn.log_sigmoid(-z))
+    if f.ignore_label is not None:
+        terms = jnp.where(y == f.ignore_label, 0.0, terms)
+    weights = jnp.ones(z.shape[-1]) if f.unit_weights is None else jnp.asarray(f.unit_weights)
+    terms = terms * weights
+    return terms.mean(-1) if f.averaged else terms.sum(-1)
+
+
+def kl_divergence(f, z, y):
+    entropy = jnp.where(y > 0, y * jnp.log(jnp.where(y > 0, y, 1.0)), 0.0)
+    return entropy - y * log_softmax(z)
+
+
+def huber(f, z, y):
+    away = jnp.abs(z - y)
+    return jnp.where(away <= f.delta, away**2 / 2, f.delta * (away - f.delta / 2))
+
+
+def log_above(x):
+    return jnp.log1p(jnp.where(x < 1e-7, 1e-7, x))
+
+
+def signs(f, z, y):
+    return 2 * one_hot(y, z.shape[-1]) - 1 if f.labels == "class" else y
+
+
+def missing(f, z, y):
+    gap = 1 - signs(f, z, y) * z
+    return jnp.where(gap > 0, gap, 0)
+
+
+def multiclass_hinge(f, z, y):
+    """Crammer and Singer, eq. 4."""
+    own = one_hot(y, z.shape[-1]) > 0
+    true = jnp.where(own, z, 0).sum(-1)
+    best_other = jnp.where(own, -jnp.inf, z).max(-1)
+    gap = 1 + best_other - true
+    return jnp.where(gap > 0, gap, 0)
+
+
+def cosine_proximity(f, z, y):
+    lengths = [jnp.sqrt(jnp.maximum((v**2).sum(-1), 1e-12)) for v in (z, y)]
+    return -(z * y).sum(-1) / (lengths[0] * lengths[1])
+
+
+def multi_label(f, z, y):
+    """Zhang and Zhou, eq. 3: a mean over pairs."""
+    pairs = y[:, :, None] * (1 - y[:, None, :])
+    cost = jnp.exp(z[:, None, :] - z[:, :, None])
+    return (pairs * cost).sum((1, 2)) / jnp.maximum(pairs.sum((1, 2)), 1)
+
+
+def contrastive(f, z, y):
+    far = f.margin - z**2 if f.legacy else f.margin - z
+    far = jnp.where(far > 0, far, 0)
+    return (y * z**2 + (1 - y) * (far if f.legacy else far**2)) / 2
+
+
+def gaussian(f, z, y):
+    mean, log_variance = jnp.split(z, 2, -1)
+    return -jax.scipy.stats.norm.logpdf(y, mean, jnp.exp(log_variance / 2)).sum(-1)
+
+
+def mixture_density(f, z, y):
+    """Bishop, eq. 22 to 29."""
+    k, width = f.components, f.width
+    log_shares, log_deviation = log_softmax(z[:, :k]), z[:, k : 2 * k]
+    means = z[:, 2 * k :].reshape(-1, k, width)
+    square = ((y[:, None, :] - means) ** 2).sum(-1) * jnp.exp(-2 * log_deviation)
+    log_density = -square / 2 - width * (log_deviation + log(2 * pi) / 2)
+    return -jax.scipy.special.logsumexp(log_shares + log_density, -1)
+
+
+ROWS = {
+    "softmax_cross_entropy": softmax_cross_entropy,
+    "infogain": infogain,
+    "multinomial_logistic": multinomial_logistic,
+    "sigmoid_cross_entropy": sigmoid_cross_entropy,
+    "kl_divergence": per_unit(kl_divergence),
+    "poisson": per_unit(lambda f, z, y: jnp.exp(z) - y * z),
+    "exponential": per_unit(lambda f, z, y: jnp.exp(z) * y - z),
+    "gaussian": gaussian,
+    "mixture_density": mixture_density,
+    "mse": per_unit(lambda f, z, y: (z - y) ** 2, mean=True),
+    "mae": per_unit(lambda f, z, y: jnp.abs(z - y), mean=True),
+    "l1": per_unit(lambda f, z, y: jnp.abs(z - y)),
+    "l2": per_unit(lambda f, z, y: (z - y) ** 2),
+    "euclidean": per_unit(lambda f, z, y: (z - y) ** 2 / 2),
+    "mape": per_unit(
+        lambda f, z, y: 100 * jnp.abs(y - z) / jnp.maximum(jnp.abs(y), 1e-7), mean=True
+    ),
+    "msle": per_unit(lambda f, z, y: (log_above(z) - log_above(y)) ** 2, mean=True),
+    "huber": per_unit(huber, mean=True),
+    "hinge": per_unit(missing),
+    "squared_hinge": per_unit(lambda f, z, y: missing(f, z, y) ** 2),
+    "multiclass_hinge": multiclass_hinge,
+    "cosine_proximity": cosine_proximity,
+    "wasserstein": per_unit(lambda f, z, y: y * z, mean=True),
+    "multi_label": multi_label,
+    "contrastive": per_unit(contrastive),
+}
+
+
+def ctc(f, z, labels, mask):
+    """optax's loss; it wants the real labels in front and paddings as 1."""
+    steps = jnp.zeros(z.shape[:2]) if mask is None else 1.0 - mask
+    padded = (labels < 0).astype(jnp.float64)
+    known = jnp.where(labels < 0, 0, labels)
+    return optax.ctc_loss(z, steps, known, padded, blank_id=f.blank)
+
+
+WHOLE = {"ctc": ctc}  # of a sequence with all its steps
+
+SOFTMAX = ("softmax_cross_entropy", "infogain", "kl_divergence", "multiclass_hinge", "ctc")
+
+
+def prediction(f, z):
+    """What a network predicts where its last layer gives z, with the units behind."""
+    name = f.type_name
+    if name in SOFTMAX or (name in ("hinge", "squared_hinge") and f.labels == "class"):
+        return jax.nn.softmax(z, -1)
+    if name == "sigmoid_cross_entropy":
+        return jax.nn.sigmoid(z)
+    if name == "poisson":
+        return jnp.exp(z)
+    return jnp.exp(-z) if name == "exponential" else z

@@ -1,0 +1,31 @@
+"""Layers that are random while training: in use they change nothing, or do what they expect."""
+
+import jax.numpy as jnp
+
+from tests.oracle.jax_translation.seen import translates
+
+DROPPING = ("Dropout", "SpatialDropout", "AlphaDropout", "GaussianDropout")
+RANDOM = (*DROPPING, "GaussianNoise", "RRelu", "StochasticPool2D")
+
+
+@translates(*DROPPING, "GaussianNoise")
+def as_it_is(layer, seen):
+    return seen.x
+
+
+@translates("RRelu")
+def rrelu(layer, seen):
+    return jnp.where(seen.x > 0, seen.x, (layer.low + layer.high) / 2 * seen.x)
+
+
+def is_random(layer):
+    """Whether a layer draws numbers while training, itself or the layer inside it."""
+    name = layer.type_name
+    if name == "Frozen":
+        return False
+    if name in DROPPING:
+        return layer.rate > 0
+    if getattr(layer, "dropout", 0) > 0 or getattr(layer, "weight_noise", None) is not None:
+        return True
+    inner = getattr(layer, "layer", None)
+    return name in RANDOM or (inner is not None and is_random(inner))

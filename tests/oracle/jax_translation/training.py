@@ -1,0 +1,95 @@
+"""Updates: clipping, then l1 and l2, then the updater, then constraints; as Caffe does it."""
+
+import numpy as np
+
+from tests.oracle.jax_translation.constraints import constrained
+from tests.oracle.jax_translation.network import gradients, loss_and_outputs
+from tests.oracle.jax_translation.penalties import (
+    inner_of,
+    is_bias,
+    is_weight,
+    parameters,
+    penalty_gradient,
+)
+from tests.oracle.jax_translation.schedules import rate_of
+from tests.oracle.jax_translation.updaters import move, state_of
+
+
+def updater_of(conf, layer, name):
+    inner = inner_of(layer)
+    own = getattr(inner, "bias_updater", None) if is_bias(layer, name) else None
+    return own or getattr(inner, "updater", None) or conf.updater
+
+
+def rate_factor(layer, name):
+    inner = inner_of(layer)
+    if inner.type_name == "Frozen":
+        return 0.0
+    own = inner.bias_rate_factor if is_bias(layer, name) else None
+    return inner.rate_factor if own is None else own
+
+
+def first_slots(conf):
+    """{"layer/name": state of its updater} before the first update."""
+    shapes = dict(conf.params_layout.entries)
+    owned = parameters(conf)
+    return {key: state_of(updater_of(conf, layer, n), shapes[key]) for key, layer, n in owned}
+
+
+def updated(conf, params, slots, grads, iteration, epoch=0):
+    """{"layer/name": array} after update number `iteration`, from 0; `slots` change in place.
+
+    Parameters
+    ----------
+    grads : {"layer/name": array}
+        Of the mean loss, without penalties: what `gradients` gives.
+    """
+    after, clipped = {}, clip(conf.clipping, grads)
+    for key, layer, name in parameters(conf):
+        w = np.asarray(params[key], np.float64)
+        grad = clipped[key] + penalty_gradient(layer, name, w)
+        updater = updater_of(conf, layer, name)
+        rate = rate_of(updater.rate, iteration, epoch) * rate_factor(layer, name)
+        decay = updater.weight_decay * inner_of(layer).decay_factor if is_weight(layer, name) else 0
+        step = move(updater, w, grad, slots[key], rate, iteration + 1, decay)
+        after[key] = constrained(conf, layer, name, w + step)
+    return after
+
+
+def train(conf, params, buffers, batches):
+    """(params, buffers, losses) after an update with each of `batches`, dicts of columns."""
+    slots, losses = first_slots(conf), []
+    for iteration, columns in enumerate(batches):
+        loss, _, new = loss_and_outputs(conf, params, buffers, columns, training=True)
+        grads = gradients(conf, params, buffers, columns)
+        params, buffers = updated(conf, params, slots, grads, iteration), new
+        losses.append(loss)
+    return params, buffers, losses
+
+
+def clip(clipping, grads):
+    """The gradients with what is too large made smaller."""
+    if clipping is None:
+        return grads
+    kind = type(clipping).__name__
+    if kind == "ClipValue":
+        return {k: np.clip(g, -clipping.limit, clipping.limit) for k, g in grads.items()}
+    clipped = {}
+    for part in parts_of(kind, grads):
+        length = np.sqrt(sum((grads[key] ** 2).sum() for key in part))
+        if kind.startswith("Unit"):
+            factor = 1 / length if length > 0 else 1.0
+        else:
+            factor = min(1.0, clipping.limit / length) if length > 0 else 1.0
+        clipped |= {key: grads[key] * factor for key in part}
+    return clipped
+
+
+def parts_of(kind, grads):
+    """Lists of the arrays that have a norm together: all, those of a layer, one."""
+    if "Array" in kind:
+        return [[key] for key in grads]
+    if "Layer" not in kind:
+        return [list(grads)]
+    layers = {key.rpartition("/")[0] for key in grads}
+    return [[key for key in grads if key.rpartition("/")[0] == layer] for layer in layers]

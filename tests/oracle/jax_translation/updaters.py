@@ -1,0 +1,130 @@
+"""Updaters, array by array, from the papers: state in, step and state out.
+
+Each function is given (updater, gradient, state, rate, t); the state is a dict of arrays that is
+changed in place. Where two rules are in use the docstring of the updater says which one it is.
+"""
+
+import numpy as np
+
+
+def sgd(u, g, s, rate, t):
+    return -rate * g
+
+
+def momentum(u, g, s, rate, t):
+    s["velocity"] = u.momentum * s["velocity"] - rate * g
+    return s["velocity"]
+
+
+def nesterov(u, g, s, rate, t):
+    s["velocity"] = u.momentum * s["velocity"] - rate * g
+    return u.momentum * s["velocity"] - rate * g
+
+
+def ada_grad(u, g, s, rate, t):
+    s["square"] = s["square"] + g**2
+    return -rate * g / (np.sqrt(s["square"]) + u.epsilon)
+
+
+def rms_prop(u, g, s, rate, t):
+    s["square"] = u.decay * s["square"] + (1 - u.decay) * g**2
+    return -rate * g / (np.sqrt(s["square"]) + u.epsilon)
+
+
+def ada_delta(u, g, s, rate, t):
+    """Zeiler, algorithm 1."""
+    s["square"] = u.decay * s["square"] + (1 - u.decay) * g**2
+    step = g * np.sqrt(s["step_square"] + u.epsilon) / np.sqrt(s["square"] + u.epsilon)
+    s["step_square"] = u.decay * s["step_square"] + (1 - u.decay) * step**2
+    return -rate * step
+
+
+def moments(u, g, s, t):
+    """Kingma and Ba, algorithm 1: the two corrected means."""
+    s["mean"] = u.beta1 * s["mean"] + (1 - u.beta1) * g
+    s["square"] = u.beta2 * s["square"] + (1 - u.beta2) * g**2
+    return s["mean"] / (1 - u.beta1**t), s["square"] / (1 - u.beta2**t)
+
+
+def adam(u, g, s, rate, t):
+    mean, square = moments(u, g, s, t)
+    return -rate * mean / (np.sqrt(square) + u.epsilon)
+
+
+def adam_hat(u, g, s, rate, t):
+    moments(u, g, s, t)
+    factor = np.sqrt(1 - u.beta2**t) / (1 - u.beta1**t)
+    return -rate * factor * s["mean"] / (np.sqrt(s["square"]) + u.epsilon)
+
+
+def ada_max(u, g, s, rate, t):
+    """Kingma and Ba, algorithm 2, with PyTorch's epsilon."""
+    s["mean"] = u.beta1 * s["mean"] + (1 - u.beta1) * g
+    s["largest"] = np.maximum(u.beta2 * s["largest"], np.abs(g) + u.epsilon)
+    return -rate / (1 - u.beta1**t) * s["mean"] / s["largest"]
+
+
+def nadam(u, g, s, rate, t):
+    """Dozat, algorithm 2, with a constant mu."""
+    _, square = moments(u, g, s, t)
+    ahead = u.beta1 * s["mean"] / (1 - u.beta1 ** (t + 1)) + (1 - u.beta1) * g / (1 - u.beta1**t)
+    return -rate * ahead / (np.sqrt(square) + u.epsilon)
+
+
+def ams_grad(u, g, s, rate, t):
+    """Reddi et al., algorithm 2, of the corrected means."""
+    mean, square = moments(u, g, s, t)
+    s["largest"] = np.maximum(s["largest"], square)
+    return -rate * mean / (np.sqrt(s["largest"]) + u.epsilon)
+
+
+def ada_belief(u, g, s, rate, t):
+    """Zhuang et al., algorithm 2."""
+    s["mean"] = u.beta1 * s["mean"] + (1 - u.beta1) * g
+    away = (g - s["mean"]) ** 2
+    s["square"] = u.beta2 * s["square"] + (1 - u.beta2) * away + u.epsilon
+    square = s["square"] / (1 - u.beta2**t)
+    return -rate * s["mean"] / (1 - u.beta1**t) / (np.sqrt(square) + u.epsilon)
+
+
+RULES = {
+    "Sgd": sgd,
+    "Momentum": momentum,
+    "Nesterov": nesterov,
+    "AdaGrad": ada_grad,
+    "RmsProp": rms_prop,
+    "AdaDelta": ada_delta,
+    "Adam": adam,
+    "AdamW": adam,
+    "AdamHat": adam_hat,
+    "AdaMax": ada_max,
+    "Nadam": nadam,
+    "AMSGrad": ams_grad,
+    "AdaBelief": ada_belief,
+}
+SLOTS = ("velocity", "square", "step_square", "mean", "largest")
+
+
+def state_of(updater, shape):
+    """The first state of one array: zeros but for AdaGrad's start."""
+    state = {name: np.zeros(shape) for name in SLOTS}
+    state["square"] += getattr(updater, "initial_accumulator", 0.0)
+    return state
+
+
+def trusted(step, w, coefficient, epsilon, vectors):
+    """`step` with the length that the array w earns; as it is for one axis or a length of 0."""
+    if w.ndim < 2 and not vectors:
+        return step
+    own, length = np.linalg.norm(w), np.linalg.norm(step)
+    return step * (coefficient * own / (length + epsilon)) if own > 0 and length > 0 else step
+
+
+def move(u, w, g, state, rate, t, decay):
+    """The step of one array w, whose decoupled decay is `decay`; changes the state."""
+    if u.type_name == "Lars":
+        return momentum(u, trusted(g + decay * w, w, u.trust, u.epsilon, u.vectors), state, rate, t)
+    if u.type_name == "Lamb":
+        step = adam(u, g, state, 1.0, t) - decay * w
+        return rate * trusted(step, w, 1.0, 0.0, u.vectors)
+    return RULES[u.type_name](u, g, state, rate, t) - rate * decay * w
