@@ -29,24 +29,31 @@ def check(session, pd, arguments, names):
         otherwise, or an array that is smaller than its descriptor says, or of another type.
     """
     for index, memory in arguments.items():
-        name = f"{pd.operation}: {names.get(index, f'argument {index}')}"
-        wanted = argument(session, pd, index)
-        if wanted is None:
-            raise OperandError(f"{name} is no operand of it, got {given(memory.array)}")
-        if not session.equal(wanted, memory.md):
-            raise mismatch(name, *told_apart(session, wanted, memory.md))
-        if not holds(session, memory):
-            raise mismatch(name, described(session, wanted), given(memory.array))
+        wanted = session.library.dnnl_primitive_desc_query_md(pd, ARGUMENT, index)
+        if not (wanted and session.equal(wanted, memory.md) and holds(session, memory)):
+            name = f"{pd.operation}: {names.get(index, f'argument {index}')}"
+            raise refusal(session, name, argument(session, pd, index), memory)
     if len(arguments) < count(session, pd):
         raise OperandError(f"{pd.operation}: {missing(session, pd, arguments, names)}, got nothing")
+
+
+def refusal(session, name, wanted, memory):
+    """The error of an operand."""
+    if wanted is None:
+        return OperandError(f"{name} is no operand of it, got {given(memory.array)}")
+    if session.equal(wanted, memory.md):
+        return mismatch(name, described(session, wanted), given(memory.array))
+    return mismatch(name, *told_apart(session, wanted, memory.md))
 
 
 def holds(session, memory):
     """Whether an array has all the bytes that its descriptor speaks of, as numbers of its type."""
     array = memory.array
+    if memory.own or not array.flags.aligned:
+        return array.flags.aligned
     start, stop = reach(array.shape, array.strides, array.itemsize)
     typed = array.dtype.name in (BYTES, kind(session, memory.md))
-    return typed and start == 0 and read(session, memory.md) <= stop and array.flags.aligned
+    return typed and start == 0 and read(session, memory.md) <= stop
 
 
 def argument(session, pd, index):
