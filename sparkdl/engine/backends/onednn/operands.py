@@ -10,7 +10,7 @@ from sparkdl.errors import OperandError
 INPUTS, OUTPUTS, ARGUMENT = 3, 4, 255  # dnnl_query_num_of_inputs_s32, ..., dnnl_query_exec_arg_md
 STRIDES, NDIMS, DIMS, TYPE, FORMAT, BLOCKS = 14, 256, 257, 258, 262, 263
 STRIDED = 2  # dnnl_blocked, as opposed to what only oneDNN understands
-BYTES = "uint8"  # an array of these may hold numbers of any type, as a workspace does
+BYTES = np.dtype(np.uint8)  # an array of these may hold numbers of any type, as a workspace does
 
 
 def check(session, pd, arguments, names):
@@ -52,8 +52,9 @@ def holds(session, memory):
     if memory.own or not array.flags.aligned:
         return array.flags.aligned
     start, stop = reach(array.shape, array.strides, array.itemsize)
-    typed = array.dtype.name in (BYTES, kind(session, memory.md))
-    return typed and start == 0 and read(session, memory.md) <= stop
+    typed = array.dtype == BYTES or array.dtype.name == kind(session, memory.md)
+    fits = session.size(memory.md) <= stop or read(session, memory.md) <= stop  # the first is quick
+    return typed and start == 0 and fits
 
 
 def argument(session, pd, index):
