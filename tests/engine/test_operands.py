@@ -217,3 +217,14 @@ def test_a_product_of_another_type_gets_a_primitive_of_its_own():
     np.testing.assert_allclose(products(x, w), x @ w, 1e-5, 1e-6)
     narrow = products(x.astype(BFLOAT16), w.astype(BFLOAT16))
     assert narrow.dtype == BFLOAT16 and len(products.made) == 2
+
+
+def test_addresses_are_taken_in_one_place():
+    """So no kernel to come gets one that is not held against its array."""
+    from pathlib import Path
+
+    from sparkdl.engine import backends
+
+    folders = [Path(backends.__file__).parent / name for name in ("onednn", "native")]
+    found = {p.name for f in folders for p in f.glob("*.py") if ".ctypes.data" in p.read_text()}
+    assert found == {"api.py", "calls.py"}

@@ -96,10 +96,10 @@ class Session:
         own.scratch, own.used = empty(0), 0
         return own
 
-    def memory(self, md, array):
-        """An array's memory, which oneDNN takes for what the descriptor says."""
+    def memory(self, md, array, own=False):
+        """An array's memory, which oneDNN takes for what the descriptor says; is it the array's?"""
         memory = self.made("memory", "memory_create", md, self.engine, address(array))
-        memory.md, memory.array = md, array
+        memory.md, memory.array, memory.own = md, array, own
         return memory
 
     def next_kernel(self):
@@ -117,7 +117,7 @@ class Session:
 
     def at(self, array):
         """The memory of a numpy array as it lies."""
-        return self.memory(self.of(array), array)
+        return self.memory(self.of(array), array, own=True)
 
     def workspace(self, pd, array):
         """The memory of an array in which a primitive leaves what only oneDNN understands.

@@ -10,7 +10,7 @@ from sparkdl.errors import OperandError
 INPUTS, OUTPUTS, ARGUMENT = 3, 4, 255  # dnnl_query_num_of_inputs_s32, ..., dnnl_query_exec_arg_md
 STRIDES, NDIMS, DIMS, TYPE, FORMAT, BLOCKS = 14, 256, 257, 258, 262, 263
 STRIDED = 2  # dnnl_blocked, as opposed to what only oneDNN understands
-BYTES = "uint8"  # an array of these may hold numbers of any type, as a workspace does
+BYTES = np.dtype(np.uint8)  # an array of these may hold numbers of any type, as a workspace does
 
 
 def check(session, pd, arguments, names):
@@ -29,24 +29,32 @@ def check(session, pd, arguments, names):
         otherwise, or an array that is smaller than its descriptor says, or of another type.
     """
     for index, memory in arguments.items():
-        name = f"{pd.operation}: {names.get(index, f'argument {index}')}"
-        wanted = argument(session, pd, index)
-        if wanted is None:
-            raise OperandError(f"{name} is no operand of it, got {given(memory.array)}")
-        if not session.equal(wanted, memory.md):
-            raise mismatch(name, *told_apart(session, wanted, memory.md))
-        if not holds(session, memory):
-            raise mismatch(name, described(session, wanted), given(memory.array))
+        wanted = session.library.dnnl_primitive_desc_query_md(pd, ARGUMENT, index)
+        if not (wanted and session.equal(wanted, memory.md) and holds(session, memory)):
+            name = f"{pd.operation}: {names.get(index, f'argument {index}')}"
+            raise refusal(session, name, argument(session, pd, index), memory)
     if len(arguments) < count(session, pd):
         raise OperandError(f"{pd.operation}: {missing(session, pd, arguments, names)}, got nothing")
+
+
+def refusal(session, name, wanted, memory):
+    """The error of an operand."""
+    if wanted is None:
+        return OperandError(f"{name} is no operand of it, got {given(memory.array)}")
+    if session.equal(wanted, memory.md):
+        return mismatch(name, described(session, wanted), given(memory.array))
+    return mismatch(name, *told_apart(session, wanted, memory.md))
 
 
 def holds(session, memory):
     """Whether an array has all the bytes that its descriptor speaks of, as numbers of its type."""
     array = memory.array
+    if memory.own or not array.flags.aligned:
+        return array.flags.aligned
     start, stop = reach(array.shape, array.strides, array.itemsize)
-    typed = array.dtype.name in (BYTES, kind(session, memory.md))
-    return typed and start == 0 and read(session, memory.md) <= stop and array.flags.aligned
+    typed = array.dtype == BYTES or array.dtype.name == kind(session, memory.md)
+    fits = session.size(memory.md) <= stop or read(session, memory.md) <= stop  # the first is quick
+    return typed and start == 0 and fits
 
 
 def argument(session, pd, index):
