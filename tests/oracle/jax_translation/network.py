@@ -90,7 +90,7 @@ def passed(conf, params, buffers, columns, training):
     """All that comes out of a batch, as a function that JAX can differentiate."""
     inputs = {name: column for column, name in conf.feature_columns.items()}
     values = {name: columns[inputs[name]].astype(float) for name in inputs}
-    masks = {name: columns.get(mask_column(inputs[name])) for name in inputs}
+    masks = {name: mask_in(columns, mask_column(inputs[name])) for name in inputs}
     buffers, changed, losses = dict(buffers), {}, []
     for place in conf.stack:
         seen = seen_by(conf, place, values, masks, params, buffers, columns, training)
@@ -128,9 +128,14 @@ def output_losses(conf, values, masks, columns):
     """(batch,) losses of each output that is compared with labels."""
     for place in conf.labelled:
         column = conf.label_column(place)
-        mask = columns.get(f"{column}_mask", masks[place.name])
+        mask = mask_in(columns, f"{column}_mask", masks[place.name])
         each = scoring.example_losses(place.layer, values[place.name], columns[column], mask)
         yield place.layer.loss_weight * each
+
+
+def mask_in(columns, name, other=None):
+    """The mask in one column, in float64; `other` where a batch has none."""
+    return columns[name].astype(float) if name in columns else other
 
 
 def mask_column(column):
