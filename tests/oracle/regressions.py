@@ -1,0 +1,3 @@
+"""Cases that once differed, each named by what was wrong."""
+
+REGRESSIONS = {}

@@ -1,0 +1,152 @@
+"""A backend that evaluates graphs in float64, with rounding errors of chosen size put in at random.
+
+Each result of an operation is multiplied by 1 + d, with d at random within half a unit in the last
+place of the type that the graph gives it, as if it had been rounded to that type. Without errors
+it is the oracle; the spread of a few runs with errors says how well float32 or bfloat16 can tell
+each number, that of the terms that cancel each other included.
+
+References
+----------
+Parker, Monte Carlo arithmetic (1997).
+"""
+
+from contextlib import contextmanager
+
+import numpy as np
+
+from sparkdl.engine.backends import base
+from sparkdl.engine.backends.memory import Vector
+from sparkdl.engine.types import is_float
+from sparkdl.errors import ShapeError
+
+NAME = "rounding"
+UNIT = {"bfloat16": 2.0**-9, "float16": 2.0**-12, "float32": 2.0**-24, "float64": 0.0}
+# Results that are one of the numbers given, or a whole number: nothing to round.
+EXACT = {
+    *("Reshape", "Transpose", "BroadcastTo", "Slice", "Pad", "Concat", "Copy", "StopGradient"),
+    *("SequenceToImage", "ImageToSequence", "ReverseTime", "Unfold", "Gather", "OneHot"),
+    *("Relu", "ReluGrad", "Max", "Equal", "Maximum", "Minimum", "Greater", "Where", "Neg", "Abs"),
+    *("Sign", "MaxPool", "MaxPoolPick", "Uniform", "Cast"),
+}
+# Results of many terms: errors are relative to the terms, not to what is left of them.
+SUMS = {
+    *("MatMul", "AddBias", "Conv", "ConvGradInput", "ConvGradWeight", "Sum", "SumTo", "Fold"),
+    *("AvgPool", "AvgPoolGrad", "ScatterAdd", "BatchNorm", "BatchNormGrad"),
+    *("Normalize", "LayerNorm", "LayerNormGrad", "Lrn", "LrnGrad", "HeadScores", "HeadMix"),
+    *("Resize", "ResizeGrad", "SoftmaxGrad", "LogSoftmaxGrad", "SoftmaxCrossEntropy"),
+    *("Lstm", "Gru", "SimpleRnn", "RecurrentGrad", "CtcLoss", "CtcLossGrad"),
+}
+
+
+class Rounding:
+    """The backend. `errors` makes the errors (None: exact); `largest` is the largest number met."""
+
+    name, decodes = NAME, ()
+
+    def __init__(self):
+        self.errors, self.size, self.largest = None, 1.0, 0.0
+
+    def vector(self, values):
+        return Vector(values.astype(np.float64))
+
+    def program(self, graph, bindings=None, strict=False, tf32=False):
+        return Evaluation(graph, self, bindings or {})
+
+    def rounded(self, array, dtype):
+        """`array` as if it had been rounded to `dtype`; itself without errors."""
+        if self.errors is None or not is_float(dtype):
+            return array
+        unit = self.size * UNIT[np.dtype(dtype).name]
+        return array * (1 + unit * self.errors.uniform(-1, 1, array.shape))
+
+
+class Evaluation:
+    """A graph that is evaluated node by node; what replicas ask of a Program."""
+
+    def __init__(self, graph, backend, bindings):
+        self.graph, self.backend, self.bindings, self.outputs = graph, backend, bindings, {}
+        self.constants = {
+            t: wide(t.value)
+            for t in (*(t for node in graph.nodes for t in node.inputs), *graph.outputs.values())
+            if t.value is not None
+        }
+
+    def run(self, feeds=None, after=None):
+        """{name: array} of the outputs; those that are bound are written to their arrays."""
+        with np.errstate(all="ignore"):
+            values = self._evaluated(feeds or {})
+        for name, tensor in self.graph.outputs.items():
+            self.outputs[name] = values[tensor]
+            if name in self.bindings:
+                np.copyto(self.bindings[name], values[tensor])
+        return self.outputs
+
+    def number(self, name):
+        return float(self.outputs[name])
+
+    def _evaluated(self, feeds):
+        values = dict(self.constants)
+        for name, tensor in self.graph.inputs.items():
+            if name in self.bindings:
+                values[tensor] = self.bindings[name].copy()
+            else:
+                values[tensor] = as_fed(name, feeds[name], tensor)
+        for node in self.graph.nodes:
+            self._evaluate(node, values)
+        return values
+
+    def _evaluate(self, node, values):
+        arrays, kind = [values[t] for t in node.inputs], type(node.op).__name__
+        if kind == "Cast" and is_float(node.op.dtype):
+            results = (arrays[0],)
+        else:
+            if kind in SUMS and self.backend.errors is not None:
+                arrays = self._terms(node, arrays)
+            results = node.op.reference(*arrays)
+            results = results if isinstance(results, tuple) else (results,)
+        for tensor, result in zip(node.outputs, results, strict=True):
+            result = wide(result)
+            if kind not in EXACT or narrows(node, tensor):
+                result = self.backend.rounded(result, tensor.dtype)
+            values[tensor] = result
+        self._note(node, results)
+
+    def _terms(self, node, arrays):
+        pairs = zip(arrays, node.inputs, strict=True)
+        return [self.backend.rounded(array, tensor.dtype) for array, tensor in pairs]
+
+    def _note(self, node, results):
+        if self.backend.errors is None and is_float(node.outputs[0].dtype) and results[0].size:
+            largest = np.abs(results[0]).max()
+            self.backend.largest = max(self.backend.largest, float(largest))
+
+
+def narrows(node, tensor):
+    """Whether a result has fewer digits than what it is made of."""
+    return any(UNIT.get(t.dtype.name, 0) < UNIT.get(tensor.dtype.name, 0) for t in node.inputs)
+
+
+def wide(value):
+    """Floats as float64, others as they are."""
+    value = np.asarray(value)
+    return value.astype(np.float64) if is_float(value.dtype) else value
+
+
+def as_fed(name, value, tensor):
+    value = np.asarray(value)
+    if value.shape != tensor.shape:
+        raise ShapeError(f"input {name!r} needs {tensor.shape}, got {value.shape}")
+    return wide(value.astype(np.float64 if is_float(tensor.dtype) else tensor.dtype))
+
+
+BACKEND = Rounding()
+
+
+@contextmanager
+def available():
+    """The backend under its name while the block runs; no other test shall meet it."""
+    base.MODULES[NAME] = __name__
+    try:
+        yield BACKEND
+    finally:
+        del base.MODULES[NAME]
