@@ -50,6 +50,9 @@ class Case:
         ]
         return f"Case({', '.join(chosen)})"
 
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(repr(self))  # Hypothesis would print each field of each layer
+
     def to_dict(self):
         rest = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "conf"}
         return {"conf": self.conf.to_dict()} | rest
