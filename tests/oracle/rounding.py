@@ -33,9 +33,23 @@ SUMS = {
     *("MatMul", "AddBias", "Conv", "ConvGradInput", "ConvGradWeight", "Sum", "SumTo", "Fold"),
     *("AvgPool", "AvgPoolGrad", "ScatterAdd", "BatchNorm", "BatchNormGrad"),
     *("Normalize", "LayerNorm", "LayerNormGrad", "Lrn", "LrnGrad", "HeadScores", "HeadMix"),
-    *("Resize", "ResizeGrad", "SoftmaxGrad", "LogSoftmaxGrad", "SoftmaxCrossEntropy"),
+    *(
+        "Resize",
+        "ResizeGrad",
+        "Softmax",
+        "LogSoftmax",
+        "SoftmaxGrad",
+        "LogSoftmaxGrad",
+        "SoftmaxCrossEntropy",
+    ),
     *("Lstm", "Gru", "SimpleRnn", "RecurrentGrad", "CtcLoss", "CtcLossGrad"),
 }
+
+# Kernels with errors beyond one rounding: how many roundings they are allowed. oneDNN's logarithm
+# of softmax was measured to be 1 to 2e-6 off at numbers near 1; a recurrent layer rounds at each
+# step and gate.
+COARSE = {"LogSoftmax": 32.0, "LogSoftmaxGrad": 32.0}
+COARSE |= dict.fromkeys(("Lstm", "Gru", "SimpleRnn", "RecurrentGrad"), 4.0)
 
 
 class Rounding:
@@ -52,11 +66,11 @@ class Rounding:
     def program(self, graph, bindings=None, strict=False, tf32=False):
         return Evaluation(graph, self, bindings or {})
 
-    def rounded(self, array, dtype):
+    def rounded(self, array, dtype, times=1.0):
         """`array` as if it had been rounded to `dtype`; itself without errors."""
         if self.errors is None or not is_float(dtype):
             return array
-        unit = self.size * UNIT[np.dtype(dtype).name]
+        unit = times * self.size * UNIT[np.dtype(dtype).name]
         return array * (1 + unit * self.errors.uniform(-1, 1, array.shape))
 
 
@@ -107,13 +121,16 @@ class Evaluation:
         for tensor, result in zip(node.outputs, results, strict=True):
             result = wide(result)
             if kind not in EXACT or narrows(node, tensor):
-                result = self.backend.rounded(result, tensor.dtype)
+                result = self.backend.rounded(result, tensor.dtype, COARSE.get(kind, 1.0))
             values[tensor] = result
         self._note(node, results)
 
     def _terms(self, node, arrays):
-        pairs = zip(arrays, node.inputs, strict=True)
-        return [self.backend.rounded(array, tensor.dtype) for array, tensor in pairs]
+        pairs, times = (
+            zip(arrays, node.inputs, strict=True),
+            COARSE.get(type(node.op).__name__, 1.0),
+        )
+        return [self.backend.rounded(array, tensor.dtype, times) for array, tensor in pairs]
 
     def _note(self, node, results):
         if self.backend.errors is None and is_float(node.outputs[0].dtype) and results[0].size:
