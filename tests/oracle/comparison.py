@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.errors import ConfigError, ShapeError
-from tests.oracle.computing import computed, start_of
+from tests.oracle.computing import Computation, start_of
 from tests.oracle.rounding import UNIT, available
 
 FACTOR, FLOOR = 6.0, 8.0
@@ -55,16 +55,17 @@ def compare(case, backend="onednn"):
     """The Verdict on a case. Whatever a backend raises is passed on."""
     if not startable(case):
         return Verdict(skipped="refused")
-    found = computed(case, backend)
+    found = Computation(case, backend)()
     with available() as oracle:
-        exact = evaluated(case, oracle)
+        compute = Computation(case, oracle.name)
+        exact = evaluated(compute, oracle)
         if not oracle.largest < OUT_OF_RANGE:
             return Verdict(skipped="numbers beyond float32")
-        spread = spread_of(case, oracle, exact, FEW)
+        spread = spread_of(compute, oracle, exact, FEW)
         unit = UNIT[case.conf.dtype]
         differences, margin = differing(found, exact, spread, unit)
         if differences:
-            more = spread_of(case, oracle, exact, MANY, larger=True)
+            more = spread_of(compute, oracle, exact, MANY, larger=True)
             spread = {name: np.maximum(spread[name], more[name]) for name in spread}
             differences, margin = differing(found, exact, spread, unit)
     return Verdict(differences=tuple(differences), margin=margin)
@@ -79,21 +80,21 @@ def startable(case):
     return True
 
 
-def evaluated(case, oracle, errors=None, size=1.0):
+def evaluated(compute, oracle, errors=None, size=1.0):
     oracle.errors, oracle.size, oracle.largest = errors, size, 0.0
     try:
-        return computed(case, oracle.name)
+        return compute()
     finally:
         oracle.errors = None
 
 
-def spread_of(case, oracle, exact, runs, larger=False):
+def spread_of(compute, oracle, exact, runs, larger=False):
     """{name: largest change of an entry} over runs with errors."""
     spread = dict.fromkeys(exact, 0.0)
     for run in range(runs):
         size = LARGER if larger and run % 2 else 1.0
-        errors = np.random.default_rng([case.seed, run, runs])
-        noisy = evaluated(case, oracle, errors, size)
+        errors = np.random.default_rng([compute.case.seed, run, runs])
+        noisy = evaluated(compute, oracle, errors, size)
         for name, array in exact.items():
             spread[name] = max(spread[name], largest(noisy[name] - array))
     return spread

@@ -19,35 +19,39 @@ def start_of(case):
     return params, buffers
 
 
-def computed(case, backend):
-    """{kind/name: array}: of a case in training the loss, gradients, buffers and what five updates
-    make of the parameters; of one in use the losses and predictions.
-    """
-    replica, batch = Replica(case.conf, backend), batch_of(case)
-    params, buffers = start_of(case)
-    replica.load(params.astype(replica.params.dtype), buffers, replica.slots.copy())
-    return (trained if case.training else used)(case, replica, batch)
+class Computation:
+    """A case on a backend, ready to be computed as often as is wanted from the same start."""
 
+    def __init__(self, case, backend):
+        self.case, self.batch = case, batch_of(case)
+        self.replica = Replica(case.conf, backend)
+        self.start = (*start_of(case), self.replica.slots.copy())
 
-def used(case, replica, batch):
-    predictions, losses = replica.losses(batch)
-    found = {"losses": losses, "loss_program/prediction": predictions}
-    for name, prediction in replica.forward(batch).items():
-        found[f"prediction/{name}"] = prediction
-    return {name: np.array(array, np.float64) for name, array in found.items()}
+    def __call__(self):
+        """{kind/name: array}: of a case in training the loss, gradients, buffers and what five
+        updates make of the parameters; of one in use the losses and predictions.
+        """
+        self.replica.load(*self.start)
+        found = self.trained() if self.case.training else self.used()
+        return {name: np.array(array, np.float64) for name, array in found.items()}
 
+    def used(self):
+        predictions, losses = self.replica.losses(self.batch)
+        found = {"losses": losses, "prediction/beside losses": predictions}
+        for name, prediction in self.replica.forward(self.batch).items():
+            found[f"prediction/{name}"] = prediction
+        return found
 
-def trained(case, replica, batch):
-    conf = case.conf
-    total, _ = replica.gradient(batch)
-    found = {"loss": np.array(float(total))}
-    found |= parts("gradient", conf.params_layout, replica.grad)
-    found |= parts("buffer", conf.buffers_layout, replica.buffers)
-    for t in range(UPDATES):
-        if t:
-            replica.gradient(batch, epoch=t)
-        replica.apply(conf.rate_at(t, t), t + 1)
-    return found | parts("updated", conf.params_layout, replica.params)
+    def trained(self):
+        conf, replica = self.case.conf, self.replica
+        total, _ = replica.gradient(self.batch)
+        found = {"loss": float(total)} | parts("gradient", conf.params_layout, replica.grad)
+        found |= parts("buffer", conf.buffers_layout, replica.buffers)
+        for t in range(UPDATES):
+            if t:
+                replica.gradient(self.batch, epoch=t)
+            replica.apply(conf.rate_at(t, t), t + 1)
+        return found | parts("updated", conf.params_layout, replica.params)
 
 
 def parts(kind, layout, vector):
