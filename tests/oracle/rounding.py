@@ -14,9 +14,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from sparkdl.engine import ops
 from sparkdl.engine.backends import base
 from sparkdl.engine.backends.memory import Vector
-from sparkdl.engine.types import is_float
+from sparkdl.engine.graph import Spec, Tensor, topological
+from sparkdl.engine.types import computed, is_float
 from sparkdl.errors import ShapeError
 
 NAME = "rounding"
@@ -31,8 +33,7 @@ EXACT = {
 # Results of many terms: errors are relative to the terms, not to what is left of them.
 SUMS = {
     *("MatMul", "AddBias", "Conv", "ConvGradInput", "ConvGradWeight", "Sum", "SumTo", "Fold"),
-    *("AvgPool", "AvgPoolGrad", "ScatterAdd", "BatchNorm", "BatchNormGrad"),
-    *("Normalize", "LayerNorm", "LayerNormGrad", "Lrn", "LrnGrad", "HeadScores", "HeadMix"),
+    *("AvgPool", "AvgPoolGrad", "ScatterAdd", "HeadScores", "HeadMix"),
     *(
         "Resize",
         "ResizeGrad",
@@ -45,11 +46,17 @@ SUMS = {
     *("Lstm", "Gru", "SimpleRnn", "RecurrentGrad", "CtcLoss", "CtcLossGrad"),
 }
 
-# Kernels with errors beyond one rounding: how many roundings they are allowed. oneDNN's logarithm
-# of softmax was measured to be 1 to 2e-6 off at numbers near 1; a recurrent layer rounds at each
-# step and gate.
-COARSE = {"LogSoftmax": 64.0, "LogSoftmaxGrad": 64.0}
-COARSE |= dict.fromkeys(("Lstm", "Gru", "SimpleRnn", "RecurrentGrad"), 4.0)
+# Kernels with errors beyond one rounding: how many they are allowed. A recurrent layer rounds at
+# each step and gate.
+COARSE = dict.fromkeys(("Lstm", "Gru", "SimpleRnn", "RecurrentGrad"), 4.0)
+# Kernels for what is made of several operations: statistics within them are rounded as well.
+DECOMPOSED = {
+    *("BatchNorm", "BatchNormGrad", "Normalize", "LayerNorm", "LayerNormGrad", "Lrn", "LrnGrad"),
+    *("SoftmaxGrad", "LogSoftmaxGrad", "Gelu", "GeluGrad"),
+}
+# Logarithms of numbers near 1, whose error is one of the 1: oneDNN's log_softmax was measured to
+# be 1 to 2e-6 off.
+ABSOLUTE = {"LogSoftmax": 32.0, "SoftmaxCrossEntropy": 2.0, "CtcLoss": 2.0, "CtcLossGrad": 2.0}
 
 
 class Rounding:
@@ -73,6 +80,13 @@ class Rounding:
         unit = times * self.size * UNIT[dtype]
         return array * (1 + unit * self.errors.uniform(-1, 1, array.shape))
 
+    def logarithm(self, array, dtype, times):
+        """`array` with errors as large as those of 1, half of each common to all."""
+        if self.errors is None or dtype not in UNIT:
+            return array
+        found = self.errors.uniform(-1, 1, array.shape) + self.errors.uniform(-1, 1)
+        return array + times * self.size * UNIT[dtype] * found
+
     def summed(self, array, dtype, times=1.0):
         """Terms as if each and each partial sum had been rounded; those are common to many terms.
 
@@ -93,6 +107,7 @@ class Evaluation:
 
     def __init__(self, graph, backend, bindings):
         self.graph, self.backend, self.bindings, self.outputs = graph, backend, bindings, {}
+        self.inside = {}  # nodes by way of simpler operations
         self.constants = {
             t: wide(t.value)
             for t in (*(t for node in graph.nodes for t in node.inputs), *graph.outputs.values())
@@ -125,19 +140,40 @@ class Evaluation:
 
     def _evaluate(self, node, values):
         arrays, kind = [values[t] for t in node.inputs], type(node.op).__name__
-        if kind == "Cast" and is_float(node.op.dtype):
-            results = (arrays[0],)
-        else:
-            if kind in SUMS and self.backend.errors is not None:
-                arrays = self._terms(node, arrays)
-            results = node.op.reference(*arrays)
-            results = results if isinstance(results, tuple) else (results,)
+        results = self._results(node, kind, arrays)
         for tensor, result in zip(node.outputs, results, strict=True):
             result = wide(result)
             if kind not in EXACT or narrows(node, tensor):
                 result = self.backend.rounded(result, tensor.spec.dtype, COARSE.get(kind, 1.0))
+            if kind in ABSOLUTE:
+                result = self.backend.logarithm(result, tensor.spec.dtype, ABSOLUTE[kind])
             values[tensor] = result
         self._note(node, results)
+
+    def _results(self, node, kind, arrays):
+        """What the operation of `node` gives, a tuple, with errors within it but not behind it."""
+        if kind == "Cast" and is_float(node.op.dtype):
+            return (arrays[0],)
+        if self.backend.errors is not None:
+            if kind in DECOMPOSED:
+                return self._decomposed(node, arrays)
+            if kind in SUMS:
+                arrays = self._terms(node, arrays)
+        results = node.op.reference(*arrays)
+        return results if isinstance(results, tuple) else (results,)
+
+    def _decomposed(self, node, arrays):
+        """The results by way of simpler operations, each with its errors."""
+        if node not in self.inside:
+            inputs = [Tensor(Spec(t.shape, computed(t.spec.dtype))) for t in node.inputs]
+            outputs = simpler(node.op, inputs)
+            self.inside[node] = inputs, outputs, topological(outputs)
+        inputs, outputs, nodes = self.inside[node]
+        values = dict(zip(inputs, arrays, strict=True))
+        for inner in nodes:
+            values |= {t: wide(t.value) for t in inner.inputs if t.value is not None}
+            self._evaluate(inner, values)
+        return tuple(values[tensor] for tensor in outputs)
 
     def _terms(self, node, arrays):
         pairs, times = (
@@ -150,6 +186,22 @@ class Evaluation:
         if self.backend.errors is None and node.outputs[0].spec.dtype in UNIT and results[0].size:
             largest = np.abs(results[0]).max()
             self.backend.largest = max(self.backend.largest, float(largest))
+
+
+def simpler(op, inputs):
+    """The outputs of an operation, a tuple, by way of simpler ones."""
+    if type(op).__name__ in ("BatchNorm", "LayerNorm"):
+        return normalized(op, *inputs)
+    outputs = op.decompose(*inputs)
+    return outputs if isinstance(outputs, tuple) else (outputs,)
+
+
+def normalized(op, x, gamma, beta):
+    """(y, mean, variance) of BatchNorm and LayerNorm, which only their gradients decompose."""
+    mean, variance = op.statistics(x)
+    weight = op.along if hasattr(op, "along") else op.wide
+    y = op.normalised(x, mean, variance)
+    return ops.add(ops.mul(y, weight(gamma, x)), weight(beta, x)), mean, variance
 
 
 def narrows(node, tensor):
