@@ -18,17 +18,18 @@ def examine(connection, seed, indices):
 
 
 class Child:
-    """A process with a share of the cases."""
+    """A process with a share of the cases, at which it does `work`."""
 
-    def __init__(self, seed, indices):
+    def __init__(self, seed, indices, work=examine):
         self.seed, self.indices, self.current, self.done = seed, list(indices), None, False
+        self.work = work
         self._start()
 
     def _start(self):
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe(duplex=False)
         arguments = theirs, self.seed, self.indices
-        self.process = context.Process(target=examine, args=arguments, daemon=True)
+        self.process = context.Process(target=self.work, args=arguments, daemon=True)
         self.process.start()
         theirs.close()
         self.heard = monotonic()
@@ -69,10 +70,10 @@ class Child:
         return Outcome(index, kind, f"exit code {code}", case=drawn(self.seed, index).to_dict())
 
 
-def outcomes(seed, networks, processes, start=0):
+def outcomes(seed, networks, processes, start=0, work=examine):
     """Yields the Outcome of each case as it comes."""
     shares = [range(start + i, start + networks, processes) for i in range(processes)]
-    children = [Child(seed, share) for share in shares]
+    children = [Child(seed, share, work) for share in shares]
     while children:
         by_connection = {child.connection: child for child in children}
         ready = [by_connection[c] for c in wait(list(by_connection), timeout=5)]
