@@ -55,7 +55,7 @@ def network_options(choices):
 
 def example_shape(choices):
     """(F,), (T, F), (C, H, W) or (C, D, H, W), each axis from 1."""
-    rank = choices.pick((1, 2, 3, 3, 4))
+    rank = choices.pick((1, 2, 2, 3, 3, 4))
     most = {1: 8, 2: 7, 3: 7, 4: 4}[rank]
     return tuple(choices.integer(1, most) for _ in range(rank))
 

@@ -22,6 +22,7 @@ from sparkdl.engine.types import computed, is_float
 from sparkdl.errors import ShapeError
 
 NAME = "rounding"
+MODERATE = 1e15  # below it products and sums are finite in float32
 UNIT = {"bfloat16": 2.0**-9, "float16": 2.0**-12, "float32": 2.0**-24, "float64": 0.0}
 # Results that are one of the numbers given, or a whole number: nothing to round.
 EXACT = {
@@ -43,7 +44,7 @@ SUMS = {
         "LogSoftmaxGrad",
         "SoftmaxCrossEntropy",
     ),
-    *("Lstm", "Gru", "SimpleRnn", "RecurrentGrad", "CtcLoss", "CtcLossGrad"),
+    *("Lstm", "Gru", "SimpleRnn", "RecurrentGrad"),
 }
 
 # Kernels with errors beyond one rounding: how many they are allowed. A recurrent layer rounds at
@@ -60,12 +61,16 @@ ABSOLUTE = {"LogSoftmax": 32.0, "SoftmaxCrossEntropy": 2.0, "CtcLoss": 2.0, "Ctc
 
 
 class Rounding:
-    """The backend. `errors` makes the errors (None: exact); `largest` is the largest number met."""
+    """The backend. `errors` makes the errors (None: exact); `largest` is the largest number met.
+
+    `infinite` names an operation that gave an infinite number, or none, though it only picks among
+    moderate numbers, or adds them.
+    """
 
     name, decodes = NAME, ()
 
     def __init__(self):
-        self.errors, self.size, self.largest = None, 1.0, 0.0
+        self.errors, self.size, self.largest, self.infinite = None, 1.0, 0.0, ""
 
     def vector(self, values):
         return Vector(values.astype(np.float64))
@@ -183,9 +188,16 @@ class Evaluation:
         return [self.backend.summed(array, tensor.spec.dtype, times) for array, tensor in pairs]
 
     def _note(self, node, results):
-        if self.backend.errors is None and node.outputs[0].spec.dtype in UNIT and results[0].size:
-            largest = np.abs(results[0]).max()
-            self.backend.largest = max(self.backend.largest, float(largest))
+        """Keeps the largest number that was computed, and who made infinity of finite numbers."""
+        first, kind = node.outputs[0], type(node.op).__name__
+        if self.backend.errors is not None or first.spec.dtype not in UNIT or not first.spec.size:
+            return
+        largest = float(np.abs(results[0]).max())
+        largest = np.inf if np.isnan(largest) else largest
+        if largest == np.inf and kind in EXACT | SUMS and self.backend.largest < MODERATE:
+            self.backend.infinite = self.backend.infinite or f"{kind} in {node.scope}"
+        if kind not in EXACT or largest == np.inf:
+            self.backend.largest = max(self.backend.largest, largest)
 
 
 def simpler(op, inputs):
