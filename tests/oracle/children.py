@@ -4,6 +4,7 @@ import multiprocessing
 from multiprocessing.connection import wait
 from time import monotonic
 
+from tests.oracle.memory import fill_in_processes
 from tests.oracle.outcomes import Outcome, drawn, examined
 
 PATIENCE = 180.0  # seconds for one case
@@ -72,6 +73,7 @@ class Child:
 
 def outcomes(seed, networks, processes, start=0, work=examine):
     """Yields the Outcome of each case as it comes."""
+    fill_in_processes()
     shares = [range(start + i, start + networks, processes) for i in range(processes)]
     children = [Child(seed, share, work) for share in shares]
     while children:

@@ -5,6 +5,7 @@ import numpy as np
 from sparkdl.nn.initial import initial_buffers, initial_params
 from sparkdl.nn.replica import Replica
 from tests.oracle.data import batch_of
+from tests.oracle.memory import of_nan
 
 UPDATES = 5
 
@@ -32,7 +33,8 @@ class Computation:
         updates make of the parameters; of one in use the losses and predictions.
         """
         self.replica.load(*self.start)
-        found = self.trained() if self.case.training else self.used()
+        with of_nan(self.replica.backend):
+            found = self.trained() if self.case.training else self.used()
         return {name: np.array(array, np.float64) for name, array in found.items()}
 
     def used(self):

@@ -72,6 +72,9 @@ class Rounding:
     def __init__(self):
         self.errors, self.size, self.largest, self.infinite = None, 1.0, 0.0, ""
 
+    def empty(self, size):
+        return np.empty(size, np.uint8)
+
     def vector(self, values):
         return Vector(values.astype(np.float64))
 
