@@ -21,7 +21,7 @@ from tests.oracle.outcomes import judged
 from tests.oracle.reduction import reduced
 from tests.oracle.regressions import REGRESSIONS
 
-EXAMPLES = 120
+EXAMPLES = 200
 SHRINKING = 60.0  # seconds
 OUTPUTS = {"Output", "RnnOutput", "LossLayer", "CenterLossOutput"}
 WITH_STACK = {"Unstack"}
