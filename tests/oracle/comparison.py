@@ -1,0 +1,124 @@
+"""Whether two backends give the same: differences beyond what the rounding of numbers explains.
+
+The permitted difference of an array is measured, not set: the same graph is evaluated in float64 a
+few times, with each result off by a rounding error of its type at random (see rounding.py), and
+FACTOR times the largest change that an entry of the array has seen then is permitted, plus FLOOR
+units in the last place of its largest entry. A gradient that is 0 in exact arithmetic is thus
+measured against the terms that cancel. Where a kink is near (relu at 0, equal maxima, a clipping
+threshold), these runs fall to either side of it, so a jump is permitted where one of them jumps; a
+difference is looked at again with MANY runs, some with larger errors, before it is reported.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, ShapeError
+from tests.oracle.computing import Computation, start_of
+from tests.oracle.rounding import UNIT, available
+
+FACTOR, FLOOR = 6.0, 8.0
+FEW, MANY = 3, 24
+LARGER = 3.0  # size of the errors in every other of the MANY runs
+OUT_OF_RANGE = 1e30  # float32 ends at 3e38, and squares of such numbers before
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An array that differs: its largest error, what was permitted, and its largest entry."""
+
+    name: str
+    error: float
+    permitted: float
+    scale: float
+
+    def __str__(self):
+        return (
+            f"{self.name} is off by {self.error:.3g}, permitted {self.permitted:.3g}, "
+            f"largest entry {self.scale:.3g}"
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a case: `differences`, or why there is nothing to compare (`skipped`).
+
+    `margin` is the largest share of what is permitted that an array needed.
+    """
+
+    differences: tuple = ()
+    skipped: str = ""
+    margin: float = 0.0
+
+
+def compare(case, backend="onednn"):
+    """The Verdict on a case. Whatever a backend raises is passed on."""
+    if not startable(case):
+        return Verdict(skipped="refused")
+    found = Computation(case, backend)()
+    with available() as oracle:
+        compute = Computation(case, oracle.name)
+        exact = evaluated(compute, oracle)
+        if oracle.infinite:
+            found = Difference(oracle.infinite, np.inf, 0.0, np.inf)
+            return Verdict(differences=(found,), margin=np.inf)
+        if not oracle.largest < OUT_OF_RANGE:
+            return Verdict(skipped="numbers beyond float32")
+        spread = spread_of(compute, oracle, exact, FEW)
+        unit = UNIT[case.conf.dtype]
+        differences, margin = differing(found, exact, spread, unit)
+        if differences:
+            more = spread_of(compute, oracle, exact, MANY, larger=True)
+            spread = {name: np.maximum(spread[name], more[name]) for name in spread}
+            differences, margin = differing(found, exact, spread, unit)
+    return Verdict(differences=tuple(differences), margin=margin)
+
+
+def startable(case):
+    """Whether the initializers that were drawn can fill the parameters' shapes."""
+    try:
+        start_of(case)
+    except (ConfigError, ShapeError):
+        return False
+    return True
+
+
+def evaluated(compute, oracle, errors=None, size=1.0):
+    oracle.errors, oracle.size, oracle.largest, oracle.infinite = errors, size, 0.0, ""
+    try:
+        return compute()
+    finally:
+        oracle.errors = None
+
+
+def spread_of(compute, oracle, exact, runs, larger=False):
+    """{name: largest change of an entry} over runs with errors."""
+    spread = dict.fromkeys(exact, 0.0)
+    for run in range(runs):
+        size = LARGER if larger and run % 2 else 1.0
+        errors = np.random.default_rng([compute.case.seed, run, runs])
+        noisy = evaluated(compute, oracle, errors, size)
+        for name, array in exact.items():
+            spread[name] = max(spread[name], largest(noisy[name] - array))
+    return spread
+
+
+def differing(found, exact, spread, unit):
+    """([Difference], the largest share of what is permitted that was needed)"""
+    differences, margin = [], 0.0
+    for name, wanted in exact.items():
+        scale, floor = largest(wanted), UNIT["float32"] if "updated" in name else unit
+        permitted = FACTOR * spread[name] + FLOOR * floor * scale + 1e-30
+        error = largest(found[name] - wanted)
+        if not np.isfinite(wanted).all():
+            continue
+        margin = max(margin, error / permitted)
+        if not error <= permitted:
+            differences.append(Difference(name, error, permitted, scale))
+    return differences, margin
+
+
+def largest(array):
+    """The largest absolute value; 0 of none."""
+    with np.errstate(invalid="ignore"):
+        return float(np.abs(array).max(initial=0.0))

@@ -1,0 +1,48 @@
+"""Cases that once differed, each named by what was wrong."""
+
+from sparkdl.nn import (
+    AvgPool2D,
+    BatchNorm,
+    Conv1D,
+    Conv1DTranspose,
+    Conv2D,
+    LayerNorm,
+    LocallyConnected1D,
+    MaxPool1D,
+    NetworkConf,
+    Output,
+)
+from tests.oracle.case import Case
+
+
+def case(shape, *layers, dtype="float32", **options):
+    """The Case of a network with these layers and an output of three values."""
+    layers = [*layers, Output(units=3, loss="mse")]
+    return Case(conf=NetworkConf(input_shape=shape, layers=layers, dtype=dtype), **options)
+
+
+DILATED = {"size": 2, "dilation": 3, "padding": 2, "stride": 1}
+
+REGRESSIONS = {
+    "BatchNorm in bfloat16 without gamma read it as float32": case(
+        (2, 3, 3), BatchNorm(scale=False), dtype="bfloat16", batch=2
+    ),
+    "BatchNorm in bfloat16 without gamma and beta": case(
+        (4, 3, 1), BatchNorm(scale=False, shift=False), dtype="bfloat16", batch=2
+    ),
+    "LayerNorm over the channels of one image: gradients of gamma and beta": case(
+        (4, 3, 5), Conv2D(filters=4, kernel=3, padding=1), LayerNorm(), batch=1
+    ),
+    "LayerNorm over the channels of one volume": case((3, 2, 3, 2), LayerNorm(), batch=1),
+    "Conv1D of a masked sequence with padding beyond its window": case(
+        (3, 2), Conv1D(filters=1, kernel=1, padding=1), mask="ragged"
+    ),
+    "LocallyConnected1D of a masked sequence with padding beyond its window": case(
+        (3, 2), LocallyConnected1D(filters=1, kernel=1, padding=1), mask="ragged"
+    ),
+    "MaxPool1D: a dilated window that sees only padding": case((2, 3), MaxPool1D(**DILATED)),
+    "AvgPool2D: a dilated window that sees only padding": case((1, 2, 2), AvgPool2D(**DILATED)),
+    "Conv1DTranspose in bfloat16 with a sigmoid": case(
+        (3, 2), Conv1DTranspose(filters=2, kernel=2, activation="sigmoid"), dtype="bfloat16"
+    ),
+}
