@@ -1,10 +1,12 @@
 """Caffe's solver files: how a net is trained, with Caffe's numbers."""
 
+import re
 from dataclasses import dataclass, field
 
 from sparkdl.errors import ConfigError
+from sparkdl.interop.caffe.origin import outer_fields
 from sparkdl.interop.caffe.policies import rate_of, shortest
-from sparkdl.interop.caffe.prototxt import read_text
+from sparkdl.interop.caffe.prototxt import parsed, text_of
 from sparkdl.interop.caffe.schema import NetParameter, NetState, SolverParameter
 from sparkdl.nn import AdaDelta, AdaGrad, AdamHat, ClipNorm, Momentum, Nesterov, RmsProp, Sgd
 from sparkdl.nn.clipping import Clipping
@@ -102,11 +104,20 @@ def read_solver(path):
     DataError
         If the file cannot be read.
     """
-    message = read_text(path, SolverParameter)
+    text = text_of(path)
+    message = parsed(text, SolverParameter, path)
     try:
         return solver_of(message)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{place_of_field(text, path, str(error))}: {error}") from error
+
+
+def place_of_field(text, path, error):
+    """The file, and the line of the first field that the error speaks of."""
+    known = SolverParameter.DESCRIPTOR.fields_by_name
+    lines = {word: line for word, line in outer_fields(text) if word in known}
+    line = next((lines[word] for word in re.findall(r"\w+", error) if word in lines), None)
+    return path if line is None else f"{path}, line {line}"
 
 
 def solver_of(message):

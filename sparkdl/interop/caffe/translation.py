@@ -4,6 +4,7 @@ from dataclasses import replace
 from math import prod
 
 from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.names import name_of
 from sparkdl.interop.caffe.schema import LayerParameter
 from sparkdl.nn import Permute, Reshape, StopGradient, Vertex
 from sparkdl.nn.place import shape_after
@@ -65,6 +66,8 @@ class Translation:
     def _of(self, blob):
         if blob in self._labels:
             raise ConfigError(f"labels can be read by losses and Accuracy only, got {blob!r}")
+        if blob not in self._blobs and any(score.blob == blob for score in self.scores):
+            raise ConfigError(f"{blob!r} must not be read by a layer: it is a number of the batch")
         if blob not in self._blobs:
             raise ConfigError(f"no layer before it gives the blob {blob!r}")
         return self._blobs[blob]
@@ -189,11 +192,6 @@ class Translation:
                 f"all parameters of a layer must be shared with one other, got {names}"
             )
         return None if owner == name else owner
-
-
-def name_of(layer):
-    """The name of a layer, or of what it gives where it has none."""
-    return layer.name or (layer.top[0] if layer.top else layer.type)
 
 
 def as_read(ours, shape):

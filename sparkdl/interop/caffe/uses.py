@@ -32,8 +32,9 @@ class Uses:
 
     def __init__(self, layers):
         self.layers = layers
-        tops = [top for layer in layers if layer.type in DATA for top in layer.top]
-        self.labels = [top for top in dict.fromkeys(tops) if self.is_label(top)]
+        tops = dict.fromkeys(top for one in layers if one.type in DATA for top in one.top)
+        self.labels = [top for top in tops if self.is_label(top)]
+        self.inputs = [top for top in tops if self.is_read(top) and top not in self.labels]
 
     def readers(self, blob):
         """(layer, place among its bottoms) of all that compute with a blob of data."""

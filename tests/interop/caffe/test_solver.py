@@ -5,6 +5,7 @@ import math
 import pytest
 
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.interop.caffe.job import read_job
 from sparkdl.interop.caffe.prototxt import parsed
 from sparkdl.interop.caffe.schema import SolverParameter
 from sparkdl.interop.caffe.solver import read_solver, solver_of
@@ -134,6 +135,14 @@ def described(net):
     return net.path, net.state.phase, net.state.level, tuple(net.state.stage)
 
 
+def test_errors_of_a_net_inside_the_solver_name_the_file(tmp_path):
+    path = tmp_path / "solver.prototxt"
+    text = "net_param { layer { name: 'l' type: 'RELU' top: 'x' } } base_lr: 1 lr_policy: 'fixed'"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="solver.prototxt, layer 'l' of type 'RELU': the type"):
+        read_job(path)
+
+
 def test_a_net_inside_the_solver():
     text = "net_param { name: 'n' layer { name: 'l' type: 'ReLU' } } base_lr: 1 lr_policy: 'fixed'"
     found = solver(text)
@@ -174,8 +183,8 @@ def test_reads_a_file(tmp_path):
     path = tmp_path / "solver.prototxt"
     path.write_text(FIXED)
     assert read_solver(path).train.path == "net.prototxt"
-    path.write_text(FIXED + "type: 'Sgd'")
-    with pytest.raises(ConfigError, match="solver.prototxt: type must be"):
+    path.write_text(FIXED + "\ntype: 'Sgd'")
+    with pytest.raises(ConfigError, match="solver.prototxt, line 2: type must be"):
         read_solver(path)
     path.write_text(FIXED + "moment: 0.9")
     with pytest.raises(ConfigError, match="line 1: SolverParameter has no field 'moment'; did you"):

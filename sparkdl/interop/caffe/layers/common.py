@@ -3,10 +3,10 @@
 from math import prod
 
 from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.names import name_of
 from sparkdl.interop.caffe.policies import shortest
 from sparkdl.interop.caffe.schema import LayerParameter
 from sparkdl.interop.caffe.trained import axis_of, factor_rates, filler, spec_of, weights
-from sparkdl.interop.caffe.translation import name_of
 from sparkdl.nn import (
     MVN,
     Activation,

@@ -3,10 +3,10 @@
 from math import prod
 
 from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.names import name_of
 from sparkdl.interop.caffe.schema import LayerParameter
 from sparkdl.interop.caffe.scores import Written
 from sparkdl.interop.caffe.trained import axis_of
-from sparkdl.interop.caffe.translation import name_of
 from sparkdl.nn import Activation, Broadcasting, Flatten, Merge, Reshape, Subset
 
 

@@ -1,9 +1,9 @@
 """Layers that put windows on images."""
 
 from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.names import name_of
 from sparkdl.interop.caffe.policies import shortest
 from sparkdl.interop.caffe.trained import weights
-from sparkdl.interop.caffe.translation import name_of
 from sparkdl.nn import (
     LRN,
     AvgPool2D,
