@@ -131,7 +131,7 @@ def translated(message, state, shapes, origin, options):
         scores=tuple(net.scores),
         written=tuple(net.written),
         outputs=outputs_of(layers),
-        blobs=kept(net.blobs, tops_of(layers) & net.blobs.keys()),
+        blobs=kept(net.blobs, tops_of(layers) - net.stacked_blobs),
         layers=by_name(layers),
     )
 

@@ -172,6 +172,16 @@ REFUSED = {
     "'Pooling'": "must have kernel_size",
     "'Convolution' convolution_param { num_output: 2 }": "kernel_size must be one number or 2",
     "'Eltwise' eltwise_param { operation: MAX coeff: 1 }": "coeff must be given with SUM",
+    "'InnerProduct' inner_product_param { num_output: 2 axis: 0 }": "axis must be an axis of .*joi",
+    "'Softmax' softmax_param { axis: 0 }": "axis must be an axis of .*got 0, which joins",
+    "'Flatten' flatten_param { axis: 0 end_axis: 1 }": "axis must be an axis of .*which joins",
+    "'Tile' tile_param { axis: 0 tiles: 2 }": "axis must be an axis of .*which joins",
+    "'Slice' slice_param { axis: 0 }": "axis must be an axis of .*which joins",
+    "'Reshape' reshape_param { shape { dim: 2 } axis: 0 num_axes: 0 }": "leave the batch as it is",
+    "'Reshape' reshape_param { shape { dim: 1 dim: 1 } axis: 0 num_axes: 0 }": "leave the batch as",
+    "'Reshape' reshape_param { shape { dim: 2 dim: 5 dim: 48 } }": "must leave the batch as it is",
+    "'Reshape' reshape_param { shape { dim: 0 dim: 0 dim: 0 dim: 0 dim: 0 } }": "dim of 0 must",
+    "'Reshape' reshape_param { axis: 3 num_axes: 2 }": "axis and num_axes must end within",
 }
 
 

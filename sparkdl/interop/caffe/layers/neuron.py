@@ -25,6 +25,12 @@ def relu(layer):
     return LeakyRelu(alpha=slope) if slope else Relu()
 
 
+def elu(layer):
+    """With alpha 0 it is a ReLU."""
+    alpha = shortest(layer.elu_param.alpha)
+    return Elu(alpha=alpha) if alpha else Relu()
+
+
 def clip(layer):
     return Clip(low=shortest(layer.clip_param.min), high=shortest(layer.clip_param.max))
 
@@ -54,7 +60,7 @@ FUNCTIONS = {
     "AbsVal": lambda layer: AbsVal(),
     "BNLL": lambda layer: Softplus(),
     "Clip": clip,
-    "ELU": lambda layer: Elu(alpha=shortest(layer.elu_param.alpha)),
+    "ELU": elu,
     "Exp": exp,
     "Log": log,
     "Power": power,

@@ -12,6 +12,7 @@ from sparkdl.nn import (
     Conv3D,
     Conv3DTranspose,
     MaxPool2D,
+    MaxPoolIndex2D,
     SpatialPyramidPool,
     StochasticPool2D,
     Unfold2D,
@@ -88,6 +89,10 @@ def pooling(layer, net):
         window |= {"size": net.shape(bottom)[1:], "stride": (1, 1), "padding": (0, 0)}
     elif not all(window["size"]):
         raise ConfigError("a Pooling layer must have kernel_size, kernel_h and kernel_w, or global")
+    if len(layer.top) > 1 and options.pool != MAX:
+        raise ConfigError(f"Pooling.top must be 1 blob unless it pools by MAX, got {layer.top}")
+    for top in layer.top[1:]:
+        net.add(layer, MaxPoolIndex2D(**window), top=top, name=f"{name_of(layer)}/{top}")
     net.add(layer, pool_of(options.pool, window))
 
 
