@@ -14,9 +14,9 @@ from sparkdl.nn.layers.masked import LOWEST
 
 @dataclass(frozen=True, kw_only=True)
 class ArgMax(Layer):
-    """The numbers of the `top_k` largest, of those alike the last first. No gradient goes back.
+    """The numbers of the `top_k` largest, of those alike the last first.
 
-    Caffe layer ArgMax.
+    Caffe layer ArgMax. Gradients go to values only.
 
     Parameters
     ----------
@@ -45,10 +45,9 @@ class ArgMax(Layer):
     def out_shape(self, in_shape):
         if self.axis is not None and self.axis >= len(in_shape):
             raise ShapeError(f"ArgMax.axis must be an axis of {in_shape}, got {self.axis}")
-        if self.top_k > self.size(in_shape):
-            raise ShapeError(
-                f"ArgMax.top_k must be at most {self.size(in_shape)}, got {self.top_k}"
-            )
+        most = self.size(in_shape)
+        if self.top_k > most:
+            raise ShapeError(f"ArgMax.top_k must be at most {most}, got {self.top_k}")
         if self.axis is None:
             return (1 + self.values, self.top_k, *[1] * (len(in_shape) - 2))
         return (*in_shape[: self.axis], self.top_k, *in_shape[self.axis + 1 :])
@@ -61,12 +60,12 @@ class ArgMax(Layer):
         out, shape = self.out_shape(tuple(x.shape[1:])), tuple(x.shape)
         if self.axis is None:
             parts = self.largest(ops.reshape(x, (shape[0], -1)))[: 1 + self.values]
-            return ops.stop_gradient(ops.reshape(ops.concat(parts, 1), (shape[0], *out)))
+            return ops.reshape(ops.concat(parts, 1), (shape[0], *out))
         order = [i for i in range(len(shape)) if i != 1 + self.axis] + [1 + self.axis]
         moved = ops.transpose(x, order)
         y = self.largest(ops.reshape(moved, (-1, shape[order[-1]])))[self.values]
         y = ops.reshape(y, (*moved.shape[:-1], self.top_k))
-        return ops.stop_gradient(ops.transpose(y, [order.index(i) for i in range(len(order))]))
+        return ops.transpose(y, [order.index(i) for i in range(len(order))])
 
     def largest(self, x):
         """(numbers, values) of rows x (n, size), each (n, top_k)."""
@@ -77,6 +76,6 @@ class ArgMax(Layer):
             hit = equal(left, ops.broadcast_to(top, x.shape))
             at = ops.max(ops.where(hit, places, -1.0), 1, keepdims=True)
             left = ops.where(equal(places, ops.broadcast_to(at, x.shape)), LOWEST, left)
-            found.append(at)
+            found.append(ops.stop_gradient(at))
             values.append(top)
         return ops.concat(found, 1), ops.concat(values, 1)
