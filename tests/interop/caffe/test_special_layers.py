@@ -225,7 +225,7 @@ def test_the_mask_of_equal_numbers_is_opencv_s(rng, tmp_path):
     (tmp_path / "net").write_text(MASK)
     theirs = cv2.dnn.readNetFromCaffe(str(tmp_path / "net"))
     theirs.setInput(x)
-    pooled, mask = theirs.forward(["y", "y.1"])  # its name of a layer's second top
+    [(pooled, mask)] = theirs.forwardAndRetrieve(["y"])
     net = load(MASK)
     names = [net.blobs[name] for name in ("y", "mask")]
     ours = Replica(net.conf).forward(x, outputs=names)
@@ -301,7 +301,7 @@ def test_infogain_by_a_parameter_does_not_learn_it(rng):
     replica = Replica(load(text % "", x=(3,), label=(1,)).conf)
     replica.arrays()[0]["p/W"][...] = GAIN
     columns = {"x": X, "label": np.array([[0.0], [1], [2], [0]], np.float32)}
-    loss = np.sum(replica.gradient(Batch(columns=columns, ids=np.arange(4, dtype=np.uint64))))
+    loss, _ = replica.gradient(Batch(columns=columns, ids=np.arange(4, dtype=np.uint64)))
     logs = X - np.log(np.exp(X).sum(1, keepdims=True))
     assert loss == pytest.approx(-(GAIN[[0, 1, 2, 0]] * logs).sum(), rel=1e-5)
     assert not replica.grad.any()
