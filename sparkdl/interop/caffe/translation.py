@@ -171,6 +171,14 @@ class Translation:
         shape = tuple(shapes) if ours.several else as_read(ours, shapes[0])
         return name, shape_after(ours, shape, " and ".join(bottoms))
 
+    def by_channel(self, blob):
+        """A blob's name; UnsupportedError where axis 1, that of channels, is that of the batch."""
+        if blob in self.sequences:
+            raise UnsupportedError(
+                f"{blob!r} must have its channels along axis 1, got sequences (steps, batch, ...)"
+            )
+        return blob
+
     def one_batch(self, blob):
         """A blob's name; UnsupportedError where several batches lie behind each other in it."""
         if self.stacked.get(blob, 1) != 1:
@@ -206,7 +214,7 @@ class Translation:
 
         Of two axes, ours would take the last for the channels.
         """
-        bottom, top = bottom or layer.bottom[0], top or layer.top[0]
+        bottom, top = self.by_channel(bottom or layer.bottom[0]), top or layer.top[0]
         shape = self.shape(bottom)
         if len(shape) != 2:
             return self.add(layer, ours, [bottom], top, name)

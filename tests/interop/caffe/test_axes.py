@@ -119,6 +119,21 @@ def test_the_batch_of_sequences_is_their_second_axis():
         load(text + "inner_product_param { num_output: 2 } }")
 
 
+CHANNELS = {
+    "BatchNorm": "",
+    "PReLU": "",
+    "MVN": "",
+    "Convolution": "convolution_param { num_output: 2 kernel_size: 1 }",
+}
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+def test_sequences_have_no_channels(kind):
+    text = f"layer {{ name: 'z' type: '{kind}' bottom: 'lstm' top: 'z' {CHANNELS[kind]} }}"
+    with pytest.raises(UnsupportedError, match="'lstm' must have its channels along axis 1, got"):
+        load(WORDS + text)
+
+
 LSTM = "layer { name: 'l' type: 'LSTM' bottom: 'y' bottom: 'on' top: 'l' "
 LSTM += "recurrent_param { num_output: 2 } }"
 SEQUENCE = "layer { name: 'in' type: 'Input' top: 'x' top: 'on' top: 'w' } "

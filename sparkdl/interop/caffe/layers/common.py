@@ -176,7 +176,7 @@ def embed(layer, net):
 
 
 def mvn(layer, net):
-    options, bottom = layer.mvn_param, layer.bottom[0]
+    options, bottom = layer.mvn_param, net.by_channel(layer.bottom[0])
     ours = MVN(
         normalize_variance=options.normalize_variance,
         across_channels=options.across_channels,

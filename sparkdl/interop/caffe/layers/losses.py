@@ -30,7 +30,10 @@ def softmax_with_loss(layer, net):
     options = layer.loss_param
     z = with_units(layer, net)
     ours = SoftmaxCrossEntropy(ignore_label=ignored(options))
-    compared(layer, net, ours, z, normalization(options, VALID))
+    reduction = normalization(options, VALID)
+    if reduction == "sum":
+        reduction = by_places_in_front(layer, net)
+    compared(layer, net, ours, z, reduction)
     probabilities(layer, net, layer.softmax_param.axis)
 
 
@@ -41,6 +44,18 @@ def probabilities(layer, net, axis):
         one = LayerParameter(name=name, bottom=layer.bottom[:1], top=[top])
         one.softmax_param.axis = axis
         softmax(one, net)
+
+
+def by_places_in_front(layer, net):
+    """The reduction of BATCH_SIZE, by which Caffe divides by all places in front of the classes."""
+    z = layer.bottom[0]
+    shape, axis = net.shape(z), net.axis(z, layer.softmax_param.axis)
+    before, behind = prod(shape[:axis]), prod(shape[axis + 1 :])
+    if before > 1 and behind > 1:
+        raise UnsupportedError(
+            "normalization must not be BATCH_SIZE with axes on both sides of the classes"
+        )
+    return "full" if before > 1 else "sum"
 
 
 def infogain(layer, net):

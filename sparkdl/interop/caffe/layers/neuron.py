@@ -88,7 +88,9 @@ def prelu(layer, net):
         **factor_rates(net, spec, spec),
         **found,
     )
-    net.add_by_channel(layer, ours)
+    if options.channel_shared:
+        return net.add(layer, ours)
+    return net.add_by_channel(layer, ours)
 
 
 NEURONS = dict.fromkeys(FUNCTIONS, activation) | {"Dropout": dropout, "PReLU": prelu}

@@ -29,7 +29,7 @@ def convolution(layer, net):
     What has one axis of space is an image of one column here: weights have another axis of 1.
     """
     options = layer.convolution_param
-    shapes = {net.shape(bottom) for bottom in layer.bottom}
+    shapes = {net.shape(net.by_channel(bottom)) for bottom in layer.bottom}
     if options.axis != 1 or len(shapes) != 1:
         raise UnsupportedError("a convolution must be along axis 1, of inputs of one shape")
     axes = len(shapes.pop()) - 1
@@ -82,7 +82,7 @@ def set_fields(options):
 
 def pooling(layer, net):
     options = layer.pooling_param
-    (bottom,) = layer.bottom
+    bottom = net.by_channel(layer.bottom[0])
     window = {"size": pair(options, "kernel_size"), "stride": pair(options, "stride")}
     window |= {"padding": pair(options, "pad"), "rounding": ROUNDING[options.round_mode]}
     if options.global_pooling:
@@ -125,6 +125,7 @@ def im2col(layer, net):
 
 def lrn(layer, net):
     options = layer.lrn_param
+    net.by_channel(layer.bottom[0])
     within = options.norm_region == 1
     net.add(
         layer,
@@ -140,6 +141,7 @@ def lrn(layer, net):
 
 def spp(layer, net):
     options = layer.spp_param
+    net.by_channel(layer.bottom[0])
     if options.pool == STOCHASTIC:
         raise UnsupportedError("SPP must pool by MAX or AVE, got STOCHASTIC")
     kind = "max" if options.pool == MAX else "avg"
