@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.beside import found
 from sparkdl.interop.caffe.net import CaffeNet, load_net
+from sparkdl.interop.caffe.origin import Origin
 from sparkdl.interop.caffe.solver import Solver, in_test, read_solver
 from sparkdl.nn.config import nearest
 
@@ -64,8 +65,11 @@ def loaded(solver, nets, path, shapes):
     """The CaffeNets of a solver's Nets."""
     made = []
     for net in nets:
-        given = net.message if net.path is None else found(net.path, path)
-        made.append(load_net(given, net.state, shapes, source=str(path), **solver.training))
+        if net.path is None:
+            given, source = net.message, Origin(str(path), net.text)
+        else:
+            given, source = found(net.path, path), None
+        made.append(load_net(given, net.state, shapes, source, **solver.training))
     check_shapes(shapes, made)
     return made
 

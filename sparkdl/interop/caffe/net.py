@@ -83,7 +83,7 @@ def read_net(path, phase="TRAIN", level=0, stages=(), shapes=None, **options):
     return load_net(path, state_of(phase, level, stages), shapes, **options).conf
 
 
-def load_net(given, state, shapes=None, source="the net", **options):
+def load_net(given, state, shapes=None, origin=None, **options):
     """The CaffeNet in a text file, or of a NetParameter; see `read_net`.
 
     Parameters
@@ -91,11 +91,11 @@ def load_net(given, state, shapes=None, source="the net", **options):
     given : path or NetParameter
     state : NetState
         What the net says itself of its state is added to.
-    source : str
-        What errors call the file that a NetParameter is from.
+    origin : Origin, optional
+        Where a NetParameter is from, for errors.
     """
     if isinstance(given, NetParameter):
-        return translated(given, state, shapes, Origin(source), options)
+        return translated(given, state, shapes, origin or Origin("the net"), options)
     text = text_of(given)
     return translated(
         parsed(text, NetParameter, given), state, shapes, Origin(given, text), options

@@ -14,7 +14,7 @@ TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Origin:
-    """The file of a net and its text; the text is empty where the net was no file."""
+    """The file of a net, and its text; the text is empty where nobody has it."""
 
     path: str
     text: str = ""
@@ -25,7 +25,8 @@ class Origin:
         lines, starts = layer_lines(self.text), {}
         if len(lines) == len(named):
             starts = dict(zip(occurrences(named), lines, strict=True))
-        keys = occurrences(layers)
+        beside = 1 if message.input else 0  # a layer that stands for inputs beside the layers
+        keys = [None] * beside + occurrences(layers[beside:])
         return [self.place(layer, starts.get(key)) for layer, key in zip(layers, keys, strict=True)]
 
     def place(self, layer, line):
@@ -65,12 +66,33 @@ def layer_lines(text):
 
 def outer_fields(text):
     """(word, line) of what stands in no braces: the fields of the message, and their values."""
-    depth, line, at = 0, 1, 0
-    for token in TOKEN.finditer(text):
+    line, at = 1, 0
+    for token, depth in tokens(text):
         line, at = line + text.count("\n", at, token.start()), token.start()
-        if token[0] in "{<":
-            depth += 1
-        elif token[0] in "}>":
-            depth -= 1
-        elif depth == 0:
+        if depth == 0 and token[0] not in "{}<>":
             yield token[0], line
+
+
+def blocks(text, name):
+    """The texts in the braces of the outer fields of this name, on the lines where they stand."""
+    last, start, found = "", 0, []
+    for token, depth in tokens(text):
+        if depth == 0 and token[0] in "{<":
+            start = token.end()
+        elif depth == 1 and token[0] in "}>" and last == name:
+            before = "\n" * text.count("\n", 0, start)
+            found.append(before + text[start : token.start()])
+        elif depth == 0:
+            last = token[0]
+    return found
+
+
+def tokens(text):
+    """(match, how many braces it stands in) of each word and brace; a brace stands outside itself,
+    and the one that closes inside."""
+    depth = 0
+    for token in TOKEN.finditer(text):
+        if token[0].startswith("#"):
+            continue
+        yield token, depth
+        depth += (token[0] in "{<") - (token[0] in "}>")

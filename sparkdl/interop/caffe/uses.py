@@ -18,7 +18,7 @@ UNUSED = {"Silence", "HDF5Output"}
 RECURRENT = {"LSTM", "RNN", "LSTMUnit"}
 KEEPING = {"AbsVal", "BNLL", "Clip", "ELU", "Exp", "Log", "Power", "ReLU", "Sigmoid", "Swish"}
 KEEPING |= {"TanH", "Threshold", "Dropout", "PReLU", "Embed", "InnerProduct", "Eltwise", "Concat"}
-KEEPING |= {"Scale", "Bias", "Slice", "Split", "Softmax", *RECURRENT}
+KEEPING |= {"Scale", "Bias", "Slice", "Split", "Softmax", "Flatten", "Tile", *RECURRENT}
 
 
 class Uses:

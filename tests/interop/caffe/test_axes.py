@@ -113,6 +113,13 @@ def test_words_of_sequences_of_one_step():
     np.testing.assert_allclose(found.sum(2), 1, rtol=1e-5)
 
 
+def test_what_reaches_an_lstm_without_steps():
+    text = SEQUENCE + "layer { name: 'y' type: 'Pooling' bottom: 'x' top: 'y' "
+    text += "pooling_param { kernel_size: 2 } } "
+    with pytest.raises(UnsupportedError, match="'y' must be sequences .*puts one step in front"):
+        load(text + LSTM, x=(3, 4, 4), on=(3,))
+
+
 def test_the_batch_of_sequences_is_their_second_axis():
     text = WORDS + "layer { name: 'flat' type: 'InnerProduct' bottom: 'lstm' top: 'flat' "
     with pytest.raises(UnsupportedError, match="axis must be an axis of .*got 1, which joins"):

@@ -361,6 +361,11 @@ PLACES = {  # what is wrong with NET's layers, and the line that is at fault
         TWICE.replace("bottom: 'again' top: 'out'", "bottom: 'entropy' top: 'out'"),
         "line 9, layer 'out': 'entropy' must not be read by a layer: it is a number of the batch",
     ),
+    "a layer called like the inputs": (
+        "input: 'x' input_dim: 1 input_dim: 3 input_dim: 2 input_dim: 2\n"
+        "layer { name: 'input' type: 'RELU' bottom: 'x' top: 'y' }",
+        "line 2, layer 'input': the type must be one of",
+    ),
     "two forms": (TWICE + "layers { }", "net.prototxt: a net must have its layers in `layer`"),
     "no layer": ("name: 'none'", "net.prototxt: the net has no layers in this state"),
 }

@@ -135,11 +135,28 @@ def described(net):
     return net.path, net.state.phase, net.state.level, tuple(net.state.stage)
 
 
+INSIDE = """
+base_lr: 1 lr_policy: 'fixed' test_iter: 1 test_iter: 2 # train_net_param { layer {
+test_net: 'no'
+train_net_param {
+  layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 } } }
+  layer { name: 'l' type: '%s' bottom: 'x' top: 'y' }
+}
+
+test_net_param {
+  layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 } } }
+  layer { name: 'l' type: '%s' bottom: 'x' top: 'y' }
+}
+"""
+
+
 def test_errors_of_a_net_inside_the_solver_name_the_file(tmp_path):
     path = tmp_path / "solver.prototxt"
-    text = "net_param { layer { name: 'l' type: 'RELU' top: 'x' } } base_lr: 1 lr_policy: 'fixed'"
-    path.write_text(text)
-    with pytest.raises(ConfigError, match="solver.prototxt, layer 'l' of type 'RELU': the type"):
+    path.write_text(INSIDE % ("ReLU", "RELU"))
+    with pytest.raises(ConfigError, match="solver.prototxt, line 11, layer 'l': the type must"):
+        read_job(path)
+    path.write_text(INSIDE % ("RELU", "ReLU"))
+    with pytest.raises(ConfigError, match="solver.prototxt, line 6, layer 'l': the type must be"):
         read_job(path)
 
 

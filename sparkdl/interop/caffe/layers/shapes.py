@@ -75,7 +75,8 @@ def silence(layer, net):
 
 
 def hdf5_output(layer, net):
-    columns = {blob: net.column(blob) or net.source(blob) for blob in layer.bottom}
+    blobs = [net.one_batch(blob) for blob in layer.bottom]
+    columns = {blob: net.column(blob) or net.source(blob) for blob in blobs}
     net.written.append(Written(file=layer.hdf5_output_param.file_name, columns=columns))
 
 
@@ -83,7 +84,7 @@ def flatten(layer, net):
     options, shape = layer.flatten_param, net.shape(layer.bottom[0])
     bottom, rank = layer.bottom[0], len(shape) + 1
     ends = [axis + rank if axis < 0 else axis for axis in (options.axis, options.end_axis)]
-    if ends[0] == ends[1]:
+    if ends[0] == ends[1] and 0 <= ends[0] < rank:
         return net.add(layer, Reshape(shape=shape))
     first = net.axis(bottom, options.axis, behind=ends[1] >= net.batch_axis(bottom))
     last = net.axis(bottom, options.end_axis, "end_axis")
