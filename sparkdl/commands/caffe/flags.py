@@ -92,6 +92,12 @@ FLAGS = (
     Flag(name="resize", meaning="resize images to the height and width that the net says"),
     Flag(name="clusterSize", kind=int, meaning="executors; all that there are unless given"),
     Flag(name="lmdb_partitions", kind=int, meaning="pieces in which an LMDB is read"),
+    Flag(
+        name="shapes",
+        kind=str,
+        meaning="of an example of blobs of data that are not there to be looked at:"
+        " data:3,227,227, or several, as data:3,227,227,words:20",
+    ),
     # Caffe's own tools
     Flag(name="iterations", kind=int, default=50, meaning="of time: steps (50)"),
     Flag(name="phase", kind=str, default="TRAIN", meaning="of time: TRAIN or TEST (TRAIN)"),

@@ -26,6 +26,7 @@ class Options:
     devices : int
     cluster_size, lmdb_partitions : int or None
     persistent, resize : bool
+    shapes : {blob: shape of one example}
     notes : tuple of str
     """
 
@@ -45,6 +46,7 @@ class Options:
     lmdb_partitions: int | None
     persistent: bool
     resize: bool
+    shapes: dict[str, tuple[int, ...]]
     notes: tuple[str, ...]
 
     @property
@@ -83,6 +85,7 @@ def options_of(given):
         lmdb_partitions=given.lmdb_partitions,
         persistent=given.persistent,
         resize=given.resize,
+        shapes=shapes_of(given.shapes),
         notes=tuple(notes(given, modes, use)),
     )
 
@@ -137,6 +140,19 @@ def features_of(given):
     if not all(names):
         raise ConfigError(f"-features must be names such as fc7,prob, got {given.features!r}")
     return tuple(dict.fromkeys([*names, *([given.label] if given.label else [])]))
+
+
+def shapes_of(text):
+    """{blob: shape} of "data:3,227,227,words:20"; nothing of None."""
+    found, shape = {}, []
+    for item in text.split(",") if text is not None else ():
+        blob, colon, size = item.rpartition(":")
+        if colon:
+            shape = found.setdefault(blob.strip(), [])
+        if not size.strip().isdecimal() or int(size) < 1 or not found or "" in found:
+            raise ConfigError(f"-shapes must be BLOB:SIZE,SIZE as data:3,227,227, got {text!r}")
+        shape.append(int(size))
+    return {blob: tuple(shape) for blob, shape in found.items()}
 
 
 def notes(given, modes, use):

@@ -1,8 +1,10 @@
 """sparkdl caffe time: how long each layer of a net takes."""
 
+from sparkdl.commands.caffe.options import shapes_of
 from sparkdl.commands.time import report
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe import load_net, read_job
+from sparkdl.interop.caffe.job import check_shapes
 from sparkdl.interop.caffe.phases import state_of
 from sparkdl.nn.timing import time_step
 from sparkdl.training.steps import limit_threads
@@ -22,10 +24,13 @@ def time(arguments):
 
 def net_of(arguments):
     """The net in the phase, level and stages that are asked for; of a solver the one it trains."""
+    shapes = shapes_of(arguments.shapes)
     if not arguments.model:
-        return read_job(arguments.conf).train
+        return read_job(arguments.conf, shapes).train
     stages = tuple(name for name in arguments.stage.split(",") if name)
-    return load_net(arguments.model, state_of(arguments.phase, arguments.level, stages))
+    net = load_net(arguments.model, state_of(arguments.phase, arguments.level, stages), shapes)
+    check_shapes(shapes, [net])
+    return net
 
 
 def batch_size(net):

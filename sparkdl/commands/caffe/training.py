@@ -63,7 +63,7 @@ class Training:
 
 def prepared(options):
     """The Training; what can be wrong with the files is found here."""
-    job = beside_the_model(read_job(options.conf), options.model)
+    job = beside_the_model(read_job(options.conf, options.shapes), options.model)
     if options.validations:
         check_free(options.validations)
         if not job.solver.test_interval:

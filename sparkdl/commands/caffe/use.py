@@ -78,7 +78,7 @@ class Use:
 
 def prepared(options, tell):
     """The Use; what can be wrong with the files is found here."""
-    solver, nets = read_tests(options.conf)
+    solver, nets = read_tests(options.conf, options.shapes)
     nets = nets if options.use == "test" else nets[:1]
     sources = [source_for(net, options.resize, options.lmdb_partitions) for net in nets]
     for source in sources:

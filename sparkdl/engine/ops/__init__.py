@@ -39,7 +39,7 @@ from sparkdl.engine.ops.layer_norm import layer_norm
 from sparkdl.engine.ops.lrn import lrn
 from sparkdl.engine.ops.matmul import add_bias, matmul
 from sparkdl.engine.ops.normalization import batch_norm, normalize
-from sparkdl.engine.ops.pool import avg_pool, lp_pool, max_pool
+from sparkdl.engine.ops.pool import avg_pool, lp_pool, max_pool, pick_largest
 from sparkdl.engine.ops.random import normal, uniform
 from sparkdl.engine.ops.recurrent import gru, lstm, simple_rnn
 from sparkdl.engine.ops.reduce import max, mean, sum
@@ -121,6 +121,7 @@ __all__ = [
     "normalize",
     "one_hot",
     "pad",
+    "pick_largest",
     "power",
     "relu",
     "relu_grad",

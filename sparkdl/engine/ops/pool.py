@@ -149,6 +149,12 @@ def max_pool(x, size, stride=None, padding=0, dilation=1):
     return MaxPool(*windows_of(x, size, stride, padding, dilation))(x)
 
 
+def pick_largest(g, x, size, stride=None, padding=0, dilation=1):
+    """Of g, shaped as x, what lies where each window of x has the first of its largest numbers."""
+    options = windows_of(x, size, stride, padding, dilation)
+    return MaxPoolPick(*options)(g, x, MaxPool(*options)(x))
+
+
 def avg_pool(x, size, stride=None, padding=0, count_padding=False, dilation=1):
     """The mean of each window, of its part inside the space unless `count_padding`."""
     return AvgPool(*windows_of(x, size, stride, padding, dilation), bool(count_padding))(x)

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass, replace
 
+from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.beside import found
 from sparkdl.interop.caffe.net import CaffeNet, load_net
+from sparkdl.interop.caffe.origin import Origin
 from sparkdl.interop.caffe.solver import Solver, in_test, read_solver
+from sparkdl.nn.config import nearest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +63,23 @@ def read_tests(path, shapes=None):
 
 def loaded(solver, nets, path, shapes):
     """The CaffeNets of a solver's Nets."""
+    made = []
     for net in nets:
-        given = net.message if net.path is None else found(net.path, path)
-        yield load_net(given, net.state, shapes, **solver.training)
+        if net.path is None:
+            given, source = net.message, Origin(str(path), net.text)
+        else:
+            given, source = found(net.path, path), None
+        made.append(load_net(given, net.state, shapes, source, **solver.training))
+    check_shapes(shapes, made)
+    return made
+
+
+def check_shapes(shapes, nets):
+    """Refuse the shape of a blob that none of the CaffeNets reads from data."""
+    known = sorted({blob for net in nets for data in net.data for blob in data.shapes})
+    for blob in shapes or ():
+        if blob not in known:
+            raise ConfigError(
+                f"shapes must be of blobs of data ({', '.join(known)}), got {blob!r}"
+                f"{nearest(blob, known)}"
+            )

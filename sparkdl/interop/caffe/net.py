@@ -1,17 +1,19 @@
 """Caffe's nets as graphs."""
 
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from sparkdl.errors import ConfigError, ShapeError, UnsupportedError
+from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.layers import LAYERS
+from sparkdl.interop.caffe.layers.counts import check_counts
 from sparkdl.interop.caffe.layers.data import Data
 from sparkdl.interop.caffe.layers.losses import added
-from sparkdl.interop.caffe.phases import filtered, state_of
-from sparkdl.interop.caffe.prototxt import line_of, parsed, place, text_of
+from sparkdl.interop.caffe.names import apart_from_inputs, by_name, numbered
+from sparkdl.interop.caffe.origin import Origin, naming
+from sparkdl.interop.caffe.phases import standing, state_of
+from sparkdl.interop.caffe.prototxt import parsed, text_of
 from sparkdl.interop.caffe.schema import LayerParameter, NetParameter, NetState
 from sparkdl.interop.caffe.scores import Score, Written
-from sparkdl.interop.caffe.translation import Translation, name_of
+from sparkdl.interop.caffe.translation import Translation
 from sparkdl.interop.caffe.upgrade import upgraded
 from sparkdl.interop.caffe.uses import Uses
 from sparkdl.nn import GraphConf
@@ -81,7 +83,7 @@ def read_net(path, phase="TRAIN", level=0, stages=(), shapes=None, **options):
     return load_net(path, state_of(phase, level, stages), shapes, **options).conf
 
 
-def load_net(given, state, shapes=None, **options):
+def load_net(given, state, shapes=None, origin=None, **options):
     """The CaffeNet in a text file, or of a NetParameter; see `read_net`.
 
     Parameters
@@ -89,35 +91,15 @@ def load_net(given, state, shapes=None, **options):
     given : path or NetParameter
     state : NetState
         What the net says itself of its state is added to.
+    origin : Origin, optional
+        Where a NetParameter is from, for errors.
     """
     if isinstance(given, NetParameter):
-        return translated(given, state, shapes, Origin("the net", ""), options)
+        return translated(given, state, shapes, origin or Origin("the net"), options)
     text = text_of(given)
     return translated(
         parsed(text, NetParameter, given), state, shapes, Origin(given, text), options
     )
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a net comes from, for errors."""
-
-    path: str
-    text: str
-
-    def place(self, layer):
-        """The file, line and name of a layer."""
-        line = line_of(self.text, layer.name)
-        where = place(self.text, self.path, line) if line else f"{self.path}, layer {layer.name!r}"
-        return where + ("" if line and layer.name else f" of type {layer.type!r}")
-
-    @contextmanager
-    def named(self, layer):
-        """What goes wrong inside is told with the place of the layer."""
-        try:
-            yield
-        except (ConfigError, ShapeError, UnsupportedError) as error:
-            raise type(error)(f"{self.place(layer)}: {error}") from error
 
 
 def translated(message, state, shapes, origin, options):
@@ -125,16 +107,20 @@ def translated(message, state, shapes, origin, options):
     whole = NetState()
     whole.CopyFrom(message.state)
     whole.MergeFrom(state)
-    layers = filtered(upgraded(message), whole)
-    decay = {kind: options.get(kind, 0.0) for kind in ("l1", "l2")}
-    net = Translation(Uses(layers), shapes, **decay)
-    for layer in layers:
-        with origin.named(layer):
+    with naming(origin.path):
+        layers = list(upgraded(message).layer)
+    layers, places = standing(layers, origin.places(message, layers), whole)
+    layers = numbered(layers)
+    uses, decay = Uses(layers), {kind: options.get(kind, 0.0) for kind in ("l1", "l2")}
+    net = Translation(uses, shapes, **decay)
+    for layer, place in zip(apart_from_inputs(layers, uses.inputs), places, strict=True):
+        with naming(place):
             function_of(layer)(layer, net)
             added(layer, net)
-    if not net.vertices:
-        raise ConfigError(f"{origin.path}: the net has no layers in this state")
-    conf = GraphConf(inputs=net.inputs, vertices=net.vertices, **options)
+    with naming(origin.path):
+        if not net.vertices:
+            raise ConfigError("the net has no layers in this state")
+        conf = GraphConf(inputs=net.inputs, vertices=net.vertices, **options)
     columns = {blob: column for column, blob in conf.feature_columns.items()}
     return CaffeNet(
         name=message.name,
@@ -145,8 +131,8 @@ def translated(message, state, shapes, origin, options):
         scores=tuple(net.scores),
         written=tuple(net.written),
         outputs=outputs_of(layers),
-        blobs=kept(net.blobs, tops_of(layers) & net.blobs.keys()),
-        layers={name_of(layer): layer for layer in layers},
+        blobs=kept(net.blobs, tops_of(layers) - net.stacked_blobs),
+        layers=by_name(layers),
     )
 
 
@@ -175,4 +161,5 @@ def function_of(layer):
             f"the type must be one of {', '.join(sorted(LAYERS))}, "
             f"got {layer.type!r}{nearest(layer.type, LAYERS)}"
         )
+    check_counts(layer)
     return LAYERS[layer.type]

@@ -1,6 +1,7 @@
 """Which layers of a net are there in a phase, at a level and in stages."""
 
 from sparkdl.errors import ConfigError
+from sparkdl.interop.caffe.origin import naming
 from sparkdl.interop.caffe.schema import NetState
 
 PHASES = {"TRAIN": 0, "TEST": 1}
@@ -13,8 +14,8 @@ def state_of(phase, level=0, stages=()):
     return NetState(phase=PHASES[phase], level=level, stage=stages)
 
 
-def filtered(net, state):
-    """The layers of `net` that stand in `state`, a list.
+def standing(layers, places, state):
+    """The layers that stand in a state, and their places: two lists.
 
     A layer with `include` rules is there where one of them is met, one with `exclude` rules where
     none is.
@@ -24,12 +25,17 @@ def filtered(net, state):
     ConfigError
         For a layer with both.
     """
-    return [layer for layer in net.layer if stands(layer, state)]
+    found = []
+    for layer, place in zip(layers, places, strict=True):
+        with naming(place):
+            if stands(layer, state):
+                found.append((layer, place))
+    return [layer for layer, _ in found], [place for _, place in found]
 
 
 def stands(layer, state):
     if layer.include and layer.exclude:
-        raise ConfigError(f"layer {layer.name!r} must have include or exclude rules, got both")
+        raise ConfigError("a layer must have include or exclude rules, got both")
     if layer.include:
         return any(met(rule, state) for rule in layer.include)
     return not any(met(rule, state) for rule in layer.exclude)

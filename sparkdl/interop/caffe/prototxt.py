@@ -2,7 +2,6 @@
 
 import re
 from difflib import get_close_matches
-from itertools import pairwise
 
 from google.protobuf import text_format
 
@@ -54,17 +53,6 @@ def place(text, path, line):
     end = next((i for i in range(line, len(lines)) if LAYER.match(lines[i])), len(lines))
     found = NAME.search("\n".join(lines[start:end])) if start >= 0 else None
     return f"{path}, line {line}" + (f", layer {found[1]!r}" if found else "")
-
-
-def line_of(text, name):
-    """The line where the layer `name` starts, from 1; 0 where there is none."""
-    lines = text.splitlines()
-    starts = [i for i, line in enumerate(lines) if LAYER.match(line)]
-    for start, end in pairwise([*starts, len(lines)]):
-        found = NAME.search("\n".join(lines[start:end]))
-        if found and found[1] == name:
-            return start + 1
-    return 0
 
 
 def explained(why, kind):

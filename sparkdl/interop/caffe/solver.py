@@ -1,10 +1,12 @@
 """Caffe's solver files: how a net is trained, with Caffe's numbers."""
 
+import re
 from dataclasses import dataclass, field
 
 from sparkdl.errors import ConfigError
+from sparkdl.interop.caffe.origin import blocks, outer_fields
 from sparkdl.interop.caffe.policies import rate_of, shortest
-from sparkdl.interop.caffe.prototxt import read_text
+from sparkdl.interop.caffe.prototxt import parsed, text_of
 from sparkdl.interop.caffe.schema import NetParameter, NetState, SolverParameter
 from sparkdl.nn import AdaDelta, AdaGrad, AdamHat, ClipNorm, Momentum, Nesterov, RmsProp, Sgd
 from sparkdl.nn.clipping import Clipping
@@ -22,6 +24,7 @@ class Net:
     path: str | None = None
     message: NetParameter | None = None
     state: NetState
+    text: str = ""  # of the message, on the lines of the solver's file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,15 +105,24 @@ def read_solver(path):
     DataError
         If the file cannot be read.
     """
-    message = read_text(path, SolverParameter)
+    text = text_of(path)
+    message = parsed(text, SolverParameter, path)
     try:
-        return solver_of(message)
+        return solver_of(message, text)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{place_of_field(text, path, str(error))}: {error}") from error
 
 
-def solver_of(message):
-    """The Solver that a SolverParameter says."""
+def place_of_field(text, path, error):
+    """The file, and the line of the first field that the error speaks of."""
+    known = SolverParameter.DESCRIPTOR.fields_by_name
+    lines = {word: line for word, line in outer_fields(text) if word in known}
+    line = next((lines[word] for word in re.findall(r"\w+", error) if word in lines), None)
+    return path if line is None else f"{path}, line {line}"
+
+
+def solver_of(message, text=""):
+    """The Solver that a SolverParameter says; `text` is that of its file."""
     kind = message.regularization_type
     if kind not in ("L1", "L2"):
         raise ConfigError(f"regularization_type must be 'L1' or 'L2', got {kind!r}")
@@ -119,8 +131,8 @@ def solver_of(message):
     same = "max_iter iter_size test_interval test_initialization display average_loss snapshot"
     same += " snapshot_prefix snapshot_after_train"
     return Solver(
-        train=train_net(message),
-        tests=test_nets(message),
+        train=train_net(message, text),
+        tests=test_nets(message, text),
         updater=updater_of(message),
         l1=decay if kind == "L1" else 0.0,
         l2=decay if kind == "L2" else 0.0,
@@ -134,7 +146,7 @@ def solver_of(message):
     )
 
 
-def train_net(message):
+def train_net(message, text):
     """The Net to train: of four ways to say so, one must be taken."""
     given = [name for name in NETS if message.HasField(name)]
     if len(given) != 1:
@@ -142,13 +154,16 @@ def train_net(message):
     state = NetState()
     state.CopyFrom(message.train_state)
     state.phase = 0
-    return net_of(getattr(message, given[0]), state)
+    return net_of(getattr(message, given[0]), state, next(iter(blocks(text, given[0])), ""))
 
 
-def test_nets(message):
+def test_nets(message, text):
     """The Nets to test, each with its state."""
     found = [*message.test_net_param, *message.test_net]
+    texts = blocks(text, "test_net_param") or [""] * len(message.test_net_param)
+    texts += [""] * len(message.test_net)
     shared = [getattr(message, name) for name in NETS[:2] if message.HasField(name)]
+    texts += (blocks(text, "net_param") or [""]) * (len(message.test_iter) - len(found))
     wanted = len(message.test_iter)
     nets = [*found, *shared * (wanted - len(found))] if shared else found
     if len(nets) != wanted:
@@ -158,7 +173,8 @@ def test_nets(message):
     states = list(message.test_state) or [NetState()] * wanted
     if len(states) != wanted:
         raise ConfigError(f"test_state must be given for {wanted} nets or none, got {len(states)}")
-    return tuple(net_of(net, in_test(state)) for net, state in zip(nets, states, strict=True))
+    rows = zip(nets, states, texts)
+    return tuple(net_of(net, in_test(state), text) for net, state, text in rows)
 
 
 def in_test(given):
@@ -168,9 +184,10 @@ def in_test(given):
     return state
 
 
-def net_of(given, state):
-    named = isinstance(given, str)
-    return Net(path=given if named else None, message=None if named else given, state=state)
+def net_of(given, state, text=""):
+    if isinstance(given, str):
+        return Net(path=given, state=state)
+    return Net(message=given, state=state, text=text)
 
 
 def type_of(message):

@@ -91,12 +91,3 @@ def weights(layer, options, net, swapped=False):
     if options.bias_term:
         found["bias_initializer"] = filler(options.bias_filler)
     return found
-
-
-def axis_of(axis, shape, what):
-    """The axis of one example that an axis of a batch is; ConfigError for that of the batch."""
-    rank = len(shape) + 1
-    found = axis + rank if axis < 0 else axis
-    if not 0 < found < rank:
-        raise ConfigError(f"{what} must be an axis of {shape} behind the batch, got {axis}")
-    return found - 1

@@ -4,6 +4,7 @@ from dataclasses import replace
 from math import prod
 
 from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.names import name_of
 from sparkdl.interop.caffe.schema import LayerParameter
 from sparkdl.nn import Permute, Reshape, StopGradient, Vertex
 from sparkdl.nn.place import shape_after
@@ -43,12 +44,19 @@ class Translation:
         self._labels = {}  # {blob: column}
         self.parameters = set()  # blobs that are learned and have no batch
         self.of_batch = {}  # {blob that is one number for the batch: how it was reduced}
+        self.sequences = set()  # blobs whose steps stand in front of the batch in Caffe
+        self.stacked = {}  # {blob: how many batches lie behind each other in it}
         self.chosen = {}  # {blob that Filter gave: the vertex that says which examples are there}
 
     @property
     def blobs(self):
         """{blob: the input or vertex that gives it} as the net leaves them."""
         return {blob: source for blob, (source, _) in self._blobs.items()}
+
+    @property
+    def stacked_blobs(self):
+        """Blobs in which several batches lie behind each other."""
+        return {blob for blob, count in self.stacked.items() if count != 1}
 
     def shape(self, blob):
         """The shape of one example of a blob."""
@@ -58,6 +66,43 @@ class Translation:
         """The input or vertex that gives a blob."""
         return self._of(blob)[0]
 
+    def axis(self, blob, axis, what="axis", behind=False):
+        """The axis of one example that Caffe's axis of a blob is.
+
+        Parameters
+        ----------
+        behind : bool
+            Whether those behind it are meant too, and must not be that of the batch either.
+
+        Raises
+        ------
+        ConfigError
+            For an axis that the blob does not have.
+        UnsupportedError
+            For that of the batch.
+        """
+        shape = self.shape(blob)
+        rank, batch = len(shape) + 1, self.batch_axis(blob)
+        found = axis + rank if axis < 0 else axis
+        if not 0 <= found < rank:
+            raise ConfigError(f"{what} must be an axis of {shape} behind the batch, got {axis}")
+        if found == batch or (behind and found < batch):
+            raise UnsupportedError(
+                f"{what} must be an axis of {shape} behind the batch, got {axis}, which joins "
+                "examples: they are computed each by itself"
+            )
+        return found - (found > batch)
+
+    def batch_axis(self, blob):
+        """Caffe's axis of a blob that examples lie along: 1 of sequences, which begin with their
+        steps, else 0."""
+        return int(blob in self.sequences)
+
+    def is_batch(self, blob, axis):
+        """Whether Caffe's axis of a blob is that of the batch."""
+        rank = len(self.shape(blob)) + 1
+        return (axis + rank if axis < 0 else axis) == self.batch_axis(blob)
+
     def column(self, blob):
         """The column of the data that a blob of labels is; None of other blobs."""
         return self._labels.get(blob)
@@ -65,6 +110,8 @@ class Translation:
     def _of(self, blob):
         if blob in self._labels:
             raise ConfigError(f"labels can be read by losses and Accuracy only, got {blob!r}")
+        if blob not in self._blobs and any(score.blob == blob for score in self.scores):
+            raise ConfigError(f"{blob!r} must not be read by a layer: it is a number of the batch")
         if blob not in self._blobs:
             raise ConfigError(f"no layer before it gives the blob {blob!r}")
         return self._blobs[blob]
@@ -73,6 +120,8 @@ class Translation:
         """A blob comes from the data."""
         self.inputs[blob] = tuple(shape) or (1,)  # one number an example is a row of one
         self._blobs[blob] = blob, self.inputs[blob]
+        if self.uses.is_time_major(blob):
+            self.sequences.add(blob)
 
     def give_labels(self, blob, column):
         """A blob comes from the data and holds labels."""
@@ -84,6 +133,7 @@ class Translation:
             self._labels[top] = self._labels[bottom]
         else:
             self._blobs[top] = self._of(bottom)
+            self._inherit(top, [bottom])
 
     def add(self, layer, ours, bottoms=None, top=None, name=None, shares=None):
         """Put our layer where a layer of Caffe stands.
@@ -101,10 +151,7 @@ class Translation:
         found = self.add_output(layer, ours, bottoms, name, shares)
         top = top or (layer.top[0] if layer.top else found[0])
         self._blobs[top] = found
-        read = layer.bottom if bottoms is None else bottoms
-        chosen = [self.chosen[blob] for blob in read if blob in self.chosen]
-        if chosen:
-            self.chosen[top] = chosen[0]
+        self._inherit(top, layer.bottom if bottoms is None else bottoms)
 
     def add_output(self, layer, ours, bottoms=None, name=None, shares=None):
         """`add` of a layer that leaves no blob behind; its vertex and shape."""
@@ -124,12 +171,50 @@ class Translation:
         shape = tuple(shapes) if ours.several else as_read(ours, shapes[0])
         return name, shape_after(ours, shape, " and ".join(bottoms))
 
+    def by_channel(self, blob):
+        """A blob's name; UnsupportedError where axis 1, that of channels, is that of the batch."""
+        if blob in self.sequences:
+            raise UnsupportedError(
+                f"{blob!r} must have its channels along axis 1, got sequences (steps, batch, ...)"
+            )
+        return blob
+
+    def one_batch(self, blob):
+        """A blob's name; UnsupportedError where several batches lie behind each other in it."""
+        if self.stacked.get(blob, 1) != 1:
+            raise UnsupportedError(
+                f"{blob!r} must be one batch, got {self.stacked[blob]}, which a Concat along the "
+                "batch has put behind each other; a Slice along it parts them again"
+            )
+        return blob
+
+    def _inherit(self, top, bottoms):
+        """Remember of a blob what is known of those it is computed from."""
+        self.stacked[top] = self._batches(bottoms)
+        self.mark(self.sequences, top, bottoms[0] in self.sequences)
+        self.mark(self.parameters, top, self.parameters.issuperset(bottoms))
+        chosen = [self.chosen[blob] for blob in bottoms if blob in self.chosen]
+        if chosen:
+            self.chosen[top] = chosen[0]
+
+    @staticmethod
+    def mark(blobs, blob, holds):
+        """Put a blob into a set, or take it out."""
+        (blobs.add if holds else blobs.discard)(blob)
+
+    def _batches(self, blobs):
+        """How many batches lie behind each other in all of these blobs."""
+        counts = {self.stacked.get(blob, 1) for blob in blobs}
+        if len(counts) != 1:
+            raise UnsupportedError(f"{list(blobs)} must have as many examples as each other")
+        return counts.pop()
+
     def add_by_channel(self, layer, ours, bottom=None, top=None, name=None):
         """`add` of a layer that has its channels where images have them: on the first axis.
 
         Of two axes, ours would take the last for the channels.
         """
-        bottom, top = bottom or layer.bottom[0], top or layer.top[0]
+        bottom, top = self.by_channel(bottom or layer.bottom[0]), top or layer.top[0]
         shape = self.shape(bottom)
         if len(shape) != 2:
             return self.add(layer, ours, [bottom], top, name)
@@ -189,11 +274,6 @@ class Translation:
                 f"all parameters of a layer must be shared with one other, got {names}"
             )
         return None if owner == name else owner
-
-
-def name_of(layer):
-    """The name of a layer, or of what it gives where it has none."""
-    return layer.name or (layer.top[0] if layer.top else layer.type)
 
 
 def as_read(ours, shape):

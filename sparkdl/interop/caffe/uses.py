@@ -18,7 +18,7 @@ UNUSED = {"Silence", "HDF5Output"}
 RECURRENT = {"LSTM", "RNN", "LSTMUnit"}
 KEEPING = {"AbsVal", "BNLL", "Clip", "ELU", "Exp", "Log", "Power", "ReLU", "Sigmoid", "Swish"}
 KEEPING |= {"TanH", "Threshold", "Dropout", "PReLU", "Embed", "InnerProduct", "Eltwise", "Concat"}
-KEEPING |= {"Scale", "Bias", "Slice", "Split", *RECURRENT}
+KEEPING |= {"Scale", "Bias", "Slice", "Split", "Softmax", "Flatten", "Tile", *RECURRENT}
 
 
 class Uses:
@@ -32,8 +32,9 @@ class Uses:
 
     def __init__(self, layers):
         self.layers = layers
-        tops = [top for layer in layers if layer.type in DATA for top in layer.top]
-        self.labels = [top for top in dict.fromkeys(tops) if self.is_label(top)]
+        tops = dict.fromkeys(top for one in layers if one.type in DATA for top in one.top)
+        self.labels = [top for top in tops if self.is_label(top)]
+        self.inputs = [top for top in tops if self.is_read(top) and top not in self.labels]
 
     def readers(self, blob):
         """(layer, place among its bottoms) of all that compute with a blob of data."""
@@ -48,10 +49,14 @@ class Uses:
     def is_read(self, blob):
         return any(True for _ in self.readers(blob))
 
+    def is_used(self, blob):
+        """Whether a layer computes with a blob or writes it."""
+        return any(blob in layer.bottom and layer.type != "Silence" for layer in self.layers)
+
     def is_label(self, blob):
         """Whether all that read a blob of data compare something with it."""
         found = list(self.readers(blob))
-        return bool(found) and all(place in LABELS.get(layer.type, ()) for layer, place in found)
+        return bool(found) and all(place in label_places(layer) for layer, place in found)
 
     def is_time_major(self, blob):
         """Whether a blob of data has the steps of sequences in front of the batch."""
@@ -65,9 +70,21 @@ class Uses:
             if layer.type in RECURRENT:
                 found.update(layer.bottom[:2])
             elif layer.type in KEEPING and found.intersection(layer.top):
-                found.update(layer.bottom)
+                found.update(alike(layer))
         return found
 
     def column(self, blob):
         """The column of labels: "labels" where the net has one, else named like the blob."""
         return "labels" if len(self.labels) == 1 else blob
+
+
+def label_places(layer):
+    """Which bottoms may be labels; those that are compared by a blob are inputs as that is."""
+    compared = layer.type == "InfogainLoss" and len(layer.bottom) > 2
+    return () if compared else LABELS.get(layer.type, ())
+
+
+def alike(layer):
+    """The bottoms of a layer whose first two axes are those of its tops."""
+    options = {"Scale": layer.scale_param, "Bias": layer.bias_param}.get(layer.type)
+    return layer.bottom if options is None or options.axis == 0 else layer.bottom[:1]

@@ -7,7 +7,9 @@ from sparkdl.errors import CheckpointError, DataError
 from sparkdl.interop.caffe import hdf5
 from sparkdl.interop.caffe.binary import HDF5, as_bytes, is_hdf5, parsed_bytes, read_bytes
 from sparkdl.interop.caffe.blobs import array_of, blob_of
+from sparkdl.interop.caffe.names import numbered_names
 from sparkdl.interop.caffe.schema import RAW, LayerParameter
+from sparkdl.interop.caffe.uses import DATA
 
 
 def read_weights(path):
@@ -67,15 +69,18 @@ def write_weights(path, weights, name="", layers=None):
 
 
 def weights_of(net, path):
-    """{layer: [array]} of a NetParameter (of RAW), whatever its version."""
-    layers = [one.layer if one.HasField("layer") else one for one in net.layers]  # V0 or V1
+    """{layer: [array]} of a NetParameter (of RAW), whatever its version.
+
+    A second layer of a name is called as `numbered` calls it in a net; in Caffe its weights would
+    go to the first as well.
+    """
+    old = [one.layer if one.HasField("layer") else one for one in net.layers]  # V0 or V1
+    layers = [one for one in [*net.layer, *old] if one.type not in DATA]
     found = {}
-    for layer in [*net.layer, *layers]:
-        if layer.name in found and layer.blobs:
-            raise DataError(f"{path}: two layers with weights are called {layer.name!r}")
+    for layer, name in zip(layers, numbered_names(one.name for one in layers), strict=True):
         if layer.blobs:
-            where = f"{path}, layer {layer.name!r}"
-            found[layer.name] = [array_of(blob, where) for blob in layer.blobs]
+            where = f"{path}, layer {name!r}"
+            found[name] = [array_of(blob, where) for blob in layer.blobs]
     return found
 
 

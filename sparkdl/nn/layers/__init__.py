@@ -3,6 +3,7 @@
 from sparkdl.nn.layers.activation import Activation
 from sparkdl.nn.layers.added_loss import AddedLoss
 from sparkdl.nn.layers.affine import Affine, ElementWiseMultiplication, PRelu
+from sparkdl.nn.layers.arg_max import ArgMax
 from sparkdl.nn.layers.arranging import Permute, RepeatVector, Reshape
 from sparkdl.nn.layers.attention import Attention
 from sparkdl.nn.layers.auto_encoder import AutoEncoder
@@ -13,7 +14,7 @@ from sparkdl.nn.layers.batch_reindex import BatchReindex
 from sparkdl.nn.layers.bidirectional import Bidirectional
 from sparkdl.nn.layers.broadcasting import Broadcasting
 from sparkdl.nn.layers.center_loss_output import CenterLossOutput
-from sparkdl.nn.layers.comparison import Comparison
+from sparkdl.nn.layers.comparison import Comparison, GainComparison
 from sparkdl.nn.layers.conv import Conv1D, Conv2D, Conv3D
 from sparkdl.nn.layers.conv_transpose import (
     Conv1DTranspose,
@@ -50,7 +51,7 @@ from sparkdl.nn.layers.margins import (
     ZeroPadding2D,
     ZeroPadding3D,
 )
-from sparkdl.nn.layers.max_pool import MaxPool1D, MaxPool2D, MaxPool3D
+from sparkdl.nn.layers.max_pool import MaxPool1D, MaxPool2D, MaxPool3D, MaxPoolIndex2D
 from sparkdl.nn.layers.multi_head_attention import MultiHeadAttention
 from sparkdl.nn.layers.mvn import MVN
 from sparkdl.nn.layers.noise import (

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
-from sparkdl.nn.layers.scored import ScoredLayer
+from sparkdl.nn.layers.scored import ScoredLayer, flat, units_axis, units_last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,3 +61,39 @@ class Comparison(ScoredLayer):
         if self.reduction == "total":
             return losses
         return ops.mul(losses, ops.div(float(losses.shape[0]), ops.maximum(ops.sum(there), 1.0)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GainComparison(Comparison):
+    """z compared with labels by a matrix H: -sum over classes k of H[label][k] log softmax(z)_k.
+
+    Each example brings its own H, or all read the same of a Learned; no gradient goes back to it.
+    Caffe InfogainLoss with three bottoms.
+
+    Shapes
+    ------
+    z (batch, units), (batch, T, units) or (batch, units, H, W); labels as of SoftmaxCrossEntropy;
+    the matrices (batch, units, units), or any shape with as many numbers
+    """
+
+    def out_shape(self, in_shape):
+        if len(in_shape) != 3:
+            raise ShapeError(f"GainComparison takes three inputs, got {in_shape}")
+        z, _, gain = in_shape
+        units = z[units_axis(z)]
+        if prod(gain) != units * units:
+            raise ShapeError(f"GainComparison of {z} needs ({units}, {units}), got {gain}")
+        return super().out_shape(in_shape[:2])
+
+    def compared(self, x, mask=None):
+        z, labels, gain = x
+        order = units_last(z)
+        units, n = z.shape[order[-1]], z.shape[0]
+        labels = ops.cast(ops.reshape(labels, (-1,)), np.int32)
+        logs = ops.reshape(ops.log_softmax(flat(ops.transpose(z, order))), (n, -1, units))
+        at = ops.one_hot(self.loss.known(labels), units, z.dtype)
+        gain = ops.reshape(ops.stop_gradient(gain), (n, units, units))
+        rows = ops.matmul(ops.reshape(at, logs.shape), gain)
+        each = ops.neg(ops.sum(ops.mul(rows, logs), 2))
+        there = self.counting(each, labels, mask)
+        return self.reduced(each if there is None else ops.mul(each, there), there)

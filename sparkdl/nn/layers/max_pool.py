@@ -1,7 +1,10 @@
 """The largest number of each window."""
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
+
+import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.nn.layers.masked import LOWEST
@@ -37,3 +40,20 @@ class MaxPool3D(MaxPool):
     """y = the largest number of each window of a volume; padding never wins."""
 
     axes: ClassVar = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxPoolIndex2D(MaxPool2D):
+    """y = where the largest number of each window lies in its plane, counted by rows from 0.
+
+    Of equal ones it is the first. No gradient goes back. Caffe's Pooling gives it as a second top,
+    its mask.
+    """
+
+    narrow: ClassVar = False  # places have more digits than bfloat16
+
+    def pooled(self, x, space):
+        places = np.arange(prod(space), dtype=x.dtype).reshape(1, 1, *space)
+        places = ops.broadcast_to(places, x.shape)
+        options = (*self.options(space), self.wide(self.sizes("dilation")))
+        return ops.stop_gradient(ops.pick_largest(places, x, *options))

@@ -30,6 +30,10 @@ MEANINGS = {  # flag: (more arguments, what they come to)
     "connection": ("-connection infiniband", {"connection": "infiniband"}),
     "resize": ("-resize", {"resize": True}),
     "clusterSize": ("-clusterSize 3", {"cluster_size": 3}),
+    "shapes": (
+        "-shapes data:3,227,227,words:20,one:5",
+        {"shapes": {"data": (3, 227, 227), "words": (20,), "one": (5,)}},
+    ),
     "lmdb_partitions": ("-lmdb_partitions 4", {"lmdb_partitions": 4}),
 }
 OF_TIME = {"iterations", "phase", "level", "stage"}
@@ -51,7 +55,13 @@ def test_what_is_not_given_is_as_in_caffe_on_spark():
     assert (options.output, options.output_format, options.devices) == ("output", "json", 1)
     assert (options.connection, options.features, options.notes) == ("ethernet", (), ())
     assert options.cluster_size is options.lmdb_partitions is options.snapshot is None
-    assert not (options.persistent or options.resize)
+    assert not (options.persistent or options.resize or options.shapes)
+
+
+@pytest.mark.parametrize("text", ["3,227", "data:", "data:3,x", ":3", "data:0", "data:3,,4"])
+def test_shapes_that_are_none(text):
+    with pytest.raises(ConfigError, match="-shapes must be BLOB:SIZE,SIZE as data:3,227,227, got"):
+        parsed(f"{USE} -shapes {text}")
 
 
 def test_two_dashes_are_as_good():

@@ -25,6 +25,18 @@ def test_time_of_a_net_in_a_phase_and_stage(run, made):
     assert "more" not in run("time -model deploy.prototxt -iterations 1")[1]
 
 
+def test_time_without_the_data(run, made):
+    made.write("far.prototxt", (made.folder / "net.prototxt").read_text().replace("lmdb'", "gone'"))
+    code, _, err = run("time -model far.prototxt -iterations 1")
+    assert code == 2
+    assert f"far.prototxt, line 3, layer 'd': {made.folder}/gone is not there, and" in err
+    assert "(-shapes data:CHANNELS,HEIGHT,WIDTH)" in err
+    code, out, _ = run("time -model far.prototxt -iterations 1 -shapes data:1,4,4")
+    assert (code, "a step of 8 examples" in out) == (0, True)
+    code, _, err = run("time -model far.prototxt -iterations 1 -shapes data:1,4,4,dat:2")
+    assert code == 2 and "shapes must be of blobs of data (data), got 'dat'" in err
+
+
 MISTAKES = {
     "time": "-model is missing; it names the net's prototxt, or -conf the solver's",
     "time -model net.prototxt -iterations 0": "-iterations must be an integer >= 1, got 0",

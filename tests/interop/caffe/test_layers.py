@@ -23,8 +23,9 @@ def net_of(case):
     text += f"layer {{ name: 'y' {case.text} "
     text += f"{named('bottom', bottoms)} {named('top', TOPS[: case.tops])} }}"
     shapes = dict(zip(bottoms, case.shapes))
-    if case.kind == "Split":  # nothing is left of it alone
-        text += "layer { name: 'end' type: 'Power' bottom: 'z' top: 'end' }"
+    if case.kind in ("Split", "ArgMax"):  # nothing is left of them alone
+        last = TOPS[case.tops - 1]
+        text += f"layer {{ name: 'end' type: 'Power' bottom: '{last}' top: 'end' }}"
     return load_net(parsed(text, NetParameter), state_of("TEST"), shapes)
 
 

@@ -1,5 +1,6 @@
 """Nets in Caffe's format become graphs: as many parameters as published, and they train."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -13,10 +14,13 @@ from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
 from sparkdl.interop.caffe.net import load_net, read_net
 from sparkdl.interop.caffe.phases import state_of
 from sparkdl.interop.caffe.prototxt import parsed
-from sparkdl.interop.caffe.schema import NetParameter
+from sparkdl.interop.caffe.schema import LayerParameter, NetParameter
+from sparkdl.interop.caffe.transfer import load_weights, save_weights
+from sparkdl.interop.caffe.weights import read_weights, write_weights
 from sparkdl.nn import Nesterov, zoo
 from sparkdl.nn.any_conf import conf_from_dict
 from sparkdl.nn.replica import Replica
+from sparkdl.training.network import first_state
 from tests.interop.caffe.nets import SHAPES, path
 from tests.nn.test_graph import batch_of
 
@@ -238,6 +242,140 @@ def test_shapes_that_nobody_says_are_asked_for():
         load(NET)
 
 
+MISSING = ["'Data' data_param { backend: LMDB", "'HDF5Data' hdf5_data_param {"]
+
+
+@pytest.mark.parametrize("text", MISSING)
+def test_data_that_are_not_there_are_named(text):
+    said = f"{text} source: '/no/such' batch_size: 32 }}"
+    net = NET.replace("'Data'", said).replace("data_param { batch_size: 32 }", "")
+    with pytest.raises(ConfigError, match="/no/such is not there, and the net does not say the"):
+        load(net)
+
+
+def test_a_file_of_hdf5_without_the_blob(tmp_path):
+    with h5py.File(tmp_path / "one.h5", "w") as file:
+        file["other"] = np.zeros((5, 3, 4), np.float32)
+    said = f"hdf5_data_param {{ source: '{tmp_path / 'one.h5'}' batch_size: 2 }}"
+    text = NET.replace("'Data'", "'HDF5Data'").replace("data_param { batch_size: 32 }", said)
+    with pytest.raises(ConfigError, match="one.h5 has no data set 'data', and the net does not"):
+        load(text)
+
+
 def test_a_net_of_a_phase_without_layers():
     with pytest.raises(ConfigError, match="the net has no layers in this state"):
         load("name: 'none'")
+
+
+TWICE = """
+layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 8 dim: 6 } } }
+layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'code'
+        inner_product_param { num_output: 3 } }
+layer { name: 'ip' type: 'InnerProduct' bottom: 'code' top: 'again'
+        inner_product_param { num_output: 6 } }
+layer { name: 'loss' type: 'SigmoidCrossEntropyLoss' bottom: 'again' bottom: 'data'
+        top: 'entropy' }
+layer { name: 'out' type: 'Sigmoid' bottom: 'again' top: 'out' }
+layer { name: 'loss' type: 'EuclideanLoss' bottom: 'out' bottom: 'data' top: 'l2'
+        loss_weight: 0 }
+"""
+
+
+def test_two_layers_of_one_name():
+    net = load(TWICE)
+    assert net.conf.parameter_count == 6 * 3 + 3 + 3 * 6 + 6
+    assert [vertex.name for vertex in net.conf.vertices] == [
+        "ip",
+        "ip (2)",
+        "loss",
+        "out",
+        "loss (2)",
+    ]
+    assert [(s.blob, s.source, s.weight) for s in net.scores] == [
+        ("entropy", "loss", 1.0),
+        ("l2", "loss (2)", 0.0),
+    ]
+
+
+@pytest.mark.parametrize("name", ["net.caffemodel", "net.h5"])
+def test_weights_of_two_layers_of_one_name(name, tmp_path, rng):
+    net = load(TWICE)
+    state = first_state(net.conf)
+    state = replace(state, params=rng.normal(size=state.params.shape).astype(np.float32))
+    save_weights(net.conf, state, tmp_path / name, net.layers)
+    found, report = load_weights(net.conf, first_state(net.conf), tmp_path / name, net.layers)
+    np.testing.assert_array_equal(found.params, state.params)
+    assert report.loaded == ("ip", "ip (2)")
+
+
+def test_a_file_of_caffe_s_with_weights_of_two_layers_of_one_name(tmp_path, rng):
+    net, blobs = load(TWICE), {"ip": [(3, 6), (3,)], "ip (2)": [(6, 3), (6,)]}
+    blobs = {k: [rng.normal(size=s).astype(np.float32) for s in v] for k, v in blobs.items()}
+    write_weights(tmp_path / "net", blobs, layers={k: LayerParameter(name="ip") for k in blobs})
+    state, _ = load_weights(net.conf, first_state(net.conf), tmp_path / "net", net.layers)
+    views = net.conf.params_layout.views(state.params)
+    np.testing.assert_array_equal(views["ip/W"], blobs["ip"][0].T)
+    np.testing.assert_array_equal(views["ip (2)/b"], blobs["ip (2)"][1])
+
+
+def test_a_layer_called_like_an_input(tmp_path):
+    text = NET.replace("name: 'ip'", "name: 'data'").replace(
+        "name: 'data' type: 'Data'", "name: 'x' type: 'Data'"
+    )
+    net = load(text, shapes={"data": (4,)})
+    assert net.conf.parameter_count == 4 * 3 + 3
+    state = first_state(net.conf)
+    save_weights(net.conf, state, tmp_path / "net.caffemodel", net.layers)
+    assert list(read_weights(tmp_path / "net.caffemodel")) == ["data"]
+    found, report = load_weights(
+        net.conf, replace(state, params=state.params * 0), tmp_path / "net.caffemodel", net.layers
+    )
+    np.testing.assert_array_equal(found.params, state.params)
+    assert report.loaded == ("data",)
+
+
+PLACES = {  # what is wrong with NET's layers, and the line that is at fault
+    "the second of a name": (
+        TWICE.replace("num_output: 6", "num_output: 0"),
+        "line 5, layer 'ip': Dense.units must be",
+    ),
+    "several in a line": (
+        TWICE.replace(
+            "\nlayer { name: 'out' type: 'Sigmoid'", " layer { name: 'out' type: 'Sigmd'"
+        ),
+        "line 8, layer 'out': the type must be one of",
+    ),
+    "rules": (
+        TWICE.replace("name: 'out'", "name: 'out' include { } exclude { }"),
+        "line 9, layer 'out': a layer must have include or exclude rules, got both",
+    ),
+    "no bottom": (
+        TWICE.replace("bottom: 'again' top: 'out'", "top: 'out'"),
+        r"line 9, layer 'out': Sigmoid.bottom must be 1 blob, got \[\]",
+    ),
+    "a top too many": (
+        TWICE.replace("top: 'out'", "top: 'out' top: 'more'"),
+        r"line 9, layer 'out': Sigmoid.top must be at most 1 blob, got \['out', 'more'\]",
+    ),
+    "a loss that is read": (
+        TWICE.replace("bottom: 'again' top: 'out'", "bottom: 'entropy' top: 'out'"),
+        "line 9, layer 'out': 'entropy' must not be read by a layer: it is a number of the batch",
+    ),
+    "a layer called like the inputs": (
+        "input: 'x' input_dim: 1 input_dim: 3 input_dim: 2 input_dim: 2\n"
+        "layer { name: 'input' type: 'RELU' bottom: 'x' top: 'y' }",
+        "line 2, layer 'input': the type must be one of",
+    ),
+    "two forms": (TWICE + "layers { }", "net.prototxt: a net must have its layers in `layer`"),
+    "no layer": ("name: 'none'", "net.prototxt: the net has no layers in this state"),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_errors_name_file_and_line(name, tmp_path):
+    text, message = PLACES[name]
+    file = tmp_path / "net.prototxt"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=message) as caught:
+        read_net(file)
+    assert str(caught.value).startswith(f"{file}")

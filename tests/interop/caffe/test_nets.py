@@ -1,5 +1,7 @@
 """Nets with several losses, shared parameters and sequences: built and trained."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,16 @@ def test_an_auto_encoder_has_two_losses_and_no_labels():
         .data[0]
         .source.endswith("train_lmdb")
     )
+
+
+def test_an_auto_encoder_with_two_losses_of_one_name(tmp_path):
+    text = Path(path("autoencoder")).read_text()
+    assert text.count('name: "l2_error"') == 1
+    (tmp_path / "net").write_text(text.replace('name: "l2_error"', 'name: "loss"'))
+    net = load_net(tmp_path / "net", state_of("TRAIN"), DATA["autoencoder"])
+    assert net.conf.parameter_count == 2837314
+    found = [(score.blob, score.weight) for score in net.scores]
+    assert found == [("cross_entropy_loss", 1.0), ("l2_error", 0.0)]
 
 
 def test_branches_of_a_siamese_net_share_all():

@@ -3,7 +3,7 @@
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.interop.caffe.phases import filtered, state_of
+from sparkdl.interop.caffe.phases import standing, state_of
 from sparkdl.interop.caffe.prototxt import parsed
 from sparkdl.interop.caffe.schema import NetParameter
 
@@ -26,18 +26,23 @@ RULES = {
 }
 
 
+def there(net, *state):
+    """The layers of a net in this state."""
+    return standing(net.layer, ["net, line 1"] * len(net.layer), state_of(*state))[0]
+
+
 @pytest.mark.parametrize("rules", RULES)
 def test_where_a_layer_stands(rules):
     net = parsed(f"layer {{ name: 'one' {rules} }}", NetParameter)
     inside, outside = RULES[rules]
-    assert all(len(filtered(net, state_of(*state))) == 1 for state in inside)
-    assert all(len(filtered(net, state_of(*state))) == 0 for state in outside)
+    assert all(len(there(net, *state)) == 1 for state in inside)
+    assert all(len(there(net, *state)) == 0 for state in outside)
 
 
 def test_both_kinds_of_rules():
     net = parsed("layer { name: 'one' include { } exclude { } }", NetParameter)
-    with pytest.raises(ConfigError, match="'one' must have include or exclude rules, got both"):
-        filtered(net, state_of("TRAIN"))
+    with pytest.raises(ConfigError, match="line 1: a layer must have include or exclude"):
+        there(net, "TRAIN")
 
 
 def test_an_unknown_phase():

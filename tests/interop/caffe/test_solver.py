@@ -5,6 +5,7 @@ import math
 import pytest
 
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.interop.caffe.job import read_job
 from sparkdl.interop.caffe.prototxt import parsed
 from sparkdl.interop.caffe.schema import SolverParameter
 from sparkdl.interop.caffe.solver import read_solver, solver_of
@@ -134,6 +135,31 @@ def described(net):
     return net.path, net.state.phase, net.state.level, tuple(net.state.stage)
 
 
+INSIDE = """
+base_lr: 1 lr_policy: 'fixed' test_iter: 1 test_iter: 2 # train_net_param { layer {
+test_net: 'no'
+train_net_param {
+  layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 } } }
+  layer { name: 'l' type: '%s' bottom: 'x' top: 'y' }
+}
+
+test_net_param {
+  layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 } } }
+  layer { name: 'l' type: '%s' bottom: 'x' top: 'y' }
+}
+"""
+
+
+def test_errors_of_a_net_inside_the_solver_name_the_file(tmp_path):
+    path = tmp_path / "solver.prototxt"
+    path.write_text(INSIDE % ("ReLU", "RELU"))
+    with pytest.raises(ConfigError, match="solver.prototxt, line 11, layer 'l': the type must"):
+        read_job(path)
+    path.write_text(INSIDE % ("RELU", "ReLU"))
+    with pytest.raises(ConfigError, match="solver.prototxt, line 6, layer 'l': the type must be"):
+        read_job(path)
+
+
 def test_a_net_inside_the_solver():
     text = "net_param { name: 'n' layer { name: 'l' type: 'ReLU' } } base_lr: 1 lr_policy: 'fixed'"
     found = solver(text)
@@ -174,8 +200,8 @@ def test_reads_a_file(tmp_path):
     path = tmp_path / "solver.prototxt"
     path.write_text(FIXED)
     assert read_solver(path).train.path == "net.prototxt"
-    path.write_text(FIXED + "type: 'Sgd'")
-    with pytest.raises(ConfigError, match="solver.prototxt: type must be"):
+    path.write_text(FIXED + "\ntype: 'Sgd'")
+    with pytest.raises(ConfigError, match="solver.prototxt, line 2: type must be"):
         read_solver(path)
     path.write_text(FIXED + "moment: 0.9")
     with pytest.raises(ConfigError, match="line 1: SolverParameter has no field 'moment'; did you"):

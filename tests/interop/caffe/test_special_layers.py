@@ -1,5 +1,6 @@
 """Layers that stand for something around the net, or that make sense among others only."""
 
+import cv2
 import numpy as np
 import pytest
 
@@ -170,8 +171,19 @@ REFUSED = {
     "'Slice' slice_param { slice_point: 1 }": "1 tops cannot be cut from",
     "'Concat' concat_param { axis: 0 }": "axis must be an axis of",
     "'Pooling'": "must have kernel_size",
+    "'Pooling' top: 'mask' pooling_param { kernel_size: 2 pool: AVE }": "Pooling.top must be 1 ",
     "'Convolution' convolution_param { num_output: 2 }": "kernel_size must be one number or 2",
     "'Eltwise' eltwise_param { operation: MAX coeff: 1 }": "coeff must be given with SUM",
+    "'InnerProduct' inner_product_param { num_output: 2 axis: 0 }": "axis must be an axis of .*joi",
+    "'Softmax' softmax_param { axis: 0 }": "axis must be an axis of .*got 0, which joins",
+    "'Flatten' flatten_param { axis: 0 end_axis: 1 }": "axis must be an axis of .*which joins",
+    "'Tile' tile_param { axis: 0 tiles: 2 }": "axis must be an axis of .*which joins",
+    "'Slice' slice_param { axis: 0 }": "axis must be an axis of .*which joins",
+    "'Reshape' reshape_param { shape { dim: 2 } axis: 0 num_axes: 0 }": "leave the batch as it is",
+    "'Reshape' reshape_param { shape { dim: 1 dim: 1 } axis: 0 num_axes: 0 }": "leave the batch as",
+    "'Reshape' reshape_param { shape { dim: 2 dim: 5 dim: 48 } }": "must leave the batch as it is",
+    "'Reshape' reshape_param { shape { dim: 0 dim: 0 dim: 0 dim: 0 dim: 0 } }": "dim of 0 must",
+    "'Reshape' reshape_param { axis: 3 num_axes: 2 }": "axis and num_axes must end within",
 }
 
 
@@ -199,3 +211,97 @@ def test_lr_mult_0_leaves_parameters_as_they_are(rng):
     replica.step(Batch(columns=columns, ids=np.arange(4, dtype=np.uint64)), 0.1, 1)
     after = replica.arrays()[0]
     assert (after["ip/W"] == before["ip/W"]).all() and (after["ip/b"] != before["ip/b"]).any()
+
+
+MASK = """
+input: 'x' input_shape { dim: 2 dim: 3 dim: 7 dim: 9 }
+layer { name: 'y' type: 'Pooling' bottom: 'x' top: 'y' top: 'mask'
+        pooling_param { kernel_size: 3 stride: 2 } }
+"""
+
+
+def test_the_mask_of_equal_numbers_is_opencv_s(rng, tmp_path):
+    x = rng.integers(0, 3, (2, 3, 7, 9)).astype(np.float32)
+    (tmp_path / "net").write_text(MASK)
+    theirs = cv2.dnn.readNetFromCaffe(str(tmp_path / "net"))
+    theirs.setInput(x)
+    [(pooled, mask)] = theirs.forwardAndRetrieve(["y"])
+    net = load(MASK)
+    names = [net.blobs[name] for name in ("y", "mask")]
+    ours = Replica(net.conf).forward(x, outputs=names)
+    np.testing.assert_array_equal(ours[names[0]], pooled)
+    np.testing.assert_array_equal(ours[names[1]], mask)
+
+
+def test_of_equal_numbers_the_last_is_the_largest():
+    """Caffe sorts pairs of a number and its place, the larger first."""
+    text = (
+        DATA + "layer { name: 'best' type: 'ArgMax' bottom: 'x' top: 'best' argmax_param { %s } } "
+    )
+    text += "layer { name: 'twice' type: 'Power' bottom: 'best' top: 'twice' "
+    text += "power_param { scale: 2 } }"
+    x = np.array([[1, 3, 3, 0], [2, 2, 2, 2]], np.float32)
+    net = load(text % "top_k: 2", x=(4,))
+    found = Replica(net.conf).forward(x, outputs=("best", "twice"))
+    np.testing.assert_array_equal(found["best"], [[[2, 1]], [[3, 2]]])
+    np.testing.assert_array_equal(found["twice"], [[[4, 2]], [[6, 4]]])
+    net = load(text % "top_k: 3 axis: 1", x=(4,))
+    found = Replica(net.conf).forward(x, outputs=("best",))["best"]
+    np.testing.assert_array_equal(found, [[2, 1, 0], [3, 2, 1]])
+
+
+def test_the_largest_are_written():
+    text = DATA + IP + "layer { name: 'best' type: 'ArgMax' bottom: 'ip' top: 'best' } "
+    text += "layer { name: 'out' type: 'HDF5Output' bottom: 'best' bottom: 'ip' "
+    text += "hdf5_output_param { file_name: 'out.h5' } }"
+    net = load(text, "TEST", x=(3,))
+    assert net.written[0].columns == {"best": "best", "ip": "ip"} and net.scores == ()
+
+
+GAIN = np.array([[1, 0.5, 0], [0, 2, 0.25], [0.5, 0, 1]])
+INFOGAIN = """
+layer { name: 'in' type: 'Input' top: 'x' top: 'label' top: 'gain' }
+layer { name: 'z' type: 'Power' bottom: 'x' top: 'z' }
+layer { name: 'l' type: 'InfogainLoss' bottom: 'z' bottom: 'label' bottom: 'gain' top: 'l'
+        top: 'prob' %s }
+layer { name: 'a' type: 'Accuracy' bottom: 'z' bottom: 'label' top: 'a' }
+"""
+
+
+@pytest.mark.parametrize("places", [(), (2,)])
+@pytest.mark.parametrize("ignored", [None, 1])
+def test_infogain_by_a_blob(places, ignored, rng):
+    shapes = {"x": (3, *places, *places), "label": (1, *places, *places), "gain": (1, 3, 3)}
+    text = "" if ignored is None else f"loss_param {{ ignore_label: {ignored} }}"
+    net = load(INFOGAIN % text, **shapes)
+    x, labels = rng.normal(size=(4, *shapes["x"])), rng.integers(0, 3, (4, *shapes["label"]))
+    result = forward(
+        net.conf,
+        {},
+        {},
+        {"x": x, "label": labels.astype(float), "gain": np.tile(GAIN, (4, 1, 1, 1))},
+        training=True,
+        outputs=("l/prob",),
+    )
+    prob = np.exp(x) / np.exp(x).sum(1, keepdims=True)
+    each = -(np.moveaxis(GAIN[labels[:, 0]], -1, 1) * np.log(prob)).sum(1)
+    there = labels[:, 0] != ignored
+    loss = example_losses(net.conf, result, {}).mean()
+    assert loss == pytest.approx((each * there).sum() / there.sum())
+    np.testing.assert_allclose(result.activations[net.blobs["prob"]], prob)
+
+
+def test_infogain_by_a_parameter_does_not_learn_it(rng):
+    text = INFOGAIN.replace(" top: 'gain' }", " }").replace("bottom: 'gain'", "bottom: 'p'")
+    text = text.replace(
+        "layer { name: 'z'",
+        "layer { name: 'p' type: 'Parameter' top: 'p' "
+        "parameter_param { shape { dim: 3 dim: 3 } } } layer { name: 'z'",
+    )
+    replica = Replica(load(text % "", x=(3,), label=(1,)).conf)
+    replica.arrays()[0]["p/W"][...] = GAIN
+    columns = {"x": X, "label": np.array([[0.0], [1], [2], [0]], np.float32)}
+    loss, _ = replica.gradient(Batch(columns=columns, ids=np.arange(4, dtype=np.uint64)))
+    logs = X - np.log(np.exp(X).sum(1, keepdims=True))
+    assert loss == pytest.approx(-(GAIN[[0, 1, 2, 0]] * logs).sum(), rel=1e-5)
+    assert not replica.grad.any()

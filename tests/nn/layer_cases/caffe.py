@@ -7,6 +7,9 @@ from sparkdl.nn import layers
 
 LAYERS = [
     (layers.AddedLoss(weight=0.5), (2, 3)),
+    (layers.ArgMax(), (2, 3, 4)),
+    (layers.ArgMax(axis=1, top_k=2), (2, 5, 3)),
+    (layers.ArgMax(top_k=2, values=True), (4,)),
     (layers.BatchReindex(), ((2, 3), (1,))),
     (layers.Broadcasting(), ((2, 3, 4), (2,))),
     (layers.Broadcasting(operation="add", axis=1), ((2, 3, 4), (3,))),
@@ -15,7 +18,10 @@ LAYERS = [
     (layers.Comparison(loss="mse"), ((4,), (4,))),
     (layers.Comparison(loss="euclidean", reduction="sum"), ((2, 3, 4), (24,))),
     (layers.Comparison(loss="euclidean", reduction="valid"), ((4,), (2, 2), (1,))),
+    (layers.GainComparison(), ((3,), (1,), (3, 3))),
+    (layers.GainComparison(reduction="sum"), ((3, 2, 2), (2, 2), (1, 3, 3))),
     (layers.Learned(shape=(2, 3)), (4,)),
+    (layers.MaxPoolIndex2D(size=2), (2, 6, 4)),
     (layers.Reduction(), (2, 3, 4)),
     (layers.Reduction(operation="asum", axis=1), (2, 3, 4)),
     (layers.Reduction(operation="sumsq", axis=2, coefficient=0.5), (2, 3, 4)),
@@ -43,6 +49,30 @@ def reduction(layer, params, x, buffers, training):
     return layer.coefficient * y.reshape(len(x), *layer.out_shape(x.shape[1:]))
 
 
+def arg_max(layer, params, x, buffers, training):
+    """By a stable sort from behind: of numbers alike the last first."""
+    axis = 1 if layer.axis is None else 1 + layer.axis
+    rows = x.reshape(len(x), -1) if layer.axis is None else x
+    order = jnp.flip(jnp.argsort(rows, axis, stable=True), axis)
+    order = jnp.take(order, jnp.arange(layer.top_k), axis)
+    found = [order.astype(x.dtype), jnp.take_along_axis(rows, order, axis)]
+    parts = jnp.stack(found[: 1 + layer.values], 1) if layer.axis is None else found[layer.values]
+    return parts.reshape(len(x), *layer.out_shape(x.shape[1:]))
+
+
+def pool_index(layer, params, x, buffers, training):
+    """Of windows side by side."""
+    n, c, h, w = x.shape
+    at = jnp.broadcast_to(jnp.arange(h * w, dtype=x.dtype).reshape(h, w), x.shape)
+
+    def parts(a):
+        a = a.reshape(n, c, h // 2, 2, w // 2, 2).transpose(0, 1, 2, 4, 3, 5)
+        return a.reshape(n, c, h // 2, w // 2, 4)
+
+    best = jnp.argmax(parts(x), -1)[..., None]
+    return lax.stop_gradient(jnp.take_along_axis(parts(at), best, -1)[..., 0])
+
+
 def unfold(layer, params, x, buffers, training):
     def pair(value):
         return value if isinstance(value, tuple) else (value, value)
@@ -60,6 +90,9 @@ THEIRS = {
     "AddedLoss": lambda layer, params, x, buffers, training: x,
     "Broadcasting": broadcasting,
     "Comparison": lambda layer, params, x, buffers, training: x[0],
+    "ArgMax": arg_max,
+    "GainComparison": lambda layer, params, x, buffers, training: x[0],
+    "MaxPoolIndex2D": pool_index,
     "Learned": lambda layer, params, x, buffers, training: jnp.stack([params["W"]] * len(x)),
     "Reduction": reduction,
     "Unfold2D": unfold,

@@ -3,10 +3,10 @@
 from math import prod
 
 from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.names import name_of
 from sparkdl.interop.caffe.policies import shortest
 from sparkdl.interop.caffe.schema import LayerParameter
-from sparkdl.interop.caffe.trained import axis_of, factor_rates, filler, spec_of, weights
-from sparkdl.interop.caffe.translation import name_of
+from sparkdl.interop.caffe.trained import factor_rates, filler, spec_of, weights
 from sparkdl.nn import (
     MVN,
     Activation,
@@ -32,7 +32,7 @@ def inner_product(layer, net):
     """All axes from `axis` on with all outputs; those before it each by itself."""
     options = layer.inner_product_param
     shape = net.shape(layer.bottom[0])
-    axis = axis_of(options.axis, shape, "axis")
+    axis = net.axis(layer.bottom[0], options.axis, behind=True)
     ours = Dense(
         units=options.num_output,
         activation="identity",
@@ -68,7 +68,7 @@ def batch_norm(layer, net):
 def softmax(layer, net):
     """Over one axis, brought to where ours looks for it and back."""
     bottom = layer.bottom[0]
-    axis = axis_of(layer.softmax_param.axis, net.shape(bottom), "axis")
+    axis = net.axis(bottom, layer.softmax_param.axis)
     seen, order = net.units_in_place(layer, bottom, axis)
     net.add(layer, Activation(function="softmax"), [seen])
     if order is not None:
@@ -103,7 +103,7 @@ def scale(layer, net):
     if options.bias_term:
         first["shift_initializer"] = filler(options.bias_filler)
     found = factor_rates(net, spec_of(layer, 0), spec_of(layer, 1))
-    net.add(layer, Affine(**first, **found, **axes_of(options, net.shape(layer.bottom[0]))))
+    net.add(layer, Affine(**first, **found, **axes_of(layer, net, options)))
 
 
 def bias(layer, net):
@@ -114,37 +114,54 @@ def bias(layer, net):
     first = {"scale": False, "shift_initializer": filler(options.filler)}
     spec = spec_of(layer, 0)
     found = factor_rates(net, spec, spec)
-    return net.add(layer, Affine(**first, **found, **axes_of(options, net.shape(layer.bottom[0]))))
+    return net.add(layer, Affine(**first, **found, **axes_of(layer, net, options)))
 
 
 def broadcast(layer, net, operation, options):
     """The second bottom spread over the first."""
     wide, narrow = layer.bottom
-    learned = narrow in net.parameters
-    if learned != bool(options.axis):
-        raise UnsupportedError(
-            "axis must be 0 for a second bottom of data, and that of its first size for a Parameter"
-        )
-    axis = axis_of(options.axis, net.shape(wide), "axis") if learned else 0
+    if narrow in net.parameters:
+        axis = net.axis(wide, options.axis, behind=len(net.shape(narrow)) > 1)
+    else:
+        axis = axis_of_data(net, wide, narrow, options.axis)
     net.add(layer, Broadcasting(operation=operation, axis=axis))
+
+
+def axis_of_data(net, wide, narrow, axis):
+    """The axis of an example from which `narrow`, which has the batch too, is spread over `wide`.
+
+    Of sequences it is 0 for a number for each step, 1 for those of a whole sequence.
+    """
+    batch, own = net.batch_axis(wide), net.batch_axis(narrow)
+    first = axis if axis >= 0 else axis + len(net.shape(wide)) + 1
+    if first + own != batch:
+        least = " or 1" if batch else ""
+        raise UnsupportedError(
+            f"axis must be 0{least} for a second bottom of data, whose batch is that of the first, "
+            f"got {axis}; further axes are for what comes from a Parameter"
+        )
+    return first
 
 
 def shift_top(layer, net, options):
     """The offset that follows the factors of a Parameter."""
-    if not options.axis:
+    if layer.bottom[1] not in net.parameters:
         raise UnsupportedError("bias_term must not follow factors of data; a Bias layer can")
     found = factor_rates(net, spec_of(layer, 0), spec_of(layer, 0))
     first = {"scale": False, "shift_initializer": filler(options.bias_filler)}
-    axis = axis_of(options.axis, net.shape(layer.top[0]), "axis")
+    axis = net.axis(layer.top[0], options.axis)
     axes = len(net.shape(layer.bottom[1]))
     ours = Affine(**first, **found, axis=axis, axes=axes)
     net.add(LayerParameter(), ours, [layer.top[0]], layer.top[0], f"{name_of(layer)}/bias")
 
 
-def axes_of(options, shape):
+def axes_of(layer, net, options):
     """Which axes of an example the factors have, from Caffe's axis and num_axes."""
-    axis = axis_of(options.axis, shape, "axis")
-    axes = len(shape) - axis if options.num_axes == -1 else options.num_axes
+    if options.num_axes == 0:
+        return {"axis": 0, "axes": 0}
+    axis = net.axis(layer.bottom[0], options.axis, behind=options.num_axes != 1)
+    rank = len(net.shape(layer.bottom[0]))
+    axes = rank - axis if options.num_axes == -1 else options.num_axes
     return {"axis": axis, "axes": axes}
 
 
@@ -152,13 +169,14 @@ def embed(layer, net):
     """Rows of a table by their numbers, for each step where there are several."""
     options = layer.embed_param
     shape = net.shape(layer.bottom[0])
-    kind = Embedding if shape == (1,) else EmbeddingSequence
+    steps = net.batch_axis(layer.bottom[0])  # a sequence of one step stays one
+    kind = Embedding if shape == (1,) and not steps else EmbeddingSequence
     found = weights(layer, options, net)
     net.add(layer, kind(inputs=options.input_dim, units=options.num_output, **found))
 
 
 def mvn(layer, net):
-    options, bottom = layer.mvn_param, layer.bottom[0]
+    options, bottom = layer.mvn_param, net.by_channel(layer.bottom[0])
     ours = MVN(
         normalize_variance=options.normalize_variance,
         across_channels=options.across_channels,
@@ -176,10 +194,12 @@ def reduction(layer, net):
     """From an axis on; from that of the batch on, what each example adds to it."""
     options, shape = layer.reduction_param, net.shape(layer.bottom[0])
     kind = OPERATIONS[options.operation]
-    axis = 0 if options.axis == 0 else axis_of(options.axis, shape, "axis")
+    whole = options.axis in (0, -1 - len(shape))
+    axis = 0 if whole else net.axis(layer.bottom[0], options.axis, behind=True)
     net.add(layer, Reduction(operation=kind, axis=axis, coefficient=shortest(options.coeff)))
-    if options.axis == 0:
+    if whole:
         net.of_batch[layer.top[0]] = kind
+        net.mark(net.sequences, layer.top[0], False)
 
 
 def parameter(layer, net):
@@ -190,7 +210,8 @@ def parameter(layer, net):
     spec = spec_of(layer, 0)
     ours = Learned(shape=shape, **factor_rates(net, spec, spec))
     net.add(layer, ours, [next(iter(net.inputs))])
-    net.parameters.add(layer.top[0])
+    net.mark(net.parameters, layer.top[0], True)
+    net.mark(net.sequences, layer.top[0], False)
 
 
 def batch_reindex(layer, net):

@@ -98,10 +98,23 @@ def shape_of(layer, options, place, net):
     found = function and function(layer, options, place, by_time)
     if found is None:
         raise ConfigError(
-            f"the net does not say the shape of {top!r}; give shapes={{{top!r}: (channels, height, "
-            "width)}"
+            f"{reason(layer, options, top)}the net does not say the shape of {top!r}; give "
+            f"shapes={{{top!r}: (channels, height, width)}} (-shapes {top}:CHANNELS,HEIGHT,WIDTH)"
         )
     return tuple(found)
+
+
+def reason(layer, options, top):
+    """Why the data do not say it: "PATH is not there, and "."""
+    known = {"Data": LMDB, "HDF5Data": None}
+    if layer.type not in known or getattr(options, "backend", None) != known[layer.type]:
+        return ""
+    paths = paths_of(options.source) if layer.type == "Data" else (options.source,)
+    if not any(paths):
+        return "the layer names no source, and "
+    if not files.exists(paths[0]):
+        return f"{paths[0]} is not there, and "
+    return f"{paths[0]} has no data set {top!r}, and " if layer.type == "HDF5Data" else ""
 
 
 def of_database(layer, options, place, by_time):

@@ -5,12 +5,11 @@ from math import prod
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.caffe.blobs import read_blob
 from sparkdl.interop.caffe.layers.common import softmax
+from sparkdl.interop.caffe.names import name_of
 from sparkdl.interop.caffe.policies import shortest
 from sparkdl.interop.caffe.schema import LayerParameter
 from sparkdl.interop.caffe.scores import Score
-from sparkdl.interop.caffe.trained import axis_of
-from sparkdl.interop.caffe.translation import name_of
-from sparkdl.nn import AddedLoss, Comparison, L2Distance, LossLayer
+from sparkdl.nn import AddedLoss, ArgMax, Comparison, GainComparison, L2Distance, LossLayer
 from sparkdl.nn.losses import (
     Contrastive,
     Euclidean,
@@ -31,29 +30,58 @@ def softmax_with_loss(layer, net):
     options = layer.loss_param
     z = with_units(layer, net)
     ours = SoftmaxCrossEntropy(ignore_label=ignored(options))
-    compared(layer, net, ours, z, normalization(options, VALID))
-    if len(layer.top) > 1:
-        name, top = f"{name_of(layer)}/{layer.top[1]}", layer.top[1]
-        probabilities = LayerParameter(name=name, bottom=layer.bottom[:1], top=[top])
-        probabilities.softmax_param.axis = layer.softmax_param.axis
-        softmax(probabilities, net)
+    reduction = normalization(options, VALID)
+    if reduction == "sum":
+        reduction = by_places_in_front(layer, net)
+    compared(layer, net, ours, z, reduction)
+    probabilities(layer, net, layer.softmax_param.axis)
+
+
+def probabilities(layer, net, axis):
+    """The second top, where there is one: a Softmax of the first bottom."""
+    for top in layer.top[1:]:
+        name = f"{name_of(layer)}/{top}"
+        one = LayerParameter(name=name, bottom=layer.bottom[:1], top=[top])
+        one.softmax_param.axis = axis
+        softmax(one, net)
+
+
+def by_places_in_front(layer, net):
+    """The reduction of BATCH_SIZE, by which Caffe divides by all places in front of the classes."""
+    z = layer.bottom[0]
+    shape, axis = net.shape(z), net.axis(z, layer.softmax_param.axis)
+    before, behind = prod(shape[:axis]), prod(shape[axis + 1 :])
+    if before > 1 and behind > 1:
+        raise UnsupportedError(
+            "normalization must not be BATCH_SIZE with axes on both sides of the classes"
+        )
+    return "full" if before > 1 else "sum"
 
 
 def infogain(layer, net):
-    options = layer.infogain_loss_param
-    if len(layer.bottom) > 2 or not options.source or layer.loss_param.HasField("ignore_label"):
-        raise UnsupportedError("InfogainLoss must have its matrix in a file, and no ignore_label")
-    gain = read_blob(options.source)
-    gain = gain.reshape(gain.shape[-2:]).astype(float).tolist()
+    """With the matrix in a file, or in a third bottom: of a Parameter, or of each example."""
+    options, ignore = layer.infogain_loss_param, ignored(layer.loss_param)
+    reduction = normalization(layer.loss_param, VALID)
+    if len(layer.bottom) == 2 and (not options.source or ignore is not None):
+        raise UnsupportedError(
+            "InfogainLoss must have its matrix in a file, and no ignore_label; or in a third bottom"
+        )
     z = with_units(layer, net, options)
-    compared(layer, net, Infogain(gain=gain), z, normalization(layer.loss_param, VALID))
+    if len(layer.bottom) == 2:
+        gain = read_blob(options.source)
+        gain = gain.reshape(gain.shape[-2:]).astype(float).tolist()
+        compared(layer, net, Infogain(gain=gain), z, reduction)
+    else:
+        loss = SoftmaxCrossEntropy(ignore_label=ignore)
+        compared(layer, net, loss, z, reduction, gain=layer.bottom[2])
+    probabilities(layer, net, options.axis)
 
 
 def with_units(layer, net, options=None):
     """The blob of scores, with the axis of the classes where ours has it."""
     axis = (options or layer.softmax_param).axis
     z = layer.bottom[0]
-    return net.units_in_place(layer, z, axis_of(axis, net.shape(z), "axis"))[0]
+    return net.units_in_place(layer, z, net.axis(z, axis))[0]
 
 
 def multinomial(layer, net):
@@ -101,12 +129,17 @@ def contrastive(layer, net):
     compared(layer, net, ours, distance, "sum", layer.bottom[2])
 
 
-def compared(layer, net, loss, z, reduction="sum", labels=None):
-    """An output whose loss is what the layer computes."""
+def compared(layer, net, loss, z, reduction="sum", labels=None, gain=None):
+    """An output whose loss is what the layer computes; `gain` is the blob of its matrices."""
+    net.one_batch(z)
     labels, name, weight = labels or layer.bottom[1], name_of(layer), weight_of(layer)
     column, chosen = net.column(labels), net.chosen.get(z)
     options = {"loss": loss, "loss_weight": weight, "reduction": reduction}
-    if column is not None and chosen is None:
+    if gain is not None:
+        if chosen is not None:
+            raise UnsupportedError("InfogainLoss with three bottoms must not stand behind a Filter")
+        net.add_output(layer, GainComparison(**options), [z, labels, gain])
+    elif column is not None and chosen is None:
         net.add_output(layer, LossLayer(**options, labels=column), [z])
     else:
         more = [] if chosen is None else [chosen]
@@ -129,6 +162,7 @@ def added(layer, net):
         if layer.type in LOSSES or not weight:
             continue
         name, kind = f"{name_of(layer)}/{top}/loss", net.of_batch.get(top)
+        net.one_batch(top)
         ours = AddedLoss(weight=shortest(weight), mean=kind == "mean")
         net.add(LayerParameter(), ours, [top], name, name)
         net.scores.append(Score(blob=top, kind="loss", source=name, weight=shortest(weight)))
@@ -156,12 +190,13 @@ def accuracy(layer, net):
     options = layer.accuracy_param
     z, labels = layer.bottom
     column = net.column(labels)
+    net.one_batch(z)
     found = {
         "source": net.source(z),
         "labels": column or net.source(labels),
         "labels_blob": column is None,
         "top_k": options.top_k,
-        "axis": axis_of(options.axis, net.shape(z), "axis"),
+        "axis": net.axis(z, options.axis),
         "ignore_label": ignored(options),
     }
     for top, kind in zip(layer.top, ("accuracy", "class_accuracy")):
@@ -169,8 +204,13 @@ def accuracy(layer, net):
 
 
 def argmax(layer, net):
+    """A number to be shown, or a blob where another layer reads it."""
     options, z = layer.argmax_param, layer.bottom[0]
-    axis = axis_of(options.axis, net.shape(z), "axis") if options.HasField("axis") else None
+    axis = net.axis(z, options.axis) if options.HasField("axis") else None
+    if net.uses.is_used(layer.top[0]):
+        ours = ArgMax(top_k=options.top_k, axis=axis, values=options.out_max_val)
+        return net.add(layer, ours)
+    net.one_batch(z)
     net.scores.append(
         Score(
             blob=layer.top[0],
@@ -181,6 +221,7 @@ def argmax(layer, net):
             values=options.out_max_val,
         )
     )
+    return None
 
 
 LOSSES = {

@@ -25,6 +25,12 @@ def relu(layer):
     return LeakyRelu(alpha=slope) if slope else Relu()
 
 
+def elu(layer):
+    """With alpha 0 it is a ReLU."""
+    alpha = shortest(layer.elu_param.alpha)
+    return Elu(alpha=alpha) if alpha else Relu()
+
+
 def clip(layer):
     return Clip(low=shortest(layer.clip_param.min), high=shortest(layer.clip_param.max))
 
@@ -54,7 +60,7 @@ FUNCTIONS = {
     "AbsVal": lambda layer: AbsVal(),
     "BNLL": lambda layer: Softplus(),
     "Clip": clip,
-    "ELU": lambda layer: Elu(alpha=shortest(layer.elu_param.alpha)),
+    "ELU": elu,
     "Exp": exp,
     "Log": log,
     "Power": power,
@@ -82,7 +88,9 @@ def prelu(layer, net):
         **factor_rates(net, spec, spec),
         **found,
     )
-    net.add_by_channel(layer, ours)
+    if options.channel_shared:
+        return net.add(layer, ours)
+    return net.add_by_channel(layer, ours)
 
 
 NEURONS = dict.fromkeys(FUNCTIONS, activation) | {"Dropout": dropout, "PReLU": prelu}

@@ -7,9 +7,9 @@ Ours are (N, T, F) and (N, T): an example's blob has the shape (T, F) here.
 from math import prod
 
 from sparkdl.errors import UnsupportedError
+from sparkdl.interop.caffe.names import name_of
 from sparkdl.interop.caffe.schema import LayerParameter
 from sparkdl.interop.caffe.trained import filler, rates_of, spec_of
-from sparkdl.interop.caffe.translation import name_of
 from sparkdl.nn import (
     LSTM,
     Activation,
@@ -42,6 +42,11 @@ def rnn(layer, net):
 
 def recurrent_options(layer, net, behind):
     """What ours is made with; `behind` parameters follow those of the recurrence."""
+    if not net.batch_axis(layer.bottom[0]):
+        raise UnsupportedError(
+            f"{layer.bottom[0]!r} must be sequences (steps, batch, ...), which reach the layer "
+            "from the data with their axes as they are, or by a Reshape that puts one step in front"
+        )
     options, last = layer.recurrent_param, len(layer.param) - 1 - behind
     if options.expose_hidden:
         raise UnsupportedError("expose_hidden must be false; states are carried by tbptt")

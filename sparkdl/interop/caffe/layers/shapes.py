@@ -3,26 +3,41 @@
 from math import prod
 
 from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.names import name_of
 from sparkdl.interop.caffe.schema import LayerParameter
 from sparkdl.interop.caffe.scores import Written
-from sparkdl.interop.caffe.trained import axis_of
-from sparkdl.interop.caffe.translation import name_of
-from sparkdl.nn import Activation, Broadcasting, Flatten, Merge, Reshape, Subset
+from sparkdl.nn import (
+    Activation,
+    Broadcasting,
+    Flatten,
+    Merge,
+    Reshape,
+    Stack,
+    Subset,
+    Unstack,
+)
+
+BATCH = None  # the size that nobody knows
 
 
 def concat(layer, net):
     options = layer.concat_param
     axis = options.concat_dim if options.HasField("concat_dim") else options.axis
-    axis = axis_of(axis, net.shape(layer.bottom[0]), "axis")
-    net.add(layer, Merge(axis=axis))
+    if len(layer.bottom) > 1 and net.is_batch(layer.bottom[0], axis):
+        net.add(layer, Stack())
+        net.stacked[layer.top[0]] *= len(layer.bottom)
+    else:
+        net.add(layer, Merge(axis=net.axis(layer.bottom[0], axis)))
 
 
 def slices(layer, net):
     """A vertex for each top."""
     options, shape = layer.slice_param, net.shape(layer.bottom[0])
     axis = options.slice_dim if options.HasField("slice_dim") else options.axis
-    axis = axis_of(axis, shape, "axis")
     points, count = list(options.slice_point), len(layer.top)
+    if count > 1 and net.is_batch(layer.bottom[0], axis):
+        return unstack(layer, net, points)
+    axis = net.axis(layer.bottom[0], axis)
     if not points and shape[axis] % count == 0:
         points = [shape[axis] // count * i for i in range(1, count)]
     bounds = [0, *points, shape[axis]]
@@ -31,6 +46,23 @@ def slices(layer, net):
     for top, start, stop in zip(layer.top, bounds, bounds[1:]):
         ours = Subset(start=start, stop=stop, axis=axis)
         net.add(layer, ours, layer.bottom[:1], top, f"{name_of(layer)}/{top}")
+    return None
+
+
+def unstack(layer, net, points):
+    """The batches that a Concat along the batch has put behind each other, a vertex for each."""
+    bottom, count = layer.bottom[0], len(layer.top)
+    even = [points[0] * i for i in range(1, count)] if points else []
+    if net.stacked.get(bottom, 1) != count or points != even:
+        raise UnsupportedError(
+            f"a Slice along the batch must part what a Concat along it has put together, as many "
+            f"batches of one size, got {count} tops of {net.stacked.get(bottom, 1)}; how many "
+            "examples a minibatch has is not said by the net"
+        )
+    for index, top in enumerate(layer.top):
+        ours = Unstack(index=index, count=count)
+        net.add(layer, ours, [bottom], top, f"{name_of(layer)}/{top}")
+        net.stacked[top] = 1
 
 
 def split(layer, net):
@@ -43,14 +75,19 @@ def silence(layer, net):
 
 
 def hdf5_output(layer, net):
-    columns = {blob: net.column(blob) or net.source(blob) for blob in layer.bottom}
+    blobs = [net.one_batch(blob) for blob in layer.bottom]
+    columns = {blob: net.column(blob) or net.source(blob) for blob in blobs}
     net.written.append(Written(file=layer.hdf5_output_param.file_name, columns=columns))
 
 
 def flatten(layer, net):
     options, shape = layer.flatten_param, net.shape(layer.bottom[0])
-    first = axis_of(options.axis, shape, "axis")
-    last = axis_of(options.end_axis, shape, "end_axis")
+    bottom, rank = layer.bottom[0], len(shape) + 1
+    ends = [axis + rank if axis < 0 else axis for axis in (options.axis, options.end_axis)]
+    if ends[0] == ends[1] and 0 <= ends[0] < rank:
+        return net.add(layer, Reshape(shape=shape))
+    first = net.axis(bottom, options.axis, behind=ends[1] >= net.batch_axis(bottom))
+    last = net.axis(bottom, options.end_axis, "end_axis")
     if (first, last) == (0, len(shape) - 1):
         return net.add(layer, Flatten())
     if last < first:
@@ -60,20 +97,48 @@ def flatten(layer, net):
 
 
 def reshape(layer, net):
-    """Sizes of 0 stay as they are; that of the batch must."""
+    """Sizes of 0 stay as they are; that of the batch must. One step may come in front of it, and
+    go again."""
     options, shape = layer.reshape_param, net.shape(layer.bottom[0])
-    dims, batch = list(options.shape.dim), None
-    rank = len(shape) + 1
+    dims, steps = list(options.shape.dim), net.batch_axis(layer.bottom[0])
+    whole = [*shape[:steps], BATCH, *shape[steps:]]
+    rank = len(whole)
     start = options.axis if options.axis >= 0 else options.axis + rank + 1
     stop = rank if options.num_axes == -1 else start + options.num_axes
-    whole = [batch, *shape]
-    if stop > rank:
-        raise ConfigError(f"num_axes must end within {shape}, got {options.num_axes}")
+    if not 0 <= start <= stop <= rank:
+        raise ConfigError(f"axis and num_axes must end within {shape}, got {options}")
+    if any(n == 0 and start + i >= rank for i, n in enumerate(dims)):
+        raise ConfigError(f"a dim of 0 must have an axis of {shape} to copy, got {dims}")
     new = [whole[start + i] if n == 0 else n for i, n in enumerate(dims)]
     found = [*whole[:start], *new, *whole[stop:]]
-    if not found or (found[0] is not batch and -1 in found[1:]):
+    place = place_of_batch(found, whole)
+    if place is None:
         raise UnsupportedError(f"a Reshape must leave the batch as it is, got {dims}")
-    net.add(layer, Reshape(shape=tuple(found[1:]) or (1,)))
+    net.add(layer, Reshape(shape=tuple(found[:place] + found[place + 1 :]) or (1,)))
+    net.mark(net.sequences, layer.top[0], place == 1)
+
+
+def place_of_batch(sizes, before):
+    """The axis, 0 or 1, where the batch is found in sizes; None where it does not stay whole."""
+    was = before.index(BATCH)
+    return next((place for place in (was, 1 - was) if stays_whole(sizes, before, was, place)), None)
+
+
+def stays_whole(sizes, before, was, place):
+    """Whether the batch, at axis `was` before, can be that at `place` of sizes.
+
+    Only a single step may change places with it. Where its size is a number or -1, the others tell.
+    """
+    rest = [n for i, n in enumerate(sizes) if i != place]
+    if place >= len(sizes) or BATCH in rest:
+        return False
+    alone = place != was or sizes[place] is not BATCH
+    count = prod(n for n in before if n is not BATCH)
+    if alone and prod(n for n in rest if n != -1) != count:
+        return False
+    if place != was:
+        return (before[0] if was else abs(sizes[0])) == 1
+    return (was == 0 or rest[0] == before[0]) and (sizes[place] is BATCH or -1 not in rest)
 
 
 def crop(layer, net):
@@ -81,7 +146,7 @@ def crop(layer, net):
     options = layer.crop_param
     bottom, like = layer.bottom
     shape, wanted = net.shape(bottom), net.shape(like)
-    first = axis_of(options.axis, shape, "axis")
+    first = net.axis(layer.bottom[0], options.axis, behind=True)
     axes, offsets = range(first, len(shape)), list(options.offset) or [0]
     if len(offsets) not in (1, len(axes)):
         raise ConfigError(f"offset must be one number or {len(axes)}, got {offsets}")
@@ -99,7 +164,7 @@ def crop(layer, net):
 
 def tile(layer, net):
     options = layer.tile_param
-    axis = axis_of(options.axis, net.shape(layer.bottom[0]), "axis")
+    axis = net.axis(layer.bottom[0], options.axis)
     if options.tiles < 1:
         raise ConfigError(f"tiles must be at least 1, got {options.tiles}")
     net.add(layer, Merge(axis=axis), [layer.bottom[0]] * options.tiles)

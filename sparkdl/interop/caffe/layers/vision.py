@@ -1,9 +1,9 @@
 """Layers that put windows on images."""
 
 from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.names import name_of
 from sparkdl.interop.caffe.policies import shortest
 from sparkdl.interop.caffe.trained import weights
-from sparkdl.interop.caffe.translation import name_of
 from sparkdl.nn import (
     LRN,
     AvgPool2D,
@@ -12,6 +12,7 @@ from sparkdl.nn import (
     Conv3D,
     Conv3DTranspose,
     MaxPool2D,
+    MaxPoolIndex2D,
     SpatialPyramidPool,
     StochasticPool2D,
     Unfold2D,
@@ -28,7 +29,7 @@ def convolution(layer, net):
     What has one axis of space is an image of one column here: weights have another axis of 1.
     """
     options = layer.convolution_param
-    shapes = {net.shape(bottom) for bottom in layer.bottom}
+    shapes = {net.shape(net.by_channel(bottom)) for bottom in layer.bottom}
     if options.axis != 1 or len(shapes) != 1:
         raise UnsupportedError("a convolution must be along axis 1, of inputs of one shape")
     axes = len(shapes.pop()) - 1
@@ -81,13 +82,17 @@ def set_fields(options):
 
 def pooling(layer, net):
     options = layer.pooling_param
-    (bottom,) = layer.bottom
+    bottom = net.by_channel(layer.bottom[0])
     window = {"size": pair(options, "kernel_size"), "stride": pair(options, "stride")}
     window |= {"padding": pair(options, "pad"), "rounding": ROUNDING[options.round_mode]}
     if options.global_pooling:
         window |= {"size": net.shape(bottom)[1:], "stride": (1, 1), "padding": (0, 0)}
     elif not all(window["size"]):
         raise ConfigError("a Pooling layer must have kernel_size, kernel_h and kernel_w, or global")
+    if len(layer.top) > 1 and options.pool != MAX:
+        raise ConfigError(f"Pooling.top must be 1 blob unless it pools by MAX, got {layer.top}")
+    for top in layer.top[1:]:
+        net.add(layer, MaxPoolIndex2D(**window), top=top, name=f"{name_of(layer)}/{top}")
     net.add(layer, pool_of(options.pool, window))
 
 
@@ -120,6 +125,7 @@ def im2col(layer, net):
 
 def lrn(layer, net):
     options = layer.lrn_param
+    net.by_channel(layer.bottom[0])
     within = options.norm_region == 1
     net.add(
         layer,
@@ -135,6 +141,7 @@ def lrn(layer, net):
 
 def spp(layer, net):
     options = layer.spp_param
+    net.by_channel(layer.bottom[0])
     if options.pool == STOCHASTIC:
         raise UnsupportedError("SPP must pool by MAX or AVE, got STOCHASTIC")
     kind = "max" if options.pool == MAX else "avg"

@@ -35,6 +35,11 @@ def reduced(function, axes):
     return lambda p, x: function(x).sum(axes).reshape(len(x), -1)
 
 
+def ranked(x, axis):
+    """Which are the largest: sorted by number and, where those are alike, by place."""
+    return np.flip(np.argsort(x, axis, kind="stable"), axis)
+
+
 INNER = "type: 'InnerProduct' inner_product_param { num_output: 3 %s }"
 CASES = [
     case(INNER % "", (4,), expected=dense),
@@ -148,6 +153,26 @@ CASES = [
         "type: 'Reduction' reduction_param { axis: 2 operation: MEAN }",
         (3, 4),
         expected=lambda p, x: x.mean(2),
+    ),
+    case(
+        "type: 'ArgMax'",
+        IMAGE,
+        expected=lambda p, x: x.reshape(len(x), -1).argmax(1).reshape(-1, 1, 1, 1),
+    ),
+    case(
+        "type: 'ArgMax' argmax_param { top_k: 3 out_max_val: true }",
+        (6,),
+        expected=lambda p, x: np.stack([ranked(x, 1)[:, :3], -np.sort(-x, 1)[:, :3]], 1),
+    ),
+    case(
+        "type: 'ArgMax' argmax_param { axis: 2 top_k: 2 }",
+        IMAGE,
+        expected=lambda p, x: ranked(x, 2)[:, :, :2],
+    ),
+    case(
+        "type: 'ArgMax' argmax_param { axis: -1 top_k: 2 out_max_val: true }",
+        IMAGE,
+        expected=lambda p, x: -np.sort(-x, 3)[..., :2],
     ),
     case(
         "type: 'BatchReindex'",

@@ -96,6 +96,13 @@ LOSSES = [
         whole={1: 4},
     ),
     case(SOFTMAX % "normalization: BATCH_SIZE", IMAGE, PLACES, expected=not_two(len), whole={1: 4}),
+    case(
+        SOFTMAX % "normalization: BATCH_SIZE" + " softmax_param { axis: 2 }",
+        (3, 4),
+        (3,),
+        expected=lambda p, z, y: (cross_entropy(z, y, 2)[..., 0] * (y != 2)).sum() / y.size,
+        whole={1: 4},
+    ),
     case(SOFTMAX % "normalize: false", IMAGE, PLACES, expected=not_two(len), whole={1: 4}),
     case(
         SOFTMAX % "normalization: NONE",

@@ -31,6 +31,7 @@ CASES = [
         IMAGE,
         **of(lambda x: np.where(x > 0, x, 0.5 * (np.exp(x) - 1))),
     ),
+    case("type: 'ELU' elu_param { alpha: 0 }", IMAGE, **of(lambda x: np.maximum(x, 0))),
     case("type: 'Exp'", IMAGE, **of(np.exp)),
     case(
         "type: 'Exp' exp_param { base: 2 scale: 0.5 shift: 1 }",

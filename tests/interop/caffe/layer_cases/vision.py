@@ -76,6 +76,20 @@ def largest(seen, size):
     return seen.max((2, 3))
 
 
+def mask(x, kernel, stride, pad):
+    """Where each window's first largest number lies in its plane."""
+    height, width = x.shape[2:]
+    places = np.arange(height * width).reshape(height, width) + np.zeros(x.shape)
+    numbers = np.arange(x.size, dtype=float).reshape(x.shape)  # which stand for x and its place
+
+    def first(seen, size):
+        flat = seen.reshape(*seen.shape[:2], -1).astype(int)
+        best = x.reshape(-1)[flat].argmax(2)[..., None]
+        return places.reshape(-1)[np.take_along_axis(flat, best, 2)[..., 0]]
+
+    return pooled(numbers, kernel, stride, pad, first)
+
+
 def mean(seen, size):
     return seen.sum((2, 3)) / size
 
@@ -166,6 +180,18 @@ CASES = [
     pool("kernel_size: 2 stride: 2", (2, 5, 4), 2, 2, 0, largest),
     pool("kernel_size: 3 stride: 2 pad: 1", (2, 6, 5), 3, 2, 1, largest),
     pool("kernel_size: 3", (2, 4, 4), 3, 1, 0, largest),
+    *(
+        case(
+            f"type: 'Pooling' pooling_param {{ kernel_size: {size} stride: {stride} pad: {pad} }}",
+            shape,
+            expected=lambda p, x, size=size, stride=stride, pad=pad: (
+                pooled(x, size, stride, pad, largest),
+                mask(x, size, stride, pad),
+            ),
+            tops=2,
+        )
+        for shape, size, stride, pad in (((2, 5, 4), 2, 2, 0), ((2, 6, 5), 3, 2, 1))
+    ),
     pool("pool: AVE kernel_size: 3 stride: 2", (2, 6, 5), 3, 2, 0, mean),
     pool("pool: AVE kernel_size: 3 stride: 2 pad: 1", (2, 6, 5), 3, 2, 1, mean),
     pool("pool: AVE kernel_size: 3 stride: 2 pad: 2", (2, 6, 4), 3, 2, 2, mean),

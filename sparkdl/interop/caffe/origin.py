@@ -1,0 +1,98 @@
+"""Where a net comes from, so that errors can say the file and the line."""
+
+import re
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
+
+TOKEN = re.compile(
+    r"""\#[^\n]* | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | [{}<>] | [\w.]+""", re.VERBOSE
+)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The file of a net, and its text; the text is empty where nobody has it."""
+
+    path: str
+    text: str = ""
+
+    def places(self, message, layers):
+        """The place of each of `layers`: those of `message` in the form of Caffe 1.0."""
+        named = [one.layer if is_v0(one) else one for one in message.layers or message.layer]
+        lines, starts = layer_lines(self.text), {}
+        if len(lines) == len(named):
+            starts = dict(zip(occurrences(named), lines, strict=True))
+        beside = 1 if message.input else 0  # a layer that stands for inputs beside the layers
+        keys = [None] * beside + occurrences(layers[beside:])
+        return [self.place(layer, starts.get(key)) for layer, key in zip(layers, keys, strict=True)]
+
+    def place(self, layer, line):
+        """The file, line and name of a layer."""
+        where = f"{self.path}, line {line}" if line else str(self.path)
+        if layer.name:
+            where += f", layer {layer.name!r}"
+        return where if line and layer.name else f"{where} of type {layer.type!r}"
+
+
+@contextmanager
+def naming(place):
+    """What goes wrong inside is told with the place."""
+    try:
+        yield
+    except (ConfigError, ShapeError, UnsupportedError, DataError) as error:
+        raise type(error)(f"{place}: {error}") from error
+
+
+def is_v0(layer):
+    return layer.DESCRIPTOR.name == "V1LayerParameter" and layer.HasField("layer")
+
+
+def occurrences(layers):
+    """[(name, how many of it stood before)]"""
+    seen, found = Counter(), []
+    for layer in layers:
+        found.append((layer.name, seen[layer.name]))
+        seen[layer.name] += 1
+    return found
+
+
+def layer_lines(text):
+    """The lines, from 1, where the layers of a net start."""
+    return [line for name, line in outer_fields(text) if name in ("layer", "layers")]
+
+
+def outer_fields(text):
+    """(word, line) of what stands in no braces: the fields of the message, and their values."""
+    line, at = 1, 0
+    for token, depth in tokens(text):
+        line, at = line + text.count("\n", at, token.start()), token.start()
+        if depth == 0 and token[0] not in "{}<>":
+            yield token[0], line
+
+
+def blocks(text, name):
+    """The texts in the braces of the outer fields of this name, on the lines where they stand."""
+    last, start, found = "", 0, []
+    for token, depth in tokens(text):
+        if depth == 0 and token[0] in "{<":
+            start = token.end()
+        elif depth == 1 and token[0] in "}>" and last == name:
+            before = "\n" * text.count("\n", 0, start)
+            found.append(before + text[start : token.start()])
+        elif depth == 0:
+            last = token[0]
+    return found
+
+
+def tokens(text):
+    """(match, how many braces it stands in) of each word and brace; a brace stands outside itself,
+    and the one that closes inside."""
+    depth = 0
+    for token in TOKEN.finditer(text):
+        if token[0].startswith("#"):
+            continue
+        yield token, depth
+        depth += (token[0] in "{<") - (token[0] in "}>")
