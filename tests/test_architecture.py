@@ -61,7 +61,7 @@ HOME = {
 }
 TOP_LEVEL = {"sparkdl", "tests", "notebooks", "conf", "build.py", "pyproject.toml", "README.md"}
 TOP_LEVEL |= {"LICENSE"}
-TESTS_OF_NO_UNIT = {"cluster", "end_to_end", "benchmarks", "notebooks", "support"}
+TESTS_OF_NO_UNIT = {"oracle", "cluster", "end_to_end", "benchmarks", "notebooks", "support"}
 LONGEST_FILE, LONGEST_MEDIAN = 400, 120
 
 
