@@ -109,7 +109,7 @@ def differing(found, exact, spread, unit):
     for name, wanted in exact.items():
         scale, floor = largest(wanted), UNIT["float32"] if "updated" in name else unit
         permitted = FACTOR * spread[name] + FLOOR * floor * scale + 1e-30
-        error = largest(found[name] - wanted)
+        error = np.nan_to_num(largest(found[name] - wanted), nan=np.inf)
         if not np.isfinite(wanted).all():
             continue
         margin = max(margin, error / permitted)

@@ -30,6 +30,12 @@ REGRESSIONS = {
     "BatchNorm in bfloat16 without gamma and beta": case(
         (4, 3, 1), BatchNorm(scale=False, shift=False), dtype="bfloat16", batch=2
     ),
+    "BatchNorm in bfloat16 without beta": case(
+        (126,), BatchNorm(shift=False), dtype="bfloat16", batch=17
+    ),
+    "Conv1D in bfloat16 with a stride over one step read what was never written": case(
+        (1, 1), Conv1D(filters=1, kernel=1, stride=2), dtype="bfloat16", batch=1
+    ),
     "LayerNorm over the channels of one image: gradients of gamma and beta": case(
         (4, 3, 5), Conv2D(filters=4, kernel=3, padding=1), LayerNorm(), batch=1
     ),
