@@ -4,11 +4,11 @@ from dataclasses import dataclass, field, fields
 
 from sparkdl.commands.data_conf import DataConf
 from sparkdl.commands.settings import apply
+from sparkdl.config import Config, build, of, suggestion, text
 from sparkdl.data import files
 from sparkdl.errors import ConfigError, SparkdlError, require
-from sparkdl.nn import Conf, conf_from_dict, text
+from sparkdl.nn import Conf, conf_from_dict
 from sparkdl.nn.checks import is_integer
-from sparkdl.nn.config import Config, build, nearest, of
 from sparkdl.spark.session import TWO_EXECUTORS
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import Checkpoints
@@ -131,7 +131,7 @@ def training_master(options):
     if not isinstance(options, dict) or options.get("type") not in MASTERS:
         name = options.get("type") if isinstance(options, dict) else options
         known = ", ".join(MASTERS)
-        raise ConfigError(f"type must be one of {known}, got {name!r}{nearest(name, MASTERS)}")
+        raise ConfigError(f"type must be one of {known}, got {name!r}{suggestion(name, MASTERS)}")
     return build(MASTERS[options["type"]], {k: v for k, v in options.items() if k != "type"})
 
 

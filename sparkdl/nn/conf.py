@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from sparkdl.config import Config, of, text
 from sparkdl.errors import ConfigError, require
-from sparkdl.nn import loss_scale, text
+from sparkdl.nn import loss_scale
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.checks import is_integer, is_integers, is_not_negative
 from sparkdl.nn.clipping import Clipping
-from sparkdl.nn.config import Config, of
 from sparkdl.nn.constraints import Constraint
 from sparkdl.nn.groups import grouped, rate_at, slots_layout
 from sparkdl.nn.initializers import Initializer

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Member
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_not_negative, is_positive
-from sparkdl.nn.config import Member
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from sparkdl.config import Config, build, of, suggestion
 from sparkdl.errors import ConfigError, require
 from sparkdl.nn.conf import SHAPES, Conf, is_example_shape
-from sparkdl.nn.config import Config, build, nearest, of
 from sparkdl.nn.labels import check_labels
 from sparkdl.nn.layers import Flatten, Layer
 from sparkdl.nn.place import Placed, check_unique, shape_after
@@ -166,8 +166,8 @@ def in_order(graph):
     for vertex in waiting:
         for name in (*vertex.inputs, *([vertex.shares] if vertex.shares else [])):
             if name not in names:
-                hint = nearest(name, names)
-                raise ConfigError(f"{vertex.name} reads {name!r}, which is not there{hint}")
+                end = suggestion(name, names)
+                raise ConfigError(f"{vertex.name} reads {name!r}, which is not there{end}")
     while waiting:
         ready = next((v for v in waiting if known.issuperset(v.inputs)), None)
         if ready is None:

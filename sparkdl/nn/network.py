@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from sparkdl.config import of
 from sparkdl.errors import require
 from sparkdl.nn.conf import SHAPES, Conf, is_example_shape
-from sparkdl.nn.config import of
 from sparkdl.nn.labels import check_labels
 from sparkdl.nn.layers import Layer
 from sparkdl.nn.stack import INPUT, arranged, placed, without_automatic_names

@@ -8,10 +8,10 @@ the weight without noise; in use there is none.
 
 from dataclasses import dataclass
 
+from sparkdl.config import Member
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_positive, is_share
-from sparkdl.nn.config import Member
 
 
 @dataclass(frozen=True, kw_only=True)

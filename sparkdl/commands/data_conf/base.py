@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Member, build, plain, suggestion, text
 from sparkdl.data import Scale, files
 from sparkdl.data.transforms import TRANSFORMS, in_order
 from sparkdl.errors import ConfigError, DataError, require
-from sparkdl.nn import text
 from sparkdl.nn.checks import is_number
-from sparkdl.nn.config import Member, build, nearest, plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +84,9 @@ def transform_of(written):
     """The transform that {type: its class, option: value ...} says."""
     kind = written.get("type") if isinstance(written, dict) else None
     if kind not in TRANSFORMS:
-        hint = nearest(kind, TRANSFORMS)
+        end = suggestion(kind, TRANSFORMS)
         known = ", ".join(sorted(TRANSFORMS))
-        raise ConfigError(f"a transform's type must be one of {known}, got {kind!r}{hint}")
+        raise ConfigError(f"a transform's type must be one of {known}, got {kind!r}{end}")
     options = {name: plain(value) for name, value in written.items() if name != "type"}
     return build(TRANSFORMS[kind], options)
 

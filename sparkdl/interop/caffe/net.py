@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from sparkdl.config import suggestion
 from sparkdl.errors import ConfigError, ShapeError, UnsupportedError
 from sparkdl.interop.caffe.layers import LAYERS
 from sparkdl.interop.caffe.layers.data import Data
@@ -15,7 +16,6 @@ from sparkdl.interop.caffe.translation import Translation, name_of
 from sparkdl.interop.caffe.upgrade import upgraded
 from sparkdl.interop.caffe.uses import Uses
 from sparkdl.nn import GraphConf
-from sparkdl.nn.config import nearest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +173,6 @@ def function_of(layer):
     if layer.type not in LAYERS:
         raise ConfigError(
             f"the type must be one of {', '.join(sorted(LAYERS))}, "
-            f"got {layer.type!r}{nearest(layer.type, LAYERS)}"
+            f"got {layer.type!r}{suggestion(layer.type, LAYERS)}"
         )
     return LAYERS[layer.type]

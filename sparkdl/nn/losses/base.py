@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import Member
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_not_negative
-from sparkdl.nn.config import Member
 
 WEIGHTS = "numbers >= 0, not all of them 0"
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Member
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_positive
-from sparkdl.nn.config import Member
 
 PER = ("iteration", "epoch")
 

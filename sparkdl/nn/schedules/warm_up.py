@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from sparkdl.config import of
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_integer, is_positive, is_share
-from sparkdl.nn.config import of
 from sparkdl.nn.schedules.base import Schedule
 
 

@@ -5,9 +5,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from sparkdl.config import Member
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_integer, is_not_negative
-from sparkdl.nn.config import Member
 from sparkdl.nn.solvers.line_search import Point, line_search
 
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from math import log
 from typing import ClassVar
 
+from sparkdl.config import of
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_positive, is_share
-from sparkdl.nn.config import of
 from sparkdl.nn.schedules.base import Schedule
 from sparkdl.nn.updaters.base import Updater
 

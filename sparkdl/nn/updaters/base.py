@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from sparkdl.config import Member, of
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_not_negative, is_positive
-from sparkdl.nn.config import Member, of
 from sparkdl.nn.schedules.base import Schedule
 
 
