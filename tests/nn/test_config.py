@@ -110,7 +110,7 @@ REFUSED = {
     ),
     "None where there is no default None": (
         lambda: WarmUp(steps=1, then=None),
-        "WarmUp.then must be a finite number or one of",
+        "WarmUp.then must be a number above 0 or one of",
     ),
 }
 

@@ -9,6 +9,7 @@ from sparkdl.config.constraints.numbers import Size
 
 LONGEST = 1_000_000
 ONE_OR_MORE = Size(minimum=1)
+ROWS = {None: "rows", 2: "pairs", 3: "triples"}
 COUNTS = {1: "one", 2: "two", 3: "three", 4: "four"}
 
 
@@ -39,7 +40,7 @@ class Sequence(Requirement):
 
     @property
     def plural(self):
-        return f"sequences ({self.phrase} each)"
+        return f"{ROWS.get(self.length, f'rows of {self.length}')} of {self.of.plural}"
 
     def check(self, value, where):
         if not is_sequence(value) or not self.fits(len(value)):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.config.constraints.base import Requirement
+from sparkdl.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,10 +21,11 @@ class Optional(Requirement):
         return f"{self.of.plural} or None"
 
     def check(self, value, where):
-        return None if value is None else self.of.check(value, where)
-
-    def refuse(self, value, where, cure=""):
-        self.of.refuse(value, where, cure)
+        try:
+            return None if value is None else self.of.check(value, where)
+        except ConfigError as error:
+            start = f"{where} must be {self.of.phrase}"
+            raise ConfigError(str(error).replace(start, f"{start} or None", 1)) from None
 
 
 @dataclass(frozen=True, kw_only=True)
