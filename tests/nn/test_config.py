@@ -106,7 +106,7 @@ REFUSED = {
     ),
     "text for a number": (
         lambda: Sgd(rate="0.1"),
-        "Sgd.rate must be a finite number or one of Cosine, Cycle, Exponential",
+        "Sgd.rate must be a number above 0 or one of Cosine, Cycle, Exponential",
     ),
     "None where there is no default None": (
         lambda: WarmUp(steps=1, then=None),

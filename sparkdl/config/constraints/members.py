@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.config.constraints.base import Requirement, scalar
-from sparkdl.config.constraints.numbers import Number, is_number
+from sparkdl.config.constraints.numbers import Number
 from sparkdl.errors import ConfigError
 
 
@@ -39,7 +39,7 @@ class Of(Requirement):
             return value
         if isinstance(value, dict):
             return self.family.from_dict(value)
-        if self.number and is_number(scalar(value)):
+        if self.number and is_numeric(scalar(value)):
             return self.checked_number(value, where)
         return self.family.find(value, f"{where} must be {self.number_or}")()
 
@@ -52,3 +52,8 @@ class Of(Requirement):
 
 def with_article(name):
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
+def is_numeric(value):
+    """Whether `value` is meant as a number, even if it is none: NaN."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
