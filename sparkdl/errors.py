@@ -75,8 +75,8 @@ class BoundedRepr(Repr):
 
     def __init__(self):
         super().__init__()
-        self.maxlevel, self.maxdict = 3, 3
-        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = 4
+        self.maxlevel, self.maxdict = 3, 4
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = 6
         self.maxstring = self.maxlong = self.maxother = 60
 
     def repr_int(self, value, level):

@@ -8,6 +8,7 @@ from sparkdl.config.constraints import (
     Instance,
     Integer,
     Mapping,
+    Nested,
     Number,
     Of,
     Optional,

@@ -47,9 +47,9 @@ class DropConnect(WeightNoise, name="drop_connect"):
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianWeightNoise(WeightNoise, name="gaussian_weight_noise"):
-    """Normal numbers with standard deviation `std`, added to the weights or multiplied with them."""
+    """Normal numbers that are added to the weights or multiplied with them."""
 
-    std: float = option(Number(above=0), "Standard deviation.", default=0.01)
+    std: float = option(Number(above=0), "Their standard deviation.", default=0.01)
     additive: bool = option(
         Boolean(),
         "w + noise of mean 0; else w times noise of mean 1. DL4J WeightNoise.",

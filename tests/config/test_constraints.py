@@ -10,6 +10,7 @@ from sparkdl.config import (
     Instance,
     Integer,
     Mapping,
+    Nested,
     Number,
     Of,
     Optional,
@@ -22,6 +23,7 @@ from sparkdl.config import (
 from sparkdl.errors import ConfigError
 from sparkdl.nn.schedules import Fixed, Schedule
 from tests.config.nonsense import NONSENSE
+from tests.config.test_option import Tool
 
 SHARE = Number(minimum=0, below=1)
 PLACE = Row(of=(Integer(minimum=0), Number(above=0)))
@@ -58,6 +60,7 @@ TAKEN = [
     (Optional(of=Integer()), 1, 1),
     (Instance(of=Fixed, what="a Fixed"), Fixed(initial=1), Fixed(initial=1)),
     (Callable(), len, len),
+    (Nested(of=Tool), {"width": 1}, Tool(width=1)),
     (RATE, 0.1, 0.1),
     (RATE, {"type": "Fixed", "initial": 1}, Fixed(initial=1)),
     (RATE, {"type": "fixed", "initial": 1}, Fixed(initial=1)),
@@ -116,6 +119,7 @@ REFUSED = [
         [],
         "A.b must be a sequence of one or more pairs of numbers above 0, got []",
     ),
+    (Nested(of=Tool), 3, "A.b must be a Tool or a mapping of its options, got 3"),
     (RATE, 0, "A.b must be a number above 0 or a Schedule, got 0"),
     (RATE, None, "A.b must be a number above 0 or one of Cosine, "),
     (RATE, "Fixed", "Fixed needs the field 'initial'"),
@@ -138,7 +142,7 @@ def test_nonsense_is_taken_or_a_short_config_error(name, value):
     try:
         EVERY[name].check(NONSENSE[value], "A.b")
     except ConfigError as error:
-        assert "A.b" in str(error) or "Schedule" in str(error)
+        assert any(name in str(error) for name in ("A.b", "Schedule", "Tool"))
         assert len(str(error)) <= 500
 
 

@@ -38,7 +38,7 @@ class Range(Requirement):
         low, high = (self.minimum, self.above), (self.maximum, self.below)
         if any_given(low) and any_given(high):
             start = f"[{self.minimum}" if self.above is None else f"({self.above}"
-            end = f"{self.maximum}]" if self.below is None else f"{self.below})"
+            end = f"{self.maximum}]" if self.below is None else f"{power_of_2(self.below)})"
             return f"in {start}, {end}"
         names = {">=": self.minimum, "above": self.above, "<=": self.maximum, "below": self.below}
         return " ".join(f"{word} {bound}" for word, bound in names.items() if bound is not None)
@@ -51,6 +51,11 @@ class Range(Requirement):
             and (self.maximum is None or number <= self.maximum)
             and (self.below is None or number < self.below)
         )
+
+
+def power_of_2(bound):
+    """2^63 as such; smaller bounds as they are."""
+    return "2^63" if bound == 2**63 else bound
 
 
 def any_given(bounds):
