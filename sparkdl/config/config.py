@@ -1,7 +1,7 @@
 """Options that can be written down: frozen dataclasses that become dicts and come back equal."""
 
 from dataclasses import MISSING, dataclass, fields
-from typing import dataclass_transform
+from typing import ClassVar, dataclass_transform
 
 from sparkdl.config.constraints.base import scalar
 from sparkdl.config.documentation import document
@@ -32,6 +32,8 @@ class Config(metaclass=ConfigType):
     were written in Python, JSON or YAML.
     """
 
+    complete: ClassVar[bool] = False  # whether to_dict has defaults too
+
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         adopt_options(cls)
@@ -47,8 +49,13 @@ class Config(metaclass=ConfigType):
         """Raise ConfigError where options that are sound alone do not fit together."""
 
     def to_dict(self):
-        """The options that differ from their defaults, as plain dicts, lists and scalars."""
-        return {name: written(value) for name, value in self.chosen().items()}
+        """The options that differ from their defaults, as plain dicts, lists and scalars.
+
+        All of them where the class is `complete`.
+        """
+        every = {item.name: getattr(self, item.name) for item in fields(self)}
+        options = every if self.complete else self.chosen()
+        return {name: written(value) for name, value in options.items()}
 
     def chosen(self):
         """{name: value} of the options that differ from their defaults, those without one first."""

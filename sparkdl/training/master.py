@@ -3,10 +3,10 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from sparkdl.config.config import written
 from sparkdl.data.dealing import WAYS
 from sparkdl.errors import require
-from sparkdl.exchange.codecs import Codec
-from sparkdl.exchange.codecs.family import written
+from sparkdl.exchange.codecs import codec_from_dict
 from sparkdl.exchange.devices.choice import WISHES
 from sparkdl.exchange.tls import Tls
 from sparkdl.nn.device import DEVICES
@@ -179,7 +179,7 @@ class ResidentMaster(TrainingMaster):
         require_flag(self, "shared_memory")
         require(self, "exchange", self.exchange in WISHES, f"one of {WISHES}")
         if self.codec is not None:  # by name, as a configuration has it, or itself
-            object.__setattr__(self, "codec", Codec.from_dict(self.codec))
+            object.__setattr__(self, "codec", codec_from_dict(self.codec))
 
     def strategy(self, worker):
         """The master's half in a worker; see resident.strategy.Strategy."""
