@@ -12,6 +12,7 @@ from sparkdl.config.constraints import (
     Number,
     Of,
     Optional,
+    Path,
     Requirement,
     Row,
     Sequence,

@@ -24,7 +24,7 @@ class Option:
     unit: str = ""
 
 
-def option(constraint, text, *, default=MISSING, unit="", positional=False):
+def option(constraint, text, *, default=MISSING, factory=MISSING, unit="", positional=False):
     """A dataclass field whose values are checked by `constraint` and documented by `text`.
 
     Parameters
@@ -34,6 +34,8 @@ def option(constraint, text, *, default=MISSING, unit="", positional=False):
     text : str
     default : object, optional
         Without one the option must be given.
+    factory : function, optional
+        Makes a default that cannot be shared, such as a dict.
     unit : str
     positional : bool
         Whether it may be given without its name.
@@ -41,7 +43,8 @@ def option(constraint, text, *, default=MISSING, unit="", positional=False):
     if default is None and not isinstance(constraint, Optional):
         constraint = Optional(of=constraint)
     about = Option(constraint=constraint, text=text, unit=unit)
-    return field(default=default, kw_only=not positional, metadata={"option": about})
+    start = {"default": default} if factory is MISSING else {"default_factory": factory}
+    return field(**start, kw_only=not positional, metadata={"option": about})
 
 
 def of(family, *, many=False, number=False):

@@ -1,5 +1,7 @@
 """What each constraint takes, how it keeps it, and the words it refuses with."""
 
+from pathlib import PurePath
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from sparkdl.config import (
     Number,
     Of,
     Optional,
+    Path,
     Row,
     Sequence,
     Size,
@@ -45,6 +48,7 @@ TAKEN = [
     (Boolean(), False, False),
     (Boolean(), np.bool_(True), True),
     (Text(), "a", "a"),
+    (Path(), PurePath("a/b"), "a/b"),
     (Text(), np.str_("a"), "a"),
     (Choice(of=("a", "b")), "b", "b"),
     (Choice(of=(1, "all")), 1, 1),
@@ -89,6 +93,7 @@ REFUSED = [
     (SHARE, 1, "A.b must be a number in [0, 1), got 1"),
     (Number(above=0, maximum=1), 0.0, "A.b must be a number in (0, 1], got 0.0"),
     (Boolean(), 1, "A.b must be True or False, got 1"),
+    (Path(), 3, "A.b must be a path that is not empty, got 3"),
     (Text(what="a path"), " ", "A.b must be a path that is not empty, got ' '"),
     (
         Choice(of=("low", "high")),

@@ -6,4 +6,4 @@ from sparkdl.config.constraints.members import Of
 from sparkdl.config.constraints.nested import Nested
 from sparkdl.config.constraints.numbers import Integer, Number, Size
 from sparkdl.config.constraints.objects import Callable, Instance, Optional
-from sparkdl.config.constraints.words import Boolean, Choice, Text
+from sparkdl.config.constraints.words import Boolean, Choice, Path, Text

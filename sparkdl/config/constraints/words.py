@@ -1,6 +1,7 @@
 """Constraints on texts, choices, and yes or no."""
 
 from dataclasses import dataclass
+from os import PathLike, fspath
 
 import numpy as np
 
@@ -45,6 +46,16 @@ class Text(Requirement):
         if not isinstance(text, str) or not text.strip():
             self.refuse(value, where)
         return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Path(Text):
+    """Where something lies, a text or what pathlib makes of it; kept as a text."""
+
+    what: str = "a path"
+
+    def check(self, value, where):
+        return super().check(fspath(value) if isinstance(value, PathLike) else value, where)
 
 
 @dataclass(frozen=True, kw_only=True)
