@@ -14,7 +14,7 @@ class ConfigType(type):
     """The type of configurations: a wrong, doubled or forgotten name is a ConfigError."""
 
     def __call__(cls, *values, **options):
-        named = named_options(cls, values)
+        named = cls.named_options(values)
         for name in named:
             if name in options:
                 raise ConfigError(f"{cls.__name__} got {name!r} twice")
@@ -38,6 +38,11 @@ class Config(metaclass=ConfigType):
         super().__init_subclass__(**kwargs)
         adopt_options(cls)
         document(cls)
+
+    @classmethod
+    def named_options(cls, values):
+        """{name: value} of what was given without a name."""
+        return by_place(cls, values)
 
     def __post_init__(self):
         for item in fields(self):
@@ -97,7 +102,7 @@ def check_names(cls, options):
             raise ConfigError(f"{cls.__name__} needs the field {name!r}")
 
 
-def named_options(cls, values):
+def by_place(cls, values):
     """{name: value} of what was given without a name."""
     places = [item.name for item in fields(cls) if not item.kw_only]
     if len(values) <= len(places):

@@ -24,7 +24,9 @@ class Option:
     unit: str = ""
 
 
-def option(constraint, text, *, default=MISSING, factory=MISSING, unit="", positional=False):
+def option(
+    constraint, text, *, default=MISSING, factory=MISSING, unit="", positional=False, repr=True
+):
     """A dataclass field whose values are checked by `constraint` and documented by `text`.
 
     Parameters
@@ -39,12 +41,14 @@ def option(constraint, text, *, default=MISSING, factory=MISSING, unit="", posit
     unit : str
     positional : bool
         Whether it may be given without its name.
+    repr : bool
+        Whether the repr of the configuration shows it.
     """
     if default is None and not isinstance(constraint, Optional):
         constraint = Optional(of=constraint)
     about = Option(constraint=constraint, text=text, unit=unit)
     start = {"default": default} if factory is MISSING else {"default_factory": factory}
-    return field(**start, kw_only=not positional, metadata={"option": about})
+    return field(**start, kw_only=not positional, repr=repr, metadata={"option": about})
 
 
 def of(family, *, many=False, number=False):

@@ -7,6 +7,7 @@ import pytest
 
 from sparkdl.config import Member, text
 from sparkdl.config.option import default_of, option_of
+from sparkdl.data.transforms import MeanImage, Transform
 from sparkdl.errors import ConfigError
 from sparkdl.exchange.codecs import Codec, ThresholdRule
 from sparkdl.nn.activations import ActivationFunction
@@ -33,6 +34,7 @@ FAMILIES = [
     Solver,
     ThresholdRule,
     TrainingMaster,
+    Transform,
     Updater,
     WeightNoise,
 ]
@@ -54,8 +56,13 @@ NEEDED = {
     "rates": [[0, 0.1], [10, 0.01]],
     "gain": [[1.0]],
     "boxes": [[1.0, 2.0]],
+    "size": 3,
+    "shape": [1, 2, 2],
+    "classes": 3,
+    "degrees": 10,
 }
-STEPS = {"MultiStep": [5, 9]}
+OTHERS = {"MultiStep": {"steps": [5, 9]}, "MeanImage": {"path": "mean.npy"}}
+NO_TEXT = {(MeanImage, "mean")}  # an array can be given in Python only
 
 
 def members():
@@ -68,14 +75,12 @@ def example(cls):
     """A member with what it needs, and defaults else."""
     needed = [item.name for item in fields(cls) if default_of(item) is MISSING]
     chosen = {name: NEEDED[name] for name in needed}
-    if cls.__name__ in STEPS:
-        chosen["steps"] = STEPS[cls.__name__]
-    return cls(**chosen)
+    return cls(**chosen | OTHERS.get(cls.__name__, {}))
 
 
 MEMBERS = members()
 IDS = [cls.type_name for _, cls in MEMBERS]
-FIELDS = [(cls, item) for _, cls in MEMBERS for item in fields(cls)]
+FIELDS = [(c, i) for _, c in MEMBERS for i in fields(c) if (c, i.name) not in NO_TEXT]
 FIELD_IDS = [f"{cls.type_name}.{item.name}" for cls, item in FIELDS]
 
 
