@@ -2,12 +2,14 @@
 
 Parts, each importing only those to its left:
 
-    errors, philox <- engine <- nn <- training <- spark <- commands <- cli
-    errors, philox <- data <- training
-    errors <- exchange <- training
-    errors, nn, data <- interop <- commands
+    errors <- config <- every other part
+    config, philox <- engine <- nn <- training <- spark <- commands <- cli
+    config, philox <- data <- training
+    config <- exchange <- training
+    nn, data <- interop <- commands
     training, spark <- tune, report
 
+config      options that are checked, documented, found by name, and written as JSON or YAML
 philox      random numbers as a function of what they are for
 engine      arrays in, arrays out: graphs, gradients, programs, kernels
 nn          what a user configures: layers, losses, updaters, networks

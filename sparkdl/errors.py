@@ -1,5 +1,9 @@
 """Every error that sparkdl raises on purpose, and the one wording for a refused option."""
 
+from reprlib import Repr
+
+LONGEST = 100
+
 
 class SparkdlError(Exception):
     """Base of all errors of this package."""
@@ -67,4 +71,24 @@ def require(config, field, holds, must_be, cure=""):
     if not holds:
         owner, value = type(config).__name__, getattr(config, field)
         end = f"; {cure}" if cure else ""
-        raise ConfigError(f"{owner}.{field} must be {must_be}, got {value!r}{end}")
+        raise ConfigError(f"{owner}.{field} must be {must_be}, got {brief(value)}{end}")
+
+
+class BoundedRepr(Repr):
+    """A repr that looks at a few items and a few levels only, so that any value takes no time."""
+
+    def __init__(self):
+        super().__init__()
+        self.maxlevel, self.maxdict = 3, 4
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = 6
+        self.maxstring = self.maxlong = self.maxother = 60
+
+    def repr_int(self, value, level):
+        digits = int(value.bit_length() * 0.30103)
+        return super().repr_int(value, level) if digits < 1000 else f"a number of {digits} digits"
+
+
+def brief(value):
+    """`value` as text of at most 100 characters."""
+    shown = BoundedRepr().repr(value)
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."

@@ -1,28 +1,41 @@
 """A whole run as a file says it: network, training, data, epochs, where things go, Spark."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 
 from sparkdl.commands.data_conf import DataConf
 from sparkdl.commands.settings import apply
+from sparkdl.config import (
+    Config,
+    Instance,
+    Integer,
+    Mapping,
+    Nested,
+    Of,
+    Path,
+    Text,
+    build,
+    option,
+    text,
+)
 from sparkdl.data import files
-from sparkdl.errors import ConfigError, SparkdlError, require
-from sparkdl.nn import Conf, conf_from_dict, text
-from sparkdl.nn.checks import is_integer
-from sparkdl.nn.config import Config, build, nearest, of
+from sparkdl.errors import ConfigError, SparkdlError
+from sparkdl.nn import Conf, conf_from_dict
 from sparkdl.spark.session import TWO_EXECUTORS
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import Checkpoints
 from sparkdl.training.manifest import refuse_to_destroy
 from sparkdl.training.master import TrainingMaster
-from sparkdl.training.masters import MASTERS
+from sparkdl.training.masters import training_master
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataSets(Config):
     """What to train on, and what to evaluate on after each epoch, if anything."""
 
-    train: DataConf = field(metadata=of(DataConf))
-    validation: DataConf | None = field(default=None, metadata=of(DataConf))
+    train: DataConf = option(Of(family=DataConf), "What to train on.")
+    validation: DataConf | None = option(
+        Of(family=DataConf), "What to evaluate on after each epoch, if anything.", default=None
+    )
 
     def check(self):
         """Raise DataError for data that is not there."""
@@ -30,61 +43,43 @@ class DataSets(Config):
             data.check()
 
 
-@dataclass(frozen=True, kw_only=True)
-class SparkOptions:
-    """Where a run runs. What is given to spark-submit holds instead.
-
-    Parameters
-    ----------
-    master : str
-        "local[2]", "local-cluster[2,1,1024]", "yarn" ...
-    name : str
-        Of the application.
-    config : dict
-        Options of Spark by their full names.
-    """
-
-    master: str = TWO_EXECUTORS
-    name: str = "sparkdl"
-    config: dict = field(default_factory=dict)
-
-    def __post_init__(self):
-        require(self, "master", isinstance(self.master, str) and self.master, "a Spark master")
-        require(self, "name", isinstance(self.name, str) and self.name, "a name")
-        sound = isinstance(self.config, dict) and all(
-            isinstance(key, str) and isinstance(value, str | int | float)
-            for key, value in self.config.items()
-        )
-        require(self, "config", sound, "a mapping of Spark's options to texts and numbers")
+VALUE = Instance(of=(str, int, float), what="a text or a number")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunConf:
-    """Everything that `sparkdl train` needs.
+class SparkOptions(Config):
+    """Where a run runs. What is given to spark-submit holds instead."""
 
-    Parameters
-    ----------
-    network : NetworkConf or GraphConf
-    training : TrainingMaster
-    data : DataSets
-    epochs : int
-    output : str
-        Where the model is written.
-    checkpoints : Checkpoints or None
-    spark : SparkOptions
-    """
+    master: str = option(
+        Text(what="a Spark master"),
+        '"local[2]", "local-cluster[2,1,1024]", "yarn" ...',
+        default=TWO_EXECUTORS,
+    )
+    name: str = option(Text(what="a name"), "Of the application.", default="sparkdl")
+    config: dict = option(
+        Mapping(keys=Text(), values=VALUE), "Options of Spark by their full names.", factory=dict
+    )
 
-    network: Conf
-    data: DataSets
-    output: str
-    training: TrainingMaster = field(default_factory=ParameterAveraging)
-    epochs: int = 1
-    checkpoints: Checkpoints | None = None
-    spark: SparkOptions = field(default_factory=SparkOptions)
 
-    def __post_init__(self):
-        require(self, "epochs", is_integer(self.epochs, 1), "an integer >= 1")
-        require(self, "output", isinstance(self.output, str) and self.output, "a path")
+@dataclass(frozen=True, kw_only=True)
+class RunConf(Config):
+    """Everything that `sparkdl train` needs."""
+
+    network: Conf = option(Instance(of=Conf, what="a NetworkConf or GraphConf"), "What is trained.")
+    data: DataSets = option(Nested(of=DataSets), "What it is trained and evaluated on.")
+    output: str = option(Path(), "Where the model is written.")
+    training: TrainingMaster = option(
+        Of(family=TrainingMaster),
+        "Who computes what, and when it is exchanged.",
+        default=ParameterAveraging(),
+    )
+    epochs: int = option(Integer(minimum=1), "Passes over the data.", default=1)
+    checkpoints: Checkpoints | None = option(
+        Nested(of=Checkpoints), "When the model is written on the way, and where.", default=None
+    )
+    spark: SparkOptions = option(
+        Nested(of=SparkOptions), "Where the run runs.", factory=SparkOptions
+    )
 
     def check(self):
         """Raise what would else come up hours later: data that is missing, output in the way."""
@@ -124,15 +119,6 @@ def decoded(content):
         return content.decode()
     except UnicodeDecodeError as error:
         raise ConfigError(f"must be text in UTF-8, {error}") from error
-
-
-def training_master(options):
-    """The TrainingMaster of {"type": ..., its options}."""
-    if not isinstance(options, dict) or options.get("type") not in MASTERS:
-        name = options.get("type") if isinstance(options, dict) else options
-        known = ", ".join(MASTERS)
-        raise ConfigError(f"type must be one of {known}, got {name!r}{nearest(name, MASTERS)}")
-    return build(MASTERS[options["type"]], {k: v for k, v in options.items() if k != "type"})
 
 
 SECTIONS = {

@@ -1,7 +1,7 @@
 """Single options changed from the command line: --set training.averaging_frequency=10."""
 
+from sparkdl.config import text
 from sparkdl.errors import ConfigError
-from sparkdl.nn import text
 
 FREE_KEYS = "spark.config."  # what follows is one key of Spark, dots and all
 

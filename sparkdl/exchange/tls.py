@@ -1,36 +1,31 @@
 """TLS on the links: nobody on the way can read or change what travels."""
 
+import pathlib
 import ssl
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from typing import ClassVar
 
+from sparkdl.config import Config, Path, option
 from sparkdl.errors import ConfigError, require
 from sparkdl.exchange.handshake import Refused
 from sparkdl.exchange.pump import plain
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tls:
+class Tls(Config):
     """Files, all PEM, at the same paths on every host; both sides of a connection show theirs.
 
     The secret of the job is proved on top, so host names in certificates do not matter: whoever
     has a certificate of the authorities and the secret belongs to the job.
-
-    Parameters
-    ----------
-    certificate : path
-        Of this process, with the chain up to the authority.
-    key : path
-        Its private key, without a password.
-    authorities : path
-        Whose certificates are good.
     """
 
-    certificate: str
-    key: str
-    authorities: str
+    complete: ClassVar = True
+
+    certificate: str = option(Path(), "Of this process, with the chain up to the authority.")
+    key: str = option(Path(), "Its private key, without a password.")
+    authorities: str = option(Path(), "Whose certificates are good.")
 
     def check(self):
         """ConfigError unless the files are there and fit together."""
@@ -77,7 +72,7 @@ def told():
 def context(tls, protocol):
     """What both sides ask for: TLS 1.3, and a certificate of our authorities."""
     for field in ("certificate", "key", "authorities"):
-        require(tls, field, Path(getattr(tls, field)).is_file(), "a file on this host")
+        require(tls, field, pathlib.Path(getattr(tls, field)).is_file(), "a file on this host")
     context = ssl.SSLContext(protocol)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False

@@ -1,7 +1,7 @@
 """A network's configuration from a document, whichever kind it is."""
 
+from sparkdl.config import text
 from sparkdl.errors import ConfigError
-from sparkdl.nn import text
 from sparkdl.nn.graph import GraphConf
 from sparkdl.nn.network import NetworkConf
 

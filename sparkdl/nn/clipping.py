@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Member, Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_positive
-from sparkdl.nn.config import Member
 from sparkdl.nn.layout import cut
 
 
@@ -20,19 +18,9 @@ class Clipping(Member):
 
 @dataclass(frozen=True, kw_only=True)
 class Limited(Clipping, abstract=True):
-    """A way to clip that leaves small gradients alone.
+    """A way to clip that leaves small gradients alone."""
 
-    Parameters
-    ----------
-    limit : float
-        Above 0.
-    """
-
-    limit: float
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "limit", is_positive(self.limit), "a number above 0")
+    limit: float = option(Number(above=0), "What is not exceeded.")
 
 
 @dataclass(frozen=True, kw_only=True)

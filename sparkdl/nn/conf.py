@@ -1,14 +1,13 @@
 """What every network's configuration has: how it is trained, and where its numbers lie."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
-from sparkdl.errors import ConfigError, require
-from sparkdl.nn import loss_scale, text
+from sparkdl.config import Boolean, Choice, Config, Integer, Number, Of, Sequence, option, text
+from sparkdl.errors import ConfigError
+from sparkdl.nn import loss_scale
 from sparkdl.nn.activations import ActivationFunction
-from sparkdl.nn.checks import is_integer, is_integers, is_not_negative
 from sparkdl.nn.clipping import Clipping
-from sparkdl.nn.config import Config, of
 from sparkdl.nn.constraints import Constraint
 from sparkdl.nn.groups import grouped, rate_at, slots_layout
 from sparkdl.nn.initializers import Initializer
@@ -21,55 +20,62 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 @dataclass(frozen=True, kw_only=True)
 class Conf(Config):
-    """Base of NetworkConf and GraphConf.
+    """Base of NetworkConf and GraphConf."""
 
-    Parameters
-    ----------
-    updater : Updater
-    l1, l2 : float
-        Of layers that give none: l1 |w| + l2 w^2 / 2 is added to what is minimised; at least 0.
-    clipping : Clipping, optional
-        What is done with large gradients.
-    constraints : sequence of Constraint
-        Where the weights of layers that give none must stay.
-    initializer, activation : str, dict or member
-        Of layers that give none.
-    seed : int
-        Of all random numbers: first values, dropout; in [0, 2^63).
-    dtype : str
-        What activations are stored and products computed in: "float32", or for layers that can
-        (`Layer.narrow`) "bfloat16" or "float16". Parameters, gradients and the updater stay
-        float32. float16 is for GPUs; with it the loss is scaled, and updates whose gradient is not
-        finite are left out: see loss_scale.py.
-    tf32 : bool
-        Whether a GPU may round the factors of float32 products and convolutions to 11 bits, as
-        its tensor cores take them: several times faster. Without effect on a CPU.
-    tbptt : (int, int), optional
-        Truncated backpropagation through time: sequences are cut into chunks of so many steps (the
-        first number), with an update after each; the state is carried from chunk to chunk, and
-        gradients go back through so many of a chunk's last steps (the second).
-    """
-
-    updater: Updater = field(default=Sgd(rate=0.01), metadata=of(Updater))
-    l1: float = 0.0
-    l2: float = 0.0
-    clipping: Clipping | None = field(default=None, metadata=of(Clipping))
-    constraints: tuple[Constraint, ...] = field(default=(), metadata=of(Constraint, many=True))
-    initializer: Initializer = field(default="xavier", metadata=of(Initializer))
-    activation: ActivationFunction = field(default="identity", metadata=of(ActivationFunction))
-    seed: int = 0
-    dtype: str = "float32"
-    tf32: bool = False
-    tbptt: tuple[int, int] | None = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("l1", "l2"):
-            require(self, name, is_not_negative(getattr(self, name)), "a number >= 0")
-        seed = is_integer(self.seed, 0) and self.seed < 2**63
-        require(self, "seed", seed, "an integer in [0, 2^63)")
-        require(self, "dtype", self.dtype in DTYPES, f"one of {DTYPES}")
-        require(self, "tf32", isinstance(self.tf32, bool), "True or False")
+    updater: Updater = option(
+        Of(family=Updater), "How weights follow from gradients.", default=Sgd(rate=0.01)
+    )
+    l1: float = option(
+        Number(minimum=0),
+        "Of layers that give none: l1 |w| is added to what is minimised.",
+        default=0.0,
+    )
+    l2: float = option(
+        Number(minimum=0),
+        "Of layers that give none: l2 w^2 / 2 is added to what is minimised.",
+        default=0.0,
+    )
+    clipping: Clipping | None = option(
+        Of(family=Clipping), "What is done with large gradients.", default=None
+    )
+    constraints: tuple[Constraint, ...] = option(
+        Sequence(of=Of(family=Constraint)),
+        "Where the weights of layers that give none must stay.",
+        default=(),
+    )
+    initializer: Initializer = option(
+        Of(family=Initializer),
+        "First values of weights, of layers that give none.",
+        default="xavier",
+    )
+    activation: ActivationFunction = option(
+        Of(family=ActivationFunction), "Of layers that give none.", default="identity"
+    )
+    seed: int = option(
+        Integer(minimum=0, below=2**63), "Of all random numbers: first values, dropout.", default=0
+    )
+    dtype: str = option(
+        Choice(of=DTYPES),
+        "What activations are stored and products computed in; narrow numbers only in layers "
+        "that can (`Layer.narrow`). Parameters, gradients and the updater stay float32. "
+        "float16 is for GPUs; with it the loss is scaled, and updates whose gradient is not "
+        "finite are left out: see loss_scale.py.",
+        default="float32",
+    )
+    tf32: bool = option(
+        Boolean(),
+        "Whether a GPU may round the factors of float32 products and convolutions to 11 bits, "
+        "as its tensor cores take them: several times faster. Without effect on a CPU.",
+        default=False,
+    )
+    tbptt: tuple[int, int] | None = option(
+        Sequence(of=Integer(minimum=1), length=2),
+        "Truncated backpropagation through time: sequences are cut into chunks of so many "
+        "steps (the first number), with an update after each; the state is carried from chunk "
+        "to chunk, and gradients go back through so many of a chunk's last steps (the "
+        "second).",
+        default=None,
+    )
 
     @property
     def stack(self):
@@ -205,11 +211,3 @@ def entries(stack, kind):
         for place in stack
         for name, shape in getattr(place, kind).items()
     )
-
-
-SHAPES = "(features,), (steps, features), (channels, height, width) or with depth, each >= 1"
-
-
-def is_example_shape(value):
-    """Whether `value` is the shape of one example."""
-    return is_integers(value, 1) and 1 <= len(value) <= 4

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Member, Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
-from sparkdl.nn.checks import is_not_negative, is_positive
-from sparkdl.nn.config import Member
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,21 +25,12 @@ class Constraint(Member):
 class MaxNorm(Constraint, name="max_norm"):
     """Weights into a unit are scaled down to an L2 norm of `limit`, if above it.
 
-    Parameters
-    ----------
-    limit : float
-        Above 0.
-
     References
     ----------
     Srivastava et al., Dropout (2014), section 5.1.
     """
 
-    limit: float
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "limit", is_positive(self.limit), "a number above 0")
+    limit: float = option(Number(above=0), "The largest norm.")
 
     def apply(self, weights):
         return ops.mul(weights, ops.div(self.limit, ops.maximum(norms(weights), self.limit)))
@@ -51,25 +41,20 @@ class MinMaxNorm(Constraint, name="min_max_norm"):
     """Weights into a unit are scaled to an L2 norm of `low` to `high`, or on the way there.
 
     Weights that are all 0 stay so.
-
-    Parameters
-    ----------
-    low, high : float
-        0 <= low <= high, high above 0.
-    share : float
-        Of the way to the norm that is wanted that one update goes, in (0, 1].
     """
 
-    low: float
-    high: float
-    share: float = 1.0
+    low: float = option(Number(minimum=0), "The least norm that is wanted.")
+    high: float = option(Number(above=0), "The largest norm that is wanted, not below `low`.")
+    share: float = option(
+        Number(above=0, maximum=1),
+        "Of the way to the norm that is wanted that one update goes.",
+        default=1.0,
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "low", is_not_negative(self.low), "a number >= 0")
-        holds = is_positive(self.high) and self.high >= self.low
+    def validate(self):
+        super().validate()
+        holds = self.high >= self.low
         require(self, "high", holds, f"a number above 0 and not below low ({self.low})")
-        require(self, "share", is_positive(self.share) and self.share <= 1, "in (0, 1]")
 
     def apply(self, weights):
         norm = norms(weights)

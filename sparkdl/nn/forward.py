@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparkdl.config import suggestion
 from sparkdl.engine import ops
 from sparkdl.engine.graph import scope
 from sparkdl.engine.types import is_float, is_narrow
 from sparkdl.errors import ConfigError, ShapeError
-from sparkdl.nn.config import nearest
 from sparkdl.nn.run import Run
 from sparkdl.nn.weight_noise import with_noise
 
@@ -198,4 +198,4 @@ def check(network, inputs, outputs):
     known = [place.name for place in network.stack]
     for name in outputs:
         if name not in known:
-            raise ConfigError(f"no layer {name!r}{nearest(name, known)}; the layers are {known}")
+            raise ConfigError(f"no layer {name!r}{suggestion(name, known)}; the layers are {known}")

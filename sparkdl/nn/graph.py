@@ -1,11 +1,12 @@
 """The configuration of a network whose layers branch and join."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from sparkdl.config import Config, Nested, Of, Requirement, Row, Sequence, Text, option, suggestion
 from sparkdl.errors import ConfigError, require
-from sparkdl.nn.conf import SHAPES, Conf, is_example_shape
-from sparkdl.nn.config import Config, build, nearest, of
+from sparkdl.nn.conf import Conf
+from sparkdl.nn.example_shape import ExampleShape
 from sparkdl.nn.labels import check_labels
 from sparkdl.nn.layers import Flatten, Layer
 from sparkdl.nn.place import Placed, check_unique, shape_after
@@ -14,31 +15,27 @@ from sparkdl.nn.truncated import check_tbptt
 
 @dataclass(frozen=True, kw_only=True)
 class Vertex(Config):
-    """A layer of a graph, what it is called, and what it reads.
+    """A layer of a graph, what it is called, and what it reads."""
 
-    Parameters
-    ----------
-    name : str
-        Unique in the graph.
-    layer : Layer
-    inputs : str or sequence of str
-        Names of inputs of the graph and of other vertices.
-    shares : str, optional
-        The vertex whose parameters and buffers this one uses; none of its own then.
-    """
-
-    name: str
-    layer: Layer = field(metadata=of(Layer))
-    inputs: tuple[str, ...]
-    shares: str | None = None
+    name: str = option(Text(), "Unique in the graph.")
+    layer: Layer = option(Of(family=Layer), "What it computes.")
+    inputs: tuple[str, ...] = option(
+        Sequence(of=Text(what="a name"), minimum=1),
+        "Names of inputs of the graph and of other vertices, or one name alone.",
+    )
+    shares: str | None = option(
+        Text(what="a name"),
+        "The vertex whose parameters and buffers this one uses; none of its own then.",
+        default=None,
+    )
 
     def __post_init__(self):
-        super().__post_init__()
-        require(self, "name", is_name(self.name), "a text that is not empty")
         if isinstance(self.inputs, str):
             object.__setattr__(self, "inputs", (self.inputs,))
-        named = isinstance(self.inputs, tuple) and all(map(is_name, self.inputs))
-        require(self, "inputs", named and self.inputs, "names of inputs or vertices")
+        super().__post_init__()
+
+    def validate(self):
+        super().validate()
         fits = len(self.inputs) == 1 or self.layer.several
         kind = type(self.layer).__name__
         require(self, "inputs", fits, f"one name, as {kind} reads one input")
@@ -50,6 +47,24 @@ class Vertex(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
+class InputShapes(Requirement):
+    """A mapping of names to shapes, kept as pairs."""
+
+    phrase = f"a mapping of names to shapes {ExampleShape.phrase}"
+    plural = f"mappings of names to shapes {ExampleShape.phrase}"
+
+    def check(self, value, where):
+        pairs = list(value.items()) if isinstance(value, dict) else value
+        try:
+            return NAMED_SHAPES.check(pairs, where)
+        except ConfigError:
+            self.refuse(value, where)
+
+
+NAMED_SHAPES = Sequence(of=Row(of=(Text(), ExampleShape())), minimum=1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class GraphConf(Conf):
     """Layers as the vertices of a graph without cycles: several inputs, several outputs.
 
@@ -58,14 +73,6 @@ class GraphConf(Conf):
     where there is one, else a column of the vertex's name, unless the layer says which; inputs
     likewise read "features", or a column of their name. Of several outputs the one whose loss
     weighs most predicts.
-
-    Parameters
-    ----------
-    inputs : dict of str to tuple of int
-        Shape of one example of each input.
-    vertices : sequence of Vertex
-    updater, l1, l2, clipping, initializer, activation, seed, dtype, tf32, tbptt
-        See Conf.
 
     Raises
     ------
@@ -85,21 +92,16 @@ class GraphConf(Conf):
     35
     """
 
-    inputs: tuple[tuple[str, tuple[int, ...]], ...]
-    vertices: tuple[Vertex, ...]
+    inputs: tuple[tuple[str, tuple[int, ...]], ...] = option(
+        InputShapes(), "Shape of one example of each input."
+    )
+    vertices: tuple[Vertex, ...] = option(
+        Sequence(of=Nested(of=Vertex), minimum=1), "The layers, in any order."
+    )
 
-    def __post_init__(self):
-        if isinstance(self.inputs, dict):
-            object.__setattr__(self, "inputs", tuple(self.inputs.items()))
-        super().__post_init__()
-        shapes = dict(self.inputs).values() if self.inputs else ()
-        sound = shapes and all(map(is_example_shape, shapes))
-        require(self, "inputs", sound, f"a mapping of names to shapes {SHAPES}")
-        vertices = [build(Vertex, v) if isinstance(v, dict) else v for v in self.vertices]
-        sound = vertices and all(isinstance(v, Vertex) for v in vertices)
-        require(self, "vertices", sound, "at least one Vertex")
-        object.__setattr__(self, "vertices", tuple(vertices))
-        names = [*dict(self.inputs), *(vertex.name for vertex in vertices)]
+    def validate(self):
+        super().validate()
+        names = [*dict(self.inputs), *(vertex.name for vertex in self.vertices)]
         check_unique([*names, *self._doubled_inputs()], "names of inputs and vertices")
         assert self.stack  # the graph and its shapes are looked at now, not when it is used
         check_tbptt(self)
@@ -128,10 +130,6 @@ class GraphConf(Conf):
             "inputs": {name: list(shape) for name, shape in self.inputs},
             "vertices": [vertex.to_dict() for vertex in self.vertices],
         }
-
-
-def is_name(value):
-    return isinstance(value, str) and value.strip() != ""
 
 
 def placed(graph):
@@ -166,8 +164,8 @@ def in_order(graph):
     for vertex in waiting:
         for name in (*vertex.inputs, *([vertex.shares] if vertex.shares else [])):
             if name not in names:
-                hint = nearest(name, names)
-                raise ConfigError(f"{vertex.name} reads {name!r}, which is not there{hint}")
+                end = suggestion(name, names)
+                raise ConfigError(f"{vertex.name} reads {name!r}, which is not there{end}")
     while waiting:
         ready = next((v for v in waiting if known.issuperset(v.inputs)), None)
         if ready is None:

@@ -1,11 +1,11 @@
 """The configuration of a network whose layers follow one another."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
-from sparkdl.errors import require
-from sparkdl.nn.conf import SHAPES, Conf, is_example_shape
-from sparkdl.nn.config import of
+from sparkdl.config import Of, Sequence, option
+from sparkdl.nn.conf import Conf
+from sparkdl.nn.example_shape import ExampleShape
 from sparkdl.nn.labels import check_labels
 from sparkdl.nn.layers import Layer
 from sparkdl.nn.stack import INPUT, arranged, placed, without_automatic_names
@@ -18,17 +18,6 @@ class NetworkConf(Conf):
 
     Equal to what its JSON, YAML or dict gives back. Where images meet a layer that takes rows, a
     Flatten is put in; layers without a name get one ("dense_1").
-
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Of one example: rows (features,), sequences (steps, features), images (channels, height,
-        width), volumes (channels, depth, height, width). Batches may have sequences of other
-        lengths.
-    layers : sequence of Layer
-        The last one, and only it, is an Output. {"type": "Dense", "units": 3} stands for a layer.
-    updater, l1, l2, clipping, initializer, activation, seed, dtype, tf32, tbptt
-        See Conf.
 
     Raises
     ------
@@ -48,12 +37,19 @@ class NetworkConf(Conf):
     True
     """
 
-    input_shape: tuple[int, ...]
-    layers: tuple[Layer, ...] = field(metadata=of(Layer, many=True))
+    input_shape: tuple[int, ...] = option(
+        ExampleShape(),
+        "Of one example: rows, sequences, images or volumes. Batches may have sequences of "
+        "other lengths.",
+    )
+    layers: tuple[Layer, ...] = option(
+        Sequence(of=Of(family=Layer)),
+        'The last one, and only it, is an Output. {"type": "Dense", "units": 3} stands for a '
+        "layer.",
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "input_shape", is_example_shape(self.input_shape), SHAPES)
+    def validate(self):
+        super().validate()
         object.__setattr__(self, "layers", arranged(self.layers, self.input_shape))
         check_tbptt(self)
         check_labels(self)

@@ -2,9 +2,9 @@
 
 from dataclasses import fields, replace
 
+from sparkdl.config import suggestion
 from sparkdl.errors import ConfigError
 from sparkdl.nn.conf import Conf
-from sparkdl.nn.config import nearest
 from sparkdl.nn.graph import GraphConf, Vertex
 from sparkdl.nn.layers import Frozen, Reconstruction
 from sparkdl.nn.layers.reconstructing import Reconstructing
@@ -34,7 +34,9 @@ def pretraining(conf, name):
     """
     known = reconstructing(conf)
     if name not in known:
-        raise ConfigError(f"no layer {name!r} learns without labels{nearest(name, known)}: {known}")
+        raise ConfigError(
+            f"no layer {name!r} learns without labels{suggestion(name, known)}: {known}"
+        )
     needed = leading_to(conf, name)
     vertices = [vertex(place, name) for place in conf.stack if place.name in needed]
     inputs = {n: shape for n, shape in conf.input_shapes.items() if n in needed}

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from sparkdl.errors import ConfigError, require
-from sparkdl.nn.checks import is_integers
 from sparkdl.nn.columns import label_mask_of, mask_of, sequences_of
 from sparkdl.nn.layers import Bidirectional
 
@@ -28,7 +27,7 @@ def check_tbptt(conf):
     """
     if conf.tbptt is None:
         return
-    sound = is_integers(conf.tbptt, 1, 2) and conf.tbptt[1] <= conf.tbptt[0]
+    sound = conf.tbptt[1] <= conf.tbptt[0]
     wanted = "(forward, backward), numbers of steps with 1 <= backward <= forward"
     require(conf, "tbptt", sound, wanted)
     check_carries(conf)

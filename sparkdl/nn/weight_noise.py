@@ -8,27 +8,15 @@ the weight without noise; in use there is none.
 
 from dataclasses import dataclass
 
+from sparkdl.config import Boolean, Member, Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_positive, is_share
-from sparkdl.nn.config import Member
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeightNoise(Member):
-    """Base of all.
+    """Base of all."""
 
-    Parameters
-    ----------
-    biases : bool
-        Whether biases change as well.
-    """
-
-    biases: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "biases", isinstance(self.biases, bool), "True or False")
+    biases: bool = option(Boolean(), "Whether biases change as well.", default=False)
 
     def changed(self, weights, name, run):
         """`weights`, the parameter `name`, as the batch of `run` shall see them."""
@@ -39,23 +27,18 @@ class WeightNoise(Member):
 class DropConnect(WeightNoise, name="drop_connect"):
     """Each weight becomes 0 with probability `rate`, else w / (1 - rate).
 
-    Parameters
-    ----------
-    rate : float
-        Share that is dropped, in [0, 1). DL4J's number is the share that stays, and it does not
-        scale what stays.
-
     References
     ----------
     Wan, Zeiler, Zhang, LeCun and Fergus, Regularization of neural networks using DropConnect
     (2013), with one mask for a batch, and the mean in use rather than samples.
     """
 
-    rate: float = 0.5
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "rate", is_share(self.rate), "in [0, 1)")
+    rate: float = option(
+        Number(minimum=0, below=1),
+        "Share that is dropped. DL4J's number is the share that stays, and it does not scale "
+        "what stays.",
+        default=0.5,
+    )
 
     def changed(self, weights, name, run):
         dropped = ops.greater(self.rate, run.shared_uniform(name, weights.shape))
@@ -64,23 +47,14 @@ class DropConnect(WeightNoise, name="drop_connect"):
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianWeightNoise(WeightNoise, name="gaussian_weight_noise"):
-    """Normal numbers with standard deviation `std`, added to the weights or multiplied with them.
+    """Normal numbers that are added to the weights or multiplied with them."""
 
-    Parameters
-    ----------
-    std : float
-        Above 0.
-    additive : bool
-        w + noise of mean 0; else w times noise of mean 1. DL4J WeightNoise.
-    """
-
-    std: float = 0.01
-    additive: bool = True
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "std", is_positive(self.std), "a number above 0")
-        require(self, "additive", isinstance(self.additive, bool), "True or False")
+    std: float = option(Number(above=0), "Their standard deviation.", default=0.01)
+    additive: bool = option(
+        Boolean(),
+        "w + noise of mean 0; else w times noise of mean 1. DL4J WeightNoise.",
+        default=True,
+    )
 
     def changed(self, weights, name, run):
         noise = ops.mul(run.shared_normal(name, weights.shape), self.std)

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from itertools import islice
 
-from sparkdl.errors import require
+from sparkdl.config import Choice, Integer, Optional, option
 from sparkdl.exchange.devices.group import DeviceGroup
 from sparkdl.training.buckets import Buckets
 from sparkdl.training.device_buckets import DeviceBuckets
-from sparkdl.training.master import ResidentMaster, require_whole, whole
+from sparkdl.training.master import ResidentMaster
 from sparkdl.training.resident.mean import mean_buffers
 from sparkdl.training.resident.strategy import Strategy
 from sparkdl.training.resident.synchrony import synchronized
@@ -24,49 +24,44 @@ class AllReduceSGD(ResidentMaster):
     It is training on the joint minibatch of all workers, with any updater. A worker whose data ends
     before that of others gives zeros, and the mean is over those that gave something.
 
-    Parameters
-    ----------
-    updates_per_round : int
-        How many updates a round has. After a round there is a report, and buffers (running means)
-        are averaged.
-    accumulate : int
-        Minibatches of each worker whose gradients are added up for an update.
-    bucket_bytes : int or None
-        Gradients travel in pieces of about this size, each as soon as it is final. None: a 16th of
-        all, but from 256 KB to 4 MB; between GPUs a 6th, from 4 to 32 MB. With a codec they travel
-        together after the backward pass.
-    normalise : str
-        "examples": the gradient is the mean over all examples of an update; "workers": over the
-        minibatches, however many examples a short one has (DistLearn's
-        sumAndNormalizeGradients).
-    sync_epochs : int or None
-        Epochs after which all take over the vectors of the worker with the most updates
-        (DistLearn's synchronizeParameters): hosts of several kinds may round differently. None:
-        never.
-    options
-        Of ResidentMaster.
-
     References
     ----------
     Chen, Pan, Monga, Bengio and Jozefowicz, Revisiting distributed synchronous SGD (2016). Buckets:
     Li et al., PyTorch distributed (2020). Torch DistLearn AllReduceSGD.
     """
 
-    updates_per_round: int = 10
-    accumulate: int = 1
-    bucket_bytes: int | None = None
-    normalise: str = "examples"
-    sync_epochs: int | None = 1
-
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("updates_per_round", "accumulate"):
-            require_whole(self, name)
-        sound = self.bucket_bytes is None or whole(self.bucket_bytes, 1)
-        require(self, "bucket_bytes", sound, "an integer >= 1 or None")
-        require(self, "normalise", self.normalise in NORMALISE, f"one of {NORMALISE}")
-        sound = self.sync_epochs is None or whole(self.sync_epochs, 1)
-        require(self, "sync_epochs", sound, "an integer >= 1 or None")
+    updates_per_round: int = option(
+        Integer(minimum=1),
+        "How many updates a round has. After a round there is a report, and buffers (running "
+        "means) are averaged.",
+        default=10,
+    )
+    accumulate: int = option(
+        Integer(minimum=1),
+        "Minibatches of each worker whose gradients are added up for an update.",
+        default=1,
+    )
+    bucket_bytes: int | None = option(
+        Integer(minimum=1),
+        "Gradients travel in pieces of about this size, each as soon as it is final. None: a "
+        "16th of all, but from 256 KB to 4 MB; between GPUs a 6th, from 4 to 32 MB. With a "
+        "codec they travel together after the backward pass.",
+        default=None,
+    )
+    normalise: str = option(
+        Choice(of=NORMALISE),
+        '"examples": the gradient is the mean over all examples of an update; "workers": over '
+        "the minibatches, however many examples a short one has (DistLearn's "
+        "sumAndNormalizeGradients).",
+        default="examples",
+    )
+    sync_epochs: int | None = option(
+        Optional(of=Integer(minimum=1)),
+        "Epochs after which all take over the vectors of the worker with the most updates "
+        "(DistLearn's synchronizeParameters): hosts of several kinds may round differently. "
+        "None: never.",
+        default=1,
+    )
 
     @property
     def minibatches_per_round(self):

@@ -6,10 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from sparkdl.config import Boolean, Choice, Integer, option
 from sparkdl.data.blocks import permutation
 from sparkdl.errors import DivergedError, WorkerError, require
 from sparkdl.training.marks import Marks
-from sparkdl.training.master import ResidentMaster, require_flag, require_whole
+from sparkdl.training.master import ResidentMaster
 from sparkdl.training.parts import part_of
 from sparkdl.training.peer_averaging import PeerAveraging
 from sparkdl.training.report import RoundReport
@@ -25,40 +26,38 @@ class ParameterAveraging(ResidentMaster):
     Parameters, buffers and updater state are averaged, weighted by examples. With a frequency of 1
     and plain SGD this is synchronous SGD over the workers' batches together.
 
-    Parameters
-    ----------
-    averaging_frequency : int
-        Minibatches of each worker between two averages, at least 1.
-    average_updater_state : bool
-        Average momentum and the like too; else they start anew after each average (as DL4J's
-        saveUpdater=false).
-    aggregation : str
-        "driver": each round is an ordinary job, and what is lost is computed again; of the GPUs
-        that a task owns it uses only the first. "peers": the workers stay for the whole fit, one on
-        each GPU, and sum among themselves, which takes a fraction of the time.
-    aggregation_depth : int
-        Of "driver": levels of the tree that sums over workers; with 1 the driver takes all vectors
-        itself.
-    options
-        Of TrainingMaster, and of ResidentMaster for "peers".
-
     References
     ----------
     McDonald, Hall and Mann, Distributed training strategies for the structured perceptron (2010).
     DL4J ParameterAveragingTrainingMaster, whose options these are.
     """
 
-    averaging_frequency: int = 5
-    average_updater_state: bool = True
-    aggregation: str = "driver"
-    aggregation_depth: int = 2
+    averaging_frequency: int = option(
+        Integer(minimum=1), "Minibatches of each worker between two averages.", default=5
+    )
+    average_updater_state: bool = option(
+        Boolean(),
+        "Average momentum and the like too; else they start anew after each average (as "
+        "DL4J's saveUpdater=false).",
+        default=True,
+    )
+    aggregation: str = option(
+        Choice(of=AGGREGATIONS),
+        '"driver": each round is an ordinary job, and what is lost is computed again; of the '
+        'GPUs that a task owns it uses only the first. "peers": the workers stay for the '
+        "whole fit, one on each GPU, and sum among themselves, which takes a fraction of the "
+        "time.",
+        default="driver",
+    )
+    aggregation_depth: int = option(
+        Integer(minimum=1),
+        'Of "driver": levels of the tree that sums over workers; with 1 the driver takes all '
+        "vectors itself.",
+        default=2,
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        require_whole(self, "averaging_frequency")
-        require_whole(self, "aggregation_depth")
-        require_flag(self, "average_updater_state")
-        require(self, "aggregation", self.aggregation in AGGREGATIONS, f"one of {AGGREGATIONS}")
+    def validate(self):
+        super().validate()
         plain = self.codec is None or self.aggregation == "peers"
         require(self, "codec", plain, "None", "aggregation='peers' can have one")
 

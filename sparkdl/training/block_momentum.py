@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Boolean, Integer, Number, option
 from sparkdl.errors import require
-from sparkdl.training.master import ResidentMaster, require_flag, require_whole
+from sparkdl.training.master import ResidentMaster
 from sparkdl.training.peer_averaging import PeerAveraging
 
 
@@ -28,21 +29,6 @@ class BlockMomentum(ResidentMaster):
     N * (1 - m), which is 1 unless m is chosen; and with Nesterov's momentum it takes the next step
     from where the block began, and so gets 1 + m times as far.
 
-    Parameters
-    ----------
-    block_size_per_worker : int
-        Examples that a worker trains between two averages. (CNTK's 120000 are frames of speech.)
-    block_momentum : float or None
-        m, in [0, 1). None: 1 - 1/N, unless there is a time constant. One worker then has none.
-    block_momentum_as_time_constant : float or None
-        In examples of all workers: m = exp(-block_size_per_worker * N / time constant).
-    use_nesterov_momentum : bool
-    reset_sgd_momentum_after_aggregation : bool
-        Whether updater state starts anew with each block; else it is averaged.
-    block_learning_rate : float
-    options
-        Of ResidentMaster.
-
     References
     ----------
     Chen and Huo, Scalable training of deep learning machines by incremental block training with
@@ -50,26 +36,39 @@ class BlockMomentum(ResidentMaster):
     block_momentum_distributed_learner, whose options and defaults these are.
     """
 
-    block_size_per_worker: int = 1280
-    block_momentum: float | None = None
-    block_momentum_as_time_constant: float | None = None
-    use_nesterov_momentum: bool = True
-    reset_sgd_momentum_after_aggregation: bool = True
-    block_learning_rate: float = 1.0
+    block_size_per_worker: int = option(
+        Integer(minimum=1),
+        "Examples that a worker trains between two averages. (CNTK's 120000 are frames of speech.)",
+        default=1280,
+    )
+    block_momentum: float | None = option(
+        Number(minimum=0, below=1),
+        "m. None: 1 - 1/N, unless there is a time constant. One worker then has none.",
+        default=None,
+    )
+    block_momentum_as_time_constant: float | None = option(
+        Number(above=0),
+        "In examples of all workers: m = exp(-block_size_per_worker * N / time constant).",
+        default=None,
+    )
+    use_nesterov_momentum: bool = option(
+        Boolean(), "Whether the next block begins a further m * step ahead.", default=True
+    )
+    reset_sgd_momentum_after_aggregation: bool = option(
+        Boolean(),
+        "Whether updater state starts anew with each block; else it is averaged.",
+        default=True,
+    )
+    block_learning_rate: float = option(Number(above=0), "Factor of G in the step.", default=1.0)
 
-    def __post_init__(self):
-        super().__post_init__()
-        require_whole(self, "block_size_per_worker", self.batch_size_per_worker)
-        m, constant = self.block_momentum, self.block_momentum_as_time_constant
-        sound = m is None or (is_number(m) and 0 <= m < 1)
-        require(self, "block_momentum", sound, "in [0, 1) or None")
-        name, sound = "block_momentum_as_time_constant", constant is None or is_number(constant)
-        require(self, name, sound and (constant is None or constant > 0), "above 0 or None")
-        require(self, name, m is None or constant is None, "None where block_momentum is given")
-        require_flag(self, "use_nesterov_momentum")
-        require_flag(self, "reset_sgd_momentum_after_aggregation")
-        rate = self.block_learning_rate
-        require(self, "block_learning_rate", is_number(rate) and rate > 0, "above 0")
+    def validate(self):
+        super().validate()
+        least = self.batch_size_per_worker
+        holds = self.block_size_per_worker >= least
+        require(self, "block_size_per_worker", holds, f"an integer >= {least}")
+        given = "block_momentum_as_time_constant"
+        holds = self.block_momentum is None or getattr(self, given) is None
+        require(self, given, holds, "None where block_momentum is given")
 
     @property
     def records_per_block(self):

@@ -1,52 +1,44 @@
 """Checkpoints: the models that a fit leaves behind on its way, and how to find the newest."""
 
-import os
 import re
 import time
 from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Config, Integer, Number, Path, option
 from sparkdl.data import files
-from sparkdl.errors import CheckpointError, DivergedError, require
+from sparkdl.errors import CheckpointError, DivergedError
 from sparkdl.training.listeners import Listener
 from sparkdl.training.manifest import MANIFEST, as_text
 from sparkdl.training.store import load_model, save_model
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checkpoints:
+class Checkpoints(Config):
     """When a fit writes checkpoints, and where. Given neither interval, after each epoch.
 
     A checkpoint has what each worker keeps for itself, too: with a codec that is a vector as long
     as the weights for each worker, which the driver collects and writes only for checkpoints and
     snapshots.
-
-    Parameters
-    ----------
-    path : str
-        Folder, local or a URI; a checkpoint is a model in it, such as round-00000120.
-    every_rounds : int or None
-        Write when the number of rounds done is a multiple of this.
-    every_minutes : float or None
-        Write at the end of a round when so much time has passed since the last; where workers stay
-        for the whole fit, of a round after which they sent the state.
-    keep : int
-        How many of the last to keep, at least 1.
     """
 
-    path: str
-    every_rounds: int | None = None
-    every_minutes: float | None = None
-    keep: int = 3
-
-    def __post_init__(self):
-        named = isinstance(self.path, (str, os.PathLike)) and os.fspath(self.path) != ""
-        require(self, "path", named, "a path")
-        rounds, minutes = self.every_rounds, self.every_minutes
-        require(self, "every_rounds", rounds is None or _whole(rounds), "an integer >= 1 or None")
-        require(self, "every_minutes", minutes is None or minutes > 0, "above 0 or None")
-        require(self, "keep", _whole(self.keep), "an integer >= 1")
+    path: str = option(
+        Path(), "Folder, local or a URI; a checkpoint is a model in it, such as round-00000120."
+    )
+    every_rounds: int | None = option(
+        Integer(minimum=1),
+        "Write when the number of rounds done is a multiple of this.",
+        default=None,
+    )
+    every_minutes: float | None = option(
+        Number(above=0),
+        "Write at the end of a round when so much time has passed since the last; where "
+        "workers stay for the whole fit, of a round after which they sent the state.",
+        default=None,
+        unit="minutes",
+    )
+    keep: int = option(Integer(minimum=1), "How many of the last to keep.", default=3)
 
 
 class CheckpointWriter(Listener):
@@ -143,7 +135,3 @@ def _newest(path):
     if damaged:
         raise CheckpointError(f"{path}: no checkpoint is whole: {'; '.join(damaged)}")
     raise CheckpointError(f"{path}: there are no checkpoints")
-
-
-def _whole(value):
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from sparkdl.errors import require
+from sparkdl.config import Choice, Integer, Number, option
 from sparkdl.training.elastic_halves import AroundStore, InStep
-from sparkdl.training.master import ResidentMaster, require_whole
+from sparkdl.training.master import ResidentMaster
 
 MODES = ("sync", "async")
 
@@ -20,43 +20,38 @@ class ElasticAveraging(ResidentMaster):
     The workers' own weights and updater states are part of snapshots and checkpoints. Where the
     number of workers changes worker r goes on with those of worker r, modulo the old number.
 
-    Parameters
-    ----------
-    tau : int
-        Minibatches of each worker between two exchanges. There is one at the end of a round, too.
-    alpha : float or None
-        The part of its distance to the centre that a worker moves, in (0, 1). None: 0.9 divided by
-        the number of workers, as in the paper. Above 1 divided by that number a synchronous centre
-        moves past the mean of the workers; above 2 it gets ever further away.
-    mode : str
-        "sync": all exchange at the same time, by all-reduce (DistLearn's AllReduceEA). "async":
-        each exchanges on its own with the centre in a key-value store; nobody waits but at the end
-        of a round.
-    exchanges_per_round : int
-        How many times tau a round has. At its end there is a report, and buffers (running means)
-        are averaged.
-    options
-        Of ResidentMaster.
-
     References
     ----------
     Zhang, Choromanska and LeCun, Deep learning with elastic averaging SGD (2015): EASGD, and EAMSGD
     where the network's updater is Nesterov. Torch DistLearn AllReduceEA.
     """
 
-    tau: int = 10
-    alpha: float | None = None
-    mode: str = "sync"
-    exchanges_per_round: int = 5
-
-    def __post_init__(self):
-        super().__post_init__()
-        require_whole(self, "tau")
-        require_whole(self, "exchanges_per_round")
-        alpha = self.alpha
-        sound = alpha is None or (isinstance(alpha, float) and 0 < alpha < 1)
-        require(self, "alpha", sound, "in (0, 1) or None")
-        require(self, "mode", self.mode in MODES, f"one of {MODES}")
+    tau: int = option(
+        Integer(minimum=1),
+        "Minibatches of each worker between two exchanges. There is one at the end of a "
+        "round, too.",
+        default=10,
+    )
+    alpha: float | None = option(
+        Number(above=0, below=1),
+        "The part of its distance to the centre that a worker moves. None: 0.9 divided by the "
+        "number of workers, as in the paper. Above 1 divided by that number a synchronous "
+        "centre moves past the mean of the workers; above 2 it gets ever further away.",
+        default=None,
+    )
+    mode: str = option(
+        Choice(of=MODES),
+        '"sync": all exchange at the same time, by all-reduce (DistLearn\'s AllReduceEA). '
+        '"async": each exchanges on its own with the centre in a key-value store; nobody '
+        "waits but at the end of a round.",
+        default="sync",
+    )
+    exchanges_per_round: int = option(
+        Integer(minimum=1),
+        "How many times tau a round has. At its end there is a report, and buffers (running "
+        "means) are averaged.",
+        default=5,
+    )
 
     @property
     def minibatches_per_round(self):

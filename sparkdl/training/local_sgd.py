@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Boolean, Integer, Number, option
 from sparkdl.errors import require
 from sparkdl.training.all_reduce import AllReduce, AllReduceSGD
-from sparkdl.training.master import ResidentMaster, require_flag, require_whole
+from sparkdl.training.master import ResidentMaster
 from sparkdl.training.peer_averaging import PeerAveraging
 
 
@@ -25,24 +26,6 @@ class LocalSGD(ResidentMaster):
     than it was, it shrinks by the factor `plateau`, down to 1. The period is part of snapshots and
     checkpoints.
 
-    Parameters
-    ----------
-    period : int
-        Minibatches of each worker between two averages, at first.
-    updates_per_round : int
-        Minibatches of each worker in a round, at least `period`. At the end of a round there is an
-        average, and a report.
-    parallel_from : int
-        The first epoch of training alone, counted from 0 over all fits of a network. 0: no warm
-        start.
-    adaptive : bool
-    plateau : float
-        In (0, 1).
-    average_updater_state : bool
-        Average momentum and the like too; else they start anew after each average.
-    options
-        Of ResidentMaster.
-
     References
     ----------
     Lin, Stich, Patel and Jaggi, Don't use large mini-batches, use local SGD (2020): post-local SGD.
@@ -50,22 +33,39 @@ class LocalSGD(ResidentMaster):
     local-update SGD (2019): AdaComm, which looks at the loss after fixed times, not epochs.
     """
 
-    period: int = 8
-    updates_per_round: int = 32
-    parallel_from: int = 0
-    adaptive: bool = False
-    plateau: float = 0.5
-    average_updater_state: bool = True
+    period: int = option(
+        Integer(minimum=1), "Minibatches of each worker between two averages, at first.", default=8
+    )
+    updates_per_round: int = option(
+        Integer(minimum=1),
+        "Minibatches of each worker in a round, at least `period`. At the end of a round "
+        "there is an average, and a report.",
+        default=32,
+    )
+    parallel_from: int = option(
+        Integer(minimum=0),
+        "The first epoch of training alone, counted from 0 over all fits of a network. 0: no "
+        "warm start.",
+        default=0,
+    )
+    adaptive: bool = option(
+        Boolean(),
+        "Whether the period is set anew after each epoch of training alone.",
+        default=False,
+    )
+    plateau: float = option(
+        Number(above=0, below=1), "Factor of the period where the loss has not fallen.", default=0.5
+    )
+    average_updater_state: bool = option(
+        Boolean(),
+        "Average momentum and the like too; else they start anew after each average.",
+        default=True,
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        require_whole(self, "period")
-        require_whole(self, "updates_per_round", self.period)
-        require_whole(self, "parallel_from", 0)
-        require_flag(self, "adaptive")
-        require_flag(self, "average_updater_state")
-        factor = self.plateau
-        require(self, "plateau", isinstance(factor, float) and 0 < factor < 1, "in (0, 1)")
+    def validate(self):
+        super().validate()
+        holds = self.updates_per_round >= self.period
+        require(self, "updates_per_round", holds, f"an integer >= {self.period}")
 
     @property
     def minibatches_per_round(self):

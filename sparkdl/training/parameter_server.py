@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Boolean, Choice, Integer, option
 from sparkdl.errors import require
 from sparkdl.exchange.store import MODES
-from sparkdl.training.master import ResidentMaster, require_flag, require_whole, whole
+from sparkdl.training.master import ResidentMaster
 from sparkdl.training.push_pull import PushPull
 
 
@@ -14,32 +15,6 @@ class ParameterServer(ResidentMaster):
 
     The network's updater runs where the parameters are kept. A layer's parameters stay together;
     with ClipNorm, which needs the whole gradient, all are kept by one worker.
-
-    Parameters
-    ----------
-    mode : str
-        "sync": an update takes the mean gradient of all workers' minibatches, each weighted by its
-        examples. "async": an update takes one worker's gradient, as soon as it comes. "bounded": as
-        "async", but no worker gets ahead of another by more than `staleness` pushes. "hogwild": as
-        "async", and parameters are read and changed without a lock.
-    backup : int
-        Of "sync": workers that an update does not wait for. A gradient that comes too late is
-        dropped, and counted in the round's report.
-    staleness : int
-        Of "bounded".
-    scale_by_staleness : bool
-        Whether an update of "async", "bounded" and "hogwild" divides the learning rate by the
-        number of updates that its worker had not seen.
-    push_every, fetch_every : int
-        Minibatches between two pushes (their gradients are added up), and between two pulls. In
-        between, a worker updates its own copy. Downpour SGD's n_push and n_fetch.
-    updates_per_round : int
-        Pushes of each worker in a round. Rounds end together: then all have the same parameters,
-        buffers are averaged, and there is a report.
-    servers : int or None
-        Workers that keep parameters, the first ones; None: all.
-    options
-        Of ResidentMaster.
 
     References
     ----------
@@ -51,27 +26,56 @@ class ParameterServer(ResidentMaster):
     Hogwild (2011).
     """
 
-    mode: str = "sync"
-    backup: int = 0
-    staleness: int = 0
-    scale_by_staleness: bool = True
-    push_every: int = 1
-    fetch_every: int = 1
-    updates_per_round: int = 50
-    servers: int | None = None
+    mode: str = option(
+        Choice(of=MODES),
+        '"sync": an update takes the mean gradient of all workers\' minibatches, each weighted '
+        'by its examples. "async": an update takes one worker\'s gradient, as soon as it '
+        'comes. "bounded": as "async", but no worker gets ahead of another by more than '
+        '`staleness` pushes. "hogwild": as "async", and parameters are read and changed '
+        "without a lock.",
+        default="sync",
+    )
+    backup: int = option(
+        Integer(minimum=0),
+        'Of "sync": workers that an update does not wait for. A gradient that comes too late '
+        "is dropped, and counted in the round's report.",
+        default=0,
+    )
+    staleness: int = option(
+        Integer(minimum=0), 'Of "bounded": pushes that a worker may be ahead of another.', default=0
+    )
+    scale_by_staleness: bool = option(
+        Boolean(),
+        'Whether an update of "async", "bounded" and "hogwild" divides the learning rate by '
+        "the number of updates that its worker had not seen.",
+        default=True,
+    )
+    push_every: int = option(
+        Integer(minimum=1),
+        "Minibatches between two pushes: their gradients are added up. Downpour SGD's n_push.",
+        default=1,
+    )
+    fetch_every: int = option(
+        Integer(minimum=1),
+        "Minibatches between two pulls; in between, a worker updates its own copy. Downpour "
+        "SGD's n_fetch.",
+        default=1,
+    )
+    updates_per_round: int = option(
+        Integer(minimum=1),
+        "Pushes of each worker in a round. Rounds end together: then all have the same "
+        "parameters, buffers are averaged, and there is a report.",
+        default=50,
+    )
+    servers: int | None = option(
+        Integer(minimum=1), "Workers that keep parameters, the first ones; None: all.", default=None
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "mode", self.mode in MODES, f"one of {MODES}")
+    def validate(self):
+        super().validate()
         for name, mode in (("backup", "sync"), ("staleness", "bounded")):
-            require_whole(self, name, 0)
             holds = getattr(self, name) == 0 or self.mode == mode
             require(self, name, holds, f"0 in mode {self.mode!r}", f"it belongs to {mode!r}")
-        require_flag(self, "scale_by_staleness")
-        for name in ("push_every", "fetch_every", "updates_per_round"):
-            require_whole(self, name)
-        sound = self.servers is None or whole(self.servers, 1)
-        require(self, "servers", sound, "an integer >= 1 or None")
 
     @property
     def minibatches_per_round(self):

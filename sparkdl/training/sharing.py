@@ -1,13 +1,13 @@
 """Gradient sharing: after each minibatch workers exchange gradients in a few bits."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from sparkdl.errors import require
+from sparkdl.config import Choice, Integer, Of, option
 from sparkdl.exchange.codecs import Codec, Threshold
 from sparkdl.exchange.compressed import CompressedSum
-from sparkdl.training.master import ResidentMaster, require_whole
+from sparkdl.training.master import ResidentMaster
 from sparkdl.training.resident.mean import mean_buffers
 from sparkdl.training.resident.own import copy_own, own_part, prefix
 from sparkdl.training.resident.strategy import Strategy
@@ -25,25 +25,6 @@ class GradientSharing(ResidentMaster):
     but late. All workers have the same weights at all times. What each keeps back is part of
     snapshots and checkpoints.
 
-    Parameters
-    ----------
-    codec : Codec, its name, or the dict of one
-        Threshold() is DL4J's, OneBit() is CNTK's 1-bit SGD, which wants large minibatches.
-    share : str
-        "updates": each worker's updater makes a step of its own, and the combination of these is
-        the step of all (DL4J). The learning rate is in what is sent, so a threshold is one for
-        steps. Updater state then differs between workers: each goes on with its own, and the
-        network has their mean. "gradients": their
-        combination goes through one updater, the same in all workers (CNTK).
-    combine : str
-        "mean" over all workers' examples, or "sum" of their steps (DL4J): with it the steps are
-        longer the more workers there are.
-    updates_per_round : int
-        Minibatches of each worker between two reports, at which buffers (running means) are
-        averaged too.
-    options
-        Of ResidentMaster.
-
     References
     ----------
     Strom, Scalable distributed DNN training using commodity GPU cloud computing (2015). Seide, Fu,
@@ -51,17 +32,33 @@ class GradientSharing(ResidentMaster):
     data-parallel SGD with gradientBits = 1.
     """
 
-    codec: Codec = field(default_factory=Threshold)
-    share: str = "updates"
-    combine: str = "mean"
-    updates_per_round: int = 10
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "codec", self.codec is not None, "a Codec")
-        require(self, "share", self.share in SHARED, f"one of {SHARED}")
-        require(self, "combine", self.combine in COMBINED, f"one of {COMBINED}")
-        require_whole(self, "updates_per_round")
+    codec: Codec = option(
+        Of(family=Codec),
+        "What gradients are written with. Threshold() is DL4J's, OneBit() is CNTK's 1-bit "
+        "SGD, which wants large minibatches.",
+        default=Threshold(),
+    )
+    share: str = option(
+        Choice(of=SHARED),
+        '"updates": each worker\'s updater makes a step of its own, and the combination of '
+        "these is the step of all (DL4J). The learning rate is in what is sent, so a "
+        "threshold is one for steps. Updater state then differs between workers: each goes on with "
+        'its own, and the network has their mean. "gradients": their combination goes through '
+        "one updater, the same in all workers (CNTK).",
+        default="updates",
+    )
+    combine: str = option(
+        Choice(of=COMBINED),
+        '"mean" over all workers\' examples, or "sum" of their steps (DL4J): with it the steps '
+        "are longer the more workers there are.",
+        default="mean",
+    )
+    updates_per_round: int = option(
+        Integer(minimum=1),
+        "Minibatches of each worker between two reports, at which buffers (running means) are "
+        "averaged too.",
+        default=10,
+    )
 
     @property
     def minibatches_per_round(self):

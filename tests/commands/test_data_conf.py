@@ -101,8 +101,8 @@ def test_transforms_come_before_the_scale():
 
 WRONG = [
     ("Mirror", "Digits.transforms must be a list of mappings, each with a type"),
-    ([{"type": "Miror"}], "a transform's type must be one of .*, got 'Miror'; did you mean 'Mir"),
-    (["Mirror"], "a transform's type must be one of .*, got None"),
+    ([{"type": "Miror"}], "Transform type must be one of .*, got 'Miror'; did you mean 'Mirror'"),
+    (["Mirror"], "Transform needs a 'type', got 'Mirror'"),
     ([{"type": "Crop", "sise": 3}], "Crop has no field 'sise'; did you mean 'size'"),
     ([{"type": "Crop"}], "Crop needs the field 'size'"),
     ([{"type": "Crop", "size": 0}], "Crop.size must be"),

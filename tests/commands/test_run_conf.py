@@ -6,10 +6,11 @@ import pytest
 
 from sparkdl.commands import lenet
 from sparkdl.commands.data_conf import Digits
-from sparkdl.commands.run_conf import MASTERS, RunConf, SparkOptions
+from sparkdl.commands.run_conf import RunConf, SparkOptions
 from sparkdl.errors import CheckpointError, ConfigError, DataError
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import Checkpoints
+from sparkdl.training.masters import MASTERS
 
 CONF = Path(__file__).resolve().parent.parent.parent / "conf"
 
@@ -65,7 +66,7 @@ REFUSED = [
     ("training.worker=3", "training: ParameterAveraging has no field 'worker'; did you mean"),
     ("training.workers=0", "training: ParameterAveraging.workers must be an integer >= 1"),
     ("training.type=ParameterAverage", "did you mean 'ParameterAveraging'?"),
-    ("training=fast", f"training: type must be one of {', '.join(MASTERS)}, got 'fast'"),
+    ("training=fast", "training: type must be one of AllReduceSGD, BlockMomentum, "),
     ("network.layers.0.unit=3", "network: Output has no field 'unit'; did you mean 'units'?"),
     ("network.sed=3", "network: NetworkConf has no field 'sed'; did you mean 'seed'?"),
     (
@@ -75,14 +76,17 @@ REFUSED = [
     ("data.tests.type=Digits", "data: DataSets has no field 'tests'"),
     ("data.train.part=exam", "data: Digits.part must be one of"),
     ("data={}", "data: DataSets needs the field 'train'"),
-    ("checkpoints.path=", "checkpoints: Checkpoints.path must be a path, got None"),
+    (
+        "checkpoints.path=",
+        "checkpoints: Checkpoints.path must be a path that is not empty, got None",
+    ),
     ("checkpoints.evry_rounds=3", "did you mean 'every_rounds'?"),
     ("spark.mastr=yarn", "spark: SparkOptions has no field 'mastr'; did you mean 'master'?"),
-    ("spark.master=", "spark: SparkOptions.master must be a Spark master, got None"),
+    ("spark.master=", "spark: SparkOptions.master must be a Spark master that is not empty, got"),
     ("spark.config=[1]", "spark: SparkOptions.config must be a mapping"),
     ("epochs=0", "RunConf.epochs must be an integer >= 1, got 0"),
     ("epochs=many", "RunConf.epochs must be an integer >= 1, got 'many'"),
-    ("output=", "RunConf.output must be a path, got None"),
+    ("output=", "RunConf.output must be a path that is not empty, got None"),
 ]
 
 

@@ -130,21 +130,24 @@ def test_a_name_alone_is_a_codec_with_its_defaults():
 
 WRONG = [
     (lambda: codec_from_dict("OneBits"), "Codec type must be one of .*did you mean 'OneBit'"),
-    (lambda: codec_from_dict({"chunk": 64}), "Codec needs a mapping that has 'type'"),
+    (lambda: codec_from_dict({"chunk": 64}), "Codec needs a 'type'"),
     (lambda: codec_from_dict({"type": "OneBit", "chunks": 64}), "no field 'chunks'; did you"),
-    (lambda: codec_from_dict({"type": "Threshold", "rule": "Fixed"}), "ThresholdRule type must"),
+    (
+        lambda: codec_from_dict({"type": "Threshold", "rule": "Fixed"}),
+        "Threshold.rule must be one of",
+    ),
     (lambda: Half("float8"), "Half.dtype must be 'float16' or 'bfloat16', got 'float8'"),
     (lambda: OneBit(chunk=100), "OneBit.chunk must be 64, 128, ... 131072, got 100"),
     (lambda: TwoBit(0), "TwoBit.threshold must be a number above 0, got 0"),
     (lambda: TwoBit(1e-60), "TwoBit.threshold must be a number above 0"),
-    (lambda: TopK(0), "TopK.fraction must be in \\(0, 1\\], got 0"),
-    (lambda: Threshold(clip=0.5), "Threshold.clip must be at least 1, or None, got 0.5"),
-    (lambda: Threshold(clip_every=0), "Threshold.clip_every must be a number of messages"),
-    (lambda: Threshold(0.1), "Threshold.rule must be a ThresholdRule, got 0.1"),
-    (lambda: FixedThreshold(0), "FixedThreshold.threshold must be above 0, got 0"),
-    (lambda: AdaptiveThreshold(decay=1), "AdaptiveThreshold.decay must be in"),
+    (lambda: TopK(0), "TopK.fraction must be a number in \\(0, 1\\], got 0"),
+    (lambda: Threshold(clip=0.5), "Threshold.clip must be a number >= 1 or None, got 0.5"),
+    (lambda: Threshold(clip_every=0), "Threshold.clip_every must be an integer >= 1, got 0"),
+    (lambda: Threshold(0.1), "Threshold.rule must be one of Adap.*, TargetSparsity, got 0.1"),
+    (lambda: FixedThreshold(0), "FixedThreshold.threshold must be a number above 0, got 0"),
+    (lambda: AdaptiveThreshold(decay=1), "AdaptiveThreshold.decay must be a number in"),
     (lambda: AdaptiveThreshold(min_sparsity=0.5), "max_sparsity must be at least min_sparsity"),
-    (lambda: TargetSparsity(sparsity=0), "TargetSparsity.sparsity must be above 0, got 0"),
+    (lambda: TargetSparsity(sparsity=0), "TargetSparsity.sparsity must be a number above 0, got 0"),
     (lambda: Half().coder(2**31), "a coder needs a length from 0 to 2147483647"),
 ]
 

@@ -95,14 +95,14 @@ REFUSED = [
     (lambda: HardSigmoid(slope="1"), "HardSigmoid.slope must be a number above 0, got '1'"),
     (
         lambda: activations.ThresholdedRelu(threshold=-1),
-        "ThresholdedRelu.threshold must be a number, 0 or above, got -1",
+        "ThresholdedRelu.threshold must be a number >= 0, got -1",
     ),
     (lambda: activations.Clip(low=2, high=1), "Clip.high must be a number above low (2), got 1"),
     (lambda: activations.Clip(low=None, high=1), "Clip.low must be a finite number, got None"),
     (lambda: activations.Power(power="2"), "Power.power must be a finite number, got '2'"),
     (lambda: activations.Exp(scale=True), "Exp.scale must be a finite number, got True"),
     (lambda: activations.Log(shift=None), "Log.shift must be a finite number, got None"),
-    (lambda: activations.Exp(base=-1), "Exp.base must be a number above 0 but 1, or None for e"),
+    (lambda: activations.Exp(base=-1), "Exp.base must be a number above 0 or None, got -1"),
     (lambda: activations.Log(base=1), "Log.base must be a number above 0 but 1, or None for e"),
 ]
 

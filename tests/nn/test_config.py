@@ -7,10 +7,9 @@ from dataclasses import FrozenInstanceError, dataclass
 import numpy as np
 import pytest
 
+from sparkdl.config import Member, text
 from sparkdl.errors import ConfigError
-from sparkdl.nn import text
 from sparkdl.nn.activations import ActivationFunction, LeakyRelu, Relu
-from sparkdl.nn.config import Member
 from sparkdl.nn.initializers import Normal
 from sparkdl.nn.layers import Conv2D, Dense, Layer
 from sparkdl.nn.schedules import MultiStep, Schedule, Step, WarmUp
@@ -107,11 +106,11 @@ REFUSED = {
     ),
     "text for a number": (
         lambda: Sgd(rate="0.1"),
-        "Sgd.rate must be a number or one of Cosine, Cycle, Exponential",
+        "Sgd.rate must be a number above 0 or one of Cosine, Cycle, Exponential",
     ),
     "None where there is no default None": (
         lambda: WarmUp(steps=1, then=None),
-        "WarmUp.then must be a number or one of",
+        "WarmUp.then must be a number above 0 or one of",
     ),
 }
 

@@ -84,7 +84,10 @@ REFUSED = [
         lambda: MinMaxNorm(low=2, high=1),
         "MinMaxNorm.high must be a number above 0 and not below low (2), got 1",
     ),
-    (lambda: MinMaxNorm(low=0, high=1, share=0), "MinMaxNorm.share must be in (0, 1], got 0"),
+    (
+        lambda: MinMaxNorm(low=0, high=1, share=0),
+        "MinMaxNorm.share must be a number in (0, 1], got 0",
+    ),
     (lambda: Dense(units=1, constraints="max_norm"), "Dense.constraints must be a sequence"),
     (lambda: Dense(units=1, constraints=["max_nor"]), "did you mean 'max_norm'?"),
 ]

@@ -219,11 +219,14 @@ DENSE = Dense(units=4)
 REFUSED = [
     (lambda: GraphConf(inputs={}, vertices=()), "GraphConf.inputs must be a mapping"),
     (lambda: GraphConf(inputs={"x": (0,)}, vertices=()), "GraphConf.inputs must be a mapping"),
-    (lambda: GraphConf(inputs={"x": (1,)}, vertices=()), "vertices must be at least one Vertex"),
+    (
+        lambda: GraphConf(inputs={"x": (1,)}, vertices=()),
+        "vertices must be a sequence of one or more Vertex or mappings",
+    ),
     (lambda: one(DENSE, "y"), "v reads 'y', which is not there"),
     (lambda: one(DENSE, name="x"), "names of inputs and vertices must be unique, got 'x' twice"),
     (lambda: one(DENSE, ("x", "x")), "Vertex.inputs must be one name, as Dense reads one input"),
-    (lambda: one(DENSE, ()), "Vertex.inputs must be names"),
+    (lambda: one(DENSE, ()), "Vertex.inputs must be a sequence of one or more names"),
     (lambda: one(DENSE, "v"), "must have no cycle, got one among v"),
     (lambda: one(DENSE, shares="w"), "v reads 'w', which is not there"),
     (lambda: one(Conv2D(filters=1, kernel=1)), "v cannot follow x (4,)"),

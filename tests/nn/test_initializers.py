@@ -158,23 +158,27 @@ REFUSED = [
     (lambda: LogNormal(std=0), ConfigError, "LogNormal.std must be a number above 0, got 0"),
     (lambda: LogNormal(mean="0"), ConfigError, "LogNormal.mean must be a finite number, got '0'"),
     (lambda: Binomial(trials=0), ConfigError, "Binomial.trials must be an integer >= 1, got 0"),
-    (lambda: Binomial(probability=2), ConfigError, "Binomial.probability must be in [0, 1], got 2"),
+    (
+        lambda: Binomial(probability=2),
+        ConfigError,
+        "Binomial.probability must be a number in [0, 1], got 2",
+    ),
     (lambda: VarianceScaling(scale=0), ConfigError, "VarianceScaling.scale must be a number above"),
     (
         lambda: VarianceScaling(mode="in"),
         ConfigError,
-        "VarianceScaling.mode must be one of fan_in, fan_out, fan_avg, got 'in'",
+        "VarianceScaling.mode must be 'fan_in', 'fan_out' or 'fan_avg', got 'in'",
     ),
     (
         lambda: VarianceScaling(distribution="cauchy"),
         ConfigError,
-        "VarianceScaling.distribution must be one of normal, truncated_normal, uniform",
+        "VarianceScaling.distribution must be 'normal', 'truncated_normal' or 'uniform'",
     ),
     (lambda: draw(PositiveUnitball(), (3,)), ShapeError, "needs a matrix or filters"),
     (lambda: draw(Bilinear(), (3, 3)), ShapeError, "bilinear needs square filters"),
     (lambda: draw(Bilinear(), (1, 1, 3, 2)), ShapeError, "bilinear needs square filters"),
     (lambda: draw(Identity(), (3,)), ShapeError, "identity needs a matrix or filters"),
-    (lambda: Zeros(value=1), TypeError, "unexpected keyword argument 'value'"),
+    (lambda: Zeros(value=1), ConfigError, "Zeros has no field 'value'"),
 ]
 
 

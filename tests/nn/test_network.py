@@ -179,7 +179,10 @@ OPTIONS = [
         {"layers": [Output(units=1), Output(units=1)]},
         "NetworkConf.layers must have one Output, the last layer, got ['Output', 'Output']",
     ),
-    ({"layers": Output(units=1)}, "NetworkConf.layers must be a sequence, got Output("),
+    (
+        {"layers": Output(units=1)},
+        "NetworkConf.layers must be a sequence of members of Layer, got Output(",
+    ),
     ({"layers": [Output]}, "NetworkConf.layers[0] must be one of Activation, "),
     ({"layers": [{"type": "Output", "unit": 1}]}, "Output has no field 'unit'; did you mean 'un"),
     (
@@ -197,7 +200,7 @@ OPTIONS = [
     ({"tf32": 1}, "NetworkConf.tf32 must be True or False, got 1"),
     (
         {"dtype": "float64"},
-        "dtype must be one of ('float32', 'bfloat16', 'float16'), got 'float64'",
+        "dtype must be 'float32', 'bfloat16' or 'float16', got 'float64'",
     ),
     ({"clipping": "ClipNorm"}, "ClipNorm needs the field 'limit'"),
     ({"activation": "rely"}, "got 'rely'; did you mean 'relu'?"),

@@ -111,8 +111,8 @@ def test_a_graph_may_be_cut_too():
 
 NUMBERS = "NetworkConf.tbptt must be (forward, backward), numbers of steps with"
 REFUSALS = {
-    "one number": ({"tbptt": 5}, NUMBERS),
-    "no steps": ({"tbptt": (5, 0)}, NUMBERS),
+    "one number": ({"tbptt": 5}, "NetworkConf.tbptt must be two integers >= 1 or None, got 5"),
+    "no steps": ({"tbptt": (5, 0)}, "NetworkConf.tbptt[1] must be an integer >= 1, got 0"),
     "further back than the chunk": ({"tbptt": (5, 6)}, NUMBERS),
     "nothing is carried": ({"layers": [RnnOutput(units=2)]}, "no recurrent layer"),
     "both directions": (

@@ -95,10 +95,10 @@ def test_a_network_trains_on_the_changed_weights_and_is_used_without():
 
 
 REFUSED = [
-    (lambda: DropConnect(rate=1), "DropConnect.rate must be in [0, 1), got 1"),
+    (lambda: DropConnect(rate=1), "DropConnect.rate must be a number in [0, 1), got 1"),
     (lambda: DropConnect(biases=1), "DropConnect.biases must be True or False, got 1"),
     (lambda: GaussianWeightNoise(std=0), "GaussianWeightNoise.std must be a number above 0, got 0"),
-    (lambda: Dense(units=1, weight_noise="dropconnect"), "did you mean 'drop_connect'?"),
+    (lambda: Dense(units=1, weight_noise="drop_conect"), "did you mean 'drop_connect'?"),
 ]
 
 

@@ -151,8 +151,11 @@ def test_of_two_that_overlap_the_surer_counts():
 
 
 REFUSED = [
-    (lambda: Yolo2(boxes=()), "Yolo2.boxes must be pairs of numbers above 0, got ()"),
-    (lambda: Yolo2(boxes=((1, 0),)), "Yolo2.boxes must be pairs of numbers above 0"),
+    (
+        lambda: Yolo2(boxes=()),
+        "Yolo2.boxes must be a sequence of one or more pairs of numbers above 0, got ()",
+    ),
+    (lambda: Yolo2(boxes=((1, 0),)), "Yolo2.boxes[0][1] must be a number above 0, got 0"),
     (lambda: Yolo2(boxes=BOXES, coordinate=-1), "Yolo2.coordinate must be a number >= 0, got -1"),
 ]
 

@@ -72,14 +72,20 @@ def test_a_fit_goes_on_with_the_step_of_the_one_before(crews):
 
 BAD = {
     "block below a minibatch": ({"block_size_per_worker": 3}, "must be an integer >= 4, got 3"),
-    "momentum of 1": ({"block_momentum": 1.0}, r"block_momentum must be in \[0, 1\) or None"),
-    "constant of 0": ({"block_momentum_as_time_constant": 0}, "must be above 0 or None, got 0"),
+    "momentum of 1": (
+        {"block_momentum": 1.0},
+        r"block_momentum must be a number in \[0, 1\) or None",
+    ),
+    "constant of 0": (
+        {"block_momentum_as_time_constant": 0},
+        "must be a number above 0 or None, got 0",
+    ),
     "both": (
         {"block_momentum": 0.5, "block_momentum_as_time_constant": 9},
         "as_time_constant must be None where block_momentum is given, got 9",
     ),
     "flag": ({"use_nesterov_momentum": 1}, "use_nesterov_momentum must be True or False"),
-    "rate": ({"block_learning_rate": 0}, "block_learning_rate must be above 0, got 0"),
+    "rate": ({"block_learning_rate": 0}, "block_learning_rate must be a number above 0, got 0"),
 }
 
 

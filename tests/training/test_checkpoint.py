@@ -156,10 +156,10 @@ def test_a_diverged_state_is_not_written_and_the_last_good_one_named(vector, tmp
 
 
 BAD = {
-    "no path": ({"path": ""}, "Checkpoints.path must be a path, got ''"),
+    "no path": ({"path": ""}, "Checkpoints.path must be a path that is not empty, got ''"),
     "no rounds": ({"every_rounds": 0}, "every_rounds must be an integer >= 1 or None, got 0"),
     "part of a round": ({"every_rounds": 0.5}, "every_rounds must be an integer >= 1 or None"),
-    "no minutes": ({"every_minutes": 0}, "every_minutes must be above 0 or None, got 0"),
+    "no minutes": ({"every_minutes": 0}, "every_minutes must be a number above 0 or None, got 0"),
     "none kept": ({"keep": 0}, "keep must be an integer >= 1, got 0"),
 }
 

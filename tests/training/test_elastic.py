@@ -58,8 +58,8 @@ def drawn(hands, centre, alpha):
 
 BAD = {
     "tau": ({"tau": 0}, "tau must be an integer >= 1, got 0"),
-    "alpha": ({"alpha": 1.0}, r"alpha must be in \(0, 1\) or None, got 1.0"),
-    "mode": ({"mode": "hogwild"}, r"mode must be one of \('sync', 'async'\), got 'hogwild'"),
+    "alpha": ({"alpha": 1.0}, r"alpha must be a number in \(0, 1\) or None, got 1.0"),
+    "mode": ({"mode": "hogwild"}, r"mode must be 'sync' or 'async', got 'hogwild'"),
     "round": ({"exchanges_per_round": 0}, "exchanges_per_round must be an integer >= 1"),
 }
 

@@ -128,7 +128,7 @@ BAD = {
     "round": ({"period": 9, "updates_per_round": 8}, "updates_per_round must be an integer >= 9"),
     "epoch": ({"parallel_from": -1}, "parallel_from must be an integer >= 0"),
     "flag": ({"adaptive": "loss"}, "adaptive must be True or False"),
-    "plateau": ({"plateau": 1.0}, r"plateau must be in \(0, 1\), got 1.0"),
+    "plateau": ({"plateau": 1.0}, r"plateau must be a number in \(0, 1\), got 1.0"),
 }
 
 

@@ -140,7 +140,7 @@ def test_there_must_be_a_worker_that_is_waited_for(crews):
 
 
 REFUSED = [
-    ({"mode": "fast"}, "ParameterServer.mode must be one of"),
+    ({"mode": "fast"}, "ParameterServer.mode must be 'sync'"),
     ({"backup": -1}, "ParameterServer.backup must be an integer >= 0"),
     ({"backup": 1, "mode": "async"}, "ParameterServer.backup must be 0 in mode 'async', got 1"),
     ({"staleness": 2}, "ParameterServer.staleness must be 0 in mode 'sync', got 2; it belongs to"),

@@ -14,10 +14,10 @@ from tests.training.masters import SMALL, assert_close
 from tests.training.problems import Partitions, perceptron
 
 WRONG = [
-    ({"codec": "TwoBits"}, "Codec type must be one of .*did you mean 'TwoBit'"),
-    ({"codec": None}, "GradientSharing.codec must be a Codec, got None"),
-    ({"share": "weights"}, "GradientSharing.share must be one of .*, got 'weights'"),
-    ({"combine": "max"}, "GradientSharing.combine must be one of .*, got 'max'"),
+    ({"codec": "TwoBits"}, "codec must be one of .*did you mean 'TwoBit'"),
+    ({"codec": None}, "GradientSharing.codec must be one of Half, .*, got None"),
+    ({"share": "weights"}, "GradientSharing.share must be 'updates' or 'gradients', got 'weights'"),
+    ({"combine": "max"}, "GradientSharing.combine must be 'mean' or 'sum', got 'max'"),
     ({"updates_per_round": 0}, "GradientSharing.updates_per_round must be an integer >= 1, got 0"),
 ]
 ALL = GradientSharing(codec=TopK(1.0), updates_per_round=3, **SMALL)

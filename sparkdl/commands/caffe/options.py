@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from sparkdl.commands.caffe.flags import CONNECTIONS, FLAGS, FORMATS, TOOLS
+from sparkdl.config import suggestion
 from sparkdl.data import files
 from sparkdl.errors import ConfigError
-from sparkdl.nn.config import nearest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +118,7 @@ def check_values(given):
 
 def check_one_of(name, value, known, cure=""):
     if value not in known:
-        end = nearest(value, known) or (cure and f"; {cure}")
+        end = suggestion(value, known) or (cure and f"; {cure}")
         raise ConfigError(f"-{name} must be one of {', '.join(known)}, got {value!r}{end}")
 
 

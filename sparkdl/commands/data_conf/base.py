@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Member, text
 from sparkdl.data import Scale, files
-from sparkdl.data.transforms import TRANSFORMS, in_order
-from sparkdl.errors import ConfigError, DataError, require
-from sparkdl.nn import text
+from sparkdl.data.transforms import Transform, in_order
+from sparkdl.errors import DataError, require
 from sparkdl.nn.checks import is_number
-from sparkdl.nn.config import Member, build, nearest, plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,7 @@ class DataConf(Member):
         return in_order(self._transforms(), Scale(factor=self.scale, mean=self.mean))
 
     def _transforms(self):
-        return [transform_of(written) for written in self.transforms]
+        return [Transform.from_dict(written) for written in self.transforms]
 
     def check(self):
         """Raise DataError if the data is not there; reads none of it."""
@@ -79,17 +78,6 @@ class Stored(DataConf, abstract=True):
         for path in self.paths:
             if not files.exists(path):
                 raise DataError(f"{path}: there is no such file or folder")
-
-
-def transform_of(written):
-    """The transform that {type: its class, option: value ...} says."""
-    kind = written.get("type") if isinstance(written, dict) else None
-    if kind not in TRANSFORMS:
-        hint = nearest(kind, TRANSFORMS)
-        known = ", ".join(sorted(TRANSFORMS))
-        raise ConfigError(f"a transform's type must be one of {known}, got {kind!r}{hint}")
-    options = {name: plain(value) for name, value in written.items() if name != "type"}
-    return build(TRANSFORMS[kind], options)
 
 
 def parse_data(written):

@@ -13,24 +13,3 @@ from sparkdl.data.transforms.resize import Resize
 from sparkdl.data.transforms.resized_crop import RandomResizedCrop
 from sparkdl.data.transforms.rotate import Rotate
 from sparkdl.data.transforms.scale import Normalize, Scale
-
-# By the names that a run configuration uses.
-TRANSFORMS = {
-    kind.__name__: kind
-    for kind in (
-        ChannelSwap,
-        ColourJitter,
-        Crop,
-        Grayscale,
-        MeanImage,
-        Mirror,
-        Normalize,
-        OneHot,
-        Pad,
-        RandomResizedCrop,
-        Reshape,
-        Resize,
-        Rotate,
-        Scale,
-    )
-}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl import philox
+from sparkdl.config import Member, Text, option
 from sparkdl.data.transforms.pixels import computed, described
 from sparkdl.errors import ShapeError
 
@@ -41,21 +42,18 @@ class Chance:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transform:
+class Transform(Member):
     """Batch to Batch of the same records: one column of it is changed.
 
     `transform(batch)` is what happens in use, with no chance in it. A worker in training calls
     `transform.in_training(seed, epoch)(batch)`, where random ones draw.
 
     A subclass says `change`, and `out_shape` and `in_shape` where records get another shape.
-
-    Parameters
-    ----------
-    column : str
-        Which one.
     """
 
-    column: str = "features"
+    column: str = option(
+        Text(what="a name"), "Which column of the batch is changed.", default="features"
+    )
 
     def __call__(self, batch):
         """The batch as a network in use takes it."""
@@ -101,7 +99,7 @@ class Transform:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PixelTransform(Transform):
+class PixelTransform(Transform, abstract=True):
     """A transform that says what it does: it adds its part to what is done to the images.
 
     A subclass says `describe` in the place of `change`.
@@ -149,7 +147,7 @@ def require_result(owner, gives, wanted):
 
 
 def as_pair(owner, field):
-    """Make a field that was given as one whole number a pair, as a list a tuple."""
+    """Make a field that was given as one number a pair, as a list a tuple."""
     value = getattr(owner, field)
     value = (value, value) if isinstance(value, int | float) else tuple(value)
     object.__setattr__(owner, field, value)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Integer, Number, Sequence, option
 from sparkdl.data.transforms.base import Transform, image_shape
 from sparkdl.data.transforms.hue import turned
 from sparkdl.data.transforms.interpolate import stored_as
@@ -18,33 +19,31 @@ class ColourJitter(Transform):
 
     Images are RGB (3, H, W). Bytes stay bytes, rounded once at the end.
 
-    Parameters
-    ----------
-    brightness, contrast, saturation : float
-        A factor is drawn from [max(0, 1 - it), 1 + it]; applied in this order.
-    hue : float
-        A part of the colour circle is drawn from [-hue, hue]; up to 0.5.
-    white : float
-        The largest value of a pixel; results are cut to [0, white].
-
     References
     ----------
     torchvision ColorJitter, which draws the order too. Grey is 0.299 R + 0.587 G + 0.114 B (ITU-R
     BT.601).
     """
 
-    brightness: float = 0.0
-    contrast: float = 0.0
-    saturation: float = 0.0
-    hue: float = 0.0
-    white: float = 255.0
-
-    def __post_init__(self):
-        for name in ("brightness", "contrast", "saturation"):
-            value = getattr(self, name)
-            require(self, name, np.isfinite(value) and value >= 0, "a number >= 0")
-        require(self, "hue", 0 <= self.hue <= 0.5, "in [0, 0.5]")
-        require(self, "white", self.white > 0, "above 0")
+    brightness: float = option(
+        Number(minimum=0),
+        "A factor is drawn from [max(0, 1 - it), 1 + it]; applied first.",
+        default=0.0,
+    )
+    contrast: float = option(Number(minimum=0), "As brightness, and applied after it.", default=0.0)
+    saturation: float = option(
+        Number(minimum=0), "As brightness, and applied after contrast.", default=0.0
+    )
+    hue: float = option(
+        Number(minimum=0, maximum=0.5),
+        "A part of the colour circle is drawn from [-hue, hue].",
+        default=0.0,
+    )
+    white: float = option(
+        Number(above=0),
+        "The largest value of a pixel; results are cut to [0, white].",
+        default=255.0,
+    )
 
     def change(self, x, chance):
         self.out_shape(x.shape[1:])
@@ -104,19 +103,17 @@ class Grayscale(Transform):
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelSwap(Transform):
-    """Channels in another order: RGB to BGR, which Caffe's networks take, unless given.
+    """Channels in another order: RGB to BGR, which Caffe's networks take, unless given."""
 
-    Parameters
-    ----------
-    order : tuple of int
-        For each channel of the result, which one it was.
-    """
+    order: tuple[int, ...] = option(
+        Sequence(of=Integer(minimum=0), minimum=1),
+        "For each channel of the result, which one it was.",
+        default=(2, 1, 0),
+    )
 
-    order: tuple[int, ...] = (2, 1, 0)
-
-    def __post_init__(self):
-        object.__setattr__(self, "order", tuple(self.order))
-        sound = sorted(self.order) == list(range(len(self.order))) and self.order
+    def validate(self):
+        super().validate()
+        sound = sorted(self.order) == list(range(len(self.order)))
         require(self, "order", sound, "an order of 0 and up")
 
     def change(self, x, chance):

@@ -2,27 +2,30 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Of, Sequence, option
 from sparkdl.data.transforms.base import Transform
 from sparkdl.data.transforms.scale import Scale
-from sparkdl.errors import require
 
 
-@dataclass(frozen=True, init=False)
-class Compose(Transform):
+@dataclass(frozen=True, kw_only=True)
+class Compose(Transform, abstract=True):
     """Several transforms as one: each takes what the one before it gives.
 
     Each draws random numbers of its own, by its place: two Mirrors do not agree.
     """
 
-    transforms: tuple[Transform, ...] = ()
+    transforms: tuple[Transform, ...] = option(
+        Sequence(of=Of(family=Transform)), "In the order in which they are applied.", default=()
+    )
 
-    def __init__(self, *transforms):
-        if len(transforms) == 1 and isinstance(transforms[0], list | tuple):
-            transforms = transforms[0]
-        object.__setattr__(self, "transforms", tuple(transforms))
-        known = all(isinstance(one, Transform) for one in transforms)
-        require(self, "transforms", known, "transforms of sparkdl.data")
-        object.__setattr__(self, "transforms", tuple(flattened(transforms)))
+    @classmethod
+    def named_options(cls, values):
+        alone = len(values) == 1 and isinstance(values[0], list | tuple)
+        return {"transforms": values[0] if alone else values} if values else {}
+
+    def validate(self):
+        super().validate()
+        object.__setattr__(self, "transforms", tuple(flattened(self.transforms)))
 
     def apply(self, batch, chance):
         for place, transform in enumerate(self.transforms):

@@ -4,26 +4,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sparkdl.config import Boolean, Sizes, option
 from sparkdl.data.transforms.base import (
     PixelTransform,
     as_pair,
     image_shape,
     require_result,
-    whole,
 )
-from sparkdl.errors import ShapeError, require
+from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Crop(PixelTransform):
     """A window of each image: at a random place in training, in the centre in use.
-
-    Parameters
-    ----------
-    size : int or pair of int
-        Height and width.
-    random : bool
-        False: in the centre in training too.
 
     References
     ----------
@@ -31,12 +24,16 @@ class Crop(PixelTransform):
     upper left one.
     """
 
-    size: int | tuple[int, int]
-    random: bool = True
+    size: int | tuple[int, int] = option(Sizes(axes=2), "Height and width.")
+    random: bool = option(
+        Boolean(),
+        "Whether the place is drawn in training; else it is the centre in training too.",
+        default=True,
+    )
 
-    def __post_init__(self):
-        size = as_pair(self, "size")
-        require(self, "size", len(size) == 2 and whole(size, 1), "one or two integers >= 1")
+    def validate(self):
+        super().validate()
+        as_pair(self, "size")
 
     def describe(self, pixels, chance):
         self.out_shape(pixels.shape[1:])

@@ -1,10 +1,11 @@
 """The mean of a data set, subtracted number by number."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from sparkdl.config import Instance, Path, option
 from sparkdl.data import files
 from sparkdl.data.transforms.base import PixelTransform, require_result
 from sparkdl.errors import DataError, ShapeError, require
@@ -14,22 +15,23 @@ from sparkdl.errors import DataError, ShapeError, require
 class MeanImage(PixelTransform):
     """Features as float32, x - mean. Stand it before Crop to subtract what lies below the crop.
 
-    Parameters
-    ----------
-    mean : ndarray (C, H, W), optional
-        Also with a leading axis of 1, as Caffe keeps it.
-    path : str, optional
-        A .npy file of it, on any file system; give one of the two.
-
     References
     ----------
     Caffe's transform_param with mean_file.
     """
 
-    mean: np.ndarray | None = field(default=None, repr=False)
-    path: str | None = None
+    mean: np.ndarray | None = option(
+        Instance(of=(np.ndarray, list, tuple), what="an array (C, H, W)"),
+        "What is subtracted; also with a leading axis of 1, as Caffe keeps it.",
+        default=None,
+        repr=False,
+    )
+    path: str | None = option(
+        Path(), "A .npy file of it, on any file system; give one of the two.", default=None
+    )
 
-    def __post_init__(self):
+    def validate(self):
+        super().validate()
         one = (self.mean is None) != (self.path is None)
         require(self, "path", one, "given where mean is not, and only there")
 

@@ -4,33 +4,28 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sparkdl.config import Choice, Number, option
 from sparkdl.data.transforms.base import PixelTransform, image_shape
 from sparkdl.data.transforms.pixels import AXES
-from sparkdl.errors import require
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mirror(PixelTransform):
     """A share of the images, drawn at random, is mirrored in training; none is in use.
 
-    Parameters
-    ----------
-    share : float
-        In (0, 1].
-    axis : str
-        "horizontal" exchanges left and right, "vertical" top and bottom.
-
     References
     ----------
     Caffe's transform_param with mirror; torchvision RandomHorizontalFlip and RandomVerticalFlip.
     """
 
-    share: float = 0.5
-    axis: str = "horizontal"
-
-    def __post_init__(self):
-        require(self, "share", 0 < self.share <= 1, "in (0, 1]")
-        require(self, "axis", self.axis in AXES, f"one of {AXES}")
+    share: float = option(
+        Number(above=0, maximum=1), "How many of the images are mirrored.", default=0.5
+    )
+    axis: str = option(
+        Choice(of=("horizontal", "vertical")),
+        '"horizontal" exchanges left and right, "vertical" top and bottom.',
+        default="horizontal",
+    )
 
     def describe(self, pixels, chance):
         image_shape(self, pixels.shape[1:])

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Size, option
 from sparkdl.data.transforms.base import Transform, require_result
-from sparkdl.errors import DataError, require
+from sparkdl.errors import DataError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,17 +14,9 @@ class OneHot(Transform):
     """Whole numbers (...) in [0, classes) as float32 (..., classes), 1 there and else 0.
 
     What is stored stays small: a byte a character, not a vector.
-
-    Parameters
-    ----------
-    classes : int
     """
 
-    classes: int
-
-    def __post_init__(self):
-        sound = isinstance(self.classes, int) and self.classes >= 1
-        require(self, "classes", sound, "an integer >= 1")
+    classes: int = option(Size(minimum=1), "How many there are.")
 
     def change(self, x, chance):
         codes = x.astype(np.int64, copy=False)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkdl.data.transforms.base import Transform, as_pair, image_shape, whole
+from sparkdl.config import Choice, Number, Size, Sizes, option
+from sparkdl.data.transforms.base import Transform, as_pair, image_shape
 from sparkdl.errors import require
 
 MODES = "constant", "edge", "reflect"
@@ -12,27 +13,22 @@ MODES = "constant", "edge", "reflect"
 
 @dataclass(frozen=True, kw_only=True)
 class Pad(Transform):
-    """Images with a border. Before a Crop of the old size it moves what is in them.
+    """Images with a border. Before a Crop of the old size it moves what is in them."""
 
-    Parameters
-    ----------
-    size : int or pair of int
-        Pixels above and below, and to the left and right.
-    mode : str
-        "constant", "edge" (the outermost pixel again) or "reflect" (without it).
-    value : float
-        What "constant" fills in.
-    """
+    size: int | tuple[int, int] = option(
+        Sizes(axes=2, of=Size(minimum=0)), "Pixels above and below, and to the left and right."
+    )
+    mode: str = option(
+        Choice(of=tuple(MODES)),
+        "What the border holds: `value`, the outermost pixel again, or the pixels inside it "
+        "in reverse.",
+        default="constant",
+    )
+    value: float = option(Number(), 'What "constant" fills in.', default=0.0)
 
-    size: int | tuple[int, int]
-    mode: str = "constant"
-    value: float = 0.0
-
-    def __post_init__(self):
-        size = as_pair(self, "size")
-        require(self, "size", len(size) == 2 and whole(size, 0), "one or two integers >= 0")
-        require(self, "mode", self.mode in MODES, f"one of {MODES}")
-        require(self, "value", np.isfinite(self.value), "a finite number")
+    def validate(self):
+        super().validate()
+        as_pair(self, "size")
 
     def change(self, x, chance):
         image_shape(self, x.shape[1:])

@@ -3,25 +3,18 @@
 import math
 from dataclasses import dataclass
 
-from sparkdl.data.transforms.base import Transform, require_result, whole
-from sparkdl.errors import ShapeError, require
+from sparkdl.config import Sequence, Size, option
+from sparkdl.data.transforms.base import Transform, require_result
+from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reshape(Transform):
-    """Records in the shape that the transforms behind it take, where storage knows rows only.
+    """Records in the shape that the transforms behind it take, where storage knows rows only."""
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Of a record, such as (3, 256, 256) before a Crop.
-    """
-
-    shape: tuple[int, ...]
-
-    def __post_init__(self):
-        object.__setattr__(self, "shape", tuple(self.shape))
-        require(self, "shape", self.shape and whole(self.shape, 1), "integers >= 1")
+    shape: tuple[int, ...] = option(
+        Sequence(of=Size(minimum=1), minimum=1), "Of a record, such as (3, 256, 256) before a Crop."
+    )
 
     def change(self, x, chance):
         self.out_shape(x.shape[1:])

@@ -4,30 +4,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkdl.data.transforms.base import Transform, as_pair, image_shape, require_result, whole
+from sparkdl.config import Sizes, option
+from sparkdl.data.transforms.base import Transform, as_pair, image_shape, require_result
 from sparkdl.data.transforms.interpolate import bilinear, stored_as
-from sparkdl.errors import require
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resize(Transform):
     """Images of another height and width, bilinear; bytes stay bytes, rounded.
 
-    Parameters
-    ----------
-    size : int or pair of int
-        Height and width.
-
     References
     ----------
     torch.nn.functional.interpolate, bilinear with align_corners=False and without antialias.
     """
 
-    size: int | tuple[int, int]
+    size: int | tuple[int, int] = option(Sizes(axes=2), "Height and width.")
 
-    def __post_init__(self):
-        size = as_pair(self, "size")
-        require(self, "size", len(size) == 2 and whole(size, 1), "one or two integers >= 1")
+    def validate(self):
+        super().validate()
+        as_pair(self, "size")
 
     def change(self, x, chance):
         image_shape(self, x.shape[1:])

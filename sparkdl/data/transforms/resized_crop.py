@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkdl.data.transforms.base import Transform, as_pair, image_shape, require_result, whole
+from sparkdl.config import Number, Sizes, option
+from sparkdl.data.transforms.base import Transform, as_pair, image_shape, require_result
 from sparkdl.data.transforms.interpolate import bilinear, stored_as
 from sparkdl.errors import require
 
@@ -18,31 +19,28 @@ class RandomResizedCrop(Transform):
     In use, and where no window of ten drawn fits, it is the largest one in the centre whose shape
     is within `ratio`; in use its shape is that of the result.
 
-    Parameters
-    ----------
-    size : int or pair of int
-        Height and width of the result.
-    area : pair of float
-        Least and most share of the image, above 0 and up to 1.
-    ratio : pair of float
-        Least and most width over height; its logarithm is drawn evenly.
-
     References
     ----------
     Szegedy et al., Going deeper with convolutions (2014), section 6; torchvision RandomResizedCrop.
     """
 
-    size: int | tuple[int, int]
-    area: tuple[float, float] = (0.08, 1.0)
-    ratio: tuple[float, float] = (3 / 4, 4 / 3)
+    size: int | tuple[int, int] = option(Sizes(axes=2), "Height and width of the result.")
+    area: tuple[float, float] = option(
+        Sizes(axes=2, of=Number(above=0, maximum=1)),
+        "Least and most share of the image.",
+        default=(0.08, 1.0),
+    )
+    ratio: tuple[float, float] = option(
+        Sizes(axes=2, of=Number(above=0)),
+        "Least and most width over height; its logarithm is drawn evenly.",
+        default=(3 / 4, 4 / 3),
+    )
 
-    def __post_init__(self):
-        size, area, ratio = (as_pair(self, name) for name in ("size", "area", "ratio"))
-        require(self, "size", len(size) == 2 and whole(size, 1), "one or two integers >= 1")
-        sound = len(area) == 2 and 0 < area[0] <= area[1] <= 1
-        require(self, "area", sound, "two shares, the least one first")
-        sound = len(ratio) == 2 and 0 < ratio[0] <= ratio[1]
-        require(self, "ratio", sound, "two numbers above 0, the least one first")
+    def validate(self):
+        super().validate()
+        _, area, ratio = (as_pair(self, name) for name in ("size", "area", "ratio"))
+        require(self, "area", area[0] <= area[1], "two shares, the least one first")
+        require(self, "ratio", ratio[0] <= ratio[1], "two numbers above 0, the least one first")
 
     def change(self, x, chance):
         channels, height, width = image_shape(self, x.shape[1:])

@@ -5,9 +5,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from sparkdl.config import Number, option
 from sparkdl.data.transforms.base import Transform, image_shape
 from sparkdl.data.transforms.interpolate import stored_as
-from sparkdl.errors import require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,24 +16,13 @@ class Rotate(Transform):
 
     Bilinear; bytes stay bytes, rounded.
 
-    Parameters
-    ----------
-    degrees : float
-        In (0, 180].
-    fill : float
-        What comes into the corners.
-
     References
     ----------
     torchvision RandomRotation with bilinear interpolation; positive angles are counter-clockwise.
     """
 
-    degrees: float
-    fill: float = 0.0
-
-    def __post_init__(self):
-        require(self, "degrees", 0 < self.degrees <= 180, "in (0, 180]")
-        require(self, "fill", np.isfinite(self.fill), "a finite number")
+    degrees: float = option(Number(above=0, maximum=180), "The largest angle.")
+    fill: float = option(Number(), "What comes into the corners.", default=0.0)
 
     def change(self, x, chance):
         image_shape(self, x.shape[1:])

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sparkdl.config import Number, Sequence, option
 from sparkdl.data.transforms.base import PixelTransform
 from sparkdl.errors import ShapeError, require
 
@@ -12,25 +13,25 @@ from sparkdl.errors import ShapeError, require
 class Scale(PixelTransform):
     """Features as float32, (x - mean) * factor.
 
-    Parameters
-    ----------
-    factor : float
-        Not 0; 1/255 brings bytes into [0, 1].
-    mean : tuple of float
-        One number for all, or one a channel (the first axis of an example).
-
     References
     ----------
     Caffe's transform_param with mean_value and scale gives the same numbers.
     """
 
-    factor: float = 1.0
-    mean: tuple[float, ...] = ()
+    factor: float = option(Number(), "Not 0; 1/255 brings bytes into [0, 1].", default=1.0)
+    mean: tuple[float, ...] = option(
+        Sequence(of=Number()),
+        "One number for all, or one a channel (the first axis of an example).",
+        default=(),
+    )
 
     def __post_init__(self):
         as_tuple(self, "mean")
-        require(self, "factor", np.isfinite(self.factor) and self.factor != 0, "a number, not 0")
-        require(self, "mean", all(np.isfinite(m) for m in self.mean), "finite numbers")
+        super().__post_init__()
+
+    def validate(self):
+        super().validate()
+        require(self, "factor", self.factor != 0, "a number, not 0")
 
     def describe(self, pixels, chance):
         if self.mean:
@@ -49,29 +50,32 @@ class Scale(PixelTransform):
 class Normalize(PixelTransform):
     """Features as float32, (x * scale - mean) / std.
 
-    Parameters
-    ----------
-    mean, std : tuple of float
-        One number for all, or one a channel; std not 0.
-    scale : float
-        1/255 where mean and std are those of images in [0, 1].
-
     References
     ----------
     torchvision's Normalize, after ToTensor where scale is 1/255.
     """
 
-    mean: tuple[float, ...] = (0.0,)
-    std: tuple[float, ...] = (1.0,)
-    scale: float = 1.0
+    mean: tuple[float, ...] = option(
+        Sequence(of=Number(), minimum=1), "One number for all, or one a channel.", default=(0.0,)
+    )
+    std: tuple[float, ...] = option(
+        Sequence(of=Number(), minimum=1),
+        "One number for all, or one a channel; not 0.",
+        default=(1.0,),
+    )
+    scale: float = option(
+        Number(), "Not 0; 1/255 where mean and std are those of images in [0, 1].", default=1.0
+    )
 
     def __post_init__(self):
-        for field in ("mean", "std"):
-            as_tuple(self, field)
-            sound = getattr(self, field) and all(np.isfinite(n) for n in getattr(self, field))
-            require(self, field, sound, "finite numbers")
+        as_tuple(self, "mean")
+        as_tuple(self, "std")
+        super().__post_init__()
+
+    def validate(self):
+        super().validate()
         require(self, "std", 0 not in self.std, "numbers, not 0")
-        require(self, "scale", np.isfinite(self.scale) and self.scale != 0, "a number, not 0")
+        require(self, "scale", self.scale != 0, "a number, not 0")
 
     def describe(self, pixels, chance):
         scale, shape = np.float32(self.scale), pixels.shape[1:]
@@ -85,9 +89,11 @@ class Normalize(PixelTransform):
 
 
 def as_tuple(owner, field):
-    """Make a field that was given as one number or a list a tuple."""
+    """Make a field that was given as one number, or as an array, a sequence of numbers."""
     value = getattr(owner, field)
-    object.__setattr__(owner, field, (value,) if np.isscalar(value) else tuple(value))
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    alone = isinstance(value, int | float | np.generic) and not isinstance(value, bool)
+    object.__setattr__(owner, field, (value,) if alone else value)
 
 
 def channels(owner, field, shape):

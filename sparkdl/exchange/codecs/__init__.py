@@ -1,6 +1,6 @@
 """Codecs: a vector of float32 in fewer bytes."""
 
-from sparkdl.exchange.codecs.base import Codec, Coder
+from sparkdl.exchange.codecs.base import Codec, Coder, codec_from_dict
 from sparkdl.exchange.codecs.half import Half
 from sparkdl.exchange.codecs.one_bit import OneBit
 from sparkdl.exchange.codecs.rules import (
@@ -12,5 +12,3 @@ from sparkdl.exchange.codecs.rules import (
 from sparkdl.exchange.codecs.threshold import Threshold
 from sparkdl.exchange.codecs.top_k import TopK
 from sparkdl.exchange.codecs.two_bit import TwoBit
-
-codec_from_dict = Codec.from_dict

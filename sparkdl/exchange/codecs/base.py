@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import Member, Of
 from sparkdl.errors import CheckpointError, ConfigError, DataError, DivergedError, ShapeError
-from sparkdl.exchange.codecs.family import Family
 
 HEAD = Struct("<4sI")  # the codec's mark, numbers in the vector
 LONGEST = 2**31 - 1  # an index and a sign share 32 bits
@@ -17,7 +17,7 @@ MOST = np.finfo(np.float32).max
 
 
 @dataclass(frozen=True)
-class Codec(Family):
+class Codec(Member):
     """A way to write a vector of float32 in fewer bytes, and to read it.
 
     A codec is only options. What has to be remembered from one vector to the next (what was not
@@ -32,6 +32,8 @@ class Codec(Family):
         How vectors of several processes are summed. True: each message goes to every process,
         which adds them. False: each process sums a stripe of the vector and encodes the sum again.
     """
+
+    complete: ClassVar = True
 
     mark: ClassVar[bytes]
     to_all: ClassVar[bool] = False
@@ -78,6 +80,11 @@ class Codec(Family):
     def write(self, parts, out, add):
         """Fill `out` from what `parsed` gave, or add it."""
         raise NotImplementedError
+
+
+def codec_from_dict(options):
+    """The Codec that `options` is, names, or describes as a mapping that has "type"."""
+    return Of(family=Codec).check(options, "Codec type")
 
 
 class Coder:

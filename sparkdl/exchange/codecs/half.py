@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkdl.errors import require
+from sparkdl.config import Choice, option
 from sparkdl.exchange.codecs.base import Codec, Coder, blocks, refuse_unless
 
 LARGEST = {"float16": 65504.0, "bfloat16": 3.3895314e38}
@@ -14,19 +14,15 @@ TO_INFINITY = 0x7F7F8000  # float32 bits from which bfloat16 rounds to infinity,
 
 @dataclass(frozen=True)
 class Half(Codec):
-    """Each number rounded to the nearest of 16 bits, ties to even.
+    """Each number rounded to the nearest of 16 bits, ties to even."""
 
-    Parameters
-    ----------
-    dtype : str
-        "float16": 11 significant bits, up to 65504. "bfloat16": 8 significant bits, the range of
-        float32.
-    """
-
-    dtype: str = "float16"
-
-    def __post_init__(self):
-        require(self, "dtype", self.dtype in LARGEST, "'float16' or 'bfloat16'")
+    dtype: str = option(
+        Choice(of=tuple(LARGEST)),
+        '"float16": 11 significant bits, up to 65504. "bfloat16": 8 significant bits, the '
+        "range of float32.",
+        default="float16",
+        positional=True,
+    )
 
     @property
     def mark(self):

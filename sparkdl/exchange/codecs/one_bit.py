@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import Boolean, Integer, option
 from sparkdl.errors import require
 from sparkdl.exchange.codecs.base import BLOCK, Codec, ResidualCoder, blocks, refuse_unless
 
@@ -20,15 +21,6 @@ class OneBit(Codec):
     A message has n / 8 bytes and 8 for each chunk: 28.4 times fewer than float32 with chunks of
     512. CNTK's chunks are the columns of a layer's matrix.
 
-    Parameters
-    ----------
-    chunk : int
-        Numbers that share two levels: a multiple of 64, from 64 to 131072.
-    zero_threshold : bool
-        True: numbers below 0 and the others have each their own mean. False: the threshold is the
-        mean of the chunk, and both levels are as far from it as the numbers are on the average.
-        (CNTK's useZeroThresholdFor1BitQuantization, with the same default.)
-
     References
     ----------
     Seide, Fu, Droppo, Li and Yu, 1-bit stochastic gradient descent and its application to
@@ -36,12 +28,23 @@ class OneBit(Codec):
     """
 
     mark: ClassVar = b"1bit"
-    chunk: int = 512
-    zero_threshold: bool = True
+    chunk: int = option(
+        Integer(minimum=64, maximum=BLOCK),
+        "Numbers that share two levels: a multiple of 64.",
+        default=512,
+        positional=True,
+    )
+    zero_threshold: bool = option(
+        Boolean(),
+        "True: numbers below 0 and the others have each their own mean. False: the threshold "
+        "is the mean of the chunk, and both levels are as far from it as the numbers are on "
+        "the average. (CNTK's useZeroThresholdFor1BitQuantization, with the same default.)",
+        default=True,
+    )
 
-    def __post_init__(self):
-        whole = isinstance(self.chunk, int) and self.chunk % 64 == 0
-        require(self, "chunk", whole and 64 <= self.chunk <= BLOCK, f"64, 128, ... {BLOCK}")
+    def validate(self):
+        super().validate()
+        require(self, "chunk", self.chunk % 64 == 0, f"64, 128, ... {BLOCK}")
 
     def coder(self, n):
         return OneBitCoder(self, n, 8 * chunks_in(n, self.chunk) + (n + 7) // 8)

@@ -1,19 +1,23 @@
 """How the threshold of a threshold-encoded vector follows from the last message."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from sparkdl.config import Member, Number, option
 from sparkdl.errors import require
-from sparkdl.exchange.codecs.family import Family
 
 HALF_IN_20 = 0.5 ** (1 / 20)  # a factor of 2 in 20 messages
 
 
-class ThresholdRule(Family):
+@dataclass(frozen=True)
+class ThresholdRule(Member):
     """Gives the threshold of each message.
 
     The sparsity of a message is the share of the numbers that are at least the threshold: 0 when
     none is sent, 1 when all are.
     """
+
+    complete: ClassVar = True
 
     def first(self):
         """The threshold of the first message."""
@@ -28,10 +32,9 @@ class ThresholdRule(Family):
 class FixedThreshold(ThresholdRule):
     """Always the same (Strom's; DL4J's FixedThresholdAlgorithm)."""
 
-    threshold: float = 1e-3
-
-    def __post_init__(self):
-        require(self, "threshold", self.threshold > 0, "above 0")
+    threshold: float = option(
+        Number(above=0), "The size of what is sent.", default=1e-3, positional=True
+    )
 
     def first(self):
         return self.threshold
@@ -45,28 +48,27 @@ class AdaptiveThreshold(ThresholdRule):
     """Falls while too few numbers are sent and rises while too many are.
 
     DL4J's AdaptiveThresholdAlgorithm, with its defaults.
-
-    Parameters
-    ----------
-    initial : float
-        The first threshold, above 0.
-    min_sparsity, max_sparsity : float
-        Between these the threshold stays; 0 < min_sparsity <= max_sparsity.
-    decay : float
-        The factor of one fall, in [0.5, 1); one rise divides by it.
     """
 
-    initial: float = 1e-4
-    min_sparsity: float = 1e-4
-    max_sparsity: float = 1e-2
-    decay: float = HALF_IN_20
+    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, positional=True)
+    min_sparsity: float = option(
+        Number(above=0), "The threshold falls where less is sent.", default=1e-4
+    )
+    max_sparsity: float = option(
+        Number(above=0),
+        "The threshold rises where more is sent; at least min_sparsity.",
+        default=1e-2,
+    )
+    decay: float = option(
+        Number(minimum=0.5, below=1),
+        "The factor of one fall; one rise divides by it.",
+        default=HALF_IN_20,
+    )
 
-    def __post_init__(self):
-        require(self, "initial", self.initial > 0, "above 0")
-        require(self, "min_sparsity", self.min_sparsity > 0, "above 0")
+    def validate(self):
+        super().validate()
         holds = self.max_sparsity >= self.min_sparsity
         require(self, "max_sparsity", holds, f"at least min_sparsity ({self.min_sparsity})")
-        require(self, "decay", 0.5 <= self.decay < 1, "in [0.5, 1)")
 
     def first(self):
         return self.initial
@@ -82,25 +84,15 @@ class TargetSparsity(ThresholdRule):
     """Falls whenever fewer than the wanted share is sent, rises whenever more is.
 
     DL4J's TargetSparsityThresholdAlgorithm, with its defaults.
-
-    Parameters
-    ----------
-    initial : float
-        The first threshold, above 0.
-    sparsity : float
-        The share wanted, above 0.
-    decay : float
-        The factor of one fall, in [0.5, 1); one rise divides by it.
     """
 
-    initial: float = 1e-4
-    sparsity: float = 1e-3
-    decay: float = HALF_IN_20
-
-    def __post_init__(self):
-        require(self, "initial", self.initial > 0, "above 0")
-        require(self, "sparsity", self.sparsity > 0, "above 0")
-        require(self, "decay", 0.5 <= self.decay < 1, "in [0.5, 1)")
+    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, positional=True)
+    sparsity: float = option(Number(above=0), "The share wanted.", default=1e-3)
+    decay: float = option(
+        Number(minimum=0.5, below=1),
+        "The factor of one fall; one rise divides by it.",
+        default=HALF_IN_20,
+    )
 
     def first(self):
         return self.initial

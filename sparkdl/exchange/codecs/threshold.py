@@ -1,12 +1,12 @@
 """Only the numbers that have grown past a threshold are sent, as a step up or a step down."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.errors import require
+from sparkdl.config import Integer, Number, Of, Optional, option
 from sparkdl.exchange.codecs import pairs
 from sparkdl.exchange.codecs.base import MOST, Codec, ResidualCoder, blocks, refuse_unless
 from sparkdl.exchange.codecs.rules import AdaptiveThreshold, ThresholdRule
@@ -24,16 +24,6 @@ class Threshold(Codec):
     bits for every number where that is smaller (from 1/16 of the numbers on). The two bits have a
     fourth code, -t/2, for numbers in (-t, -t/2]; DL4J's bitmap has it too.
 
-    Parameters
-    ----------
-    rule : ThresholdRule
-        Gives t for each message: FixedThreshold, AdaptiveThreshold or TargetSparsity.
-    clip : float or None
-        What is kept back is cut to [-clip t, clip t], so that it can be sent within `clip` messages
-        (DL4J's ResidualClippingPostProcessor: 5.0 every 5). At least 1; None cuts nothing.
-    clip_every : int
-        After every so many messages.
-
     References
     ----------
     Strom, Scalable distributed DNN training using commodity GPU cloud computing (2015).
@@ -41,15 +31,19 @@ class Threshold(Codec):
 
     mark: ClassVar = b"thr1"
     to_all: ClassVar = True
-    rule: ThresholdRule = field(default_factory=AdaptiveThreshold)
-    clip: float | None = 5.0
-    clip_every: int = 5
-
-    def __post_init__(self):
-        require(self, "rule", isinstance(self.rule, ThresholdRule), "a ThresholdRule")
-        require(self, "clip", self.clip is None or self.clip >= 1, "at least 1, or None")
-        whole = isinstance(self.clip_every, int) and self.clip_every >= 1
-        require(self, "clip_every", whole, "a number of messages, at least 1")
+    rule: ThresholdRule = option(
+        Of(family=ThresholdRule),
+        "Gives t for each message: FixedThreshold, AdaptiveThreshold or TargetSparsity.",
+        default=AdaptiveThreshold(),
+        positional=True,
+    )
+    clip: float | None = option(
+        Optional(of=Number(minimum=1)),
+        "What is kept back is cut to [-clip t, clip t], so that it can be sent within `clip` "
+        "messages (DL4J's ResidualClippingPostProcessor: 5.0 every 5). None cuts nothing.",
+        default=5.0,
+    )
+    clip_every: int = option(Integer(minimum=1), "Messages between two cuts.", default=5)
 
     def coder(self, n):
         return ThresholdCoder(self, n, FORM.size + pairs.bytes_for(n))

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.errors import require
+from sparkdl.config import Number, option
 from sparkdl.exchange.codecs.base import Codec, ResidualCoder, blocks, refuse_unless
 
 
@@ -16,11 +16,6 @@ class TopK(Codec):
 
     Zeros are never sent, so a vector that has few other numbers makes a shorter message.
 
-    Parameters
-    ----------
-    fraction : float
-        In (0, 1]; rounded up to whole numbers.
-
     References
     ----------
     Aji and Heafield, Sparse communication for distributed gradient descent (2017); Stich,
@@ -29,10 +24,12 @@ class TopK(Codec):
 
     mark: ClassVar = b"topk"
     to_all: ClassVar = True
-    fraction: float = 0.01
-
-    def __post_init__(self):
-        require(self, "fraction", 0 < self.fraction <= 1, "in (0, 1]")
+    fraction: float = option(
+        Number(above=0, maximum=1),
+        "Share of the numbers that is sent, rounded up to whole numbers.",
+        default=0.01,
+        positional=True,
+    )
 
     def most(self, n):
         """How many of n numbers are sent at most."""

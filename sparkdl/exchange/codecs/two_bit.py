@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import Number, option
 from sparkdl.errors import require
 from sparkdl.exchange.codecs import pairs
 from sparkdl.exchange.codecs.base import Codec, ResidualCoder, blocks, refuse_unless
@@ -19,20 +20,21 @@ class TwoBit(Codec):
 
     16 times fewer bytes than float32. Steps have one size, so a process that sums the messages of
     many must not encode the sum again: it could not keep up. Messages go to all.
-
-    Parameters
-    ----------
-    threshold : float
-        Above 0. MXNet's gradient compression of type 2bit, with its default and its codes: 11 up,
-        10 down, 00 nothing.
     """
 
     mark: ClassVar = b"2bit"
     to_all: ClassVar = True
-    threshold: float = 0.5
+    threshold: float = option(
+        Number(above=0),
+        "The size of a step. MXNet's gradient compression of type 2bit, with its default and "
+        "its codes: 11 up, 10 down, 00 nothing.",
+        default=0.5,
+        positional=True,
+    )
 
-    def __post_init__(self):
-        require(self, "threshold", 0 < np.float32(self.threshold) < np.inf, "a number above 0")
+    def validate(self):
+        super().validate()
+        require(self, "threshold", np.float32(self.threshold) > 0, "a number above 0")
 
     def coder(self, n):
         return TwoBitCoder(self, n, STEP.size + pairs.bytes_for(n))

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, replace
 
+from sparkdl.config import suggestion
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.beside import found
 from sparkdl.interop.caffe.net import CaffeNet, load_net
 from sparkdl.interop.caffe.origin import Origin
 from sparkdl.interop.caffe.solver import Solver, in_test, read_solver
-from sparkdl.nn.config import nearest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,5 +81,5 @@ def check_shapes(shapes, nets):
         if blob not in known:
             raise ConfigError(
                 f"shapes must be of blobs of data ({', '.join(known)}), got {blob!r}"
-                f"{nearest(blob, known)}"
+                f"{suggestion(blob, known)}"
             )

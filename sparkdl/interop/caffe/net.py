@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from sparkdl.config import suggestion
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.layers import LAYERS
 from sparkdl.interop.caffe.layers.counts import check_counts
@@ -17,7 +18,6 @@ from sparkdl.interop.caffe.translation import Translation
 from sparkdl.interop.caffe.upgrade import upgraded
 from sparkdl.interop.caffe.uses import Uses
 from sparkdl.nn import GraphConf
-from sparkdl.nn.config import nearest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +159,7 @@ def function_of(layer):
     if layer.type not in LAYERS:
         raise ConfigError(
             f"the type must be one of {', '.join(sorted(LAYERS))}, "
-            f"got {layer.type!r}{nearest(layer.type, LAYERS)}"
+            f"got {layer.type!r}{suggestion(layer.type, LAYERS)}"
         )
     check_counts(layer)
     return LAYERS[layer.type]

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sparkdl.config import suggestion
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.layers.data import unread_columns
 from sparkdl.interop.caffe.net import CaffeNet
 from sparkdl.interop.caffe.scoring import blobs_to_score, scores_of
-from sparkdl.nn.config import nearest
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def blobs_of(net, names, flag="-features"):
             blobs = ", ".join(dict.fromkeys(known))
             raise ConfigError(
                 f"{flag} must name blobs of {net.name or 'the net'} in phase TEST: {blobs}; "
-                f"got {name!r}{nearest(name, known)}"
+                f"got {name!r}{suggestion(name, known)}"
             )
     sources = {name: net.blobs.get(name, name) for name in names if name not in scores}
     inputs = {name: column for column, name in net.conf.feature_columns.items()}

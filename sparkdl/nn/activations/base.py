@@ -5,7 +5,7 @@ A layer names one ("relu"), or gives its options ({"type": "leaky_relu", "alpha"
 
 from dataclasses import dataclass
 
-from sparkdl.nn.config import Member
+from sparkdl.config import Member
 
 
 @dataclass(frozen=True, kw_only=True)

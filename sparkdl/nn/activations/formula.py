@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from math import log
 
+from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.activations.base import ActivationFunction
-from sparkdl.nn.checks import is_number, is_positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +29,8 @@ class Identity(ActivationFunction, name="identity"):
 class OfLine(ActivationFunction, abstract=True):
     """A function of shift + scale x."""
 
-    scale: float = 1.0
-    shift: float = 0.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "scale", is_number(self.scale), "a finite number")
-        require(self, "shift", is_number(self.shift), "a finite number")
+    scale: float = option(Number(), "Factor of x.", default=1.0)
+    shift: float = option(Number(), "What is added to scale x.", default=0.0)
 
     def line(self, x):
         return ops.add(ops.mul(x, self.scale), self.shift)
@@ -45,11 +40,7 @@ class OfLine(ActivationFunction, abstract=True):
 class Power(OfLine, name="power"):
     """(shift + scale x)^power; Caffe layer Power. NaN below 0 unless `power` is a whole number."""
 
-    power: float = 1.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "power", is_number(self.power), "a finite number")
+    power: float = option(Number(), "The exponent.", default=1.0)
 
     def apply(self, x):
         return ops.power(self.line(x), self.power)
@@ -59,10 +50,12 @@ class Power(OfLine, name="power"):
 class Exp(OfLine, name="exp"):
     """base^(shift + scale x); Caffe layer Exp, whose base -1 is None here: e."""
 
-    base: float | None = None
+    base: float | None = option(
+        Number(above=0), "What is raised to a power, not 1; None for e.", default=None
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
+    def validate(self):
+        super().validate()
         require_base(self)
 
     def apply(self, x):
@@ -77,10 +70,12 @@ class Log(OfLine, name="log"):
     NaN where shift + scale x is below 0, and -infinity at 0.
     """
 
-    base: float | None = None
+    base: float | None = option(
+        Number(above=0), "Of the logarithm, not 1; None for e.", default=None
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
+    def validate(self):
+        super().validate()
         require_base(self)
 
     def apply(self, x):
@@ -89,5 +84,4 @@ class Log(OfLine, name="log"):
 
 
 def require_base(function):
-    fits = function.base is None or (is_positive(function.base) and function.base != 1)
-    require(function, "base", fits, "a number above 0 but 1, or None for e")
+    require(function, "base", function.base != 1, "a number above 0 but 1, or None for e")

@@ -2,27 +2,21 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
 from sparkdl.nn.activations.base import ActivationFunction
-from sparkdl.nn.checks import is_number
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gelu(ActivationFunction, name="gelu"):
-    """x times the normal distribution function of x; Hendrycks and Gimpel (2016).
+    """x times the normal distribution function of x; Hendrycks and Gimpel (2016)."""
 
-    Parameters
-    ----------
-    approximate : bool
-        The distribution function by tanh, as BERT and GPT-2 have it, rather than by erf.
-    """
-
-    approximate: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "approximate", isinstance(self.approximate, bool), "True or False")
+    approximate: bool = option(
+        Boolean(),
+        "Whether the distribution function is taken by tanh, as BERT and GPT-2 have it, "
+        "rather than by erf.",
+        default=False,
+    )
 
     def apply(self, x):
         return ops.gelu(x, self.approximate)
@@ -51,11 +45,9 @@ class Swish(ActivationFunction, name="swish"):
     Caffe layer Swish.
     """
 
-    beta: float = 1.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "beta", is_number(self.beta), "a finite number")
+    beta: float = option(
+        Number(), "Factor of x in the sigmoid; the larger, the nearer to relu.", default=1.0
+    )
 
     def apply(self, x):
         return ops.mul(x, ops.sigmoid(x if self.beta == 1 else ops.mul(x, self.beta)))

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.activations.base import ActivationFunction
-from sparkdl.nn.checks import is_not_negative, is_number, is_positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,14 +20,12 @@ class AbsVal(ActivationFunction, name="abs_val"):
 class Clip(ActivationFunction, name="clip"):
     """x, kept within `low` and `high`; Caffe layer Clip."""
 
-    low: float
-    high: float
+    low: float = option(Number(), "The least that comes out.")
+    high: float = option(Number(), "The most that comes out, above `low`.")
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "low", is_number(self.low), "a finite number")
-        above = is_number(self.high) and self.high > self.low
-        require(self, "high", above, f"a number above low ({self.low})")
+    def validate(self):
+        super().validate()
+        require(self, "high", self.high > self.low, f"a number above low ({self.low})")
 
     def apply(self, x):
         return ops.minimum(ops.maximum(x, self.low), self.high)
@@ -37,11 +35,7 @@ class Clip(ActivationFunction, name="clip"):
 class Elu(ActivationFunction, name="elu"):
     """x above 0, else alpha (e^x - 1); Clevert, Unterthiner and Hochreiter (2015), eq. 15."""
 
-    alpha: float = 1.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "alpha", is_positive(self.alpha), "a number above 0")
+    alpha: float = option(Number(above=0), "Minus the limit far below 0.", default=1.0)
 
     def apply(self, x):
         return ops.elu(x, self.alpha)
@@ -51,11 +45,7 @@ class Elu(ActivationFunction, name="elu"):
 class LeakyRelu(ActivationFunction, name="leaky_relu"):
     """x above 0, else alpha x; Maas, Hannun and Ng (2013), eq. 4."""
 
-    alpha: float = 0.01
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "alpha", is_number(self.alpha), "a finite number")
+    alpha: float = option(Number(), "The slope below 0.", default=0.01)
 
     def apply(self, x):
         return ops.leaky_relu(x, self.alpha)
@@ -94,11 +84,7 @@ class Selu(ActivationFunction, name="selu"):
 class ThresholdedRelu(ActivationFunction, name="thresholded_relu"):
     """x above `threshold`, else 0; Konda, Memisevic and Krueger (2014). DL4J THRESHOLDEDRELU."""
 
-    threshold: float = 1.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "threshold", is_not_negative(self.threshold), "a number, 0 or above")
+    threshold: float = option(Number(minimum=0), "Where x begins to pass.", default=1.0)
 
     def apply(self, x):
         return ops.mul(x, ops.greater(x, self.threshold))
@@ -108,11 +94,7 @@ class ThresholdedRelu(ActivationFunction, name="thresholded_relu"):
 class Threshold(ActivationFunction, name="threshold"):
     """1 above `threshold`, else 0, with no gradient; Caffe layer Threshold."""
 
-    threshold: float = 0.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "threshold", is_number(self.threshold), "a finite number")
+    threshold: float = option(Number(), "Where 0 becomes 1.", default=0.0)
 
     def apply(self, x):
         return ops.greater(x, self.threshold)

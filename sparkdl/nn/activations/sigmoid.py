@@ -2,27 +2,21 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
 from sparkdl.nn.activations.base import ActivationFunction
-from sparkdl.nn.checks import is_positive
 
 
 @dataclass(frozen=True, kw_only=True)
 class HardSigmoid(ActivationFunction, name="hard_sigmoid"):
-    """slope x + 0.5, kept within 0 and 1.
+    """slope x + 0.5, kept within 0 and 1."""
 
-    Parameters
-    ----------
-    slope : float
-        Above 0. 1/6 is what PyTorch, JAX and Keras 3 have; 0.2 what DL4J, Keras 2 and ONNX have.
-    """
-
-    slope: float = 1 / 6
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "slope", is_positive(self.slope), "a number above 0")
+    slope: float = option(
+        Number(above=0),
+        "Of the line in the middle. 1/6 is what PyTorch, JAX and Keras 3 have; 0.2 what DL4J, "
+        "Keras 2 and ONNX have.",
+        default=1 / 6,
+    )
 
     def apply(self, x):
         return ops.minimum(ops.maximum(ops.add(ops.mul(x, self.slope), 0.5), 0.0), 1.0)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sparkdl.nn.config import Member
+from sparkdl.config import Member
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_number
+from sparkdl.config import Number, option
 from sparkdl.nn.initializers.base import Initializer
 
 
@@ -29,11 +28,7 @@ class Ones(Initializer, name="ones"):
 class Constant(Initializer, name="constant"):
     """The number `value`. Caffe filler "constant"."""
 
-    value: float
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "value", is_number(self.value), "a finite number")
+    value: float = option(Number(), "The number.")
 
     def draw(self, shape, fans, rng):
         return np.full(shape, float(self.value))

@@ -5,8 +5,8 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_positive
+from sparkdl.config import Number, option
+from sparkdl.errors import ShapeError
 from sparkdl.nn.initializers.base import Initializer
 
 
@@ -22,11 +22,7 @@ class Orthogonal(Initializer, name="orthogonal"):
     linear neural networks (2014). Mezzadri (2007) for the signs, without which q is not uniform.
     """
 
-    gain: float = 1.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "gain", is_positive(self.gain), "a number above 0")
+    gain: float = option(Number(above=0), "Factor of the matrix.", default=1.0)
 
     def draw(self, shape, fans, rng):
         rows, columns = shape[0], prod(shape[1:])

@@ -4,29 +4,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Integer, Number, option
 from sparkdl.errors import require
-from sparkdl.nn.checks import is_integer, is_number, is_positive, is_share
 from sparkdl.nn.initializers.base import Initializer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Normal(Initializer, name="normal"):
-    """Normal with standard deviation `std` (above 0) around `mean`. Caffe filler "gaussian".
+    """Normal with standard deviation `std` around `mean`. Caffe filler "gaussian".
 
     With `sparse`, each weight is kept with probability sparse / outputs and 0 otherwise. An output
     is a column of a matrix (inputs, outputs), or a filter (O, ...).
     """
 
-    std: float = 0.01
-    mean: float = 0.0
-    sparse: int | None = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "std", is_positive(self.std), "a number above 0")
-        require(self, "mean", is_number(self.mean), "a finite number")
-        holds = self.sparse is None or is_integer(self.sparse, 1)
-        require(self, "sparse", holds, "an integer >= 1 or None")
+    std: float = option(Number(above=0), "Standard deviation.", default=0.01)
+    mean: float = option(Number(), "What they lie around.", default=0.0)
+    sparse: int | None = option(
+        Integer(minimum=1),
+        "How many weights of an output are kept on average; None for all.",
+        default=None,
+    )
 
     def draw(self, shape, fans, rng):
         values = rng.normal(self.mean, self.std, shape)
@@ -43,13 +40,8 @@ class TruncatedNormal(Initializer, name="truncated_normal"):
     `std` is that of the normal; what is left has 0.8796 of it.
     """
 
-    std: float = 0.01
-    mean: float = 0.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "std", is_positive(self.std), "a number above 0")
-        require(self, "mean", is_number(self.mean), "a finite number")
+    std: float = option(Number(above=0), "Standard deviation of the normal.", default=0.01)
+    mean: float = option(Number(), "What they lie around.", default=0.0)
 
     def draw(self, shape, fans, rng):
         values = rng.standard_normal(shape)
@@ -64,14 +56,12 @@ class TruncatedNormal(Initializer, name="truncated_normal"):
 class Uniform(Initializer, name="uniform"):
     """Uniform in [low, high). Caffe filler "uniform" (whose defaults are 0 and 1)."""
 
-    low: float = -0.05
-    high: float = 0.05
+    low: float = option(Number(), "The least value.", default=-0.05)
+    high: float = option(Number(), "What all values are below; above `low`.", default=0.05)
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "low", is_number(self.low), "a finite number")
-        above = is_number(self.high) and self.high > self.low
-        require(self, "high", above, f"a number above low ({self.low})")
+    def validate(self):
+        super().validate()
+        require(self, "high", self.high > self.low, f"a number above low ({self.low})")
 
     def draw(self, shape, fans, rng):
         return rng.uniform(self.low, self.high, shape)
@@ -79,18 +69,13 @@ class Uniform(Initializer, name="uniform"):
 
 @dataclass(frozen=True, kw_only=True)
 class LogNormal(Initializer, name="log_normal"):
-    """e to a normal with standard deviation `std` (above 0) around `mean`.
+    """e to a normal with standard deviation `std` around `mean`.
 
     DL4J LogNormalDistribution. The draws have mean e^(mean + std^2 / 2).
     """
 
-    std: float = 1.0
-    mean: float = 0.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "std", is_positive(self.std), "a number above 0")
-        require(self, "mean", is_number(self.mean), "a finite number")
+    std: float = option(Number(above=0), "Standard deviation of the logarithm.", default=1.0)
+    mean: float = option(Number(), "Mean of the logarithm.", default=0.0)
 
     def draw(self, shape, fans, rng):
         return rng.lognormal(self.mean, self.std, shape)
@@ -98,19 +83,13 @@ class LogNormal(Initializer, name="log_normal"):
 
 @dataclass(frozen=True, kw_only=True)
 class Binomial(Initializer, name="binomial"):
-    """How many of `trials` (at least 1) succeed, each with `probability`.
+    """How many of `trials` succeed, each with `probability`.
 
     DL4J BinomialDistribution.
     """
 
-    trials: int = 1
-    probability: float = 0.5
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "trials", is_integer(self.trials, 1), "an integer >= 1")
-        share = is_share(self.probability, most_included=True)
-        require(self, "probability", share, "in [0, 1]")
+    trials: int = option(Integer(minimum=1), "How often it is tried.", default=1)
+    probability: float = option(Number(minimum=0, maximum=1), "That one succeeds.", default=0.5)
 
     def draw(self, shape, fans, rng):
         return rng.binomial(self.trials, self.probability, shape).astype(float)

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_positive
+from sparkdl.config import Choice, Number, option
 from sparkdl.nn.initializers.base import Initializer
 from sparkdl.nn.initializers.plain import TruncatedNormal
 
@@ -31,28 +30,20 @@ class VarianceScaling(Initializer, name="variance_scaling"):
     | DL4J XAVIER_FAN_IN, NORMAL | 1, fan_in, normal |
     | DL4J XAVIER_LEGACY of dense layers | 0.5, fan_avg, normal |
     | DL4J UNIFORM | 1/3, fan_in, uniform |
-
-    Parameters
-    ----------
-    scale : float
-        Above 0.
-    mode : str
-        "fan_in", "fan_out" or "fan_avg".
-    distribution : str
-        "normal", "truncated_normal" (cut at twice its deviation, then widened to the same
-        variance) or "uniform".
     """
 
-    scale: float = 1.0
-    mode: str = "fan_in"
-    distribution: str = "truncated_normal"
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "scale", is_positive(self.scale), "a number above 0")
-        require(self, "mode", self.mode in COUNTS, f"one of {', '.join(COUNTS)}")
-        known = self.distribution in DISTRIBUTIONS
-        require(self, "distribution", known, f"one of {', '.join(DISTRIBUTIONS)}")
+    scale: float = option(Number(above=0), "The variance is so many times 1 / n.", default=1.0)
+    mode: str = option(
+        Choice(of=tuple(COUNTS)),
+        "What n counts: inputs, outputs, or the mean of the two.",
+        default="fan_in",
+    )
+    distribution: str = option(
+        Choice(of=DISTRIBUTIONS),
+        "What is drawn from. The truncated normal is cut at twice its deviation, then widened "
+        "to the same variance.",
+        default="truncated_normal",
+    )
 
     def draw(self, shape, fans, rng):
         variance = self.scale / COUNTS[self.mode](*fans)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from sparkdl.config import of
 from sparkdl.nn.activations import ActivationFunction
-from sparkdl.nn.config import of
 from sparkdl.nn.layers.base import Layer
 
 

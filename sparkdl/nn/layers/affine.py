@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from sparkdl.config import of
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_integer, is_not_negative
-from sparkdl.nn.config import of
 from sparkdl.nn.initializers import Constant, Initializer
 from sparkdl.nn.layers.channels import channel_axis, channels_of, wide
 from sparkdl.nn.layers.trained import Trained

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from sparkdl.config import of
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.checks import is_share
-from sparkdl.nn.config import of
 from sparkdl.nn.layers.fully_connected import FullyConnected
 from sparkdl.nn.layers.reconstructing import Reconstructing
 from sparkdl.nn.layers.weighted import Activated

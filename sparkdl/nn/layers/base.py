@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from sparkdl.config import Member
 from sparkdl.errors import ShapeError, require
-from sparkdl.nn.config import Member
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from sparkdl.config import of
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_integers
-from sparkdl.nn.config import of
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layers.affine import Factors
 

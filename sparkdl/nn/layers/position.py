@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import of
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.checks import is_integer, is_number
-from sparkdl.nn.config import of
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.initializers.plain import Normal
 from sparkdl.nn.layers.base import Layer

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import of
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.activations import ActivationFunction, HardSigmoid, Sigmoid
 from sparkdl.nn.checks import is_integer
-from sparkdl.nn.config import of
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layers.weighted import Weighted
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar
 
+from sparkdl.config import of
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_not_negative
-from sparkdl.nn.config import of
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.losses import Loss
 

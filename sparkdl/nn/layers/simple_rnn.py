@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from sparkdl.config import of
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.activations import ActivationFunction, Relu, Tanh
-from sparkdl.nn.config import of
 from sparkdl.nn.layers.recurrent import Recurrent
 
 

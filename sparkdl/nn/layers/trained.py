@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from sparkdl.config import of
 from sparkdl.errors import require
 from sparkdl.nn.checks import is_not_negative
-from sparkdl.nn.config import of
 from sparkdl.nn.constraints import Constraint
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.updaters import Updater

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar
 
+from sparkdl.config import of
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.checks import is_integer, is_integers
-from sparkdl.nn.config import of
 from sparkdl.nn.layers.reconstructing import Reconstructing
 from sparkdl.nn.layers.weighted import Activated
 from sparkdl.nn.losses import Loss

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from sparkdl.config import of
 from sparkdl.errors import require
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.checks import is_not_negative
-from sparkdl.nn.config import of
 from sparkdl.nn.initializers import Initializer, XavierNormal
 from sparkdl.nn.layers.trained import Trained
 from sparkdl.nn.weight_noise import WeightNoise

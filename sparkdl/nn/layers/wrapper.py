@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields, replace
 
-from sparkdl.nn.config import of
+from sparkdl.config import of
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.weighted import Weighted
 

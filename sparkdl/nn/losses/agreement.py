@@ -3,28 +3,22 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Choice, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
 from sparkdl.nn.losses.base import Loss, PerUnit
 
 
 @dataclass(frozen=True, kw_only=True)
 class Margin(PerUnit, abstract=True):
-    """What is missing of y z to 1.
+    """What is missing of y z to 1."""
 
-    Parameters
-    ----------
-    labels : str
-        "signs": -1 or 1 for each unit; "class": an integer per example, which stands for 1 at the
-        unit of the class and -1 at all others, as in Caffe's HingeLoss. A prediction is softmax(z)
-        then: the order of z as probabilities.
-    """
-
-    labels: str = "signs"
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "labels", self.labels in ("signs", "class"), "'signs' or 'class'")
+    labels: str = option(
+        Choice(of=("signs", "class")),
+        '"signs": -1 or 1 for each unit; "class": an integer per example, which stands for 1 '
+        "at the unit of the class and -1 at all others, as in Caffe's HingeLoss. A prediction "
+        "is softmax(z) then: the order of z as probabilities.",
+        default="signs",
+    )
 
     @property
     def label_kind(self):

@@ -5,10 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import Member, Number, Sequence, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_not_negative
-from sparkdl.nn.config import Member
 
 WEIGHTS = "numbers >= 0, not all of them 0"
 
@@ -59,23 +58,20 @@ class Loss(Member):
 
 @dataclass(frozen=True, kw_only=True)
 class PerUnit(Loss, abstract=True):
-    """A loss that is a term for each unit, summed or averaged over units.
-
-    Parameters
-    ----------
-    unit_weights : sequence of float, optional
-        Factor of each unit's term, at least 0; a mean divides by the number of units all the same,
-        as DL4J's weights do.
-    """
+    """A loss that is a term for each unit, summed or averaged over units."""
 
     averaged: ClassVar[bool] = False
 
-    unit_weights: tuple[float, ...] | None = None
+    unit_weights: tuple[float, ...] | None = option(
+        Sequence(of=Number(minimum=0)),
+        "Factor of each unit's term, not all of them 0; a mean divides by the number of units "
+        "all the same, as DL4J's weights do.",
+        default=None,
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        holds = self.unit_weights is None or are_weights(self.unit_weights)
-        require(self, "unit_weights", holds, WEIGHTS)
+    def validate(self):
+        super().validate()
+        require(self, "unit_weights", are_weights(self.unit_weights), WEIGHTS)
 
     def check(self, units):
         check_length(self, "unit_weights", units)
@@ -103,8 +99,8 @@ def check_length(loss, name, units):
 
 
 def are_weights(value):
-    """Whether `value` is a tuple of numbers >= 0 that are not all 0."""
-    return isinstance(value, tuple) and all(map(is_not_negative, value)) and any(value)
+    """Whether `value` is None or has a number that is not 0."""
+    return value is None or any(value)
 
 
 def counted(labels, ignored, dtype):

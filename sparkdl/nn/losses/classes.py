@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import Choice, Integer, Number, Sequence, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
-from sparkdl.nn.checks import is_integer, is_number
 from sparkdl.nn.losses.base import (
     WEIGHTS,
     Loss,
@@ -23,35 +23,34 @@ from sparkdl.nn.losses.base import (
 class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
     """-log of the probability that softmax(z) gives to the true class, in nats.
 
-    Parameters
-    ----------
-    labels : str
-        "class": an integer per example. "one_hot": 1 at the class and 0 elsewhere, or a probability
-        of each class; then the loss is the sum of -label log p.
-    class_weights : sequence of float, optional
-        Factor of the loss of each class, at least 0.
-    ignore_label : int, optional
-        What has this label has loss 0. Of the steps or places of an example, the mean is over the
-        others (Caffe's normalization VALID, which is over those of the whole batch); an example
-        that has one label counts as an example of loss 0 (Caffe's FULL).
-
     References
     ----------
     Bishop, Pattern Recognition and Machine Learning (2006), eq. 4.108. Caffe SoftmaxWithLoss; DL4J
     SPARSE_MCXENT and, with one_hot, MCXENT and NEGATIVELOGLIKELIHOOD.
     """
 
-    labels: str = "class"
-    class_weights: tuple[float, ...] | None = None
-    ignore_label: int | None = None
+    labels: str = option(
+        Choice(of=("class", "one_hot")),
+        '"class": an integer per example. "one_hot": 1 at the class and 0 elsewhere, or a '
+        "probability of each class; then the loss is the sum of -label log p.",
+        default="class",
+    )
+    class_weights: tuple[float, ...] | None = option(
+        Sequence(of=Number(minimum=0)),
+        "Factor of the loss of each class, not all of them 0.",
+        default=None,
+    )
+    ignore_label: int | None = option(
+        Integer(limit=2**31 - 1),
+        "What has this label has loss 0. Of the steps or places of an example, the mean is "
+        "over the others (Caffe's normalization VALID, which is over those of the whole "
+        "batch); an example that has one label counts as an example of loss 0 (Caffe's FULL).",
+        default=None,
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "labels", self.labels in ("class", "one_hot"), "'class' or 'one_hot'")
-        holds = self.class_weights is None or are_weights(self.class_weights)
-        require(self, "class_weights", holds, WEIGHTS)
-        holds = self.ignore_label is None or is_integer(self.ignore_label)
-        require(self, "ignore_label", holds, "an integer")
+    def validate(self):
+        super().validate()
+        require(self, "class_weights", are_weights(self.class_weights), WEIGHTS)
         holds = self.ignore_label is None or self.labels == "class"
         require(self, "ignore_label", holds, "None where labels are one_hot")
 
@@ -97,20 +96,19 @@ class Infogain(Loss, name="infogain"):
     """-sum over classes k of gain[label][k] log p_k, with p = softmax(z).
 
     The identity as `gain` gives the softmax cross entropy. Caffe's InfogainLoss.
-
-    Parameters
-    ----------
-    gain : sequence of rows of float
-        A row for each class that a label may be, a column for each class that may be predicted.
     """
 
     label_kind: ClassVar = "class"
 
-    gain: tuple[tuple[float, ...], ...]
+    gain: tuple[tuple[float, ...], ...] = option(
+        Sequence(of=Sequence(of=Number()), minimum=1),
+        "A row for each class that a label may be, a column for each class that may be predicted.",
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "gain", is_square(self.gain), "as many rows of numbers as a row has")
+    def validate(self):
+        super().validate()
+        square = all(len(row) == len(self.gain) for row in self.gain)
+        require(self, "gain", square, "as many rows of numbers as a row has")
 
     def check(self, units):
         check_length(self, "gain", units)
@@ -122,15 +120,6 @@ class Infogain(Loss, name="infogain"):
         at = ops.one_hot(labels, len(self.gain), z.dtype)
         gain = ops.matmul(at, np.asarray(self.gain, z.dtype))
         return ops.neg(ops.sum(ops.mul(gain, ops.log_softmax(z)), axes=(1,)))
-
-
-def is_square(rows):
-    """Whether `rows` is a tuple of as many tuples of numbers as each of them is long."""
-    if not isinstance(rows, tuple) or not rows:
-        return False
-    return all(isinstance(row, tuple) and len(row) == len(rows) for row in rows) and all(
-        is_number(value) for row in rows for value in row
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_positive
 from sparkdl.nn.losses.base import PerUnit
 
 
@@ -15,26 +14,20 @@ class Contrastive(PerUnit, name="contrastive"):
     Labels are 1 for pairs that are alike and 0 for others. In a graph, the distance is an L2 vertex
     over the two branches.
 
-    Parameters
-    ----------
-    margin : float
-        Above 0.
-    legacy : bool
-        max(0, margin - d^2) / 2 for pairs that are not alike, as Caffe's legacy_version has it.
-
     References
     ----------
     Hadsell, Chopra and LeCun, Dimensionality reduction by learning an invariant mapping (2006),
     eq. 4, with y and 1 - y exchanged as in Caffe's ContrastiveLoss.
     """
 
-    margin: float = 1.0
-    legacy: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "margin", is_positive(self.margin), "a number above 0")
-        require(self, "legacy", isinstance(self.legacy, bool), "True or False")
+    margin: float = option(
+        Number(above=0), "How far apart pairs that are not alike shall be.", default=1.0
+    )
+    legacy: bool = option(
+        Boolean(),
+        "max(0, margin - d^2) / 2 for pairs that are not alike, as Caffe's legacy_version has it.",
+        default=False,
+    )
 
     def terms(self, z, labels):
         near = ops.square(z)

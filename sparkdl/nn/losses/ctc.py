@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import Integer, Size, option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer
+from sparkdl.errors import ShapeError
 from sparkdl.nn.losses.base import Loss
 
 
@@ -18,13 +18,6 @@ class Ctc(Loss, name="ctc"):
     A step says a class or, as class `blank`, nothing; classes said at neighbouring steps are one.
     Labels are (label_length,) integers in [0, units) without the blank, padded with -1 behind; a
     batch may have shorter or longer ones. `best_path` reads labels from a prediction.
-
-    Parameters
-    ----------
-    label_length : int
-        Labels of an example, at least 1.
-    blank : int
-        The class that stands for nothing, at least 0.
 
     Shapes
     ------
@@ -41,13 +34,8 @@ class Ctc(Loss, name="ctc"):
     whole: ClassVar = True
     ignore_label: ClassVar = -1  # what labels are padded with
 
-    label_length: int
-    blank: int = 0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "label_length", is_integer(self.label_length, 1), "an integer >= 1")
-        require(self, "blank", is_integer(self.blank, 0), "an integer >= 0")
+    label_length: int = option(Size(minimum=1), "Labels of an example.")
+    blank: int = option(Integer(minimum=0), "The class that stands for nothing.", default=0)
 
     def label_shape(self, z_shape):
         if len(z_shape) != 2 or self.blank >= z_shape[1]:

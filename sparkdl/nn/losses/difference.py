@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_positive
 from sparkdl.nn.losses.base import PerUnit
 
 KERAS_EPSILON = 1e-7
@@ -93,11 +92,6 @@ class Huber(PerUnit, name="huber"):
 
     The numbers of Keras's Huber and PyTorch's HuberLoss.
 
-    Parameters
-    ----------
-    delta : float
-        Above 0.
-
     References
     ----------
     Huber, Robust estimation of a location parameter (1964), section 1.
@@ -105,11 +99,9 @@ class Huber(PerUnit, name="huber"):
 
     averaged: ClassVar = True
 
-    delta: float = 1.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "delta", is_positive(self.delta), "a number above 0")
+    delta: float = option(
+        Number(above=0), "Where the loss begins to grow in a straight line.", default=1.0
+    )
 
     def terms(self, z, labels):
         size = ops.abs(ops.sub(z, labels))

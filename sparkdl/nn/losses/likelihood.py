@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_number
 from sparkdl.nn.losses.base import PerUnit, counted
 
 
@@ -15,23 +14,18 @@ class SigmoidCrossEntropy(PerUnit, name="sigmoid_cross_entropy"):
     Labels are 0 or 1, or a probability in between. The sum over units, as Caffe's
     SigmoidCrossEntropyLoss and DL4J's XENT and RECONSTRUCTION_CROSSENTROPY have it (Keras takes the
     mean over units: `averaged`).
-
-    Parameters
-    ----------
-    ignore_label : float, optional
-        Units with this label do not count, as Caffe's ignore_label has it.
-    averaged : bool
-        The mean over units rather than the sum; those that do not count are among them.
     """
 
-    ignore_label: float | None = None
-    averaged: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        holds = self.ignore_label is None or is_number(self.ignore_label)
-        require(self, "ignore_label", holds, "a number")
-        require(self, "averaged", isinstance(self.averaged, bool), "True or False")
+    ignore_label: float | None = option(
+        Number(),
+        "Units with this label do not count, as Caffe's ignore_label has it.",
+        default=None,
+    )
+    averaged: bool = option(
+        Boolean(),
+        "The mean over units rather than the sum; those that do not count are among them.",
+        default=False,
+    )
 
     def output(self, z):
         return ops.sigmoid(z)

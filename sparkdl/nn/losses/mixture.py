@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from math import log, pi
 from typing import ClassVar
 
+from sparkdl.config import Size, option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer
+from sparkdl.errors import ShapeError
 from sparkdl.nn.losses.base import Loss
 
 
@@ -18,13 +18,6 @@ class MixtureDensity(Loss, name="mixture_density"):
     a constant), the next as many those of their standard deviations (one for all numbers of a
     label), and the others their means, one component behind the other.
 
-    Parameters
-    ----------
-    components : int
-        Normal distributions in the mixture, at least 1.
-    width : int
-        Numbers in a label, at least 1; the units are components (2 + width).
-
     References
     ----------
     Bishop, Mixture density networks (1994), eq. 22 to 29. DL4J's LossMixtureDensity.
@@ -32,13 +25,10 @@ class MixtureDensity(Loss, name="mixture_density"):
 
     predicts: ClassVar = "other"
 
-    components: int
-    width: int
-
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("components", "width"):
-            require(self, name, is_integer(getattr(self, name), 1), "an integer >= 1")
+    components: int = option(Size(minimum=1), "Normal distributions in the mixture.")
+    width: int = option(
+        Size(minimum=1), "Numbers in a label; the units are components (2 + width)."
+    )
 
     def units_for(self, width):
         return self.components * (2 + width)

@@ -8,9 +8,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from sparkdl.config import Number, Sequence, option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_not_negative, is_positive
+from sparkdl.errors import ShapeError
 from sparkdl.nn.losses.base import Loss
 
 FIXED = 5  # numbers of a box: x, y, width, height, confidence; a probability per class follows
@@ -27,13 +27,6 @@ class Yolo2(Loss, name="yolo2"):
     DL4J. What is predicted are x and y within the cell, width and height in cells, confidence,
     probabilities.
 
-    Parameters
-    ----------
-    boxes : sequence of (width, height)
-        Of the boxes that are expected, in cells, above 0.
-    coordinate, no_object : float
-        At least 0; DL4J's lambdaCoord and lambdaNoObj.
-
     Shapes
     ------
     z (N, B (5 + K), H, W), a box's numbers behind each other; labels (N, 4 + K, H, W): where the
@@ -49,15 +42,18 @@ class Yolo2(Loss, name="yolo2"):
     predicts: ClassVar = "other"
     whole: ClassVar = True
 
-    boxes: tuple[tuple[float, float], ...]
-    coordinate: float = 5.0
-    no_object: float = 0.5
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "boxes", are_boxes(self.boxes), "pairs of numbers above 0")
-        for name in ("coordinate", "no_object"):
-            require(self, name, is_not_negative(getattr(self, name)), "a number >= 0")
+    boxes: tuple[tuple[float, float], ...] = option(
+        Sequence(of=Sequence(of=Number(above=0), length=2), minimum=1),
+        "Width and height of each box that is expected, in cells.",
+    )
+    coordinate: float = option(
+        Number(minimum=0), "Weight of places and sizes; DL4J's lambdaCoord.", default=5.0
+    )
+    no_object: float = option(
+        Number(minimum=0),
+        "Weight of the confidence where there is no object; DL4J's lambdaNoObj.",
+        default=0.5,
+    )
 
     def label_shape(self, z_shape):
         many, count = z_shape[0], len(self.boxes)
@@ -168,11 +164,3 @@ def first_largest(x):
     later = np.arange(x.shape[1], dtype=x.dtype).reshape(1, -1, 1, 1, 1) * 1e-6
     x = ops.sub(x, later.astype(x.dtype))
     return ops.sub(1.0, ops.greater(ops.max(x, axes=(1,), keepdims=True), x))
-
-
-def are_boxes(value):
-    """Whether `value` is a tuple of one or more pairs of numbers above 0."""
-    if not isinstance(value, tuple) or not value:
-        return False
-    pairs = all(isinstance(box, tuple) and len(box) == 2 for box in value)
-    return pairs and all(is_positive(side) for box in value for side in box)

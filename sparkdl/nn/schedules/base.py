@@ -2,28 +2,18 @@
 
 from dataclasses import dataclass
 
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_positive
-from sparkdl.nn.config import Member
+from sparkdl.config import Choice, Member, Number, option
 
 PER = ("iteration", "epoch")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule(Member):
-    """Base of all schedules. Iterations and epochs count from 0.
+    """Base of all schedules. Iterations and epochs count from 0."""
 
-    Parameters
-    ----------
-    per : str
-        What t counts: "iteration" (updates made by a replica) or "epoch".
-    """
-
-    per: str = "iteration"
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "per", self.per in PER, "'iteration' or 'epoch'")
+    per: str = option(
+        Choice(of=PER), "What t counts: updates made by a replica, or epochs.", default="iteration"
+    )
 
     def rate(self, iteration, epoch):
         """The learning rate of update number `iteration`, which falls in epoch `epoch`."""
@@ -37,8 +27,4 @@ class Schedule(Member):
 class Decay(Schedule, abstract=True):
     """A schedule that begins at the rate `initial`."""
 
-    initial: float
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "initial", is_positive(self.initial), "a number above 0")
+    initial: float = option(Number(above=0), "The rate that it begins with.")

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Integer, Number, option
 from sparkdl.errors import require
-from sparkdl.nn.checks import is_integer, is_positive
 from sparkdl.nn.schedules.base import Decay
 
 
@@ -16,36 +16,26 @@ class Cycle(Decay):
     is initial = peak / 10, annealing = steps / 10 and decay = 0.1. With annealing 0 it is the
     triangular rate.
 
-    Parameters
-    ----------
-    initial, peak : float
-        Above 0, and initial <= peak.
-    steps : int
-        Length of a cycle, at least 2 more than `annealing`.
-    annealing : int
-        Length of its end, at least 0.
-    decay : float
-        Above 0.
-
     References
     ----------
     Smith, Cyclical learning rates for training neural networks (2017), section 3.2; Smith, A
     disciplined approach to neural network hyper-parameters (2018), section 4.
     """
 
-    peak: float
-    steps: int
-    annealing: int = 0
-    decay: float = 0.1
+    peak: float = option(Number(above=0), "The highest rate, not below `initial`.")
+    steps: int = option(Integer(minimum=2), "Length of a cycle, at least 2 more than `annealing`.")
+    annealing: int = option(Integer(minimum=0), "Length of the end of a cycle.", default=0)
+    decay: float = option(
+        Number(above=0), "Factor of each iteration (or epoch) of that end.", default=0.1
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        holds = is_positive(self.peak) and self.peak >= self.initial
-        require(self, "peak", holds, f"a number not below initial ({self.initial})")
-        require(self, "annealing", is_integer(self.annealing, 0), "an integer >= 0")
+    def validate(self):
+        super().validate()
+        require(
+            self, "peak", self.peak >= self.initial, f"a number not below initial ({self.initial})"
+        )
         least = self.annealing + 2
-        require(self, "steps", is_integer(self.steps, least), f"an integer >= {least}")
-        require(self, "decay", is_positive(self.decay), "a number above 0")
+        require(self, "steps", self.steps >= least, f"an integer >= {least}")
 
     def at(self, t):
         t, half = t % self.steps, (self.steps - self.annealing) // 2

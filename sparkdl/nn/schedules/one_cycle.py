@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from math import cos, pi
 
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_integer, is_number, is_positive
+from sparkdl.config import Integer, Number, option
 from sparkdl.nn.schedules.base import Schedule
 
 
@@ -16,35 +15,21 @@ class OneCycle(Schedule):
     rate stays there. The defaults and numbers are those of optax's cosine_onecycle_schedule;
     PyTorch's OneCycleLR is at its peak and end one iteration earlier. Cycle goes in straight lines.
 
-    Parameters
-    ----------
-    peak : float
-        Highest rate, above 0.
-    steps : int
-        Iterations (or epochs) of the whole cycle, at least 2.
-    rise : float
-        Share of `steps` that leads up, in (0, 1).
-    div_factor, final_div_factor : float
-        Above 0.
-
     References
     ----------
     Smith and Topin, Super-convergence: very fast training of neural networks using large learning
     rates (2018), section 3.
     """
 
-    peak: float
-    steps: int
-    rise: float = 0.3
-    div_factor: float = 25.0
-    final_div_factor: float = 1e4
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "steps", is_integer(self.steps, 2), "an integer >= 2")
-        require(self, "rise", is_number(self.rise) and 0 < self.rise < 1, "in (0, 1)")
-        for name in ("peak", "div_factor", "final_div_factor"):
-            require(self, name, is_positive(getattr(self, name)), "a number above 0")
+    peak: float = option(Number(above=0), "The highest rate.")
+    steps: int = option(Integer(minimum=2), "Iterations (or epochs) of the whole cycle.")
+    rise: float = option(Number(above=0, below=1), "Share of `steps` that leads up.", default=0.3)
+    div_factor: float = option(
+        Number(above=0), "The peak is so many times the first rate.", default=25.0
+    )
+    final_div_factor: float = option(
+        Number(above=0), "The first rate is so many times the last one.", default=1e4
+    )
 
     def at(self, t):
         first, top = self.peak / self.div_factor, self.rise * self.steps

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from math import tanh
 
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_integer, is_positive
+from sparkdl.config import Integer, Number, option
 from sparkdl.nn.schedules.base import Decay
 
 
@@ -13,22 +12,10 @@ class Sigmoid(Decay):
     """rate = initial / (1 + e^(gamma (t - step))): half of initial at t = step.
 
     Caffe's lr_policy "sigmoid" writes the same with a negative gamma.
-
-    Parameters
-    ----------
-    gamma : float
-        Steepness, above 0.
-    step : int
-        When the rate has halved, at least 1.
     """
 
-    gamma: float
-    step: int
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "gamma", is_positive(self.gamma), "a number above 0")
-        require(self, "step", is_integer(self.step, 1), "an integer >= 1")
+    gamma: float = option(Number(above=0), "Steepness.")
+    step: int = option(Integer(minimum=1), "When the rate has halved.")
 
     def at(self, t):
         # 1 / (1 + e^x) by tanh, which does not overflow

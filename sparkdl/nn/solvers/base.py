@@ -5,9 +5,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_integer, is_not_negative
-from sparkdl.nn.config import Member
+from sparkdl.config import Integer, Member, Number, option
 from sparkdl.nn.solvers.line_search import Point, line_search
 
 
@@ -32,28 +30,19 @@ class Solver(Member):
 
     So they are for full batches: on minibatches, whose gradients differ from step to step, they go
     astray, and updaters are the choice.
-
-    Parameters
-    ----------
-    iterations : int
-        At most so many line searches, at least 1.
-    tolerance : float
-        The solver is done where no entry of the gradient is larger; at least 0.
-    line_steps : int
-        Evaluations that one line search may take, at least 1.
     """
 
     curvature: ClassVar[float] = 0.9  # share of the slope that a line search may leave
 
-    iterations: int = 100
-    tolerance: float = 1e-5
-    line_steps: int = 20
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "iterations", is_integer(self.iterations, 1), "an integer >= 1")
-        require(self, "tolerance", is_not_negative(self.tolerance), "a number >= 0")
-        require(self, "line_steps", is_integer(self.line_steps, 1), "an integer >= 1")
+    iterations: int = option(Integer(minimum=1), "At most so many line searches.", default=100)
+    tolerance: float = option(
+        Number(minimum=0),
+        "The solver is done where no entry of the gradient is larger.",
+        default=1e-5,
+    )
+    line_steps: int = option(
+        Integer(minimum=1), "Evaluations that one line search may take.", default=20
+    )
 
     def memory(self):
         """A fresh object with `direction(grad)`, and `add(step, change)` after each step."""

@@ -3,8 +3,7 @@
 from collections import deque
 from dataclasses import dataclass
 
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_integer
+from sparkdl.config import Integer, option
 from sparkdl.nn.solvers.base import Solver
 
 
@@ -12,22 +11,13 @@ from sparkdl.nn.solvers.base import Solver
 class Lbfgs(Solver):
     """Limited-memory BFGS: the direction that the curvature of the last steps makes of a gradient.
 
-    Parameters
-    ----------
-    history : int
-        Steps that are remembered, at least 1.
-
     References
     ----------
     Liu and Nocedal, On the limited memory BFGS method for large scale optimization (1989). Nocedal
     and Wright, Numerical optimization (2006), algorithms 7.4 and 7.5. DL4J's LBFGS.
     """
 
-    history: int = 10
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "history", is_integer(self.history, 1), "an integer >= 1")
+    history: int = option(Integer(minimum=1), "Steps that are remembered.", default=10)
 
     def memory(self):
         return Pairs(self.history)

@@ -13,13 +13,6 @@ class AdaBelief(Adam):
     m, with which s is made new, and the corrections m' and s' are Adam's. optax computes the same
     (its eps_root is the epsilon in s); the default is DL4J's, where optax has 1e-16.
 
-    Parameters
-    ----------
-    beta1, beta2 : float
-        Share of the running means kept from one update to the next, in [0, 1).
-    epsilon : float
-        Above 0.
-
     References
     ----------
     Zhuang et al., AdaBelief optimizer: adapting stepsizes by the belief in observed gradients

@@ -1,12 +1,10 @@
 """Gradient descent in the units of the steps it takes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_positive, is_share
-from sparkdl.nn.config import of
 from sparkdl.nn.schedules.base import Schedule
 from sparkdl.nn.updaters.base import Updater
 
@@ -19,13 +17,6 @@ class AdaDelta(Updater):
     step = -rate u. Caffe, PyTorch and optax compute the same. The defaults are DL4J's, which has
     no learning rate (1 here).
 
-    Parameters
-    ----------
-    decay : float
-        Share of the running means kept from one update to the next, in [0, 1).
-    epsilon : float
-        Above 0.
-
     References
     ----------
     Zeiler, ADADELTA: an adaptive learning rate method (2012), algorithm 1.
@@ -33,14 +24,13 @@ class AdaDelta(Updater):
 
     slot_names: ClassVar = ("square", "step_square")
 
-    rate: float | Schedule = field(default=1.0, metadata=of(Schedule, number=True))
-    decay: float = 0.95
-    epsilon: float = 1e-6
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "decay", is_share(self.decay), "in [0, 1)")
-        require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
+    rate: float | Schedule = 1.0
+    decay: float = option(
+        Number(minimum=0, below=1),
+        "Share of the running means kept from one update to the next.",
+        default=0.95,
+    )
+    epsilon: float = option(Number(above=0), "What is added to both means.", default=1e-6)
 
     def update(self, grad, slots, rate, t):
         square = self.kept(slots["square"], grad)

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_not_negative, is_positive
 from sparkdl.nn.updaters.base import Updater
 
 
@@ -15,13 +14,6 @@ class AdaGrad(Updater):
 
     Caffe's and PyTorch's numbers; optax has epsilon inside the root.
 
-    Parameters
-    ----------
-    initial_accumulator : float
-        What s starts at, at least 0.
-    epsilon : float
-        Above 0.
-
     References
     ----------
     Duchi, Hazan and Singer, Adaptive subgradient methods for online learning and stochastic
@@ -30,14 +22,8 @@ class AdaGrad(Updater):
 
     slot_names: ClassVar = ("square",)
 
-    initial_accumulator: float = 0.0
-    epsilon: float = 1e-8
-
-    def __post_init__(self):
-        super().__post_init__()
-        start = self.initial_accumulator
-        require(self, "initial_accumulator", is_not_negative(start), "a number >= 0")
-        require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
+    initial_accumulator: float = option(Number(minimum=0), "What s starts at.", default=0.0)
+    epsilon: float = option(Number(above=0), "What is added to the root.", default=1e-8)
 
     @property
     def slot_start(self):

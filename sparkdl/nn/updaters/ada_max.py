@@ -14,13 +14,6 @@ class AdaMax(Adam):
     PyTorch and optax compute the same. The paper has no epsilon, and 0 / 0 where every gradient
     was 0.
 
-    Parameters
-    ----------
-    beta1, beta2 : float
-        Share of m and of u kept from one update to the next, in [0, 1).
-    epsilon : float
-        Above 0.
-
     References
     ----------
     Kingma and Ba, Adam: a method for stochastic optimization (2015), algorithm 2.

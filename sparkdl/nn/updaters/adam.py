@@ -1,13 +1,11 @@
 """Adaptive moment estimation."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import log
 from typing import ClassVar
 
+from sparkdl.config import Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_positive, is_share
-from sparkdl.nn.config import of
 from sparkdl.nn.schedules.base import Schedule
 from sparkdl.nn.updaters.base import Updater
 
@@ -20,13 +18,6 @@ class Adam(Updater):
     v' = v / (1 - beta2^t) take away the bias of their start at 0. PyTorch and optax compute the
     same; Caffe and DL4J add epsilon before v is corrected: AdamHat.
 
-    Parameters
-    ----------
-    beta1, beta2 : float
-        Share of the running means kept from one update to the next, in [0, 1).
-    epsilon : float
-        Above 0.
-
     References
     ----------
     Kingma and Ba, Adam: a method for stochastic optimization (2015), algorithm 1.
@@ -34,16 +25,18 @@ class Adam(Updater):
 
     slot_names: ClassVar = ("mean", "square")
 
-    rate: float | Schedule = field(default=0.001, metadata=of(Schedule, number=True))
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "beta1", is_share(self.beta1), "in [0, 1)")
-        require(self, "beta2", is_share(self.beta2), "in [0, 1)")
-        require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
+    rate: float | Schedule = 0.001
+    beta1: float = option(
+        Number(minimum=0, below=1),
+        "Share of the running mean of gradients kept from one update to the next.",
+        default=0.9,
+    )
+    beta2: float = option(
+        Number(minimum=0, below=1),
+        "Share of the running size of gradients kept from one update to the next.",
+        default=0.999,
+    )
+    epsilon: float = option(Number(above=0), "What keeps the divisor from 0.", default=1e-8)
 
     def update(self, grad, slots, rate, t):
         mean = self.beta1 * slots["mean"] + (1 - self.beta1) * grad

@@ -12,13 +12,6 @@ class AdamW(Adam):
     PyTorch and optax compute
     the same, but decay every parameter unless told otherwise. The default is PyTorch's.
 
-    Parameters
-    ----------
-    beta1, beta2, epsilon : float
-        As for Adam.
-    weight_decay : float
-        Share of a weight that goes with an update at rate 1, at least 0.
-
     References
     ----------
     Loshchilov and Hutter, Decoupled weight decay regularization (2019), algorithm 2, where the

@@ -14,13 +14,6 @@ class AMSGrad(Adam):
     The numbers are optax's. PyTorch keeps the largest v and corrects its bias afterwards, which
     differs while the correction does; the paper corrects nothing.
 
-    Parameters
-    ----------
-    beta1, beta2 : float
-        Share of the running means kept from one update to the next, in [0, 1).
-    epsilon : float
-        Above 0.
-
     References
     ----------
     Reddi, Kale and Kumar, On the convergence of Adam and beyond (2018), algorithm 2.

@@ -1,12 +1,10 @@
 """What an updater is: gradient and slots in, step and slots out."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Member, Number, Of, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_not_negative, is_positive
-from sparkdl.nn.config import Member, of
 from sparkdl.nn.schedules.base import Schedule
 
 
@@ -15,26 +13,19 @@ class Updater(Member):
     """Base of all updaters. They see one flat vector, and are written for arrays and Tensors alike.
 
     Most need `update` alone; those that look at the parameters too have a `move` of their own.
-
-    Parameters
-    ----------
-    rate : float or Schedule
-        Learning rate, above 0.
-    weight_decay : float
-        Decoupled decay: rate weight_decay w is taken from each weight w beside the step, at least
-        0. As with l1 and l2, biases and batch normalisation are left alone. DL4J's WeightDecay.
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ()
 
-    rate: float | Schedule = field(default=0.01, metadata=of(Schedule, number=True))
-    weight_decay: float = 0.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        holds = isinstance(self.rate, Schedule) or is_positive(self.rate)
-        require(self, "rate", holds, "a number above 0 or a schedule")
-        require(self, "weight_decay", is_not_negative(self.weight_decay), "a number >= 0")
+    rate: float | Schedule = option(
+        Of(family=Schedule, number=Number(above=0)), "Learning rate.", default=0.01
+    )
+    weight_decay: float = option(
+        Number(minimum=0),
+        "Decoupled decay: rate weight_decay w is taken from each weight w beside the step. As "
+        "with l1 and l2, biases and batch normalisation are left alone. DL4J's WeightDecay.",
+        default=0.0,
+    )
 
     @property
     def slot_start(self):

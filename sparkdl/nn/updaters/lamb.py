@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Boolean, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
 from sparkdl.nn.updaters.adam import Adam
 from sparkdl.nn.updaters.trust import trusted
 
@@ -15,15 +15,6 @@ class Lamb(Adam):
     As with l1 and l2, biases and batch normalisation are not decayed. optax computes the same with
     the mask that leaves arrays of one axis out; the defaults are its own but for the decay.
 
-    Parameters
-    ----------
-    beta1, beta2, epsilon : float
-        As for Adam.
-    weight_decay : float
-        At least 0.
-    vectors : bool
-        Whether arrays of one axis (biases, gains) are scaled too.
-
     References
     ----------
     You et al., Large batch optimization for deep learning: training BERT in 76 minutes (2020),
@@ -32,11 +23,9 @@ class Lamb(Adam):
 
     epsilon: float = 1e-6
     weight_decay: float = 0.01
-    vectors: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "vectors", isinstance(self.vectors, bool), "True or False")
+    vectors: bool = option(
+        Boolean(), "Whether arrays of one axis (biases, gains) are scaled too.", default=False
+    )
 
     def move(self, params, grad, slots, rate, t, layout, decay=None):
         step, slots = self.update(grad, slots, 1.0, t)

@@ -13,13 +13,6 @@ class Nadam(Adam):
     n = beta1 m / (1 - beta1^(t+1)) + (1 - beta1) g / (1 - beta1^t). The numbers are optax's;
     PyTorch's NAdam lets beta1 grow with t.
 
-    Parameters
-    ----------
-    beta1, beta2 : float
-        Share of the running means kept from one update to the next, in [0, 1).
-    epsilon : float
-        Above 0.
-
     References
     ----------
     Dozat, Incorporating Nesterov momentum into Adam (2016), algorithm 2, with a constant mu.

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_share
+from sparkdl.config import Number, option
 from sparkdl.nn.updaters.base import Updater
 
 
@@ -15,11 +14,6 @@ class Nesterov(Updater):
     Caffe's solver type Nesterov and DL4J's Nesterovs take the same steps; so do PyTorch and optax
     (nesterov=True) while the rate does not change.
 
-    Parameters
-    ----------
-    momentum : float
-        Share of the velocity kept from one update to the next, in [0, 1).
-
     References
     ----------
     Sutskever, Martens, Dahl and Hinton, On the importance of initialization and momentum in deep
@@ -28,11 +22,11 @@ class Nesterov(Updater):
 
     slot_names: ClassVar = ("velocity",)
 
-    momentum: float = 0.9
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "momentum", is_share(self.momentum), "in [0, 1)")
+    momentum: float = option(
+        Number(minimum=0, below=1),
+        "Share of the velocity kept from one update to the next.",
+        default=0.9,
+    )
 
     def update(self, grad, slots, rate, t):
         descent = rate * grad

@@ -108,12 +108,12 @@ def test_other_than_three_channels_are_refused(transform):
 
 
 OPTIONS = [
-    (lambda: ColourJitter(hue=0.6), r"ColourJitter.hue must be in \[0, 0.5\]"),
+    (lambda: ColourJitter(hue=0.6), r"ColourJitter.hue must be a number in \[0, 0.5\]"),
     (lambda: ColourJitter(contrast=-1), "ColourJitter.contrast must be a number >= 0"),
-    (lambda: ColourJitter(white=0), "ColourJitter.white must be above 0"),
+    (lambda: ColourJitter(white=0), "ColourJitter.white must be a number above 0"),
     (lambda: ChannelSwap(order=(0, 2)), "ChannelSwap.order must be an order of 0 and up"),
     (lambda: Normalize(std=(0.0,)), "Normalize.std must be numbers, not 0"),
-    (lambda: Normalize(mean=()), "Normalize.mean must be finite numbers"),
+    (lambda: Normalize(mean=()), "Normalize.mean must be a sequence of one or more numbers, got"),
     (lambda: OneHot(classes=0), "OneHot.classes must be an integer >= 1"),
 ]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data import Compose
-from sparkdl.data.transforms import TRANSFORMS, in_training, record_shapes
+from sparkdl.data.transforms import Transform, in_training, record_shapes
 from sparkdl.errors import ShapeError
 from tests.data.transforms.examples import EXAMPLES, RANDOM, SHAPE, TO_FLOAT, images, trained
 
@@ -16,7 +16,7 @@ DTYPES = [np.uint8, np.float32]
 
 
 def test_every_transform_has_an_example():
-    assert set(EXAMPLES) == set(TRANSFORMS)
+    assert set(EXAMPLES) == set(Transform.members)
 
 
 @pytest.mark.parametrize("name", NAMES)

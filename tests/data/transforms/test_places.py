@@ -130,18 +130,21 @@ def test_wrong_records_are_refused(transform, message):
 
 
 OPTIONS = [
-    (lambda: Crop(size=0), "Crop.size must be one or two integers >= 1, got"),
+    (lambda: Crop(size=0), "Crop.size must be an integer >= 1, got 0"),
     (lambda: Crop(size=(1, 2, 3)), "Crop.size must be"),
     (lambda: Crop(size=2.5), "Crop.size must be"),
-    (lambda: Mirror(share=0), r"Mirror.share must be in \(0, 1\], got 0"),
-    (lambda: Mirror(axis="x"), "Mirror.axis must be one of"),
+    (lambda: Mirror(share=0), r"Mirror.share must be a number in \(0, 1\], got 0"),
+    (lambda: Mirror(axis="x"), "Mirror.axis must be 'horizontal' or 'vertical', got 'x'"),
     (lambda: Pad(size=-1), "Pad.size must be"),
-    (lambda: Pad(size=1, mode="wrap"), "Pad.mode must be one of"),
+    (
+        lambda: Pad(size=1, mode="wrap"),
+        "Pad.mode must be 'constant', 'edge' or 'reflect', got 'wrap'",
+    ),
     (lambda: Pad(size=2).in_shape((3, 4, 9)), "Pad.size must be less than half of the 4 pixels"),
     (lambda: MeanImage(), "MeanImage.path must be given where mean is not"),
     (lambda: MeanImage(mean=np.zeros((1, 2, 2)), path="a"), "MeanImage.path must be"),
-    (lambda: Compose(Mirror(), 3), "Compose.transforms must be transforms of sparkdl.data"),
-    (lambda: Reshape(shape=(3, 0)), "Reshape.shape must be integers >= 1"),
+    (lambda: Compose(Mirror(), 3), "Compose.transforms.1. must be one of ChannelSwap"),
+    (lambda: Reshape(shape=(3, 0)), "Reshape.shape.1. must be an integer >= 1, got 0"),
 ]
 
 

@@ -109,11 +109,14 @@ def test_angles_are_drawn_from_both_sides():
 
 
 OPTIONS = [
-    (lambda: Resize(size=(3, 0)), "Resize.size must be one or two integers >= 1"),
+    (lambda: Resize(size=(3, 0)), "Resize.size.1. must be an integer >= 1, got 0"),
     (lambda: RandomResizedCrop(size=0), "RandomResizedCrop.size must be"),
-    (lambda: RandomResizedCrop(size=4, area=(0, 1)), "RandomResizedCrop.area must be two shares"),
+    (
+        lambda: RandomResizedCrop(size=4, area=(0, 1)),
+        "RandomResizedCrop.area.0. must be a number in .0, 1., got 0",
+    ),
     (lambda: RandomResizedCrop(size=4, ratio=(2, 1)), "RandomResizedCrop.ratio must be"),
-    (lambda: Rotate(degrees=0), r"Rotate.degrees must be in \(0, 180\], got 0"),
+    (lambda: Rotate(degrees=0), r"Rotate.degrees must be a number in \(0, 180\], got 0"),
 ]
 
 

@@ -49,11 +49,15 @@ def test_files_that_are_not_there_are_named(tls, crews):
         trained(AllReduceSGD(**OPTIONS, tls=wrong), crews(2))
 
 
-WRONG = {"a file is missing": {"key": "k", "certificate": "c"}, "no mapping": "certificates"}
+WRONG = {
+    "a file is missing": ({"key": "k", "certificate": "c"}, "Tls needs the field 'authorities'"),
+    "no mapping": ("certificates", "AllReduceSGD.tls must be a Tls or a mapping of its options or"),
+}
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_refuses(name, tls):
-    with pytest.raises(ConfigError, match="AllReduceSGD.tls must be certificate, key and author"):
-        AllReduceSGD(tls=WRONG[name])
+    given, message = WRONG[name]
+    with pytest.raises(ConfigError, match=message):
+        AllReduceSGD(tls=given)
     assert AllReduceSGD(tls=asdict(tls)).tls == tls

@@ -2,8 +2,8 @@
 
 import pytest
 
+from sparkdl.config import text
 from sparkdl.errors import ConfigError
-from sparkdl.nn import text
 
 
 def test_yaml_reads_numbers_without_a_point():

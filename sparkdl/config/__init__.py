@@ -1,0 +1,26 @@
+"""Options that are checked, documented, found by name, and written as JSON or YAML."""
+
+from sparkdl.config.config import Config, build, plain
+from sparkdl.config.constraints import (
+    Boolean,
+    Callable,
+    Choice,
+    Instance,
+    Integer,
+    Mapping,
+    Nested,
+    Number,
+    Of,
+    Optional,
+    Path,
+    Requirement,
+    Row,
+    Sequence,
+    Size,
+    Sizes,
+    Text,
+)
+from sparkdl.config.member import Member
+from sparkdl.config.names import suggestion
+from sparkdl.config.option import of, option
+from sparkdl.errors import brief

@@ -1,0 +1,162 @@
+"""Options that can be written down: frozen dataclasses that become dicts and come back equal."""
+
+from dataclasses import MISSING, dataclass, fields
+from typing import ClassVar, dataclass_transform
+
+from sparkdl.config.constraints.base import scalar
+from sparkdl.config.documentation import document
+from sparkdl.config.names import suggestion
+from sparkdl.config.option import adopt_options, default_of, option, option_of
+from sparkdl.errors import ConfigError, brief
+
+
+class ConfigType(type):
+    """The type of configurations: a wrong, doubled or forgotten name is a ConfigError."""
+
+    def __call__(cls, *values, **options):
+        named = cls.named_options(values)
+        for name in named:
+            if name in options:
+                raise ConfigError(f"{cls.__name__} got {name!r} twice")
+        options = named | options
+        check_names(cls, options)
+        return super().__call__(**options)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
+@dataclass(frozen=True, kw_only=True)
+class Config(metaclass=ConfigType):
+    """Base of everything that a saved configuration holds.
+
+    Lists become tuples and numpy scalars plain numbers, so that options are equal whether they
+    were written in Python, JSON or YAML.
+    """
+
+    complete: ClassVar[bool] = False  # whether to_dict has defaults too
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        adopt_options(cls)
+        document(cls)
+
+    @classmethod
+    def named_options(cls, values):
+        """{name: value} of what was given without a name."""
+        return by_place(cls, values)
+
+    def __post_init__(self):
+        for item in fields(self):
+            value = checked(type(self), item, getattr(self, item.name))
+            object.__setattr__(self, item.name, value)
+        self.validate()
+
+    def validate(self):
+        """Raise ConfigError where options that are sound alone do not fit together."""
+
+    def to_dict(self):
+        """The options that differ from their defaults, as plain dicts, lists and scalars.
+
+        All of them where the class is `complete`.
+        """
+        every = {item.name: getattr(self, item.name) for item in fields(self)}
+        options = every if self.complete else self.chosen()
+        return {name: written(value) for name, value in options.items()}
+
+    def chosen(self):
+        """{name: value} of the options that differ from their defaults, those without one first."""
+        needed_first = sorted(fields(self), key=is_optional)
+        values = [(item, getattr(self, item.name)) for item in needed_first]
+        return {i.name: value for i, value in values if not is_default(type(self), i, value)}
+
+    def __str__(self):
+        return shown(self)
+
+    @classmethod
+    def from_dict(cls, options):
+        """The configuration that `to_dict` wrote.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown key, a missing one, or a value out of its range.
+        """
+        return build(cls, options)
+
+
+def build(cls, options):
+    """`cls` with `options`, a mapping; ConfigError unless it knows them and gets all it needs."""
+    if not isinstance(options, dict):
+        raise ConfigError(f"{cls.__name__} needs a mapping of its options, got {brief(options)}")
+    check_names(cls, options)
+    return cls(**options)
+
+
+def check_names(cls, options):
+    """Raise ConfigError for a name that `cls` does not know, and for one that is missing."""
+    known = {item.name: item for item in fields(cls)}
+    for name in options:
+        if name not in known:
+            raise ConfigError(f"{cls.__name__} has no field {brief(name)}{suggestion(name, known)}")
+    for name, item in known.items():
+        if not is_optional(item) and name not in options:
+            raise ConfigError(f"{cls.__name__} needs the field {name!r}")
+
+
+def by_place(cls, values):
+    """{name: value} of what was given without a name."""
+    places = [item.name for item in fields(cls) if not item.kw_only]
+    if len(values) <= len(places):
+        return dict(zip(places, values, strict=False))
+    by_name = sorted((item for item in fields(cls) if item.kw_only), key=is_optional)
+    first = next((item.name for item in by_name), None)
+    cure = f"; write {first}={brief(values[len(places)])}" if first else ""
+    raise ConfigError(f"{cls.__name__} takes options by name only{cure}")
+
+
+def is_optional(item):
+    """Whether a dataclass field may be left out."""
+    return default_of(item) is not MISSING
+
+
+def checked(cls, item, value):
+    """`value` as the field `item` of `cls` keeps it; ConfigError where its constraint says no."""
+    about = option_of(item)
+    if about is None:
+        return plain(value)
+    return about.constraint.check(value, f"{cls.__name__}.{item.name}")
+
+
+def plain(value):
+    """`value` with sequences as tuples and numpy scalars as Python ones."""
+    if isinstance(value, list | tuple):
+        return tuple(plain(item) for item in value)
+    return scalar(value)
+
+
+def written(value):
+    """`value` as JSON has it. A member without options is its name where names are lower case."""
+    if isinstance(value, Config):
+        options = value.to_dict()
+        return (
+            options["type"] if list(options) == ["type"] and is_word(options["type"]) else options
+        )
+    return [written(item) for item in value] if isinstance(value, tuple) else value
+
+
+def shown(value):
+    """`value` as a short text: only options that were chosen."""
+    if isinstance(value, Config):
+        options = ", ".join(f"{name}={shown(v)}" for name, v in value.chosen().items())
+        return f"{type(value).__name__}({options})"
+    return f"({', '.join(map(shown, value))})" if isinstance(value, tuple) else repr(value)
+
+
+def is_word(name):
+    """Whether a type is known by a word ("relu") rather than by its class ("Dense")."""
+    return name.islower()
+
+
+def is_default(cls, item, value):
+    """Whether `value` may be left out: it is the default of the field."""
+    default = default_of(item)
+    return default is not MISSING and written(value) == written(checked(cls, item, default))

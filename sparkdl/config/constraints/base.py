@@ -1,0 +1,42 @@
+"""What a constraint is: a check of one value, and the words for what passes it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, brief
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement:
+    """Base of all constraints. Immutable, so a field can share one with others."""
+
+    @property
+    def phrase(self):
+        """What a value must be, as in "must be an integer >= 1"."""
+        raise NotImplementedError
+
+    @property
+    def plural(self):
+        """The phrase for several values, as in "a sequence of integers >= 1"."""
+        raise NotImplementedError
+
+    def check(self, value, where):
+        """`value` as it is kept: numpy's numbers as Python's, lists as tuples, names as members.
+
+        Raises
+        ------
+        ConfigError
+            If the value breaks the constraint; `where` is its "Owner.field".
+        """
+        raise NotImplementedError
+
+    def refuse(self, value, where, cure=""):
+        """Raise the ConfigError for `value`."""
+        end = f"; {cure}" if cure else ""
+        raise ConfigError(f"{where} must be {self.phrase}, got {brief(value)}{end}")
+
+
+def scalar(value):
+    """`value`, a number of numpy as one of Python."""
+    return value.item() if isinstance(value, np.generic) else value

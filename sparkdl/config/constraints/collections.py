@@ -1,0 +1,139 @@
+"""Constraints on several values: sequences become tuples, which are compared and hashed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.config.constraints.base import Requirement
+from sparkdl.config.constraints.numbers import Size
+
+LONGEST = 1_000_000
+ONE_OR_MORE = Size(minimum=1)
+ROWS = {None: "rows", 2: "pairs", 3: "triples"}
+COUNTS = {1: "one", 2: "two", 3: "three", 4: "four"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequence(Requirement):
+    """A list or tuple of values that all meet one constraint.
+
+    Parameters
+    ----------
+    of : Requirement
+    length : int, optional
+        How many values there must be.
+    minimum : int
+        How many there must be at least.
+    """
+
+    of: Requirement
+    length: int | None = None
+    minimum: int = 0
+
+    @property
+    def phrase(self):
+        if self.length is not None:
+            return f"{COUNTS.get(self.length, self.length)} {self.of.plural}"
+        if self.minimum == 0:
+            return f"a sequence of {self.of.plural}"
+        return f"a sequence of {COUNTS.get(self.minimum, self.minimum)} or more {self.of.plural}"
+
+    @property
+    def plural(self):
+        return f"{ROWS.get(self.length, f'rows of {self.length}')} of {self.of.plural}"
+
+    def check(self, value, where):
+        if not is_sequence(value) or not self.fits(len(value)):
+            self.refuse(value, where, cure_for(value))
+        return tuple(self.of.check(item, f"{where}[{i}]") for i, item in enumerate(value))
+
+    def fits(self, length):
+        """Whether there may be so many values."""
+        right = length == self.length if self.length is not None else length >= self.minimum
+        return right and length <= LONGEST
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row(Requirement):
+    """A list or tuple with a constraint of its own for each place: (start, rate)."""
+
+    of: tuple[Requirement, ...]
+
+    @property
+    def phrase(self):
+        return f"({', '.join(one.phrase for one in self.of)})"
+
+    @property
+    def plural(self):
+        return f"rows {self.phrase}"
+
+    def check(self, value, where):
+        if not is_sequence(value) or len(value) != len(self.of):
+            self.refuse(value, where, cure_for(value))
+        pairs = enumerate(zip(self.of, value, strict=True))
+        return tuple(one.check(item, f"{where}[{i}]") for i, (one, item) in pairs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes(Requirement):
+    """A number for all axes, or a tuple with one for each."""
+
+    axes: int
+    of: Requirement = ONE_OR_MORE
+
+    @property
+    def phrase(self):
+        several = f" or {COUNTS.get(self.axes, self.axes)} {self.of.plural}" * (self.axes > 1)
+        return f"{self.of.phrase}{several}"
+
+    @property
+    def plural(self):
+        return f"sizes ({self.phrase} each)"
+
+    def check(self, value, where):
+        if not is_sequence(value):
+            return self.of.check(value, where)
+        if self.axes == 1 or len(value) != self.axes:
+            self.refuse(value, where)
+        return tuple(self.of.check(item, f"{where}[{i}]") for i, item in enumerate(value))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mapping(Requirement):
+    """A mapping, kept as a dict of its own.
+
+    Parameters
+    ----------
+    keys, values : Requirement
+    minimum : int
+        How many keys there must be at least.
+    """
+
+    keys: Requirement
+    values: Requirement
+    minimum: int = 0
+
+    @property
+    def phrase(self):
+        return f"a mapping of {self.keys.plural} to {self.values.plural}"
+
+    @property
+    def plural(self):
+        return f"mappings of {self.keys.plural} to {self.values.plural}"
+
+    def check(self, value, where):
+        if not isinstance(value, dict) or not self.minimum <= len(value) <= LONGEST:
+            self.refuse(value, where)
+        return {
+            self.keys.check(key, f"{where} key"): self.values.check(item, f"{where}[{key!r}]")
+            for key, item in value.items()
+        }
+
+
+def is_sequence(value):
+    return isinstance(value, list | tuple)
+
+
+def cure_for(value):
+    """What to do about an array."""
+    return "give array.tolist()" if isinstance(value, np.ndarray) and value.ndim else ""

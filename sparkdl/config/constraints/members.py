@@ -1,0 +1,59 @@
+"""The constraint that a value is a member of a family, its name, or a dict of it."""
+
+from dataclasses import dataclass
+
+from sparkdl.config.constraints.base import Requirement, scalar
+from sparkdl.config.constraints.numbers import Number
+from sparkdl.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Of(Requirement):
+    """A member of `family`.
+
+    Parameters
+    ----------
+    family : type
+        The founder of a family, a direct subclass of Member.
+    number : Number, optional
+        The constraint of a plain number that may stand in place of a member.
+    """
+
+    family: type
+    number: Number | None = None
+
+    @property
+    def phrase(self):
+        return f"{self.number_or}{with_article(self.family.__name__)}"
+
+    @property
+    def plural(self):
+        return f"{self.number_or}members of {self.family.__name__}"
+
+    @property
+    def number_or(self):
+        return f"{self.number.phrase} or " if self.number else ""
+
+    def check(self, value, where):
+        if isinstance(value, self.family):
+            return value
+        if isinstance(value, dict):
+            return self.family.from_dict(value)
+        if self.number and is_numeric(scalar(value)):
+            return self.checked_number(value, where)
+        return self.family.find(value, f"{where} must be {self.number_or}")()
+
+    def checked_number(self, value, where):
+        try:
+            return self.number.check(value, where)
+        except ConfigError:
+            self.refuse(value, where)
+
+
+def with_article(name):
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
+def is_numeric(value):
+    """Whether `value` is meant as a number, even if it is none: NaN."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,129 @@
+"""Constraints on single numbers. A bool is not a number here, nor is a text."""
+
+from dataclasses import dataclass
+from math import isfinite
+
+from sparkdl.config.constraints.base import Requirement, scalar
+
+LARGEST_INTEGER = 2**63 - 1
+LARGEST_SIZE = 2**31 - 1
+LARGEST_FLOAT32 = 3.4028234663852886e38
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range(Requirement):
+    """Base of numbers with bounds.
+
+    `minimum` and `maximum` belong to the range, `above` and `below` do not.
+    """
+
+    one = many = ""
+
+    minimum: float | None = None
+    above: float | None = None
+    maximum: float | None = None
+    below: float | None = None
+
+    @property
+    def phrase(self):
+        return f"{self.one} {self.bounds}".rstrip()
+
+    @property
+    def plural(self):
+        return f"{self.many} {self.bounds}".rstrip()
+
+    @property
+    def bounds(self):
+        """The range in words: ">= 1", "above 0", "in [0, 1)"."""
+        low, high = (self.minimum, self.above), (self.maximum, self.below)
+        if any_given(low) and any_given(high):
+            start = f"[{self.minimum}" if self.above is None else f"({self.above}"
+            end = f"{self.maximum}]" if self.below is None else f"{power_of_2(self.below)})"
+            return f"in {start}, {end}"
+        names = {">=": self.minimum, "above": self.above, "<=": self.maximum, "below": self.below}
+        return " ".join(f"{word} {bound}" for word, bound in names.items() if bound is not None)
+
+    def holds(self, number):
+        """Whether `number` is within the bounds."""
+        return (
+            (self.minimum is None or number >= self.minimum)
+            and (self.above is None or number > self.above)
+            and (self.maximum is None or number <= self.maximum)
+            and (self.below is None or number < self.below)
+        )
+
+
+def power_of_2(bound):
+    """2^63 as such; smaller bounds as they are."""
+    return "2^63" if bound == 2**63 else bound
+
+
+def any_given(bounds):
+    return any(bound is not None for bound in bounds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integer(Range):
+    """An int.
+
+    Parameters
+    ----------
+    limit : int
+        The largest that the program can work with; only an error about it tells of it.
+    """
+
+    one, many = "an integer", "integers"
+
+    limit: int = LARGEST_INTEGER
+
+    def check(self, value, where):
+        number = scalar(value)
+        if not isinstance(number, int) or isinstance(number, bool) or not self.holds(number):
+            self.refuse(value, where, cure_for(value))
+        if abs(number) > self.limit:
+            self.refuse(value, where, f"the largest possible is {self.limit}")
+        return number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size(Integer):
+    """How long an axis of an array is."""
+
+    limit: int = LARGEST_SIZE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Range):
+    """An int or float that is finite, as float32 too."""
+
+    one, many = "a number", "numbers"
+
+    @property
+    def phrase(self):
+        return super().phrase if self.bounds else "a finite number"
+
+    def check(self, value, where):
+        number = scalar(value)
+        if not is_number(number) or not self.holds(number):
+            self.refuse(value, where, cure_for(value))
+        if abs(number) > LARGEST_FLOAT32:
+            self.refuse(value, where, f"the largest possible is {LARGEST_FLOAT32:.3g}")
+        return number
+
+
+def is_number(value):
+    """Whether `value` is an int, or a float that is finite."""
+    if isinstance(value, float):
+        return isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def cure_for(value):
+    """What to do about a number that was written as text."""
+    if not isinstance(value, str) or len(value) > 40:
+        return ""
+    try:
+        float(value)
+    except ValueError:
+        return ""
+    return "write it without quotes"

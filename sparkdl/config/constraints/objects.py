@@ -1,0 +1,68 @@
+"""Constraints on what only Python can give, and on what may be left out."""
+
+from dataclasses import dataclass
+
+from sparkdl.config.constraints.base import Requirement
+from sparkdl.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optional(Requirement):
+    """None, or what another constraint allows."""
+
+    of: Requirement
+
+    @property
+    def phrase(self):
+        return f"{self.of.phrase} or None"
+
+    @property
+    def plural(self):
+        return f"{self.of.plural} or None"
+
+    def check(self, value, where):
+        try:
+            return None if value is None else self.of.check(value, where)
+        except ConfigError as error:
+            start = f"{where} must be {self.of.phrase}"
+            raise ConfigError(str(error).replace(start, f"{start} or None", 1)) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instance(Requirement):
+    """An object of a class.
+
+    Parameters
+    ----------
+    of : type or tuple of type
+    what : str
+        The classes in words.
+    """
+
+    of: type | tuple[type, ...]
+    what: str
+
+    @property
+    def phrase(self):
+        return self.what
+
+    @property
+    def plural(self):
+        return f"{self.what} each"
+
+    def check(self, value, where):
+        if not isinstance(value, self.of):
+            self.refuse(value, where)
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Callable(Requirement):
+    """A function, or what can be called like one."""
+
+    phrase, plural = "a function", "functions"
+
+    def check(self, value, where):
+        if not callable(value):
+            self.refuse(value, where)
+        return value

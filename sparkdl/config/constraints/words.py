@@ -1,0 +1,82 @@
+"""Constraints on texts, choices, and yes or no."""
+
+from dataclasses import dataclass
+from os import PathLike, fspath
+
+import numpy as np
+
+from sparkdl.config.constraints.base import Requirement, scalar
+from sparkdl.config.names import suggestion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boolean(Requirement):
+    """True or False, not 1 or 0."""
+
+    phrase, plural = "True or False", "True or False each"
+
+    def check(self, value, where):
+        if not isinstance(value, bool | np.bool_):
+            self.refuse(value, where)
+        return bool(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Requirement):
+    """A text that is not empty.
+
+    Parameters
+    ----------
+    what : str
+        What the text is, in words: "a path", "a name".
+    """
+
+    what: str = "a text"
+
+    @property
+    def phrase(self):
+        return f"{self.what} that is not empty"
+
+    @property
+    def plural(self):
+        return f"{self.what.removeprefix('a ').removeprefix('an ')}s that are not empty"
+
+    def check(self, value, where):
+        text = scalar(value)
+        if not isinstance(text, str) or not text.strip():
+            self.refuse(value, where)
+        return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Path(Text):
+    """Where something lies, a text or what pathlib makes of it; kept as a text."""
+
+    what: str = "a path"
+
+    def check(self, value, where):
+        return super().check(fspath(value) if isinstance(value, PathLike) else value, where)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Requirement):
+    """One of a few values, mostly words."""
+
+    of: tuple
+
+    @property
+    def phrase(self):
+        *others, last = map(repr, self.of)
+        return f"{', '.join(others)} or {last}" if others else last
+
+    @property
+    def plural(self):
+        return f"{self.phrase} each"
+
+    def check(self, value, where):
+        value = scalar(value)
+        for choice in self.of:
+            if type(value) is type(choice) and value == choice:
+                return choice
+        words = [choice for choice in self.of if isinstance(choice, str)]
+        self.refuse(value, where, suggestion(value, words).removeprefix("; "))

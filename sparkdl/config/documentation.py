@@ -1,0 +1,63 @@
+"""The "Parameters" of a class, written from its fields, so that help() explains every option."""
+
+import re
+from dataclasses import MISSING, Field, fields
+from inspect import cleandoc, get_annotations
+from textwrap import indent, wrap
+
+from sparkdl.config.option import default_of, option_of
+
+HEADING = re.compile(r"^(Parameters|Shapes|Returns|Raises|References|Examples|Notes)\n-+$", re.M)
+WIDTH = 96
+
+
+def document(cls):
+    """Add a section "Parameters" to the docstring of a class that its decorator has yet to see.
+
+    A class that has such a section keeps it, and one with a field that says nothing gets none.
+    """
+    own, items = cleandoc(cls.__dict__.get("__doc__") or ""), declared(cls)
+    written = any(match[1] == "Parameters" for match in HEADING.finditer(own))
+    if own and items and not written and all(map(is_documented, items.values())):
+        lines = [entry(name, item) for name, item in items.items()]
+        cls.__doc__ = insert(own, "\n".join(["Parameters", "----------", *lines]))
+
+
+def declared(cls):
+    """{name: dataclass field}: those of the class body first, then the inherited ones.
+
+    The class is not a dataclass yet; what its body declares without `option` has the value None.
+    """
+    inherited = {item.name: item for item in fields(cls)}
+    body = get_annotations(cls)
+    names = [name for name, kind in body.items() if "ClassVar" not in str(kind)]
+    own = {name: cls.__dict__.get(name) for name in names}
+    rest = {name: item for name, item in inherited.items() if name not in body}
+    return own | rest
+
+
+def is_documented(item):
+    """Whether a field was made by `option` with a text."""
+    about = option_of(item) if isinstance(item, Field) else None
+    return about is not None and about.text != ""
+
+
+def insert(doc, section):
+    """`doc` with `section` in front of its first heading, or at its end."""
+    found = HEADING.search(doc)
+    place = found.start() if found else len(doc)
+    return f"{doc[:place].rstrip()}\n\n{section}\n\n{doc[place:]}".rstrip() + "\n"
+
+
+def entry(name, item):
+    """What help() says of one field."""
+    about, default = option_of(item), default_of(item)
+    unit = f", {about.unit}" if about.unit else ""
+    end = "" if default is MISSING else f", default {shown(default)}"
+    text = indent("\n".join(wrap(about.text, WIDTH - 4)), "    ")
+    return f"{name} : {about.constraint.phrase}{unit}{end}\n{text}"
+
+
+def shown(default):
+    """A default as it is written in Python."""
+    return repr(default) if type(default).__module__ == "builtins" else str(default)

@@ -1,0 +1,43 @@
+"""How much a configuration may hold, so that no text takes long to refuse."""
+
+from sparkdl.errors import ConfigError
+
+LONGEST_TEXT = {"JSON": 64 << 20, "YAML": 2 << 20}  # PyYAML reads about 300 KB a second
+MOST_NODES = 40_000  # of YAML, with what stands behind an alias counted each time
+DEEPEST = 64
+LONGEST_NUMBER = 400
+
+
+def check_length(text, kind):
+    """Raise ConfigError unless `text` is a text that is not too long."""
+    if not isinstance(text, str):
+        raise ConfigError(f"the {kind} text must be a str, got {type(text).__name__}")
+    if len(text) > LONGEST_TEXT[kind]:
+        most = LONGEST_TEXT[kind]
+        raise ConfigError(f"the {kind} text must have at most {most} characters, got {len(text)}")
+
+
+def check_number(digits):
+    """Raise ConfigError for a number that takes long to read."""
+    if len(digits) > LONGEST_NUMBER:
+        found = f"got one of {len(digits)} characters"
+        raise ConfigError(f"a number must have at most {LONGEST_NUMBER} characters, {found}")
+
+
+def check_values(value, kind):
+    """Raise ConfigError if dicts and lists stand too deep in each other."""
+    level, depth = [value], 0
+    while level := [item for one in level for item in contents(one)]:
+        depth += 1
+        if depth > DEEPEST:
+            raise too_deep(kind)
+
+
+def too_deep(kind):
+    return ConfigError(f"the {kind} text must have at most {DEEPEST} mappings and lists in a row")
+
+
+def contents(value):
+    """The dicts and lists in a dict or list."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (item for item in items if isinstance(item, dict | list))

@@ -1,0 +1,65 @@
+"""Configurations of one kind that a saved one tells apart by their type."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config.config import Config, build
+from sparkdl.config.names import known_as, suggestion
+from sparkdl.errors import ConfigError, brief
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member(Config):
+    """One of a family. A direct subclass founds a family; defining a class below it registers it.
+
+    The registered name is the class name, unless the class line gives another:
+    `class Relu(ActivationFunction, name="relu")`. `abstract=True` leaves a class out.
+    """
+
+    members: ClassVar[dict[str, type]]
+    type_name: ClassVar[str]
+
+    def __init_subclass__(cls, *, name=None, abstract=False, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if Member in cls.__bases__:
+            cls.members = {}
+        elif not abstract:
+            cls.type_name = name or cls.__name__
+            register(cls)
+
+    def to_dict(self):
+        """{"type": its name} and the options that differ from their defaults."""
+        return {"type": self.type_name} | super().to_dict()
+
+    @classmethod
+    def from_dict(cls, options):
+        """The member that `options["type"]` names, with the other keys as its options."""
+        if not isinstance(options, dict) or "type" not in options:
+            raise ConfigError(f"{cls.__name__} needs a 'type', got {brief(options)}")
+        found = cls.find(options["type"], f"{cls.__name__} type must be ")
+        return build(found, {k: v for k, v in options.items() if k != "type"})
+
+    @classmethod
+    def find(cls, name, where_must_be):
+        """The class registered as `name`, in any case; ConfigError with the nearest otherwise."""
+        found = known_as(name, cls.members)
+        if found is None:
+            known = ", ".join(sorted(cls.members))
+            end = f", got {brief(name)}{suggestion(name, cls.members, founder(cls).__name__)}"
+            raise ConfigError(f"{where_must_be}one of {known}{end}")
+        return cls.members[found]
+
+
+def register(cls):
+    """Enter a class in its family. Only the same class may be defined again (a notebook cell)."""
+    old = cls.members.get(cls.type_name)
+    if old and (old.__module__, old.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise ConfigError(
+            f"{cls.type_name!r} is already the name of {old.__module__}.{old.__name__}"
+        )
+    cls.members[cls.type_name] = cls
+
+
+def founder(cls):
+    """The class that founded the family of `cls`."""
+    return next(one for one in cls.__mro__ if Member in one.__bases__)

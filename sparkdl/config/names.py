@@ -1,0 +1,46 @@
+"""Names that people write: in any case, misspelt, or as other systems have them."""
+
+from difflib import get_close_matches
+
+from sparkdl.config import foreign
+
+LONGEST = 60  # a longer name is no misspelling, and is not worth the time of a comparison
+
+
+def key(name):
+    """`name` without case, "_", "-" and spaces: "LeakyReLU" is "leaky_relu"."""
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def known_as(name, known):
+    """The one of the names `known` that `name` is, in whatever case; None where there is none."""
+    if not isinstance(name, str):
+        return None
+    if name in known:
+        return name
+    same = [other for other in known if key(other) == key(name)]
+    return same[0] if len(same) == 1 else None
+
+
+def suggestion(name, known, family=None):
+    """ "; did you mean 'units'?" or what else helps who wrote `name`, or nothing.
+
+    Parameters
+    ----------
+    name : object
+        What is not among `known`.
+    known : collection of str
+    family : str, optional
+        The family whose words in other systems are looked at; for names of options "".
+    """
+    if not isinstance(name, str) or len(name) > LONGEST:
+        return ""
+    ours = [word for word in foreign.words(key(name), family) if word in known]
+    if ours:
+        return f"; did you mean {' or '.join(map(repr, ours))}?"
+    exact = {other: other for other in known}
+    for table, word in ((exact, name), ({key(other): other for other in known}, key(name))):
+        close = get_close_matches(word, list(table), n=1, cutoff=0.5)
+        if close:
+            return f"; did you mean {table[close[0]]!r}?"
+    return ""

@@ -1,0 +1,83 @@
+"""A field of a configuration: what it may be, what it is for, what it is unless given."""
+
+from dataclasses import MISSING, dataclass, field, fields, replace
+from inspect import get_annotations
+
+from sparkdl.config.constraints import Number, Of, Optional, Requirement, Sequence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """What is known of a field besides its name and default.
+
+    Parameters
+    ----------
+    constraint : Requirement
+    text : str
+        What the option does, in a sentence or more.
+    unit : str
+        What a number counts: "seconds", "bytes".
+    """
+
+    constraint: Requirement
+    text: str
+    unit: str = ""
+
+
+def option(
+    constraint, text, *, default=MISSING, factory=MISSING, unit="", positional=False, repr=True
+):
+    """A dataclass field whose values are checked by `constraint` and documented by `text`.
+
+    Parameters
+    ----------
+    constraint : Requirement
+        With a default of None, None is allowed as well.
+    text : str
+    default : object, optional
+        Without one the option must be given.
+    factory : function, optional
+        Makes a default that cannot be shared, such as a dict.
+    unit : str
+    positional : bool
+        Whether it may be given without its name.
+    repr : bool
+        Whether the repr of the configuration shows it.
+    """
+    if default is None and not isinstance(constraint, Optional):
+        constraint = Optional(of=constraint)
+    about = Option(constraint=constraint, text=text, unit=unit)
+    start = {"default": default} if factory is MISSING else {"default_factory": factory}
+    return field(**start, kw_only=not positional, repr=repr, metadata={"option": about})
+
+
+def of(family, *, many=False, number=False):
+    """Metadata of a field that holds a member of `family`, many of them, or a number in place."""
+    one = Of(family=family, number=Number() if number else None)
+    return {"option": Option(constraint=Sequence(of=one) if many else one, text="")}
+
+
+def option_of(item):
+    """The Option of a dataclass field, or None where it has none."""
+    about = item.metadata.get("option")
+    if about is None or default_of(item) is not None or isinstance(about.constraint, Optional):
+        return about
+    return replace(about, constraint=Optional(of=about.constraint))
+
+
+def default_of(item):
+    """The default of a dataclass field, or MISSING."""
+    return item.default if item.default_factory is MISSING else item.default_factory()
+
+
+def adopt_options(cls):
+    """Give a field that is declared again with a plain default the option of the base class.
+
+    So `rate: float = 1.0` in a subclass changes the default and nothing else.
+    """
+    inherited = {item.name: item for item in fields(cls)}
+    for name in get_annotations(cls):
+        base, default = inherited.get(name), cls.__dict__.get(name, MISSING)
+        if base is None or "option" not in base.metadata or hasattr(default, "metadata"):
+            continue
+        setattr(cls, name, field(default=default, kw_only=base.kw_only, metadata=base.metadata))

@@ -1,0 +1,77 @@
+"""Configurations as text that people read and write: JSON and YAML.
+
+Whatever a text holds, what comes back is a mapping of mappings, lists, texts, numbers, true, false
+and null, or a short ConfigError soon: sizes are bounded before the work that they would cause.
+"""
+
+import json
+from collections import Counter
+
+import yaml
+
+from sparkdl.config.limits import check_length, check_number, check_values
+from sparkdl.config.yaml_loader import load
+from sparkdl.errors import ConfigError, brief
+
+LONGEST_MESSAGE = 400
+
+
+def to_json(options):
+    """Indented JSON."""
+    return json.dumps(options, indent=2, allow_nan=False) + "\n"
+
+
+def from_json(text):
+    """The mapping in a JSON text; ConfigError with line and column where it is not JSON."""
+    check_length(text, "JSON")
+    try:
+        value = json.loads(text, object_pairs_hook=check_unique, parse_int=integer)
+    except ConfigError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"not valid JSON: {cut(error)}") from error
+    check_values(value, "JSON")
+    return mapping(value, "JSON")
+
+
+def to_yaml(options):
+    """YAML with the innermost lists and mappings on one line each: a layer is a line."""
+    return yaml.safe_dump(options, sort_keys=False, default_flow_style=None, width=100)
+
+
+def from_yaml(text):
+    """The mapping in a YAML text; ConfigError with line and column where it is not YAML."""
+    check_length(text, "YAML")
+    try:
+        return mapping(load(text), "YAML")
+    except ConfigError:
+        raise
+    except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ConfigError(f"not valid YAML: {cut(error)}") from error
+
+
+def integer(digits):
+    check_number(digits)
+    return int(digits)
+
+
+def mapping(value, kind):
+    """`value` itself, if it is a mapping."""
+    if not isinstance(value, dict):
+        raise ConfigError(f"the {kind} text must hold a mapping, got {type(value).__name__}")
+    return value
+
+
+def check_unique(pairs):
+    """A dict of key and value pairs, if no key comes twice."""
+    seen = dict(pairs)
+    if len(seen) < len(pairs):
+        [(double, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise ConfigError(f"the key {brief(double)} is given twice")
+    return seen
+
+
+def cut(error):
+    """The message of an error, at most 400 characters of it."""
+    message = str(error) or type(error).__name__
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}..."

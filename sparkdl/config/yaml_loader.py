@@ -1,0 +1,118 @@
+"""YAML as people write it, held to what JSON can say.
+
+1e-3 is a number (PyYAML alone takes it for a text) and 2024-01-31 a text; a key given twice is an
+error rather than the last one winning; nodes are counted before anything is made of them.
+"""
+
+import re
+from collections import Counter
+
+import yaml
+
+from sparkdl.config.limits import DEEPEST, MOST_NODES, check_number, too_deep
+from sparkdl.errors import ConfigError, brief
+
+PREFIX = "tag:yaml.org,2002:"
+FLOAT = re.compile(r"^[-+]?([0-9][0-9_]*)(\.[0-9_]*)?[eE][-+]?[0-9]+$")
+FOREIGN = ("timestamp", "binary", "set", "omap", "pairs")
+
+
+class Loader(yaml.SafeLoader):
+    """Safe YAML with the floats of YAML 1.2, of bounded size and depth."""
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in rules if tag != f"{PREFIX}timestamp"]
+        for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def __init__(self, text):
+        super().__init__(text)
+        self.depth, self.nodes = 0, 0
+
+    def compose_node(self, parent, index):
+        """A node, unless there are too many or they stand too deep in each other."""
+        self.depth, self.nodes = self.depth + 1, self.nodes + 1
+        if self.depth > DEEPEST + 1:
+            raise too_deep("YAML")
+        check_count(self.nodes)
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+    def compose_mapping_node(self, anchor):
+        node = super().compose_mapping_node(anchor)
+        check_unique([(key.tag, key.value) for key, _ in node.value if is_scalar(key)])
+        return node
+
+    def construct_number(self, node):
+        """An integer or float that is no longer than a number need be."""
+        check_number(node.value)
+        return getattr(self, f"construct_yaml_{node.tag.removeprefix(PREFIX)}")(node)
+
+    def refuse(self, node):
+        """Raise ConfigError for a kind of value that JSON has not."""
+        place = f"line {node.start_mark.line + 1}"
+        raise ConfigError(f"not valid YAML: {brief(node.tag)} in {place} has no use here")
+
+
+Loader.add_implicit_resolver(f"{PREFIX}float", FLOAT, list("-+0123456789"))
+for kind in ("int", "float"):
+    Loader.add_constructor(PREFIX + kind, Loader.construct_number)
+for kind in FOREIGN:
+    Loader.add_constructor(PREFIX + kind, Loader.refuse)
+
+
+def load(text):
+    """What a YAML text says, as dicts, lists and scalars."""
+    loader = Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        check_count(measure(node, {})[0])
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def measure(node, known):
+    """(nodes, levels) of `node` where each alias is what it stands for.
+
+    Parameters
+    ----------
+    node : yaml.Node
+    known : dict
+        What has been measured, {id of a node: its measures}; None for those that surround `node`.
+    """
+    if id(node) not in known:
+        known[id(node)] = None
+        inner = [measure(one, known) for one in children(node)]
+        levels = 1 + max((deep for _, deep in inner), default=0)
+        if levels > DEEPEST + 1:
+            raise too_deep("YAML")
+        known[id(node)] = 1 + sum(nodes for nodes, _ in inner), levels
+    if known[id(node)] is None:
+        raise ConfigError("not valid YAML: an alias stands inside what it stands for")
+    return known[id(node)]
+
+
+def children(node):
+    if isinstance(node, yaml.MappingNode):
+        return [one for pair in node.value for one in pair]
+    return node.value if isinstance(node, yaml.SequenceNode) else []
+
+
+def check_count(nodes):
+    if nodes > MOST_NODES:
+        raise ConfigError(f"YAML must have at most {MOST_NODES} values; JSON may have more")
+
+
+def is_scalar(node):
+    return isinstance(node, yaml.ScalarNode)
+
+
+def check_unique(keys):
+    """Raise ConfigError if one of the keys (tag, text) comes twice."""
+    [(double, count)] = Counter(keys).most_common(1) or [(None, 0)]
+    if count > 1:
+        raise ConfigError(f"the key {brief(double[1])} is given twice")

@@ -1,0 +1,137 @@
+"""Every registered member of every family whose options have constraints: texts and nonsense."""
+
+import json
+from dataclasses import MISSING, fields
+
+import pytest
+
+from sparkdl.config import Member, text
+from sparkdl.config.option import default_of, option_of
+from sparkdl.data.transforms import MeanImage, Transform
+from sparkdl.errors import ConfigError
+from sparkdl.exchange.codecs import Codec, ThresholdRule
+from sparkdl.nn.activations import ActivationFunction
+from sparkdl.nn.clipping import Clipping
+from sparkdl.nn.constraints import Constraint
+from sparkdl.nn.initializers import Initializer
+from sparkdl.nn.losses import Loss
+from sparkdl.nn.schedules import Schedule
+from sparkdl.nn.solvers import Solver
+from sparkdl.nn.updaters import Updater
+from sparkdl.nn.weight_noise import WeightNoise
+from sparkdl.training.master import TrainingMaster
+from sparkdl.training.masters import CLASSES
+from tests.config.nonsense import NONSENSE
+
+FAMILIES = [
+    ActivationFunction,
+    Clipping,
+    Codec,
+    Constraint,
+    Initializer,
+    Loss,
+    Schedule,
+    Solver,
+    ThresholdRule,
+    TrainingMaster,
+    Transform,
+    Updater,
+    WeightNoise,
+]
+WITHOUT_OPTIONS_YET = {"Layer", "DataConf"}
+NEEDED = {
+    "initial": 0.1,
+    "steps": 10,
+    "gamma": 0.5,
+    "step": 3,
+    "peak": 1.0,
+    "then": 0.1,
+    "limit": 1.0,
+    "low": 0.0,
+    "high": 1.0,
+    "value": 1.0,
+    "label_length": 2,
+    "components": 1,
+    "width": 2,
+    "rates": [[0, 0.1], [10, 0.01]],
+    "gain": [[1.0]],
+    "boxes": [[1.0, 2.0]],
+    "size": 3,
+    "shape": [1, 2, 2],
+    "classes": 3,
+    "degrees": 10,
+}
+OTHERS = {"MultiStep": {"steps": [5, 9]}, "MeanImage": {"path": "mean.npy"}}
+NO_TEXT = {(MeanImage, "mean")}  # an array can be given in Python only
+
+
+def members():
+    """(family, class) of all of ours."""
+    ours = [(f, c) for f in FAMILIES for c in f.members.values()]
+    return [(f, c) for f, c in ours if c.__module__.startswith("sparkdl.")]
+
+
+def example(cls):
+    """A member with what it needs, and defaults else."""
+    needed = [item.name for item in fields(cls) if default_of(item) is MISSING]
+    chosen = {name: NEEDED[name] for name in needed}
+    return cls(**chosen | OTHERS.get(cls.__name__, {}))
+
+
+MEMBERS = members()
+IDS = [cls.type_name for _, cls in MEMBERS]
+FIELDS = [(c, i) for _, c in MEMBERS for i in fields(c) if (c, i.name) not in NO_TEXT]
+FIELD_IDS = [f"{cls.type_name}.{item.name}" for cls, item in FIELDS]
+
+
+def test_every_family_is_here():
+    ours = {f.__name__ for f in Member.__subclasses__() if f.__module__.startswith("sparkdl.")}
+    assert ours - WITHOUT_OPTIONS_YET == {family.__name__ for family in FAMILIES}
+    assert set(CLASSES) <= {cls for _, cls in MEMBERS}
+
+
+@pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)
+def test_comes_back_from_a_dict_json_and_yaml(family, cls):
+    one = example(cls)
+    options = {"type": cls.type_name} | one.to_dict()
+    assert family.from_dict(options) == one
+    assert family.from_dict(json.loads(json.dumps(options))) == one
+    assert family.from_dict(text.from_json(text.to_json(options))) == one
+    assert family.from_dict(text.from_yaml(text.to_yaml(options))) == one
+    assert hash(one) == hash(family.from_dict(options))
+
+
+@pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)
+def test_help_explains_every_option(family, cls):
+    for item in fields(cls):
+        assert f"\n{item.name} : {option_of(item).constraint.phrase}" in cls.__doc__
+
+
+@pytest.mark.parametrize("cls, item", FIELDS, ids=FIELD_IDS)
+def test_a_default_meets_its_constraint(cls, item):
+    default, constraint = default_of(item), option_of(item).constraint
+    if default is not MISSING:
+        kept = constraint.check(default, item.name)
+        assert constraint.check(kept, item.name) == kept
+
+
+@pytest.mark.parametrize("cls, item", FIELDS, ids=FIELD_IDS)
+def test_nonsense_is_refused_by_name_or_kept_as_text_can_say(cls, item):
+    good = {i.name: getattr(example(cls), i.name) for i in fields(cls)}
+    for name, value in NONSENSE.items():
+        try:
+            made = cls(**(good | {item.name: value}))
+        except ConfigError as error:
+            assert len(str(error)) <= 600, name
+            assert any(n in str(error) for n in (f"{cls.__name__}.", "type", "Tls ")), name
+        else:
+            again = text.from_json(text.to_json({"type": cls.type_name} | made.to_dict()))
+            assert type(made).from_dict(again) == made, name
+
+
+@pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)
+def test_a_name_that_is_not_known_is_refused(family, cls):
+    with pytest.raises(ConfigError, match=f"{cls.__name__} has no field 'colour'"):
+        cls(colour=1)
+    with pytest.raises(ConfigError, match=f"{cls.__name__} takes options by name only"):
+        cls(1, 2, 3)

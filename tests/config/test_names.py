@@ -1,0 +1,94 @@
+"""Names in any case, misspelt ones, and those of other systems."""
+
+from dataclasses import fields
+
+import pytest
+
+import sparkdl.nn as nn
+from sparkdl.config import Member, foreign, suggestion
+from sparkdl.config.names import key, known_as
+from sparkdl.errors import ConfigError
+from sparkdl.training.masters import MASTERS
+
+
+@pytest.mark.parametrize(
+    "name, found",
+    [
+        ("adam", "Adam"),
+        ("ADAM", "Adam"),
+        ("Adam", "Adam"),
+        ("nadam", "Nadam"),
+        ("ada_max", "AdaMax"),
+        ("adma", None),
+        (3, None),
+        (["Adam"], None),
+    ],
+)
+def test_a_name_is_known_in_any_case(name, found):
+    assert known_as(name, ["Nadam", "Adam", "AdaMax"]) == found
+
+
+def test_a_name_that_fits_two_is_none_of_them_unless_it_is_one():
+    assert known_as("AB", ["a_b", "ab"]) is None and known_as("ab", ["a_b", "ab"]) == "ab"
+
+
+@pytest.mark.parametrize(
+    "name, known, end",
+    [
+        ("unit", ["units", "bias"], "; did you mean 'units'?"),
+        ("Adma", ["AdaMax", "Adam"], "; did you mean 'Adam'?"),
+        ("lr", ["rate", "beta1"], "; did you mean 'rate'?"),
+        ("num_output", ["units", "filters"], "; did you mean 'units' or 'filters'?"),
+        ("num_output", ["filters"], "; did you mean 'filters'?"),
+        ("qqq", ["units"], ""),
+        ("x" * 10**6, ["units"], ""),
+        (None, ["units"], ""),
+    ],
+)
+def test_suggests(name, known, end):
+    assert suggestion(name, known) == end
+
+
+MADE_OF = {
+    "Keras": (lambda: nn.Conv2D(filters=1, kernel_size=3), "did you mean 'kernel'?"),
+    "Keras's rate": (lambda: nn.Adam(learning_rate=0.1), "did you mean 'rate'?"),
+    "PyTorch": (lambda: nn.Adam(lr=0.1), "Adam has no field 'lr'; did you mean 'rate'?"),
+    "PyTorch's width": (lambda: nn.Dense(out_features=3), "did you mean 'units'?"),
+    "DL4J": (lambda: nn.Dense(nOut=3), "Dense has no field 'nOut'; did you mean 'units'?"),
+    "Caffe": (lambda: nn.Conv2D(num_output=3, kernel=1), "did you mean 'filters'?"),
+    "by place": (lambda: nn.Dense(64), "Dense takes options by name only; write units=64"),
+    "PyTorch's loss": (
+        lambda: nn.Output(units=1, loss="CrossEntropyLoss"),
+        "did you mean 'softmax_cross_entropy'?",
+    ),
+    "linear": (lambda: nn.Dense(units=1, activation="linear"), "did you mean 'identity'?"),
+    "optimizer": (lambda: nn.NetworkConf(optimizer="Sgd"), "did you mean 'updater'?"),
+}
+
+
+@pytest.mark.parametrize("case", MADE_OF)
+def test_words_of_other_systems_lead_to_ours(case):
+    make, message = MADE_OF[case]
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+def families():
+    return {f.__name__: f for f in Member.__subclasses__() if f.__module__.startswith("sparkdl.")}
+
+
+@pytest.mark.parametrize("family", foreign.TYPES)
+def test_every_type_in_the_table_leads_somewhere(family):
+    members = families()[family].members
+    for theirs, ours in foreign.TYPES[family].items():
+        assert theirs == key(theirs) and known_as(theirs, members) is None, theirs
+        assert set(ours.split()) <= set(members), theirs
+
+
+def test_every_option_in_the_table_leads_somewhere():
+    members = [one for family in families().values() for one in family.members.values()]
+    classes = [nn.NetworkConf, nn.GraphConf, *MASTERS.values(), *members]
+    known = {item.name for one in classes for item in fields(one)}
+    for theirs, ours in foreign.OPTIONS.items():
+        assert theirs == key(theirs) and ours and set(ours.split()) <= known, theirs

@@ -1,0 +1,176 @@
+"""Options of a configuration: given by name, checked, explained by help(), and inherited."""
+
+import pickle
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import pytest
+
+from sparkdl.config import Boolean, Config, Integer, Member, Number, Of, Text, option
+from sparkdl.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool(Config):
+    """What is worked with.
+
+    References
+    ----------
+    None.
+    """
+
+    kind: ClassVar[str] = "tool"
+
+    width: int = option(Integer(minimum=1), "How wide it is.", unit="metres")
+    bias: bool = option(Boolean(), "Whether it leans.", default=True)
+    rest: float | None = option(Number(minimum=0), "What is left.", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saw(Tool):
+    """What cuts."""
+
+    width: int = 3
+    teeth: int = option(Integer(minimum=2), "How many there are.", default=9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class File(Config):
+    """What is read."""
+
+    path: str = option(Text(what="a path"), "Where it lies.", positional=True)
+    skip: int = option(Integer(minimum=0), "Lines left out.", default=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paired(Config):
+    """Two numbers of which one is larger."""
+
+    low: int = option(Integer(), "Less.", default=0)
+    high: int = option(Integer(), "More.", default=1)
+
+    def validate(self):
+        if self.low > self.high:
+            raise ConfigError(f"Paired.low must be at most high ({self.high}), got {self.low}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape(Member):
+    """A family."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circle(Shape):
+    """Round."""
+
+    radius: float = option(Number(above=0), "From the middle.", default=1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing(Config):
+    """What holds a shape."""
+
+    shape: Shape = option(Of(family=Shape), "What is drawn.", default="circle")
+
+
+REFUSED = {
+    "misspelt": (lambda: Tool(widht=1), "Tool has no field 'widht'; did you mean 'width'?"),
+    "unlike any": (lambda: Tool(zzz=1), "Tool has no field 'zzz'"),
+    "positional": (lambda: Tool(64), "Tool takes options by name only; write width=64"),
+    "too many": (lambda: File("a", 3), "File takes options by name only; write skip=3"),
+    "missing": (lambda: Tool(), "Tool needs the field 'width'"),
+    "missing place": (lambda: File(), "File needs the field 'path'"),
+    "twice": (lambda: File("a", path="b"), "File got 'path' twice"),
+    "bad": (lambda: Tool(width=0), "Tool.width must be an integer >= 1, got 0"),
+    "bad, inherited": (lambda: Saw(width=0), "Saw.width must be an integer >= 1, got 0"),
+    "bad together": (lambda: Paired(low=3), "Paired.low must be at most high (1), got 3"),
+    "replaced": (lambda: replace(Saw(), width="1"), "Saw.width must be an integer >= 1, got '1'"),
+    "not a mapping": (lambda: Tool.from_dict([1]), "Tool needs a mapping of its options, got [1]"),
+    "key that is no text": (lambda: Tool.from_dict({1: 2}), "Tool has no field 1"),
+    "long key": (lambda: Tool.from_dict({"k" * 9999: 2}), "Tool has no field 'kkk"),
+    "number for a type": (lambda: Shape.from_dict({"type": 1}), "must be one of Circle, got 1"),
+    "no mapping of a member": (lambda: Shape.from_dict(3), "Shape needs a 'type', got 3"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refuses(case):
+    make, message = REFUSED[case]
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert message in str(caught.value) and len(str(caught.value)) < 500
+
+
+def test_a_place_may_be_given_without_its_name():
+    assert File("a") == File(path="a") and File("a", skip=2).skip == 2
+
+
+def test_a_default_of_none_allows_none():
+    assert Tool(width=1, rest=None).rest is None and Tool(width=1, rest=2).rest == 2
+
+
+def test_names_are_found_in_any_case():
+    for name in ("circle", "Circle", "CIRCLE", {"type": "circle"}):
+        assert Drawing(shape=name).shape == Circle()
+    assert Drawing().to_dict() == {}
+    assert Drawing(shape={"type": "circle", "radius": 2}).to_dict() == {
+        "shape": {"type": "Circle", "radius": 2}
+    }
+
+
+def test_copies_by_pickle_and_replace_are_equal():
+    assert pickle.loads(pickle.dumps(Saw(width=7))) == Saw(width=7)
+    assert replace(Saw(), width=7) == Saw(width=7)
+
+
+def test_help_explains_every_option():
+    assert Tool.__doc__ == (
+        "What is worked with.\n"
+        "\n"
+        "Parameters\n"
+        "----------\n"
+        "width : an integer >= 1, metres\n"
+        "    How wide it is.\n"
+        "bias : True or False, default True\n"
+        "    Whether it leans.\n"
+        "rest : a number >= 0 or None, default None\n"
+        "    What is left.\n"
+        "\n"
+        "References\n"
+        "----------\n"
+        "None.\n"
+    )
+
+
+def test_help_explains_inherited_options_with_the_new_default():
+    text = Saw.__doc__
+    assert text.startswith("What cuts.\n\nParameters\n")
+    assert "width : an integer >= 1, metres, default 3\n    How wide it is.\n" in text
+    assert "teeth : an integer >= 2, default 9\n" in text and "bias : True or False" in text
+
+
+def test_a_section_that_is_written_by_hand_stays():
+    @dataclass(frozen=True, kw_only=True)
+    class Mine(Config):
+        """Mine.
+
+        Parameters
+        ----------
+        a : int
+            Mine.
+        """
+
+        a: int = option(Integer(), "Ours.", default=1)
+
+    assert "Ours" not in Mine.__doc__ and "Mine." in Mine.__doc__
+
+
+def test_a_field_without_an_option_is_kept_as_it_is():
+    @dataclass(frozen=True, kw_only=True)
+    class Plain(Config):
+        """Plain."""
+
+        a: tuple = ()
+        b: dict = field(default_factory=dict)
+
+    assert Plain(a=[1, [2]]).a == (1, (2,)) and Plain().b == {} and Plain.__doc__ == "Plain."
