@@ -4,7 +4,8 @@ Parts, each importing only those to its left:
 
     errors, philox <- engine <- nn <- training <- spark <- commands <- cli
     errors, philox <- data <- training
-    errors <- exchange <- training
+    errors <- error_messages <- exchange <- training
+    error_messages <- training, spark
     errors, nn, data <- interop <- commands
     training, spark <- tune, report
 
@@ -45,8 +46,8 @@ NAMES = {
     "sparkdl.training.sharing": "GradientSharing",
     "sparkdl.spark": "SparkNetwork",
     "sparkdl.errors": """
-        SparkdlError ConfigError ShapeError DataError CheckpointError UnsupportedError WorkerError
-        PeerError DivergedError""",
+        SparkdlError ConfigError ShapeError DataError NoRecords CheckpointError UnsupportedError
+        WorkerError PeerError DivergedError""",
 }
 HOMES = {name: module for module, names in NAMES.items() for name in names.split()}
 __all__ = ["__version__", *HOMES]

@@ -17,14 +17,15 @@ PACKAGE = ROOT / "sparkdl"
 ANYTHING = None
 MAY_IMPORT = {
     "errors": set(),
+    "error_messages": {"errors"},
     "conflict": set(),
     "philox": set(),
     "engine": {"philox", "errors"},
     "nn": {"engine", "errors"},
     "data": {"philox", "errors"},
-    "exchange": {"errors"},
-    "training": {"nn", "data", "exchange", "errors"},
-    "spark": {"interop", "training", "exchange", "nn", "data", "errors"},
+    "exchange": {"error_messages", "errors"},
+    "training": {"nn", "data", "exchange", "error_messages", "errors"},
+    "spark": {"interop", "training", "exchange", "nn", "data", "error_messages", "errors"},
     "interop": {"training", "nn", "data", "errors"},
     "tune": {"training", "spark", "nn", "data", "errors"},
     "report": {"training", "spark", "nn", "data", "errors"},
