@@ -3,6 +3,7 @@
 Parts, each importing only those to its left:
 
     errors <- config <- every other part
+    errors <- error_messages <- exchange, training, spark
     config, philox <- engine <- nn <- training <- spark <- commands <- cli
     config, philox <- data <- training
     config <- exchange <- training
@@ -47,8 +48,8 @@ NAMES = {
     "sparkdl.training.sharing": "GradientSharing",
     "sparkdl.spark": "SparkNetwork",
     "sparkdl.errors": """
-        SparkdlError ConfigError ShapeError DataError CheckpointError UnsupportedError WorkerError
-        PeerError DivergedError""",
+        SparkdlError ConfigError ShapeError DataError NoRecords CheckpointError UnsupportedError
+        WorkerError PeerError DivergedError""",
 }
 HOMES = {name: module for module, names in NAMES.items() for name in names.split()}
 __all__ = ["__version__", *HOMES]

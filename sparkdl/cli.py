@@ -23,7 +23,7 @@ def main(arguments=None):
     except SparkdlError as error:
         if options.traceback:
             raise
-        notes = getattr(error, "__notes__", [])
+        notes = [note for note in getattr(error, "__notes__", []) if "\n" not in note]
         print(f"sparkdl {options.command}: {'; '.join([str(error), *notes])}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

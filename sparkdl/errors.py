@@ -6,7 +6,13 @@ LONGEST = 100
 
 
 class SparkdlError(Exception):
-    """Base of all errors of this package."""
+    """Base of all errors of this package.
+
+    `types` are those of the arguments that make an error of the class again in another process: a
+    text; a class that takes others names their types, and has them as its `args`.
+    """
+
+    types = (str,)
 
 
 class ConfigError(SparkdlError, ValueError):
@@ -23,6 +29,10 @@ class OperandError(SparkdlError, ValueError):
 
 class DataError(SparkdlError, ValueError):
     """Records or files that cannot be used; says which and where."""
+
+
+class NoRecords(DataError):
+    """There is not one record to train on."""
 
 
 class CheckpointError(SparkdlError, ValueError):
@@ -52,6 +62,8 @@ class PeerError(WorkerError):
     what : str
         What happened, and what was awaited.
     """
+
+    types = (int | None, str, str)
 
     def __init__(self, rank, host, what):
         super().__init__(rank, host, what)

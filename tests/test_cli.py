@@ -101,6 +101,7 @@ def test_notes_of_an_error_are_told(run, monkeypatch):
     def fail(arguments):
         error = DataError("no records")
         error.add_note("see the log")
+        error.add_note("Traceback (most recent call last):\n  of a worker")
         raise error
 
     monkeypatch.setattr("sparkdl.commands.summary.summary", fail)

@@ -2,6 +2,7 @@
 
 import json
 
+from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import DataError, PeerError
 from sparkdl.exchange.frame import Kind, packed
 
@@ -15,8 +16,7 @@ def beat(awaited):
 
 def abort(error):
     """The frame that tells who failed, and what was awaited."""
-    told = {"rank": error.rank, "host": error.host, "what": error.what[:2000]}
-    text = json.dumps(told).encode()
+    text = json.dumps(error_to_json(error)).encode()
     return packed(Kind.ABORT, length=len(text)) + text
 
 
@@ -35,16 +35,16 @@ class Notice:
         elif self._kind == Kind.GOODBYE:
             self._link.end()
         elif self._kind == Kind.ABORT:
-            raise self._told()
+            raise self._error()
         else:
             raise self._link.trouble(f"sent {self._kind.name}, which no group sends")
 
-    def _told(self):
+    def _error(self):
         try:
-            told = json.loads(bytes(self.view))
-            rank, host, what = told["rank"], str(told["host"]), str(told["what"])
-            error = PeerError(rank if type(rank) is int else None, host, what)
-            error.told = True
-            return error
-        except (ValueError, TypeError, KeyError, RecursionError):
+            error = error_from_json(json.loads(bytes(self.view)))
+        except (ValueError, RecursionError):
+            error = None
+        if not isinstance(error, PeerError):
             return self._link.trouble("failed, and could not say why")
+        error.told = True
+        return error

@@ -12,10 +12,12 @@ from itertools import islice
 
 from pyspark import TaskContext
 
+from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import WorkerError
 from sparkdl.nn.device import PROCESSOR, absent, may_be_gpu
 from sparkdl.spark.apart_child import NOWHERE
 from sparkdl.spark.apart_process import Process
+from sparkdl.spark.error_notes import note_errors
 
 log = logging.getLogger(__name__)
 STARTING = 300.0  # seconds for a process to start, and to find its GPU
@@ -41,7 +43,8 @@ def apart(device, compute, items, meeting=None, tally=None):
     Raises
     ------
     WorkerError
-        The other process has ended, or says nothing for too long. What `compute` raises, as it is.
+        The other process has ended, or says nothing for too long; or `compute` raises in it what
+        is no SparkdlError.
     """
     addresses = gpus()
     if may_be_gpu(device):
@@ -54,8 +57,9 @@ def apart(device, compute, items, meeting=None, tally=None):
 
 
 def apart_at(device, compute, partition, items, tally=None):
-    """The same for a function of the partition's number and the items."""
-    return apart(device, partial(compute, partition), items, tally=tally)
+    """The same for a function of the partition's number and the items; errors are noted."""
+    with note_errors():
+        yield from apart(device, partial(compute, partition), items, tally=tally)
 
 
 def gpus():
@@ -85,7 +89,7 @@ def computing(process, device, compute, items, meeting, tally=None):
     process.say(device, compute, None if meeting is None else (meeting.rank, meeting.size))
     kind, found = process.hear(STARTING, "its device")
     if kind == "failed":
-        raise found
+        raise error_from_json(found, str(process))
     process.device = found
     if tally is not None and found != NOWHERE:
         tally.add(found)
@@ -98,7 +102,7 @@ def answering(process, items, meeting):
     while True:
         kind, *said = process.hear(silence, "a result")
         if kind == "failed":
-            raise said[0]
+            raise error_from_json(said[0], str(process))
         if kind == "meeting":
             process.say(gathered(meeting, *said))
             continue
@@ -109,11 +113,11 @@ def answering(process, items, meeting):
 
 
 def gathered(meeting, text, timeout):
-    """The texts of all, or the error that the other process shall raise."""
+    """The texts of all, or as JSON the error that the other process shall raise."""
     try:
         return meeting.all_gather(text, timeout)
     except WorkerError as error:
-        return error
+        return error_to_json(error)
 
 
 @contextmanager

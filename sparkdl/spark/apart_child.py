@@ -7,7 +7,8 @@ import sys
 import traceback
 from contextlib import suppress
 
-from sparkdl.errors import SparkdlError, WorkerError
+from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.errors import SparkdlError
 from sparkdl.nn.device import described, own, placed
 from sparkdl.spark.packing import packed, unpacked
 
@@ -53,7 +54,7 @@ class Line:
         except Exception as error:
             if not isinstance(error, SparkdlError):
                 traceback.print_exc()
-            self._say("failed", fit_to_travel(error))
+            self._say("failed", error_to_json(error))
 
     def ask(self, *message):
         """What the parent answers."""
@@ -82,8 +83,8 @@ class Meeting:
     def all_gather(self, text, timeout):
         """The texts of all ranks, in their order; see exchange.rendezvous.Rendezvous."""
         (found,) = self._line.ask("meeting", text, timeout)
-        if isinstance(found, WorkerError):
-            raise found
+        if isinstance(found, dict):
+            raise error_from_json(found, "the rendezvous")
         return found
 
 
@@ -93,12 +94,3 @@ def place_of(device):
         return described(placed(device))
     except SparkdlError:
         return NOWHERE
-
-
-def fit_to_travel(error):
-    """The error itself, or one that says the same where it cannot be packed."""
-    try:
-        unpacked(packed(error))
-    except Exception:
-        return WorkerError(f"{type(error).__name__}: {error}")
-    return error

@@ -10,12 +10,8 @@ from functools import partial
 from pyspark import RDD, StorageLevel
 
 from sparkdl.data.dealing import deal
-from sparkdl.errors import DataError, require
+from sparkdl.errors import NoRecords, require
 from sparkdl.training.aggregate import Failure
-
-
-class NoRecords(DataError):
-    """All partitions are empty."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from sparkdl import errors
+from sparkdl.error_messages import error_from_json
 from sparkdl.errors import WorkerError
+from sparkdl.spark.error_notes import noted_error
 
 DESCRIPTION = "spark.job.description"
 LOCALITY_WAIT = "spark.locality.wait"
 TRACEBACK = "Traceback (most recent call last):"
-OURS = re.compile(r"sparkdl\.errors\.((?!PeerError)\w+): (.*)")
+OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
 
 
 @contextmanager
@@ -48,15 +49,18 @@ def clear_errors(doing):
     try:
         yield
     except (Py4JError, PySparkException) as error:
-        raise stands_for(reason(message(error)), doing) from error
+        raise stands_for(message(error), doing) from error
 
 
-def stands_for(why, doing):
-    """The error that a reason stands for: one of ours that a task raised is itself again."""
-    own = OURS.fullmatch(why)
-    if own is not None:
-        return getattr(errors, own[1])(own[2])
-    return WorkerError(f"{doing} failed on the cluster: {why}")
+def stands_for(text, doing):
+    """The error that Spark's text stands for: one of ours that a task raised is itself again."""
+    whose = f"{doing} failed on the cluster"
+    if (noted := noted_error(text, whose)) is not None:
+        return noted
+    why = reason(text)
+    if own := OURS.fullmatch(why):  # it was not noted, but its line says enough
+        return error_from_json({"error": own[1], "arguments": [own[2]]}, whose)
+    return WorkerError(f"{whose}: {why}")
 
 
 def message(error):

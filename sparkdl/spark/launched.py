@@ -11,7 +11,8 @@ from pyspark import BarrierTaskContext, InheritableThread
 from pyspark.errors import PySparkException
 
 from sparkdl.spark.apart import apart
-from sparkdl.spark.failures import failure, told_to_the_driver
+from sparkdl.spark.error_notes import note_errors
+from sparkdl.spark.failures import failure
 from sparkdl.spark.jobs import described, message, no_waiting_for_locality
 from sparkdl.spark.logs import signed
 from sparkdl.spark.rendezvous import BarrierRendezvous
@@ -95,7 +96,7 @@ def work(task, shared, judged, device, team, items):
     """What a task does, on an executor."""
     meeting = BarrierRendezvous(BarrierTaskContext.get())
     compute = partial(train, task, shared, judged)
-    with told_to_the_driver():
+    with note_errors():
         if team.each > 1:
             several(device, compute, items, meeting, team)
             return iter(())

@@ -4,6 +4,7 @@ A record that cannot be used becomes a Failure among the Batches, not an excepti
 the task again, four times, and bury the reason in a stack trace.
 """
 
+import json
 import platform
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +20,7 @@ from sparkdl.data.batch import Batch
 from sparkdl.data.kinds import kind_of, package_of
 from sparkdl.data.readers.arrow import require_column, table_batch
 from sparkdl.data.source import checked_batches
+from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.locality import split_rdd
 from sparkdl.training.aggregate import Failure
@@ -117,9 +119,14 @@ def read_tables(schema, columns, tables):
     """Batches of a DataFrame's partition, each as one Arrow row of bytes."""
     partition = TaskContext.get().partitionId()
     for item in until_failure(table_batches(schema, columns, partition, tables)):
-        failed = isinstance(item, Failure)
-        row = {"error": str(item.error)} if failed else {"packed": packed(item)}
-        yield pyarrow.RecordBatch.from_pylist([row], schema=PACKED)
+        yield pyarrow.RecordBatch.from_pylist([to_row(item)], schema=PACKED)
+
+
+def to_row(item):
+    """The row of a Batch or a Failure."""
+    if isinstance(item, Failure):
+        return {"error": json.dumps(error_to_json(item.error))}
+    return {"packed": packed(item)}
 
 
 def table_batches(schema, columns, partition, tables):
@@ -147,4 +154,6 @@ def unpacked(data):
 
 def of_row(row):
     """The Batch, or the Failure, of a row."""
-    return unpacked(bytes(row.packed)) if row.error is None else Failure(DataError(row.error))
+    if row.error is None:
+        return unpacked(bytes(row.packed))
+    return Failure(error_from_json(json.loads(row.error)))

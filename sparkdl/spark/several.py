@@ -27,7 +27,7 @@ def several(device, compute, items, meeting, team):
     Raises
     ------
     WorkerError
-        A process has ended. What `compute` raises in the first that fails, as it is.
+        A process has ended. What `compute` raises in the first that fails, as `apart` does.
     """
     together, ends = Together(meeting, team), SimpleQueue()
     queues = {rank: SimpleQueue() for rank in together.ranks}

@@ -16,8 +16,7 @@ from contextlib import suppress
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from sparkdl.errors import ConfigError, SparkdlError, WorkerError
-from sparkdl.spark.blocks import NoRecords
+from sparkdl.errors import ConfigError, NoRecords, SparkdlError, WorkerError
 from sparkdl.spark.frames import uri
 from sparkdl.spark.jobs import message, reason
 from sparkdl.spark.stream_place import Place

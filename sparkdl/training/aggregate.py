@@ -6,6 +6,7 @@ from math import ceil
 
 import numpy as np
 
+from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import WorkerError
 
 AT_DRIVER = 2  # sums that reach the driver, so that its memory does not grow with the workers
@@ -57,9 +58,26 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Failure:
-    """An error of ours on a worker, sent back as a result: it is not to be tried again."""
+    """An error on a worker, sent back as a result: it is not to be tried again.
+
+    Parameters
+    ----------
+    error : Exception
+        Comes out of another process as errors do that travel.
+    whose : str
+        Where it happened, for an error that is none of ours.
+    """
 
     error: Exception
+    whose: str = "a worker"
+
+    def __reduce__(self):
+        return failure_from_json, (error_to_json(self.error), self.whose)
+
+
+def failure_from_json(meta, whose):
+    """Returns the Failure in the process that it has come to."""
+    return Failure(error_from_json(meta, whose), whose)
 
 
 def levels(count, depth):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import ConfigError, NoRecords
 from sparkdl.nn.choices import arrays, constraints_of, rate_factor, spread
 from sparkdl.nn.penalty import add_penalty, penalty
 
@@ -47,7 +47,7 @@ def solve(replica, batches, solver, state):
         raise ConfigError("a solver knows no constraints; train with an updater, or without them")
     batches = list(batches)
     if not batches:
-        raise DataError("there are no records to train on")
+        raise NoRecords("there are no records to train on")
     replica.load(state.params, state.buffers, state.slots)
     solution = solver.minimize(FullBatch(replica, batches, state.epoch), state.params)
     params = solution.params.astype(state.params.dtype)

@@ -12,7 +12,7 @@ from typing import Any
 from sparkdl.data.batch import Batch
 from sparkdl.data.dealing import assembled, deal
 from sparkdl.data.source import checked_batches
-from sparkdl.errors import ConfigError, DataError, SparkdlError, WorkerError
+from sparkdl.errors import ConfigError, NoRecords, WorkerError
 from sparkdl.nn.device import own
 from sparkdl.training.aggregate import Failure, tree_total
 from sparkdl.training.local_launch import LocalLaunched
@@ -68,7 +68,7 @@ class LocalWorkers:
         parts = [list(checked_batches(data.read, split, schema)) for split in data.splits()]
         counts = [sum(map(len, part)) for part in parts]
         if not sum(counts):
-            raise DataError("there are no records to train on")
+            raise NoRecords("there are no records to train on")
         nbytes = sum(batch.nbytes for part in parts for batch in part)
         dealing = deal(counts, nbytes, size, self.size, options.repartition, options.seed or 0)
         pieces = [[] for _ in dealing.sizes]
@@ -191,7 +191,7 @@ def served(pipe):
     except (EOFError, OSError):
         raise
     except Exception as error:  # most often a task that this process cannot import
-        return Failure(WorkerError(f"a job cannot be read: {type(error).__name__}: {error}"))
+        return Failure(error, "a job cannot be read")
     return job.run(pipe)
 
 
@@ -208,7 +208,5 @@ class BlockJob:
         """In the process: the task's result, or what went wrong as a Failure."""
         try:
             return self.task(self.shared, self.number, self.block)
-        except SparkdlError as error:
-            return Failure(error)
         except Exception as error:
-            return Failure(WorkerError(f"block {self.number}: {type(error).__name__}: {error}"))
+            return Failure(error, f"block {self.number}")

@@ -8,7 +8,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from sparkdl.errors import PeerError, SparkdlError, WorkerError
+from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.errors import PeerError, SparkdlError
 from sparkdl.exchange.rendezvous import FileRendezvous
 from sparkdl.training.aggregate import Failure
 
@@ -32,10 +33,8 @@ class ResidentJob:
         validation = received(pipe) if self.evaluates else None
         try:
             self.task(self.shared, self.rank, rendezvous, received(pipe), validation)
-        except SparkdlError as error:
-            return Failure(error)
         except Exception as error:
-            return Failure(WorkerError(f"worker {self.rank}: {type(error).__name__}: {error}"))
+            return Failure(error, f"worker {self.rank}")
         gc.collect()  # the process goes on: a group's memory, held in cycles, is not for the next
         return None
 
@@ -112,8 +111,8 @@ class LocalLaunched:
         except SparkdlError as error:
             self._error = self._error or error
         except Exception as error:
-            text = f"the data to evaluate on: {type(error).__name__}: {error}"
-            self._error = self._error or WorkerError(text)
+            error = error_from_json(error_to_json(error), "the data to evaluate on")
+            self._error = self._error or error
 
     def _look(self):
         for rank, process in () if self._stopped else list(self._left.items()):

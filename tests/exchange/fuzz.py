@@ -22,6 +22,7 @@ import time
 
 import numpy as np
 
+from sparkdl.error_messages import error_to_json
 from sparkdl.errors import DataError, PeerError
 from sparkdl.exchange.deadline import Deadline
 from sparkdl.exchange.endpoint import Endpoint
@@ -115,7 +116,7 @@ def link(rng):
 
 def some_frame(tag, rng):
     other = tag_of(0, True, rng.getrandbits(10), "a message")
-    told = json.dumps({"rank": 1, "host": "here", "what": "failed"}).encode()
+    told = json.dumps(error_to_json(PeerError(1, "here", "failed"))).encode()
     body, kind, tag = rng.choice([
         (bytes(rng.choice([100, 0, 3000])), Kind.DATA, tag),
         (rng.randbytes(rng.randint(0, 5000)), Kind.DATA, other),

@@ -11,6 +11,7 @@ Parker, Monte Carlo arithmetic (1997).
 """
 
 from contextlib import contextmanager
+from math import prod
 
 import numpy as np
 
@@ -22,6 +23,11 @@ from sparkdl.engine.types import computed, is_float
 from sparkdl.errors import ShapeError
 
 NAME = "rounding"
+# A kernel that adds n terms one after the other may be off by n / 2 roundings of the sum, as where
+# padding makes many terms equal: Higham, Accuracy and stability (2002), 4.2. Longer sums than this
+# are allowed n / SHORT times the errors of short ones.
+SHORT = 64
+TINY = 1e-6  # constants below it are there lest something be divided by 0
 MODERATE = 1e15  # below it products and sums are finite in float32
 UNIT = {"bfloat16": 2.0**-9, "float16": 2.0**-12, "float32": 2.0**-24, "float64": 0.0}
 # Results that are one of the numbers given, or a whole number: nothing to round.
@@ -55,22 +61,25 @@ DECOMPOSED = {
     *("BatchNorm", "BatchNormGrad", "Normalize", "LayerNorm", "LayerNormGrad", "Lrn", "LrnGrad"),
     *("SoftmaxGrad", "LogSoftmaxGrad", "Gelu", "GeluGrad"),
 }
-# Logarithms of numbers near 1, whose error is one of the 1: oneDNN's log_softmax was measured to
-# be 1 to 2e-6 off.
+# Logarithms of numbers near 1, and the like, whose error is one of the 1: oneDNN's log_softmax was
+# measured to be 1 to 2e-6 off.
 ABSOLUTE = {"LogSoftmax": 32.0, "SoftmaxCrossEntropy": 2.0, "CtcLoss": 2.0, "CtcLossGrad": 2.0}
+ABSOLUTE["Elu"] = 2.0  # oneDNN has exp(x) - 1
 
 
 class Rounding:
     """The backend. `errors` makes the errors (None: exact); `largest` is the largest number met.
 
     `infinite` names an operation that gave an infinite number, or none, though it only picks among
-    moderate numbers, or adds them.
+    moderate numbers, or adds them. `singular` names one that kept a divisor from being 0: there is
+    no derivative, and a gradient of a million or more, of which rounding leaves anything.
     """
 
     name, decodes = NAME, ()
 
     def __init__(self):
-        self.errors, self.size, self.largest, self.infinite = None, 1.0, 0.0, ""
+        self.errors, self.size, self.largest = None, 1.0, 0.0
+        self.infinite = self.singular = ""
 
     def empty(self, size):
         return np.empty(size, np.uint8)
@@ -184,15 +193,15 @@ class Evaluation:
         return tuple(values[tensor] for tensor in outputs)
 
     def _terms(self, node, arrays):
-        pairs, times = (
-            zip(arrays, node.inputs, strict=True),
-            COARSE.get(type(node.op).__name__, 1.0),
-        )
+        times = max(COARSE.get(type(node.op).__name__, 1.0), terms_of(node) / SHORT)
+        pairs = zip(arrays, node.inputs, strict=True)
         return [self.backend.summed(array, tensor.spec.dtype, times) for array, tensor in pairs]
 
     def _note(self, node, results):
         """Keeps the largest number that was computed, and who made infinity of finite numbers."""
         first, kind = node.outputs[0], type(node.op).__name__
+        if self.backend.errors is None and guards(node, results[0]):
+            self.backend.singular = node.scope or "the loss"
         if self.backend.errors is not None or first.spec.dtype not in UNIT or not first.spec.size:
             return
         largest = float(np.abs(results[0]).max())
@@ -201,6 +210,20 @@ class Evaluation:
             self.backend.infinite = self.backend.infinite or f"{kind} in {node.scope}"
         if kind not in EXACT or largest == np.inf:
             self.backend.largest = max(self.backend.largest, largest)
+
+
+def terms_of(node):
+    """About how many terms each result of a sum has."""
+    sizes = [t.spec.size for t in node.inputs if is_float(t.spec.dtype)]
+    share = prod(sizes) / max(1, node.outputs[0].spec.size)
+    return share ** (1 / max(1, len(sizes)))
+
+
+def guards(node, result):
+    """Whether a maximum with a tiny constant gave the constant."""
+    least = next((t.value for t in node.inputs if t.value is not None and t.value.size == 1), None)
+    tiny = type(node.op).__name__ == "Maximum" and least is not None and 0 < least.max() <= TINY
+    return bool(tiny and (result == least).any())
 
 
 def simpler(op, inputs):

@@ -6,7 +6,7 @@ import signal
 import time
 from pathlib import Path
 
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, ShapeError
 from sparkdl.nn.device import described, placed
 
 
@@ -18,6 +18,7 @@ class Unpackable(Exception):
 LIMIT = 200.0  # seconds for others to come
 ERRORS = {
     "ours": DataError("record 7: features must be finite"),
+    "a shape": ShapeError("features must be (6,), got (5,)"),
     "Python's": ZeroDivisionError("division by zero"),
     "one that does not travel": Unpackable(1, 2),
 }

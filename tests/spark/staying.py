@@ -6,7 +6,7 @@ import signal
 import time
 from pathlib import Path
 
-from sparkdl.errors import DataError, PeerError
+from sparkdl.errors import DataError, PeerError, ShapeError
 
 LIMIT = 200.0  # seconds
 
@@ -42,6 +42,10 @@ def be_late(shared, rank, rendezvous, blocks, validation):
 
 def refuse(shared, rank, rendezvous, blocks, validation):
     fail(rank, rendezvous, DataError("record 7: features must be finite,\nnot nan"))
+
+
+def misfit(shared, rank, rendezvous, blocks, validation):
+    fail(rank, rendezvous, ShapeError("features must be (6,), got (5,)"))
 
 
 def miss(shared, rank, rendezvous, blocks, validation):

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 from functools import partial
@@ -11,7 +12,7 @@ import psutil
 import pytest
 from pyspark import TaskContext
 
-from sparkdl.errors import DataError, UnsupportedError, WorkerError
+from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
 from sparkdl.nn import device
 from sparkdl.spark import apart as module
 from sparkdl.spark.apart import apart, apart_at, gpus, turn
@@ -110,12 +111,15 @@ def test_a_broadcast_goes_along_and_functions_of_a_script_too():
 
 
 @pytest.mark.parametrize("kind", elsewhere.ERRORS)
-def test_an_error_comes_back_as_it_is(kind):
+def test_an_error_of_ours_comes_back_as_it_is_and_others_with_their_traceback(kind):
     found = apart("cuda", partial(elsewhere.fail, HOST, kind), iter([1]))
     error = elsewhere.ERRORS[kind]
-    own = isinstance(error, DataError | ZeroDivisionError)
-    with pytest.raises(type(error) if own else WorkerError, match=str(error)):
+    own, text = isinstance(error, SparkdlError), re.escape(str(error))
+    before = "" if own else rf"process \d+ on .*: (\w+\.)*{type(error).__name__}: "
+    with pytest.raises(type(error) if own else WorkerError) as caught:
         list(found)
+    assert re.fullmatch(before + text, str(caught.value))
+    assert own or "in fail" in caught.value.__notes__[0]
 
 
 def test_a_process_that_dies_is_named_with_its_exit_code():

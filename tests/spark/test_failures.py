@@ -1,12 +1,23 @@
 """What Spark says of a barrier stage that failed, in our words; no Spark is needed for these."""
 
+import traceback
 from types import SimpleNamespace
 
 import pytest
 from py4j.protocol import Py4JError
 
-from sparkdl.errors import ConfigError, DataError, PeerError, SparkdlError, WorkerError
-from sparkdl.spark.failures import failure, told_to_the_driver
+from sparkdl.errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    DivergedError,
+    PeerError,
+    ShapeError,
+    SparkdlError,
+    WorkerError,
+)
+from sparkdl.spark.error_notes import NOTE, note_errors
+from sparkdl.spark.failures import failure
 from sparkdl.spark.jobs import clear_errors
 from sparkdl.spark.slots import check_barrier, executors_wanted
 
@@ -53,9 +64,18 @@ def test_a_job_fails_with_the_error_of_its_task(text, kind, message):
         raise Py4JError(text)
 
 
-@pytest.mark.parametrize("error", [DataError("a\nb: c"), PeerError(None, "left", "gone")])
+OURS = [
+    DataError("a\nb: c"),
+    PeerError(None, "left", "gone"),
+    ShapeError("a"),
+    CheckpointError("b"),
+    DivergedError("c"),
+]
+
+
+@pytest.mark.parametrize("error", OURS)
 def test_an_error_of_ours_is_itself_again(error):
-    with pytest.raises(type(error)) as raised, told_to_the_driver():
+    with pytest.raises(type(error)) as raised, note_errors():
         raise error
     [note] = raised.value.__notes__
     again = failure(f"{PYTHON}sparkdl.errors.{type(error).__name__}: {error}\n{note}\n\n\tat org")
@@ -64,9 +84,50 @@ def test_an_error_of_ours_is_itself_again(error):
 
 def test_an_error_whose_parts_cannot_travel_keeps_its_text():
     error = DataError({1, 2})
-    with pytest.raises(DataError) as raised, told_to_the_driver():
+    with pytest.raises(DataError) as raised, note_errors():
         raise error
     assert failure(raised.value.__notes__[0]).args == ("{1, 2}",)
+
+
+class Cut(ShapeError):
+    """Of a class that only the worker has."""
+
+
+def test_an_error_of_another_class_is_of_the_nearest_of_ours():
+    with pytest.raises(Cut) as raised, note_errors():
+        raise Cut("too short")
+    again = failure(raised.value.__notes__[0])
+    assert (type(again), str(again)) == (ShapeError, "too short")
+
+
+def spark_text(error):
+    """What Spark says of a task of rank 1 in which an error was raised."""
+    with pytest.raises(type(error)) as raised, note_errors():
+        raise error
+    trace = "".join(traceback.format_exception(raised.value))
+    return f"{STAGE}org.apache.spark.api.python.PythonException: {trace}\n\tat org.apache.spark.A"
+
+
+def test_an_error_that_is_none_of_ours_names_the_worker_and_brings_its_traceback():
+    error = failure(spark_text(ZeroDivisionError("no")))
+    assert (type(error), str(error)) == (WorkerError, "worker 1: ZeroDivisionError: no")
+    assert "in spark_text" in error.__notes__[0]
+
+
+def test_an_error_of_a_job_is_of_the_same_class_with_all_its_lines_and_notes():
+    error = DivergedError("first line\nsecond line")
+    error.add_note("the last checkpoint is a")
+    text = spark_text(error)
+    with pytest.raises(DivergedError) as caught:
+        with clear_errors("a test"):
+            raise Py4JError(text)
+    assert str(caught.value) == "first line\nsecond line"
+    assert caught.value.__notes__ == ["the last checkpoint is a"]
+
+
+@pytest.mark.parametrize("note", ["", "{", "[]", "3", '{"error": "NoSuch"}', "[" * 100_000])
+def test_a_note_that_says_nothing_is_no_crash(note):
+    assert type(failure(f"{PYTHON}ValueError: no\n{NOTE}{note}\n")) is WorkerError
 
 
 def context(master, **options):

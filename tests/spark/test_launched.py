@@ -1,13 +1,14 @@
 """Workers that stay until a fit ends: what they get, and how their end is told."""
 
 import json
+import re
 import threading
 from pathlib import Path
 
 import psutil
 import pytest
 
-from sparkdl.errors import ConfigError, DataError, PeerError, WorkerError
+from sparkdl.errors import ConfigError, DataError, PeerError, ShapeError, WorkerError
 from sparkdl.spark import SparkWorkers
 from sparkdl.spark.records import Records
 from sparkdl.training.averaging import ParameterAveraging
@@ -86,6 +87,7 @@ def test_each_takes_its_share_and_they_find_each_other(judged, launch, blocks, t
 
 FAILURES = [
     (staying.refuse, DataError, "^record 7: features must be finite,\nnot nan$"),
+    (staying.misfit, ShapeError, r"^features must be \(6,\), got \(5,\)$"),
     (staying.miss, PeerError, "^rank 0 on left: silent for 5 s$"),
     (staying.divide, WorkerError, "^worker 1: ZeroDivisionError: division by zero$"),
     (staying.die, WorkerError, r"^worker 1: Python worker exited unexpectedly \(crashed\)\.$"),
@@ -98,9 +100,14 @@ FAILURES = [
 def test_an_error_comes_as_it_is_and_a_loss_names_the_worker(task, kind, message, launch, sc):
     batches = Records(arrays(20)).batches(sc, schema_of(plain()))
     launched = launch(task, validation=batches)
-    with pytest.raises(kind, match=message):
-        raise ended(launched)
+    error = ended(launched)
+    assert isinstance(error, kind) and re.search(message, str(error))
     assert not launched.finished()
+
+
+def test_an_error_that_is_none_of_ours_brings_its_traceback(launch):
+    [note] = ended(launch(staying.divide)).__notes__
+    assert note.startswith("Traceback") and "in divide" in note
 
 
 def test_bad_records_to_evaluate_on_are_told(launch, sc):

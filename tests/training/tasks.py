@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 import numpy as np
@@ -45,6 +46,15 @@ def stop_in_block(shared, number, block):
     if number == shared:
         os.kill(os.getpid(), signal.SIGSTOP)
     return contribution([number])
+
+
+class Locked(DataError):
+    """Has a note, and what no other process can have."""
+
+    def __init__(self, text):
+        super().__init__(f"{text}, with a lock")
+        self.lock = threading.Lock()
+        self.add_note("a note")
 
 
 def raise_in_block(shared, number, block):

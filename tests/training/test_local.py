@@ -12,7 +12,7 @@ import pytest
 
 from sparkdl.data.readers.arrays import Arrays
 from sparkdl.data.schema import Schema
-from sparkdl.errors import ConfigError, DataError, WorkerError
+from sparkdl.errors import ConfigError, DataError, NoRecords, ShapeError, WorkerError
 from sparkdl.training import local
 from sparkdl.training.local import LocalWorkers
 from tests.training import tasks
@@ -96,7 +96,7 @@ def test_blocks_that_are_closed_are_gone(three):
 
 
 def test_without_records_there_is_nothing_to_do(three):
-    with pytest.raises(DataError, match="there are no records to train on"):
+    with pytest.raises(NoRecords, match="there are no records to train on"):
         blocks_of(three, count=0)
 
 
@@ -120,6 +120,25 @@ def test_no_block_is_dropped_where_there_are_too_few_workers(three):
 def test_a_data_error_of_a_task_comes_through_as_it_is(three):
     with pytest.raises(DataError, match="^partition 1, record 17: features must be finite, got n"):
         three.sum(tasks.no_data, blocks_of(three), [0, 1], None, 2)
+
+
+def test_a_shape_error_of_a_task_is_one_here(three):
+    with pytest.raises(ShapeError, match="^in block 1$"):
+        three.sum(tasks.raise_in_block, blocks_of(three), [0, 1], ((1,), ShapeError), 2)
+
+
+def test_an_error_of_a_class_of_the_user_is_of_the_nearest_of_ours(three):
+    with pytest.raises(DataError, match="^in block 1, with a lock\na note$") as caught:
+        three.sum(tasks.raise_in_block, blocks_of(three), [0, 1], ((1,), tasks.Locked), 2)
+    assert type(caught.value) is DataError
+    assert caught.value.__notes__ == ["a note"]
+
+
+def test_any_other_error_of_a_task_has_its_traceback_as_a_note(three):
+    with pytest.raises(WorkerError) as caught:
+        three.sum(tasks.raise_in_block, blocks_of(three), [0, 1], ((1,), KeyError), 2)
+    [note] = caught.value.__notes__
+    assert note.startswith("Traceback") and "in raise_in_block" in note
 
 
 @pytest.mark.parametrize("error", [ValueError, OSError, EOFError, KeyError])

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 
+from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import PeerError, WorkerError
 from sparkdl.exchange.attention import Attention
 from sparkdl.exchange.shared import futex
@@ -61,8 +62,7 @@ class Watch:
         if not teller:
             return None
         start = self.layout.text(teller - 1)
-        told = json.loads(self.segment.memory[start : start + TEXT].rstrip(b"\0"))
-        return PeerError(told["rank"], told["host"], told["what"])
+        return error_from_json(json.loads(self.segment.memory[start : start + TEXT].rstrip(b"\0")))
 
     def fail(self, error):
         """Tell all members what went wrong, unless one has already, and wake them."""
@@ -70,8 +70,8 @@ class Watch:
             return
         if not isinstance(error, PeerError):
             error = self.complaint(self.me, str(error))
-        told = {"rank": error.rank, "host": error.host[:64], "what": error.what[:LONGEST]}
-        data = json.dumps(told).encode()[:TEXT]
+        error = PeerError(error.rank, error.host[:64], error.what[:LONGEST])
+        data = json.dumps(error_to_json(error)).encode()[:TEXT]
         start = self.layout.text(self.me)
         self.segment.memory[start : start + len(data)] = data
         self.words[self.layout.failed // 4] = 1 + self.me

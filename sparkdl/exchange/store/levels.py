@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 
-from sparkdl.errors import PeerError, SparkdlError
+from sparkdl.error_messages import error_to_json
 from sparkdl.exchange.store.part import Outcome
 from sparkdl.exchange.store.places import Places
-from sparkdl.exchange.store.reply import checked, told
+from sparkdl.exchange.store.reply import check_reply
 from sparkdl.exchange.store.store import KeyValueStore
 from sparkdl.exchange.store.verbs import Verbs
 
@@ -111,13 +111,11 @@ class TwoLevelStore(Verbs):
         """What the leader's act() gives, in JSON; its error, for all of the machine."""
         text = b"" if self.local.rank else json.dumps(attempted(act)).encode()
         result = json.loads(bytes(self.local.all_gather_bytes(text)[0]))
-        return checked(result)["result"]
+        return check_reply(result, "the leader of this machine")["result"]
 
 
 def attempted(act):
     try:
         return {"result": act()}
-    except SparkdlError as error:
-        return told(error)
     except Exception as error:
-        return told(PeerError(None, "this machine", f"{type(error).__name__}: {error}"))
+        return error_to_json(error)

@@ -10,8 +10,9 @@ from threading import Thread
 
 import numpy as np
 
+from sparkdl.error_messages import error_to_json
 from sparkdl.errors import PeerError
-from sparkdl.exchange.store.reply import checked, told
+from sparkdl.exchange.store.reply import check_reply
 
 
 class Line:
@@ -47,14 +48,16 @@ class Remote:
 
     def __init__(self, wire, limit):
         self._wire, self._limit, self.sent_bytes = wire, limit, 0
+        self._name = f"the store's server on {wire.peer}"
 
     def talk(self, meta, arrays, into):
         awaited = f"the answer to {meta['verb']}"
         if self._wire.ready(waiting_for="nothing"):  # the server says unasked that all is over
-            checked(self._wire.receive()[0])
+            check_reply(self._wire.receive()[0], self._name)
         self._wire.send(meta, *arrays)
         self.sent_bytes += sum(array.nbytes for array in arrays)
-        answer = checked(self._wire.receive(self._limit, waiting_for=awaited)[0])
+        answer = self._wire.receive(self._limit, waiting_for=awaited)[0]
+        check_reply(answer, self._name)
         if not answer["arrays"]:
             return answer, []
         return answer, self._wire.receive(self._limit, into=into, waiting_for=awaited)[1]
@@ -62,7 +65,7 @@ class Remote:
     def fail(self, error):
         """Tell the server who is lost, even while an answer of it is awaited."""
         with suppress(PeerError):  # it may be this very server that is lost
-            self._wire.send(told(error) | {"verb": "fail"})
+            self._wire.send(error_to_json(error) | {"verb": "fail"})
 
     def close(self):
         self._wire.close()

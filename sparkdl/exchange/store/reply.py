@@ -1,21 +1,10 @@
-"""Errors as they travel: a name of a known kind, and what they say."""
+"""What a server of a store answers."""
 
-from sparkdl.errors import ConfigError, DataError, PeerError, UnsupportedError, WorkerError
-
-KINDS = {kind.__name__: kind for kind in (ConfigError, DataError, UnsupportedError, WorkerError)}
+from sparkdl.error_messages import error_from_json
 
 
-def told(error):
-    """The JSON object for an error."""
-    if isinstance(error, PeerError):
-        return {"error": "PeerError", "about": [error.rank, error.host, error.what]}
-    name = type(error).__name__
-    return {"error": name if name in KINDS else "WorkerError", "about": [str(error)]}
-
-
-def checked(meta):
-    """The object, unless it is an error: that is raised."""
+def check_reply(meta, whose):
+    """Returns the object, unless it is an error of `whose`: that is raised."""
     if "error" in meta:
-        kind = PeerError if meta["error"] == "PeerError" else KINDS[meta["error"]]
-        raise kind(*meta["about"])
+        raise error_from_json(meta, whose)
     return meta

@@ -10,8 +10,8 @@ from contextlib import suppress
 from queue import Full, Queue
 from threading import Condition, Thread
 
-from sparkdl.errors import DataError, PeerError, SparkdlError, WorkerError
-from sparkdl.exchange.store.reply import told
+from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.errors import DataError, PeerError, SparkdlError
 from sparkdl.exchange.wire import Wire
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class Service:
             talk = Talk(self, rank, wire)
             refusal = self._refusal(rank, talk)
             if refusal:
-                wire.send(told(refusal) | {"arrays": 0})
+                wire.send(error_to_json(refusal) | {"arrays": 0})
                 return
             try:
                 talk.run()
@@ -133,7 +133,7 @@ class Talk:
             while True:
                 request = self._wire.receive(waiting_for="a request")
                 if request[0].get("verb") == "fail":  # must not wait for the answers before it
-                    fail(self._service.shard, request[0])
+                    self._fail(request[0])
                 else:
                     self._requests.put(request)
         finally:
@@ -171,11 +171,17 @@ class Talk:
     def _answered(self, meta, arrays):
         try:
             return self._service.handle(self._rank, meta, arrays)
-        except SparkdlError as error:
-            return told(error), []
         except Exception as error:
-            log.exception("a request of rank %d", self._rank)
-            return told(WorkerError(f"request failed: {type(error).__name__}: {error}")), []
+            if not isinstance(error, SparkdlError):
+                log.exception("a request of rank %d", self._rank)
+            return error_to_json(error), []
+
+    def _fail(self, meta):
+        """The worker has lost somebody: all must know."""
+        error = error_from_json(meta, "it")
+        if not isinstance(error, PeerError):
+            error = PeerError(self._rank, self._wire.peer, f"named no lost worker: {error}")
+        self._service.shard.fail(error)
 
 
 def hello(shard, rank, meta, arrays):
@@ -255,19 +261,6 @@ def set_slots(shard, rank, meta, arrays):
     names = listed(meta, "names", str, arrays)
     shard.set_slots(key, dict(zip(names, arrays, strict=True)))
     return {}, []
-
-
-def fail(shard, meta):
-    """A worker has lost somebody: all must know."""
-    shard.fail(PeerError(*about(meta)))
-
-
-def about(meta):
-    """Rank, host and text of a PeerError that has travelled."""
-    match meta.get("about"):
-        case [int() | None as rank, str(host), str(what)]:
-            return rank, host[:200], what[:2000]
-    return None, "a host", "a worker has failed"
 
 
 VERBS = {f.__name__: f for f in (hello, init, await_keys, push, pull, barrier, leave, statistics)}

@@ -5,8 +5,8 @@ import time
 
 import numpy as np
 
-from sparkdl import errors
-from sparkdl.errors import PeerError, SparkdlError, WorkerError
+from sparkdl.error_messages import error_to_json
+from sparkdl.errors import SparkdlError, WorkerError
 from sparkdl.exchange.dial import dial
 from sparkdl.exchange.wire import Wire
 
@@ -79,7 +79,7 @@ class Control:
         """Why this worker ends; the first time counts."""
         if not self._ended:
             self._ended = True
-            self._send({"say": "failed"} | told(error))
+            self._send({"say": "failed", "lost": is_loss(error)} | error_to_json(error))
 
     def done(self):
         """All epochs are over."""
@@ -106,21 +106,6 @@ def named(meta, arrays):
     return dict(zip(meta["names"], arrays, strict=True))
 
 
-def told(error):
-    """An error as JSON; `heard` makes it again. `lost`: whether it may help to begin anew."""
-    lost = isinstance(error, (WorkerError, OSError, MemoryError))
-    if isinstance(error, PeerError):
-        what = {"error": "PeerError", "arguments": [error.rank, error.host, error.what]}
-    elif isinstance(error, SparkdlError):
-        what = {"error": type(error).__name__, "arguments": [str(error)]}
-    else:
-        what = {"error": None, "arguments": [f"{type(error).__name__}: {error}"]}
-    return what | {"lost": lost}
-
-
-def heard(rank, meta):
-    """The error that a worker told of: one of ours as it was, another as a WorkerError."""
-    kind = getattr(errors, str(meta["error"]), None)
-    if isinstance(kind, type) and issubclass(kind, SparkdlError):
-        return kind(*meta["arguments"])
-    return WorkerError(f"worker {rank}: {meta['arguments'][0]}")
+def is_loss(error):
+    """Whether it may help to begin anew."""
+    return isinstance(error, (WorkerError, OSError, MemoryError))

@@ -5,10 +5,11 @@ import time
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 
+from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import PeerError, SparkdlError, WorkerError
 from sparkdl.exchange.endpoint import Endpoint
 from sparkdl.exchange.wire import Wire
-from sparkdl.training.resident.control import CHANNEL, VECTORS, heard, named
+from sparkdl.training.resident.control import CHANNEL, VECTORS, named
 from sparkdl.training.resident.life import live
 
 POLL = 0.2  # seconds
@@ -110,7 +111,7 @@ class Crew:
         rank, meta, arrays = self._next()
         say = meta["say"]
         if say == "failed":
-            self._fail(heard(rank, meta), meta["lost"])
+            self._fail(error_of(rank, meta), meta["lost"])
         key = meta["counters"]["rounds"] if say == "snapshot" else meta.get("rounds")
         self._kept.setdefault((say, key), {})[rank] = meta, arrays
 
@@ -135,7 +136,7 @@ class Crew:
                 break
             if not self._said.empty():
                 rank, meta, _ = self._said.get()
-                if meta["say"] == "failed" and (other := better(error, heard(rank, meta))):
+                if meta["say"] == "failed" and (other := better(error, error_of(rank, meta))):
                     error, lost = other, meta["lost"]
                 continue
             time.sleep(POLL / 4)
@@ -155,8 +156,13 @@ class Crew:
                         return
             except SparkdlError as error:
                 what = getattr(error, "what", str(error))  # a PeerError's text names it as well
-                told = {"error": "PeerError", "arguments": [rank, wire.peer, what]}
-                self._said.put((rank, {"say": "failed", "lost": True} | told, []))
+                meta = error_to_json(PeerError(rank, wire.peer, what))
+                self._said.put((rank, {"say": "failed", "lost": True} | meta, []))
+
+
+def error_of(rank, meta):
+    """Returns the error that a worker has failed with."""
+    return error_from_json(meta, f"worker {rank}")
 
 
 def better(error, other):

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from sparkdl.errors import PeerError
+from sparkdl.error_messages import error_from_json
+from sparkdl.errors import PeerError, ShapeError, WorkerError
 from sparkdl.exchange.endpoint import Endpoint
 from sparkdl.exchange.store import StoreOptions, StoreServer
+from sparkdl.exchange.store.line import Remote
 from sparkdl.exchange.store.options import MODES
-from sparkdl.exchange.store.reply import checked, told
+from sparkdl.exchange.store.reply import check_reply
 from sparkdl.exchange.store.service import VERBS
 from sparkdl.exchange.wire import Wire
 from tests.exchange.pairs import SECRET
@@ -48,7 +50,7 @@ PUSH = {"verb": "push", "keys": ["w"], "coded": [False], "weight": 1.0}
 REFUSED = [
     ({}, (), "verb must be one of"),
     ({"verb": "steal"}, (), "verb must be one of"),
-    ({"verb": ["push"]}, (), "request failed: TypeError"),
+    ({"verb": ["push"]}, (), "the server: TypeError"),
     ({"verb": "hello", "options": 3}, (), "options must be the same"),
     ({"verb": "pull"}, (), "keys must be a list of str, got None"),
     ({"verb": "pull", "keys": [3]}, (), "keys must be a list of str"),
@@ -67,7 +69,7 @@ REFUSED = [
     ({"verb": "init", "keys": ["v"]}, (np.ones(2, bool),), "must be a vector of floats or"),
     ({"verb": "await_keys", "keys": ["w"], "dtypes": ["<f4"]}, (), "lengths must be a list"),
     ({"verb": "await_keys", "keys": ["w"], "dtypes": ["object"], "lengths": [4]}, (), "alike"),
-    ({"verb": "slots", "keys": []}, (), "request failed: ValueError"),
+    ({"verb": "slots", "keys": []}, (), "the server: ValueError"),
     ({"verb": "set_slots", "keys": ["w"], "names": ["a"]}, (), "names must have 0 entries"),
 ]
 
@@ -76,7 +78,7 @@ REFUSED = [
 def test_a_request_that_makes_no_sense_is_refused_and_others_go_on(meta, arrays, message):
     with serving() as (_, connect), connect(0) as wire, connect(1) as other:
         answer, _ = ask(wire, meta, *arrays)
-        assert message in answer["about"][0]
+        assert message in str(error_from_json(answer, "the server"))
         for one in (wire, other):
             assert ask(one, PUSH, ONES)[0]["outcomes"]
         assert ask(other, {"verb": "pull", "keys": ["w"]})[1][0].tolist() == [2.0] * 4
@@ -86,8 +88,8 @@ def test_a_rank_comes_once():
     with serving() as (_, connect), connect(0) as wire:
         assert ask(wire, PUSH, ONES)[0]["outcomes"]
         with connect(0) as twin, connect(7) as stranger:
-            assert "rank 0 must come once" in twin.receive(20.0)[0]["about"][0]
-            assert "rank must be in [0, 2), got 7" in stranger.receive(20.0)[0]["about"][0]
+            assert "rank 0 must come once" in twin.receive(20.0)[0]["arguments"][0]
+            assert "rank must be in [0, 2), got 7" in stranger.receive(20.0)[0]["arguments"][0]
         assert ask(wire, PUSH, ONES)[0]["outcomes"]
 
 
@@ -97,17 +99,18 @@ def test_bytes_that_are_no_message_lose_the_worker():
         with pytest.raises(PeerError, match="rank 0 on .*: sent what cannot be"):
             server.wait()
         with pytest.raises(PeerError, match="rank 0 on .*: sent what cannot be"):
-            checked(ask(other, PUSH, ONES)[0])
+            check_reply(ask(other, PUSH, ONES)[0], "the server")
 
 
-@pytest.mark.parametrize("about", [None, 3, [], [1, 2, 3], ["x", "y", "z"], [1, "h" * 10**5, "w"]])
-def test_a_report_of_a_loss_may_say_anything(about):
+@pytest.mark.parametrize("said", [None, 3, [], [1, 2, 3], ["x", "y", "z"], [1, "h" * 10**5, "w"]])
+@pytest.mark.parametrize("name", ["PeerError", "DataError", 7])
+def test_a_report_of_a_loss_may_say_anything(name, said):
     with serving() as (server, connect), connect(0) as wire, connect(1) as other:
-        wire.send({"verb": "fail", "about": about})
+        wire.send({"verb": "fail", "error": name, "arguments": said})
         with pytest.raises(PeerError):
             server.wait()
         with pytest.raises(PeerError) as caught:
-            checked(ask(other, PUSH, ONES)[0])
+            check_reply(ask(other, PUSH, ONES)[0], "the server")
         assert len(str(caught.value)) < 3000
 
 
@@ -122,11 +125,22 @@ def test_random_requests_do_no_harm(mode):
         for _ in range(300):
             meta = {name: rng.choice(values) for name in names} | {"verb": rng.choice(verbs)}
             answer, _ = ask(wire, meta, *rng.sample(arrays, rng.randrange(3)))
-            assert "error" not in answer or isinstance(answer["about"][-1], str)
+            assert "error" not in answer or isinstance(answer["arguments"][-1], str)
 
 
-def test_errors_travel_by_name():
-    error = PeerError(None, "there", "hung up")
-    with pytest.raises(PeerError, match="a process on there: hung up"):
-        checked(told(error))
-    assert told(ZeroDivisionError("no"))["error"] == "WorkerError"
+def test_an_error_of_the_server_is_of_the_same_class_at_the_worker(monkeypatch):
+    def refuse(rank, key):
+        raise ShapeError("a codec's message needs (4,), got (3,)")
+
+    with serving() as (server, connect), connect(0) as wire:
+        monkeypatch.setattr(server.shard, "pull", refuse)
+        with pytest.raises(ShapeError, match="^a codec's message needs"):
+            Remote(wire, 20.0).talk({"verb": "pull", "keys": ["w"]}, (), None)
+
+
+def test_a_failure_of_the_server_names_it_and_has_its_traceback(monkeypatch):
+    with serving() as (server, connect), connect(0) as wire:
+        monkeypatch.setattr(server.shard, "pull", lambda rank, key: 1 / 0)
+        with pytest.raises(WorkerError, match="^the store.* on the server: Zero") as caught:
+            Remote(wire, 20.0).talk({"verb": "pull", "keys": ["w"]}, (), None)
+        assert "in pull" in caught.value.__notes__[0]

@@ -6,7 +6,7 @@ import signal
 import numpy as np
 import pytest
 
-from sparkdl.errors import PeerError
+from sparkdl.errors import CheckpointError, PeerError
 from sparkdl.exchange.store import KeyValueStore, Places, TwoLevelStore
 from tests.exchange.crew import SECRET, crew
 from tests.exchange.store import work
@@ -40,6 +40,14 @@ def with_an_error(group):
             return f"{type(error).__name__}: {error}"
 
 
+def without_states(group, path):
+    with TwoLevelStore(group, 0, SECRET, **OPTIONS) as store:
+        try:
+            store.load_optimizer_states(path)
+        except Exception as error:
+            return type(error), "no_such_file" in str(error)
+
+
 def killed(group, who):
     store = TwoLevelStore(group, group.rank // 2, SECRET, **OPTIONS)
     value = np.zeros(3)
@@ -67,6 +75,11 @@ def test_machines_push_what_their_processes_push_together(machines):
 def test_an_error_of_the_leader_is_that_of_its_machine():
     for text in crew(2, with_an_error):
         assert text.startswith("ConfigError: key must have a value, got 'nothing'")
+
+
+def test_a_checkpoint_error_of_the_leader_is_one_for_its_machine(tmp_path):
+    found = crew(2, without_states, str(tmp_path / "no_such_file"))
+    assert found == [(CheckpointError, True)] * 2
 
 
 @pytest.mark.parametrize("who", [0, 3])

@@ -1,6 +1,7 @@
 """Workers that are killed, stopped or raise: the fit goes on or fails by name, nothing is left."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,14 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from sparkdl.errors import ConfigError, DataError, WorkerError
+from sparkdl.errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    DivergedError,
+    ShapeError,
+    WorkerError,
+)
 from sparkdl.nn import Adam
 from sparkdl.training.listeners import Listener
 from sparkdl.training.local import LocalWorkers
@@ -164,15 +172,28 @@ def test_restarts_are_counted(workers):
     assert len(harm.restarts) == 2
 
 
-@pytest.mark.parametrize("error", [DataError, ConfigError])
+ADDED = {DivergedError: "; there is no checkpoint to go back to"}
+
+
+@pytest.mark.parametrize(
+    "error", [DataError, ConfigError, ShapeError, CheckpointError, DivergedError]
+)
 def test_an_error_of_ours_comes_out_as_itself_without_a_restart(error, workers):
-    with pytest.raises(error, match="^in a transform$"):
+    with pytest.raises(error, match=f"^in a transform{ADDED.get(error, '')}$"):
         fit(workers, data=Transformed(tasks.Raise(error)))
 
 
+def test_an_error_of_a_class_of_the_user_is_of_the_nearest_of_ours(workers):
+    with pytest.raises(DataError, match="^in a transform, with a lock\na note$") as caught:
+        fit(workers, data=Transformed(tasks.Raise(tasks.Locked)))
+    assert caught.value.__notes__ == ["a note"]
+
+
 def test_any_other_error_names_the_worker(workers):
-    with pytest.raises(WorkerError, match="^worker [01]: ZeroDivisionError: in a transform$"):
+    with pytest.raises(WorkerError) as caught:
         fit(workers, data=Transformed(tasks.Raise(ZeroDivisionError)))
+    assert re.fullmatch("worker [01]: ZeroDivisionError: in a transform", str(caught.value))
+    assert "in __call__" in caught.value.__notes__[0]
 
 
 def test_validation_that_cannot_be_used_is_named(workers):

@@ -1,0 +1,91 @@
+"""Errors as JSON, the one form in which they travel between processes."""
+
+from traceback import TracebackException
+
+from sparkdl import errors
+from sparkdl.errors import SparkdlError, WorkerError
+
+KINDS = {
+    name: kind
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, SparkdlError)
+}
+# Characters, and a number: at 12 bytes each, all fits into the 1 MB of JSON of a message.
+LONGEST, LONGEST_NOTE, MOST_NOTES = 2500, 8000, 8
+
+
+def error_to_json(error):
+    """Returns the JSON object from which `error_from_json` makes the error again.
+
+    An error of a class that sparkdl.errors has not travels as the nearest class that it has. What
+    is no SparkdlError travels by its name, with its traceback as a note.
+    """
+    described = TracebackException.from_exception(error)
+    text, notes = str(described), getattr(error, "__notes__", None)
+    notes = [str(note) for note in notes] if isinstance(notes, list) else []
+    for kind in type(error).__mro__:
+        if KINDS.get(kind.__name__) is kind:
+            arguments = [text] if kind.types == (str,) else error.args
+            if can_make(kind, arguments):
+                return to_json(kind.__name__, arguments, notes)
+    return to_json(full_name(type(error)), [text], ["".join(described.format()), *notes])
+
+
+def error_from_json(meta, whose="a worker"):
+    """Returns the error that `error_to_json` was given: same class, text, attributes and notes.
+
+    What was no SparkdlError, and what describes no error at all, is a WorkerError that begins with
+    `whose` it was.
+    """
+    error = error_without_notes(meta, whose)
+    notes = meta.get("notes") if isinstance(meta, dict) else None
+    for note in bounded(notes) if isinstance(notes, list) else ():
+        if isinstance(note, str):
+            error.add_note(note)
+    return error
+
+
+def error_without_notes(meta, whose):
+    match meta:
+        case {"error": str(name), "arguments": list(arguments)} if can_make(
+            KINDS.get(name), arguments
+        ):
+            return KINDS[name](*map(shorten, arguments))
+        case {"error": str(name), "arguments": [str(text)]}:
+            return WorkerError(shorten(f"{whose}: {name}: {text}"))
+    return WorkerError(f"{whose}: has failed, and has not said why in a way that can be read")
+
+
+def to_json(name, arguments, notes):
+    arguments = [shorten(argument) for argument in arguments]
+    return {"error": name, "arguments": arguments, "notes": bounded(notes)}
+
+
+def can_make(kind, arguments):
+    """Whether arguments are those of such an error."""
+    if kind is None or len(arguments) != len(kind.types):
+        return False
+    return all(map(isinstance, arguments, kind.types))
+
+
+def full_name(kind):
+    """Returns the name of a class as tracebacks have it."""
+    module = kind.__module__
+    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+
+
+def bounded(notes):
+    """Returns the notes, shortened, with a last one for those that are too many."""
+    more = len(notes) - MOST_NOTES + 1
+    if more > 1:
+        notes = [*notes[: MOST_NOTES - 1], f"and {more} more notes"]
+    return [shorten(note, LONGEST_NOTE) for note in notes]
+
+
+def shorten(value, longest=LONGEST):
+    """Returns the start and the end of a text that is too long; any other value as it is."""
+    if not isinstance(value, str) or len(value) <= longest:
+        return value
+    half = longest // 2 - 30
+    left_out = len(value) - 2 * half
+    return f"{value[:half]} [... {left_out} characters ...] {value[-half:]}"
