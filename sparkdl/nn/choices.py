@@ -37,6 +37,11 @@ def constraints_of(network, layer, name):
     return () if name not in layer.penalized else network.constraints if own is None else own
 
 
+def incoming(layer, name, shape):
+    """`Layer.incoming` of the parameter `name`; biases are one vector, whatever their axes."""
+    return ((prod(shape),), (0,)) if is_bias(layer, name) else layer.incoming(name, shape)
+
+
 def arrays(network):
     """(layer, name, shape) of each parameter array, in the order of the parameter vector."""
     return [
