@@ -133,6 +133,22 @@ def test_biases_have_one_norm_whatever_their_axes(rng):
         assert np.linalg.norm(conf.params_layout.views(after)["it/b"]) == pytest.approx(1)
 
 
+def test_a_layer_s_own_constraints_hold_for_its_factors_and_the_network_s_do_not(rng):
+    options = {"constraints": [NonNegative()]}
+    free = [layers.PRelu(), layers.Affine(), BatchNorm(), layers.Learned(shape=(3,))]
+    held = [replace(layer, **options) for layer in free]
+    still = [layers.Frozen(layer=layer) for layer in held]
+    for stack, moves in [(free, False), (held, True), (still, False)]:
+        conf = NetworkConf(input_shape=(3,), layers=[*stack, Output(units=1)], **options)
+        params = -np.abs(rng.normal(size=conf.parameter_count))
+        after, _ = updated(conf, params, 0 * params, {}, 0.5, 1)
+        before = conf.params_layout.views(params)
+        for name, view in conf.params_layout.views(after).items():
+            factor = name.endswith(("alpha", "gamma")) or name == "learned_1/W"
+            expected = 0 * view if name == "output_1/W" or (factor and moves) else before[name]
+            np.testing.assert_array_equal(view, expected, err_msg=name)
+
+
 REFUSED = [
     (lambda: MaxNorm(limit=0), "MaxNorm.limit must be a number above 0, got 0"),
     (lambda: MinMaxNorm(low=-1, high=1), "MinMaxNorm.low must be a number >= 0, got -1"),
