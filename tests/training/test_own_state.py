@@ -41,6 +41,7 @@ MASTERS = {
     "elastic": ElasticAveraging(tau=2, exchanges_per_round=2, **SMALL),
     "local SGD": LocalSGD(period=2, updates_per_round=4, adaptive=True, **SMALL),
     "local SGD, warm": LocalSGD(period=2, updates_per_round=4, parallel_from=2, **SMALL),
+    "local SGD, after": LocalSGD(period=2, updates_per_round=4, parallel_from=1, **SMALL),
     "servers": ParameterServer(updates_per_round=3, **SMALL),
     "gradients": GradientSharing(share="gradients", updates_per_round=3, **SMALL),
     "updates": GradientSharing(share="updates", updates_per_round=3, **SMALL),
