@@ -2,10 +2,14 @@
 
 from itertools import pairwise
 
+import numpy as np
+
 from sparkdl.errors import ConfigError
 from sparkdl.exchange.codecs.joined import joined_state, restore_joined
 from sparkdl.exchange.collectives.compressed import stripes, to_all
 from sparkdl.exchange.collectives.pieces import cuts
+
+RESIDUAL = "residual"
 
 
 class CompressedSum:
@@ -51,6 +55,19 @@ class CompressedSum:
         self._check()
         self._pending = self.group.start_call(*self._steps(x))
         return self._pending
+
+    def flush(self):
+        """What all ranks keep back, added up without the codec, (n,); none keeps it any more.
+
+        All ranks call it, after as many sums.
+        """
+        self._check()
+        state = self.state()
+        if RESIDUAL not in state:
+            return np.zeros(self.n, np.float32)
+        kept = state[RESIDUAL]
+        self.restore(state | {RESIDUAL: np.zeros_like(kept)})
+        return self.group.all_reduce(kept)
 
     def settle(self):
         """Give all ranks the mean of what codecs have adapted on each, as thresholds.

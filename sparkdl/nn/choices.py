@@ -34,7 +34,14 @@ def constraints_of(network, layer, name):
     if is_bias(layer, name):
         return chosen(layer, "bias_constraints")
     own = chosen(layer, "constraints")
-    return () if name not in layer.penalized else network.constraints if own is None else own
+    if own is None:
+        return network.constraints if name in layer.penalized else ()
+    return own if name in (layer.penalized or (name,)) else ()
+
+
+def incoming(layer, name, shape):
+    """`Layer.incoming` of the parameter `name`; biases are one vector, whatever their axes."""
+    return ((prod(shape),), (0,)) if is_bias(layer, name) else layer.incoming(name, shape)
 
 
 def arrays(network):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from sparkdl.errors import ShapeError
+from sparkdl.nn.labels import check_classes
 
 WEIGHTS = "weights"
 
@@ -34,6 +35,8 @@ def columns_of(conf, batch, labels=True):
     ------
     ShapeError
         Where a column is missing.
+    DataError
+        Where a label is no class of its output.
     """
     needed = [*conf.feature_columns, *(conf.label_columns if labels else ())]
     for name in needed:
@@ -50,6 +53,9 @@ def columns_of(conf, batch, labels=True):
     for name, shape in nominal_shapes(conf, n):
         if name in columns:
             fit(name, columns[name].shape, shape, name in sequences)
+    for name, place in conf.label_columns.items() if labels else ():
+        if place.layer.label_kind == "class":
+            check_classes(place, name, columns[name])
     return columns
 
 

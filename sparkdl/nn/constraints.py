@@ -12,12 +12,21 @@ class Constraint(Member):
     """Base of all constraints.
 
     Norms are those of the weights that lead into one unit: a column of a matrix (inputs, units),
-    one filter of filters (O, I, rows, columns); a vector has one norm. They are Keras's and DL4J's
-    constraints, but for the epsilon that those add to a norm before they divide by it.
+    one filter of filters (O, I, rows, columns), for a transposed convolution what leads into one
+    output channel, for a locally connected layer one filter at one place. A vector has one norm,
+    and so have biases. They are Keras's and DL4J's constraints, but for the epsilon that those add
+    to a norm before they divide by it.
     """
 
-    def apply(self, weights):
-        """`weights`, an array or Tensor of one axis or more, moved to where they may be."""
+    def apply(self, weights, axes=None):
+        """`weights` moved to where they may be.
+
+        Parameters
+        ----------
+        weights : array or Tensor of one axis or more
+        axes : tuple of int, optional
+            Along which the weights into one unit lie; as in a matrix or in filters unless given.
+        """
         raise NotImplementedError
 
 
@@ -32,8 +41,8 @@ class MaxNorm(Constraint, name="max_norm"):
 
     limit: float = option(Number(above=0), "The largest norm.")
 
-    def apply(self, weights):
-        return ops.mul(weights, ops.div(self.limit, ops.maximum(norms(weights), self.limit)))
+    def apply(self, weights, axes=None):
+        return ops.mul(weights, ops.div(self.limit, ops.maximum(norms(weights, axes), self.limit)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +65,8 @@ class MinMaxNorm(Constraint, name="min_max_norm"):
         holds = self.high >= self.low
         require(self, "high", holds, f"a number above 0 and not below low ({self.low})")
 
-    def apply(self, weights):
-        norm = norms(weights)
+    def apply(self, weights, axes=None):
+        norm = norms(weights, axes)
         wanted = ops.minimum(ops.maximum(norm, self.low), self.high)
         norm_then = ops.add(ops.mul(wanted, self.share), ops.mul(norm, 1 - self.share))
         return ops.mul(weights, ops.div(norm_then, not_zero(norm)))
@@ -67,23 +76,27 @@ class MinMaxNorm(Constraint, name="min_max_norm"):
 class UnitNorm(Constraint, name="unit_norm"):
     """Weights into a unit are scaled to an L2 norm of 1; those that are all 0 stay so."""
 
-    def apply(self, weights):
-        return ops.div(weights, not_zero(norms(weights)))
+    def apply(self, weights, axes=None):
+        return ops.div(weights, not_zero(norms(weights, axes)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class NonNegative(Constraint, name="non_negative"):
     """A weight below 0 becomes 0."""
 
-    def apply(self, weights):
+    def apply(self, weights, axes=None):
         return ops.relu(weights)
 
 
-def norms(weights):
+def norms(weights, axes):
     """The L2 norm of the weights into each unit, shaped so that it broadcasts over them."""
-    rank = len(weights.shape)
-    axes = tuple(range(1, rank)) if rank > 2 else (0,)
+    axes = incoming_axes(weights.shape) if axes is None else axes
     return ops.sqrt(ops.sum(ops.square(weights), axes=axes, keepdims=True))
+
+
+def incoming_axes(shape):
+    """The axes along which the weights into one unit lie in a vector, a matrix or filters."""
+    return tuple(range(1, len(shape))) if len(shape) > 2 else (0,)
 
 
 def not_zero(norm):

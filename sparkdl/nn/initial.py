@@ -4,6 +4,7 @@ from zlib import crc32
 
 import numpy as np
 
+from sparkdl.errors import ShapeError
 from sparkdl.nn.groups import slot_starts
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.loss_scale import first_buffers
@@ -41,8 +42,16 @@ def filled(network, layout: Layout, kind):
     for place in network.stack:
         for name, shape in getattr(place, kind).items():
             rng = generator(network.seed, place.index, name)
-            views[f"{place.name}/{name}"][...] = place.layer.initial(name, shape, rng)
+            views[f"{place.name}/{name}"][...] = first_value(place, name, shape, rng)
     return vector
+
+
+def first_value(place, name, shape, rng):
+    """What a layer begins with, or an error that names it and its parameter."""
+    try:
+        return place.layer.initial(name, shape, rng)
+    except ShapeError as error:
+        raise ShapeError(f"{place.name}/{name} cannot be initialized: {error}") from error
 
 
 def generator(seed, index, name):

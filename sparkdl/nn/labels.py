@@ -1,6 +1,8 @@
-"""Which labels several outputs may share."""
+"""What labels an output takes, and which labels several outputs may share."""
 
-from sparkdl.errors import ConfigError
+import numpy as np
+
+from sparkdl.errors import ConfigError, DataError
 
 
 def check_labels(conf):
@@ -25,10 +27,28 @@ def check_labels(conf):
 
 def wanted(place):
     """Kind, shape and number of what an output is compared with."""
-    units = place.out_shape[0] if len(place.out_shape) > 2 else place.out_shape[-1]
-    return place.layer.label_kind, place.label_shape, units
+    return place.layer.label_kind, place.label_shape, units_of(place)
+
+
+def units_of(place):
+    """The number of classes or values that an output has."""
+    return place.out_shape[0] if len(place.out_shape) > 2 else place.out_shape[-1]
 
 
 def told(place):
     kind, shape, units = wanted(place)
     return f"{kind} of shape {shape}, {units} units"
+
+
+def check_classes(place, column, labels):
+    """Raise DataError unless each of `labels` is a class of an output, or one that it ignores."""
+    units, ignored = units_of(place), getattr(place.layer.loss, "ignore_label", None)
+    if not labels.size or (labels.min() >= 0 and labels.max() < units):
+        return
+    strange = ~((labels >= 0) & (labels < units) | (labels == ignored))
+    if strange.any():
+        example = int(np.argwhere(strange)[0][0])
+        allowed = f"[0, {place.name}.units), which is {units}"
+        allowed += "" if ignored is None else f", or ignore_label ({ignored})"
+        found = labels[strange][0]
+        raise DataError(f"{column} must be in {allowed}, got {found} in example {example}")

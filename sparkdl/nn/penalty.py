@@ -26,9 +26,9 @@ def coefficients(network, kind):
     def factor(layer, name):
         if is_bias(layer, name):
             return getattr(layer, f"bias_{kind}", 0.0)
-        if name in layer.pulled:
-            return getattr(layer, kind)
-        return getattr(layer, kind) * decay_factor(layer, name) if name in layer.penalized else 0.0
+        if name not in (*layer.penalized, *layer.pulled):
+            return 0.0
+        return getattr(layer, kind) * chosen(layer, "decay_factor")
 
     return spread(network, factor)
 

@@ -5,7 +5,7 @@ Constraints hold for what comes out.
 """
 
 from sparkdl.engine import ops
-from sparkdl.nn.choices import arrays, constraints_of, rate_factor, spread, updater_of
+from sparkdl.nn.choices import arrays, constraints_of, incoming, rate_factor, spread, updater_of
 from sparkdl.nn.layout import cut
 from sparkdl.nn.penalty import add_penalty, decay_factor
 
@@ -81,8 +81,9 @@ def constrained(network, params):
     layout, parts, touched = network.params_layout, [], False
     for (layer, name, shape), part in zip(arrays(network), layout.slices.values(), strict=True):
         array = cut(params, part)
+        seen, axes = incoming(layer, name, shape)
         for constraint in constraints_of(network, layer, name):
-            array = ops.reshape(constraint.apply(ops.reshape(array, shape)), (-1,))
+            array = ops.reshape(constraint.apply(ops.reshape(array, seen), axes), (-1,))
             touched = True
         parts.append(array)
     return ops.concat(parts) if touched else params

@@ -101,6 +101,10 @@ class AllReduce(Strategy):
     def own(self):
         return self._buckets.own()
 
+    def flush(self):
+        """`Buckets.flush`, for who goes on in another way."""
+        return self._buckets.flush()
+
     def _update(self, steps):
         """One update of all workers; `steps` are this one's own, perhaps none."""
         weights = [self._weight(step) for step in steps]

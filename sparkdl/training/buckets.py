@@ -41,6 +41,14 @@ class Buckets:
         """What its codec keeps back, as Strategy.own gives it."""
         return {} if self._compressed is None else prefix(GRADIENTS, self._compressed.state())
 
+    def flush(self):
+        """What the codec keeps back on all workers, added up; None where that is nothing."""
+        if self._compressed is None:
+            return None
+        with self.worker.exchanging():
+            kept = self._compressed.flush()
+        return kept if kept.any() else None
+
     @property
     def grad(self):
         return self.worker.replica.grad

@@ -19,7 +19,8 @@ class LocalSGD(ResidentMaster):
     Up to epoch `parallel_from` all workers make each update together, with the mean gradient of
     their joint minibatch, as AllReduceSGD does. (With CNTK's parallelizationStartEpoch one worker
     alone trains until then, while others wait.) From there on they train alone, and continue from
-    their mean after `period` minibatches, weighted by examples.
+    their mean after `period` minibatches, weighted by examples. What a codec keeps back of the
+    gradients in step is part of each worker's first gradient alone.
 
     With `adaptive` the period is set anew after each epoch of that. With L the mean loss of the
     epoch and L1 that of the first it is period * sqrt(L / L1), rounded up; where that is no less
@@ -83,6 +84,7 @@ class Local(PeerAveraging):
     def __init__(self, master, worker):
         super().__init__(master, worker)
         self._warm_up = AllReduce(AllReduceSGD(sync_epochs=None, codec=master.codec), worker)
+        self._kept_back, self._in_step = None, master.parallel_from > 0
         self._period = Period(master)
         if "local_sgd" in worker.kept:
             self._period.restore(worker.kept["local_sgd"])
@@ -91,6 +93,8 @@ class Local(PeerAveraging):
         if self.worker.epoch < self.master.parallel_from:
             self._warm_up.round(steps)
             return
+        if self._in_step:
+            self._kept_back, self._in_step = self._warm_up.flush(), False
         number, examples = 0, 0.0
         for step in steps:
             if number == 0:
@@ -122,10 +126,22 @@ class Local(PeerAveraging):
         if step is None:
             self.worker.iteration += 1  # as the others' updates
             return 0.0
-        self.worker.update(step, None if self.master.average_updater_state else number)
+        age = None if self.master.average_updater_state else number
+        if self._kept_back is None:
+            self.worker.update(step, age)
+        else:
+            self._update_with_kept_back(step, age)
         return step.share * len(step.batch)
 
+    def _update_with_kept_back(self, step, age):
+        """All workers add all that was kept back, and so does the mean of their weights."""
+        self.worker.gradient(step)
+        self.worker.replica.grad += self._kept_back
+        self.worker.apply(age)
+        self._kept_back = None
+
     def _meet(self, examples):
+        self._kept_back = None  # a worker without examples has it from the others' mean
         with self.worker.exchanging():
             self._average(examples)
 

@@ -4,6 +4,7 @@ from sparkdl.data.label import Label
 from sparkdl.data.schema import Schema
 from sparkdl.data.transforms import record_shapes
 from sparkdl.nn.columns import label_mask_of, mask_of
+from sparkdl.nn.labels import units_of
 
 
 def schema_of(conf, labels=True, transform=None):
@@ -46,7 +47,6 @@ def is_stepwise(place):
 
 def label_of(place):
     """What the labels of an output are."""
-    units = place.out_shape[0] if len(place.out_shape) > 2 else place.out_shape[-1]
     ignored = getattr(place.layer.loss, "ignore_label", None)
     kind, shape = place.layer.label_kind, place.label_shape
-    return Label(kind=kind, size=units, shape=shape, ignored=ignored)
+    return Label(kind=kind, size=units_of(place), shape=shape, ignored=ignored)

@@ -147,6 +147,13 @@ class Trainer:
                 f"the checkpoint holds the own states of {len(own)} workers, needs "
                 f"{self.workers.size}"
             )
+        codec = getattr(self.master, "codec", None)
+        if resumed and not own and codec is not None and codec.coder(1).kept():
+            log.warning(
+                "the checkpoint holds nothing of what its workers kept back with %s: what they had "
+                "yet to send is lost, so the fit is not the one that was interrupted",
+                codec,
+            )
         if own:
             own = deal_own(own, self.workers.size, self.master.averages_messages)
         return replace(state, own=own, owner=owner)

@@ -72,3 +72,11 @@ def test_nothing_in_a_float32_gradient_is_wider(name):
     graph = Graph(inputs, {f"g{i}": g for i, g in enumerate(grads)})
     types = {t.spec.dtype for node in graph.nodes for t in (*node.inputs, *node.outputs)}
     assert "float64" not in types
+
+
+@pytest.mark.parametrize("label", [-1, 3])
+def test_the_cross_entropy_of_a_label_that_is_no_class_is_nan(label, rng):
+    logits = rng.normal(size=(2, 3))
+    losses = ops.softmax_cross_entropy(logits, np.array([1, label]))
+    own = np.log(np.exp(logits[0]).sum()) - logits[0, 1]
+    np.testing.assert_allclose(losses, [own, np.nan], rtol=1e-12)

@@ -82,6 +82,25 @@ def test_all_ranks_get_the_same_and_nothing_is_lost(size):
         np.testing.assert_allclose(totals[0] + sum(keeps), given, atol=tolerance, err_msg=codec)
 
 
+def flush(group):
+    """What this rank kept back, what flushing gave, and what it then keeps back, for all codecs."""
+    found = []
+    for codec in CODECS:
+        sums = CompressedSum(group, codec, 700)
+        sums.sum(vector(group.rank, 0, 700))
+        found.append((kept(sums, 700), sums.flush(), kept(sums, 700)))
+    return found
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_all_ranks_get_all_that_was_kept_back_once(size):
+    for ranks in zip(*checked(crew(size, flush)), strict=True):
+        before, got, after = zip(*ranks)
+        assert len({total.tobytes() for total in got}) == 1
+        np.testing.assert_allclose(got[0], sum(x.astype(float) for x in before), atol=1e-5)
+        assert not np.any(after)
+
+
 def count_bytes(group, n):
     """Bytes that a sum sends, by codec, less those of headers."""
     counts = []

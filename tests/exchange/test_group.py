@@ -186,6 +186,20 @@ def test_ranks_whose_calls_differ_all_get_an_error(call):
     assert all("all ranks must make the same calls" in str(result) for result in results)
 
 
+def waiting(group):
+    """The last of three, who would send first, awaits a broadcast: none has sent anything."""
+    x = np.zeros(6, np.float32)
+    return group.broadcast(x) if group.rank == 2 else group.all_reduce(x)
+
+
+def test_ranks_that_wait_for_each_other_in_calls_that_differ_give_up_after_patience():
+    began = time.monotonic()
+    results = crew(3, waiting, shared_memory=False, patience=2.0)
+    assert [type(result) for result in results] == [PeerError] * 3
+    assert all("do all ranks make the same calls?" in str(result) for result in results)
+    assert time.monotonic() - began < 30
+
+
 def closed_early(group):
     if group.rank == 1:
         return None

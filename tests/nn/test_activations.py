@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sparkdl.engine import ops
+from sparkdl.engine import ops, value_and_grad
+from sparkdl.engine.backends import get
 from sparkdl.errors import ConfigError
 from sparkdl.nn import activations
 from sparkdl.nn.activations import ActivationFunction, Elu, HardSigmoid, LeakyRelu, Softmax
@@ -82,11 +83,27 @@ def test_rational_tanh_has_its_slope_at_0():
     np.testing.assert_allclose(gx, [1.7159 * 2 / 3])
 
 
-def test_softmax_of_images_is_over_channels(rng, x64):
-    x = rng.normal(size=(2, 3, 4, 5))
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 3, 2, 4, 5)], ids=["images", "volumes"])
+def test_softmax_of_images_and_volumes_is_over_channels(shape, rng, x64):
+    x = rng.normal(size=shape)
     theirs = jax.nn.log_softmax(x, axis=1)
     np.testing.assert_allclose(activations.LogSoftmax().apply(x), theirs, rtol=1e-12)
     np.testing.assert_allclose(Softmax().apply(x), jax.nn.softmax(x, axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", sorted({"reference", get("auto").name}))
+@pytest.mark.parametrize("function", [Softmax(), activations.LogSoftmax()], ids=str)
+def test_backends_give_softmax_of_volumes_and_its_gradient_over_channels(function, backend, rng):
+    x, weights = rng.normal(size=(2, 2, 3, 2, 4, 5)).astype(np.float32)
+
+    def theirs(x):
+        y = THEIRS[function.type_name](function, x.swapaxes(1, -1)).swapaxes(1, -1)
+        return (y * weights).sum()
+
+    ours = value_and_grad(lambda x: ops.sum(function.apply(x) * weights), backend=backend)
+    loss, (gx,) = ours(x)
+    assert loss == pytest.approx(float(theirs(x)), rel=1e-5)
+    np.testing.assert_allclose(gx, jax.grad(theirs)(jnp.asarray(x)), rtol=1e-4, atol=1e-5)
 
 
 REFUSED = [

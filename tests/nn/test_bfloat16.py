@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sparkdl.engine.backends.memory import empty
 from sparkdl.nn import (
     Activation,
     BatchNorm,
@@ -113,3 +114,30 @@ def test_every_activation_follows_a_transposed_convolution(kind, function, rng):
     np.testing.assert_array_equal(np.isfinite(found), known)
     largest = np.abs(expected[known]).max()
     np.testing.assert_allclose(found[known], expected[known], 0.02, 0.02 * largest)
+
+
+def filled_with_nan(size):
+    memory = empty(size)
+    memory[:] = 255
+    return memory
+
+
+ONE_WINDOW = {  # size of the image, kernel and stride: fills it; does not, and the next is outside
+    "fills": (1, 1, 2),
+    "fills, larger": (3, 3, 2),
+    "does not fill": (2, 1, 4),
+}
+
+
+@pytest.mark.parametrize("examples", [1, 2, 3])
+@pytest.mark.parametrize("name", ONE_WINDOW)
+def test_no_gradient_comes_from_memory_that_nobody_wrote(name, examples, rng, monkeypatch):
+    monkeypatch.setattr("sparkdl.engine.backends.reference.empty", filled_with_nan)
+    size, kernel, stride = ONE_WINDOW[name]
+    stack = [Conv2D(filters=1, kernel=kernel, stride=stride), Output(units=2)]
+    conf = NetworkConf(input_shape=(1, size, size), layers=stack, dtype="bfloat16")
+    own, other = Replica(conf), Replica(conf, "reference")
+    batch = batch_of(conf, rng, examples)
+    for replica in (own, other):
+        replica.gradient(batch)
+    np.testing.assert_allclose(own.grad, other.grad, rtol=0.02, atol=1e-3)

@@ -1,16 +1,20 @@
 """Constraints against optax's projections, and where in an update they hold."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
 
+from sparkdl.engine import ops
 from sparkdl.errors import ConfigError
-from sparkdl.nn import BatchNorm, Conv2D, Dense, NetworkConf, Output, Sgd, updated
+from sparkdl.nn import BatchNorm, Conv2D, Dense, NetworkConf, Output, Sgd, layers, updated
 from sparkdl.nn.constraints import MaxNorm, MinMaxNorm, NonNegative, UnitNorm
+from sparkdl.nn.run import Run
 from tests.nn.examples import CONSTRAINTS
-from tests.nn.support import label, run_as_graph
+from tests.nn.support import label, run_as_graph, value_and_gradients
 
 project = optax.projections
 
@@ -75,6 +79,74 @@ def test_constraints_hold_after_an_update_where_they_are_set(rng):
     }
     for name, view in views.items():
         np.testing.assert_allclose(view, expected.get(name, free[name]), rtol=1e-12)
+
+
+# layer, shape of its input, and the axes of its output along which there is another unit
+UNITS_OF_LAYERS = [
+    (layers.Dense(units=3), (4,), (0,)),
+    (layers.Conv2D(filters=4, kernel=2, groups=2), (2, 3, 3), (0,)),
+    (layers.DepthwiseConv2D(kernel=2, multiplier=2), (2, 3, 3), (0,)),
+    (layers.Conv1DTranspose(filters=3, kernel=2), (4, 2), (1,)),
+    (layers.Conv2DTranspose(filters=3, kernel=2), (2, 3, 3), (0,)),
+    (layers.Conv2DTranspose(filters=4, kernel=(3, 2), groups=2), (6, 3, 2), (0,)),
+    (layers.Conv3DTranspose(filters=3, kernel=2), (2, 2, 2, 2), (0,)),
+    (layers.LocallyConnected1D(filters=3, kernel=2), (4, 2), (0, 1)),
+    (layers.LocallyConnected2D(filters=3, kernel=2), (2, 3, 3), (0, 1, 2)),
+    (layers.TimeDistributed(layer=layers.Conv2DTranspose(filters=3, kernel=2)), (2, 2, 3, 3), (1,)),
+]
+
+
+def weights_into_units(layer, in_shape, axes, params, rng):
+    """For each unit, which weights of W its outputs depend on."""
+    x, shape = rng.uniform(0.5, 1.5, size=(1, *in_shape)), layer.out_shape(in_shape)
+    for unit in np.ndindex(*(shape[axis] for axis in axes)):
+        where = dict(zip(axes, unit, strict=True))
+        picked = np.zeros((1, *shape))
+        picked[(0, *(where.get(axis, slice(None)) for axis in range(len(shape))))] = 1
+
+        def total(w, picked=picked):
+            y = layer.forward(params | {"W": w}, x, Run(training=True, seed=1))
+            return ops.sum(ops.mul(y, picked))
+
+        yield value_and_gradients(total, params["W"])[1][0] != 0
+
+
+@pytest.mark.parametrize("layer, in_shape, axes", UNITS_OF_LAYERS, ids=label)
+def test_norms_are_those_of_the_weights_that_a_unit_depends_on(layer, in_shape, axes, rng):
+    stack = [replace(layer, name="it"), Output(units=1, constraints=())]
+    conf = NetworkConf(input_shape=in_shape, layers=stack, constraints=[UnitNorm()])
+    params = rng.normal(size=conf.parameter_count)
+    after, _ = updated(conf, params, 0 * params, {}, 0.5, 1)
+    views = {n.removeprefix("it/"): v for n, v in conf.params_layout.views(after).items()}
+    into = list(weights_into_units(layer, in_shape, axes, views, rng))
+    np.testing.assert_array_equal(np.sum(into, axis=0), 1)
+    np.testing.assert_allclose([np.linalg.norm(views["W"][mask]) for mask in into], 1, rtol=1e-9)
+
+
+def test_biases_have_one_norm_whatever_their_axes(rng):
+    options = {"name": "it", "filters": 3, "kernel": 2, "bias_constraints": [UnitNorm()]}
+    kinds = {layers.LocallyConnected1D: (4, 2), layers.LocallyConnected2D: (2, 3, 3)}
+    for kind, shape in kinds.items():
+        conf = NetworkConf(input_shape=shape, layers=[kind(**options), Output(units=1)])
+        params = rng.normal(size=conf.parameter_count)
+        after, _ = updated(conf, params, 0 * params, {}, 0.5, 1)
+        assert np.linalg.norm(conf.params_layout.views(after)["it/b"]) == pytest.approx(1)
+
+
+def test_a_layer_s_own_constraints_hold_for_its_factors_and_the_network_s_do_not(rng):
+    options = {"constraints": [NonNegative()]}
+    free = [layers.PRelu(), layers.Affine(), BatchNorm(), layers.Learned(shape=(3,))]
+    held = [replace(layer, **options) for layer in free]
+    still = [layers.Frozen(layer=layer) for layer in held]
+    for stack, moves in [(free, False), (held, True), (still, False)]:
+        conf = NetworkConf(input_shape=(3,), layers=[*stack, Output(units=1)], **options)
+        params = -np.abs(rng.normal(size=conf.parameter_count))
+        after, _ = updated(conf, params, 0 * params, {}, 0.5, 1)
+        before = conf.params_layout.views(params)
+        for name, view in conf.params_layout.views(after).items():
+            factor = name.endswith(("alpha", "gamma")) or name == "learned_1/W"
+            expected = 0 * view if name == "output_1/W" or (factor and moves) else before[name]
+            np.testing.assert_array_equal(view, expected, err_msg=name)
 
 
 REFUSED = [

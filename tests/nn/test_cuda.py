@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from sparkdl.engine.backends import base
-from sparkdl.nn import Adam, Dense, Dropout, Momentum, NetworkConf, Output, RmsProp, Sgd
+from sparkdl.nn import (
+    Activation,
+    Adam,
+    Conv3D,
+    Dense,
+    Dropout,
+    Momentum,
+    NetworkConf,
+    Output,
+    RmsProp,
+    Sgd,
+)
 from sparkdl.nn.replica import Replica
 from tests.nn.test_graph import batch_of
 from tests.support.cuda.compiler import available
@@ -46,6 +57,17 @@ def test_an_mlp_and_its_updaters(updater, dtype):
     assert distance(own.params, other.params) < 1e-5
     if len(own.slots):  # a gradient that rounds to the other bfloat16 shows here first
         assert distance(own.slots, other.slots) < (1e-5 if dtype == "float32" else 1e-4)
+
+
+@pytest.mark.parametrize("function", ["softmax", "log_softmax"])
+def test_softmax_over_the_channels_of_volumes(function, rng):
+    layers = [Conv3D(filters=3, kernel=1), Activation(function=function), Output(units=2)]
+    conf = NetworkConf(input_shape=(2, 3, 2, 4), layers=layers)
+    (own, losses), (other, expected) = (
+        trained(conf, backend, np.random.default_rng(0), 2) for backend in ("cuda", "reference")
+    )
+    np.testing.assert_allclose(losses, expected, 1e-5)
+    assert distance(own.params, other.params) < 1e-5
 
 
 def test_a_step_is_a_gradient_and_an_update_to_the_bit(rng):

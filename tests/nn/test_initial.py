@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sparkdl.errors import ShapeError
 from sparkdl.nn import (
     AdaGrad,
     Adam,
@@ -76,3 +77,9 @@ def test_slots_follow_the_updater():
     assert slots.tolist() == [0.5] * n
     layout = network(updater=Adam()).slots_layout
     assert dict(layout.entries) == {"mean": (n,), "square": (n,)}
+
+
+def test_an_initializer_that_does_not_fit_is_told_with_the_parameter():
+    conf = NetworkConf(input_shape=(4,), layers=[Output(units=3, bias_initializer="identity")])
+    with pytest.raises(ShapeError, match=r"output_1/b cannot be initialized: identity needs .*3,"):
+        initial_params(conf)

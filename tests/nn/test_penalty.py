@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.nn import Affine, BatchNorm, Dense, Frozen, NetworkConf, Output, PRelu
+from sparkdl.nn import Affine, BatchNorm, Dense, Frozen, Learned, NetworkConf, Output, PRelu
 from sparkdl.nn.penalty import add_penalty, coefficients, penalty
 from tests.nn.networks import mixed
 from tests.nn.support import value_and_gradients
@@ -47,12 +47,13 @@ def test_the_gradient_added_is_that_of_the_penalty(rng):
 
 
 def test_learned_factors_are_pulled_where_their_layers_say():
-    own = Affine(l2=0.3, bias_l1=0.4, decay_factor=0)
-    layers = [Affine(), own, PRelu(l1=0.6), Frozen(layer=own), Output(units=1)]
+    own = Affine(l2=0.3, bias_l1=0.4, decay_factor=0.5)
+    table = Learned(shape=(2,), l1=0.5, l2=0.25, decay_factor=3, name="table")
+    layers = [Affine(), own, PRelu(l1=0.6), Frozen(layer=own), table, Output(units=1)]
     conf = NetworkConf(input_shape=(2,), layers=layers, l1=0.1, l2=0.5)
     wanted = {
-        "l1": {"affine_2/beta": 0.4, "prelu_1/alpha": 0.6, "output_1/W": 0.1},
-        "l2": {"affine_2/gamma": 0.3, "output_1/W": 0.5},
+        "l1": {"affine_2/beta": 0.4, "prelu_1/alpha": 0.6, "table/W": 1.5, "output_1/W": 0.1},
+        "l2": {"affine_2/gamma": 0.15, "table/W": 0.75, "output_1/W": 0.5},
     }
     for kind, factors in wanted.items():
         for name, view in conf.params_layout.views(coefficients(conf, kind)).items():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sparkdl.data.batch import Batch
-from sparkdl.errors import ConfigError, ShapeError, UnsupportedError
+from sparkdl.engine.backends import get
+from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
 from sparkdl.nn import (
     BatchNorm,
     Dense,
@@ -18,6 +19,7 @@ from sparkdl.nn import (
     initial_slots,
 )
 from sparkdl.nn.columns import padded, rounded
+from sparkdl.nn.losses import SoftmaxCrossEntropy
 from sparkdl.nn.replica import PROGRAMS, Replica
 from tests.nn.networks import mixed
 from tests.nn.test_forward import EPOCH, IDS, in_jax
@@ -309,6 +311,40 @@ def test_batches_that_do_not_fit_are_refused(name, rng):
     change, column = REFUSED[name]
     with pytest.raises(ShapeError, match=f"input '{column}' needs .*, got "):
         Replica(rows()).gradient(change(batch_for(rows(), rng)))
+
+
+IGNORING = {"ignore_label": 255}
+LABELLED = {  # options of the loss, labels of which one is wrong, and the error
+    "negative": ({}, [0, -1], r"labels must be in \[0, output_1.units\), which is 3, got -1 in"),
+    "too large": ({}, [2, 3], "which is 3, got 3 in example 1"),
+    "not ignored": (IGNORING, [255, 254], r"or ignore_label \(255\), got 254 in example 1"),
+}
+
+
+@pytest.mark.parametrize("backend", sorted({"reference", get("auto").name}))
+@pytest.mark.parametrize("name", LABELLED)
+def test_a_label_that_is_no_class_is_refused_and_nothing_moves(name, backend, rng):
+    options, labels, message = LABELLED[name]
+    stack = [Output(units=3, loss=SoftmaxCrossEntropy(**options))]
+    replica = Replica(NetworkConf(input_shape=(4,), layers=stack), backend)
+    columns = {"features": rng.normal(size=(2, 4)), "labels": np.array(labels)}
+    batch, before = Batch(columns=columns, ids=IDS[:2]), replica.params.copy()
+    for use in (replica.gradient, replica.losses, lambda batch: replica.step(batch, 0.1, 1)):
+        with pytest.raises(DataError, match=message):
+            use(batch)
+    np.testing.assert_array_equal(replica.params, before)
+    assert replica.forward(batch)["output_1"].shape == (2, 3)
+
+
+def test_a_label_that_is_no_class_but_ignored_is_taken(rng):
+    stack = [Output(units=3, loss=SoftmaxCrossEntropy(ignore_label=-1))]
+    replica = Replica(NetworkConf(input_shape=(4,), layers=stack))
+    columns = {"features": rng.normal(size=(2, 4)), "labels": np.array([-1, 2])}
+    batch = Batch(columns=columns, ids=IDS[:2])
+    loss, _ = replica.gradient(batch)
+    prediction, losses = replica.losses(batch)
+    np.testing.assert_allclose(losses, [0, -np.log(prediction[1, 2])], rtol=1e-5)
+    assert loss == pytest.approx(losses.sum())
 
 
 def test_a_layer_that_does_not_exist_is_named():

@@ -161,6 +161,8 @@ def test_clipping(clipping, rng):
 @pytest.mark.parametrize("constraint", CONSTRAINTS, ids=str)
 def test_constraints(constraint, rng):
     kinds = [(layers.LSTM(units=2), (3, 2)), (layers.Embedding(inputs=3, units=2), (1,))]
+    kinds.append((layers.Conv2DTranspose(filters=4, kernel=2, groups=2), (4, 3, 3)))
+    kinds.append((layers.LocallyConnected2D(filters=3, kernel=2), (2, 3, 3)))
     graph = replace(cases.branches(kinds), constraints=[constraint])
     images = replace(cases.small_images(), constraints=[constraint])
     for conf in (graph, images):

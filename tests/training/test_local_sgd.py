@@ -1,6 +1,7 @@
 """LocalSGD gives what a simulation by hand gives."""
 
 import math
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
@@ -9,10 +10,14 @@ import pytest
 from pytest import approx
 
 from sparkdl.errors import ConfigError
+from sparkdl.exchange.codecs import OneBit, TopK, TwoBit
+from sparkdl.nn import Sgd
 from sparkdl.training.local_sgd import LocalSGD, Period
-from tests.training.by_hand import crew, mean, states_of
+from sparkdl.training.network import Network
+from tests.nn.support import label
+from tests.training.by_hand import Keep, crew, mean, states_of
 from tests.training.masters import SMALL, assert_close
-from tests.training.problems import EVEN, UNEVEN
+from tests.training.problems import EVEN, UNEVEN, Partitions, gradient, perceptron
 
 CASES = {
     # workers, records of partitions, options
@@ -60,6 +65,34 @@ def test_equals_a_simulation(name, crews):
     assert np.abs(hands[0].params - first).max() > 0.1, "else nothing was asked"
     assert (len(set(periods)) > 2) == master.adaptive
     assert idle or sum(counts) >= size
+
+
+KEEPING = [OneBit(chunk=64), TopK(0.1), TwoBit(threshold=0.01)]
+
+
+@pytest.mark.parametrize("codec", KEEPING, ids=label)
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_what_the_warm_start_keeps_back_is_in_the_first_update_after_it(codec, interrupted, crews):
+    """With plain SGD weights and what averages keep back add up to what exact exchange gives."""
+    conf = perceptron(updater=Sgd(rate=0.1))
+    options = {"period": 1, "updates_per_round": 1, "parallel_from": 1, "codec": codec}
+    master, counts = LocalSGD(**options, **SMALL), [17, 12, 9]
+    found = list(states_of(master, crews(3), counts, epochs=2, conf=conf))
+    last = [state for epoch, _, state in found if epoch == 0][-1]
+    _, shares, after = next(row for row in found if row[0] == 1)
+    if interrupted:  # the switch is then the first thing of a fit
+        network = Network(conf, last)
+        master = replace(master, seed=conf.seed, snapshot_every=1)
+        keep = Keep()
+        network.fit(Partitions(counts), 1, master, crews(3), listeners=[keep])
+        after = keep.states[0]
+    kept = sum(own["gradients.residual"].astype(float) for own in last.own)
+    assert np.abs(kept).max() > 0.01
+    assert not any(own["gradients.residual"].any() for own in after.own)
+    batch = [np.concatenate(c) for c in zip(*[s[0] for s in shares if s], strict=True)]
+    _, grad = gradient(conf, last.params.astype(float), *batch)
+    came = after.params + sum(own["changes.residual"].astype(float) for own in after.own)
+    np.testing.assert_allclose(came, last.params - 0.1 * (grad + kept), atol=1e-5)
 
 
 def warm(hands, shares):

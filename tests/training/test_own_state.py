@@ -41,6 +41,7 @@ MASTERS = {
     "elastic": ElasticAveraging(tau=2, exchanges_per_round=2, **SMALL),
     "local SGD": LocalSGD(period=2, updates_per_round=4, adaptive=True, **SMALL),
     "local SGD, warm": LocalSGD(period=2, updates_per_round=4, parallel_from=2, **SMALL),
+    "local SGD, after": LocalSGD(period=2, updates_per_round=4, parallel_from=1, **SMALL),
     "servers": ParameterServer(updates_per_round=3, **SMALL),
     "gradients": GradientSharing(share="gradients", updates_per_round=3, **SMALL),
     "updates": GradientSharing(share="updates", updates_per_round=3, **SMALL),
@@ -108,6 +109,17 @@ def test_the_workers_of_another_master_begin_without_and_say_so(crews, caplog):
     fit(other, crews(2), 1, network)
     assert "kept for themselves is of no use to this one" in caplog.text
     assert_equal(network.state, fit(other, crews(2), 1, plain).state)
+
+
+@pytest.mark.parametrize("codec, warns", [("OneBit", True), ("Half", False), ("none", False)])
+def test_a_checkpoint_without_what_was_kept_back_says_so(codec, warns, crews, tmp_path, caplog):
+    """As one from before it was written down."""
+    master, kept = master_of("all-reduce", codec), Checkpoints(path=tmp_path)
+    fit(master, crews(2), 1, checkpoints=kept)
+    conf, state, extra = load_checkpoint(tmp_path)
+    save_model(f"{tmp_path}/round-{state.rounds:08d}", conf, replace(state, own=()), extra)
+    fit(master, crews(2), 2, resume=tmp_path)
+    assert ("holds nothing of what its workers kept back" in caplog.text) == warns
 
 
 def test_a_saved_model_has_the_network_alone(crews, tmp_path):

@@ -82,7 +82,8 @@ class SoftmaxCrossEntropy(Op):
 
     Shapes
     ------
-    logits (batch, classes) float, labels (batch,) int in [0, classes); loss (batch,) float
+    logits (batch, classes) float, labels (batch,) int in [0, classes); loss (batch,) float, NaN for
+    a label that is no class
 
     References
     ----------
@@ -102,7 +103,9 @@ class SoftmaxCrossEntropy(Op):
         return Spec(labels.shape, LogSoftmax().shape(logits).dtype)
 
     def reference(self, logits, labels):
-        return -LogSoftmax().reference(logits)[np.arange(len(labels)), labels]
+        known = (labels >= 0) & (labels < logits.shape[1])
+        own = LogSoftmax().reference(logits)[np.arange(len(labels)), np.where(known, labels, 0)]
+        return np.where(known, -own, logits.dtype.type(np.nan))
 
     def gradient(self, gy, logits, labels, loss):
         distance = sub(softmax(logits), one_hot(labels, logits.shape[1], logits.dtype))

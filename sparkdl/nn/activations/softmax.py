@@ -1,4 +1,4 @@
-"""Activation functions of all features, or of all channels of images, together."""
+"""Activation functions of all features, or of all channels of images and volumes, together."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from sparkdl.nn.activations.base import ActivationFunction
 
 @dataclass(frozen=True, kw_only=True)
 class Softmax(ActivationFunction, name="softmax"):
-    """e^x over its sum: over the features of rows, over the channels of images (N, C, H, W)."""
+    """e^x over its sum: over features, or over the channels of images and volumes (N, C, ...)."""
 
     def apply(self, x):
         return over_channels(ops.softmax, x)
@@ -16,14 +16,16 @@ class Softmax(ActivationFunction, name="softmax"):
 
 @dataclass(frozen=True, kw_only=True)
 class LogSoftmax(ActivationFunction, name="log_softmax"):
-    """The logarithm of softmax: over the features of rows, over the channels of images."""
+    """The logarithm of softmax, over the same axis."""
 
     def apply(self, x):
         return over_channels(ops.log_softmax, x)
 
 
 def over_channels(function, x):
-    """`function`, which works on the last axis, of the features of rows or of images' channels."""
-    if len(x.shape) != 4:
+    """`function`, which works on the last axis, of features, or of images' or volumes' channels."""
+    rank = len(x.shape)
+    if rank < 4:
         return function(x)
-    return ops.transpose(function(ops.transpose(x, (0, 2, 3, 1))), (0, 3, 1, 2))
+    behind, back = (0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))
+    return ops.transpose(function(ops.transpose(x, behind)), back)

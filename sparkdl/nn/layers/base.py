@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from sparkdl.config import Member
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.constraints import incoming_axes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +65,16 @@ class Layer(Member):
     def initial(self, name, shape, rng):
         """The first value of the parameter or buffer `name`."""
         raise NotImplementedError(f"{type(self).__name__} has no {name!r}")
+
+    def incoming(self, name, shape):
+        """How the parameter `name` is seen by what looks at the weights into one unit.
+
+        Returns
+        -------
+        shape, axes
+            What it is reshaped to, and the axes along which the weights into one unit then lie.
+        """
+        return shape, incoming_axes(shape)
 
     def forward(self, params, x, run):
         """The output for a batch.

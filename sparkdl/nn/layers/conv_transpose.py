@@ -57,6 +57,10 @@ class ConvTranspose(Convolution, Grouped, abstract=True):
         points = prod(shape[2:])
         return shape[0] // self.groups * points, shape[1] * points
 
+    def incoming(self, name, shape):
+        grouped = (self.groups, shape[0] // self.groups, *shape[1:])
+        return grouped, (1, *range(3, len(grouped)))
+
     def target(self, space):
         """(lengths of the output, padding) for an input of `space`."""
         spans, strides = spans_of(self.kernel, self.dilation, self.axes), self.sizes("stride")

@@ -24,6 +24,7 @@ class Frozen(Wrapper):
     """
 
     rate_factor: ClassVar[float] = 0.0  # so that no updater's own decay moves them
+    constraints: ClassVar = ()
     penalized: ClassVar[tuple[str, ...]] = ()
     pulled: ClassVar[tuple[str, ...]] = ()
     biases: ClassVar[tuple[str, ...]] = ()

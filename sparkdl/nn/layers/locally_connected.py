@@ -33,6 +33,9 @@ class LocallyConnected(Convolution, Filters, abstract=True):
     def fans(self, shape):
         return shape[1:]
 
+    def incoming(self, name, shape):
+        return shape, (1,)
+
     def out_shape(self, in_shape):
         return self.joined(self.filters, self.places(self.parts(in_shape)[1]))
 

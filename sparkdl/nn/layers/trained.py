@@ -26,9 +26,11 @@ class Trained(Layer, abstract=True):
         Of this layer, with its own rate, and of its biases; the network's, and the layer's, unless
         given.
     decay_factor : float
-        Factor of l1, l2 and of the updater's weight decay, at least 0. Caffe's decay_mult.
+        Factor of l1 and l2, the network's or the layer's own, and of the updater's weight decay, at
+        least 0; bias_l1 and bias_l2 hold as they are. Caffe's decay_mult of the weights.
     constraints : sequence of Constraint, optional
-        Of the weights, one after the other; the network's unless given.
+        Of the weights, one after the other; the network's unless given. In a layer that has no
+        weights, but factors that are learned, those given are of these.
     bias_constraints : sequence of Constraint
         Of the biases.
     """

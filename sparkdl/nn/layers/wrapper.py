@@ -42,5 +42,8 @@ class Wrapper(Layer, abstract=True):
     def biases(self):
         return getattr(self.layer, "biases", ())
 
+    def incoming(self, name, shape):
+        return self.layer.incoming(name, shape)
+
     def initial(self, name, shape, rng):
         return self.layer.initial(name, shape, rng)

@@ -4,16 +4,18 @@ import numpy as np
 
 from tests.oracle.jax_translation.penalties import inner_of, is_bias, is_weight
 
+FACTORS = {"Affine", "PRelu", "Learned", "BatchNorm", "LayerNorm", "PositionEmbedding"}
+
 
 def constrained(conf, layer, name, w):
     """The array w after its constraints."""
     inner = inner_of(layer)
     if is_bias(layer, name):
         chosen = getattr(inner, "bias_constraints", ())
-    elif not is_weight(layer, name):
-        chosen = ()
-    else:
+    elif is_weight(layer, name):
         chosen = conf.constraints if inner.constraints is None else inner.constraints
+    else:
+        chosen = (inner.constraints or ()) if inner.type_name in FACTORS else ()
     for constraint in chosen:
         w = moved(constraint, w, inner)
     return w

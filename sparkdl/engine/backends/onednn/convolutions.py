@@ -23,11 +23,29 @@ DIRECT = 1  # dnnl_convolution_direct
 NARROW = 64  # channels: below it the kernels by small products, brgemm, waste up to a tenth
 
 
-def geometry(op):
+def geometry(op, stride=None):
     """strides, dilations, padding before, padding after, as oneDNN counts them."""
     before, after = zip(*op.padding, strict=True)
     dilation = [d - 1 for d in op.dilation]
-    return dims(op.stride), dims(dilation), dims(before), dims(after)
+    return dims(stride or op.stride), dims(dilation), dims(before), dims(after)
+
+
+def leaps(op, image, out):
+    """Whether an axis has one window, which does not fill it, and a stride beyond its end."""
+    axes = zip(image, out, op.stride, op.padding, strict=True)
+    return any(places == 1 and 1 < n + sum(p) <= stride for n, places, stride, p in axes)
+
+
+def geometry_of(op, x, w):
+    """`geometry` for x and w, with stride 1 where a window fills its axis.
+
+    There is no next window then; bfloat16 kernels that are told of another stride read weights'
+    gradients from beyond x, and what lies there may be NaN.
+    """
+    axes = zip(x.shape[2:], w.shape[2:], op.stride, op.padding, op.dilation, strict=True)
+    return geometry(
+        op, [1 if n + sum(p) == d * (k - 1) + 1 else stride for n, k, stride, p, d in axes]
+    )
 
 
 def grouped(op, w):
@@ -40,7 +58,7 @@ def forward_pd(session, op, x, w, y, bias=None, after=()):
     attribute = session.then(*after) if after else None
     mds = session.of(x), session.any(grouped(op, w)), bias_md, session.of(y)
     name = "convolution_forward"
-    return session.describe(name, TRAINING, DIRECT, *mds, *geometry(op), attribute)
+    return session.describe(name, TRAINING, DIRECT, *mds, *geometry_of(op, x, w), attribute)
 
 
 def preferred(session, describe, w):
@@ -72,7 +90,7 @@ def backward_input(session, op, gy, w, gx):
     hint = forward_pd(session, op, gx, w, gy)
     mds = session.of(gx), session.any(grouped(op, w)), session.of(gy)
     name = "convolution_backward_data"
-    describe = partial(session.describe, name, DIRECT, *mds, *geometry(op), hint, None)
+    describe = partial(session.describe, name, DIRECT, *mds, *geometry_of(op, gx, w), hint, None)
     pd = preferred(session, describe, w)
     calls, weights = as_wanted(session, grouped(op, w), session.query(pd, "weights"))
     arguments = {DIFF_DST: session.at(gy), WEIGHTS: weights, DIFF_SRC: session.at(gx)}
@@ -83,11 +101,14 @@ def backward_weights(session, op, gy, x, gw, gb=None):
     """gw, and gb where it is wanted, of gy and x."""
     if gw.dtype == BFLOAT16 and blind(op, x.shape[2:], gy.shape[2:]):
         raise UnsupportedError("bfloat16 weights that see only padding would stay as they were")
+    if gw.dtype == BFLOAT16 and leaps(op, x.shape[2:], gy.shape[2:]):
+        raise UnsupportedError("bfloat16 weights would get numbers from beyond the input")
     hint = forward_pd(session, op, x, gw, gy, gb)
     target = grouped(op, gw)
     mds = session.of(x), session.any(target), None if gb is None else session.of(gb)
     name = "convolution_backward_weights"
-    pd = session.describe(name, DIRECT, *mds, session.of(gy), *geometry(op), hint, None)
+    mds = *mds, session.of(gy)
+    pd = session.describe(name, DIRECT, *mds, *geometry_of(op, x, gw), hint, None)
     chosen, own = session.query(pd, "diff_weights"), session.at(target)
     same = session.equal(chosen, own.md)
     memory = own if same else session.passing(chosen)
