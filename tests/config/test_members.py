@@ -104,12 +104,12 @@ def test_comes_back_from_a_dict_json_and_yaml(family, cls):
 @pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)
 def test_help_explains_every_option(family, cls):
     for item in fields(cls):
-        assert f"\n{item.name} : {option_of(item).constraint.phrase}" in cls.__doc__
+        assert f"\n{item.name} : {option_of(item, cls).constraint.phrase}" in cls.__doc__
 
 
 @pytest.mark.parametrize("cls, item", FIELDS, ids=FIELD_IDS)
 def test_a_default_meets_its_constraint(cls, item):
-    default, constraint = default_of(item), option_of(item).constraint
+    default, constraint = default_of(item), option_of(item, cls).constraint
     if default is not MISSING:
         kept = constraint.check(default, item.name)
         assert constraint.check(kept, item.name) == kept
