@@ -24,7 +24,7 @@ def document(cls):
 
 
 def declared(cls):
-    """{name: dataclass field}: those of the class body first, then the inherited ones.
+    """{name: dataclass field}: those of the class body first, then those of its nearest base ...
 
     The class is not a dataclass yet; what its body declares without `option` has the value None.
     """
@@ -32,7 +32,8 @@ def declared(cls):
     body = get_annotations(cls)
     names = [name for name, kind in body.items() if "ClassVar" not in str(kind)]
     own = {name: cls.__dict__.get(name) for name in names}
-    rest = {name: item for name, item in inherited.items() if name not in body}
+    nearest_first = [name for base in cls.__mro__[1:] for name in get_annotations(base)]
+    rest = {n: inherited[n] for n in nearest_first if n in inherited and n not in body}
     return own | rest
 
 

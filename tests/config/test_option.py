@@ -195,6 +195,11 @@ def test_options_of_a_second_base_are_explained_and_take_another_default():
     assert Hammer().weight == 2.0
 
 
+def test_help_begins_with_the_options_of_the_class_and_ends_with_those_of_its_farthest_base():
+    found = [line.split(" : ")[0] for line in Hammer.__doc__.splitlines() if " : " in line]
+    assert found == ["weight", "width", "teeth", "bias", "rest"]
+
+
 def test_sizes_are_as_many_as_the_class_has_axes():
     assert Box(edges=[1, 2]).edges == (1, 2) and Cube(edges=[1, 2, 3]).edges == (1, 2, 3)
     assert "edges : an integer >= 1 or a pair of them, default 1\n" in Box.__doc__
