@@ -101,7 +101,7 @@ OPTIONS = [
     (lambda: SpatialPyramidPool(height=1, kind="lp"), "kind must be 'max' or 'avg', got 'lp'"),
     (lambda: MaxPool2D(size=2, dilation=0), f"MaxPool2D.dilation must be {SIZES}, got 0"),
     (lambda: MaxPool2D(size=0), f"MaxPool2D.size must be {SIZES}, got 0"),
-    (lambda: AvgPool2D(size=2, stride=0), f"AvgPool2D.stride must be {SIZES}, got 0"),
+    (lambda: AvgPool2D(size=2, stride=0), f"AvgPool2D.stride must be {SIZES} or None, got 0"),
     (lambda: MaxPool2D(size=2, padding=2), "MaxPool2D.padding must be smaller than the size (2)"),
     (lambda: MaxPool2D(size=(3, 2), padding=(1, 2)), "must be smaller than the size ((3, 2))"),
     (lambda: MaxPool2D(size=2, padding=1.5), f"MaxPool2D.padding must be {PADDING}, got 1.5"),
