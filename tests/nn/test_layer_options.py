@@ -5,6 +5,8 @@ import pytest
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.layers import (
     Activation,
+    Affine,
+    ArgMax,
     AvgPool2D,
     AvgPool3D,
     BatchNorm,
@@ -26,6 +28,8 @@ from sparkdl.nn.layers import (
     MaxPool1D,
     MaxPool2D,
     Output,
+    RepeatVector,
+    Reshape,
     SeparableConv2D,
     SpaceToDepth,
     SpatialPyramidPool,
@@ -115,6 +119,16 @@ OPTIONS = [
     (lambda: Dropout(rate=1), "Dropout.rate must be in [0, 1), got 1"),
     (lambda: Dropout(rate=-0.5), "Dropout.rate must be in [0, 1), got -0.5"),
     (lambda: Dropout(rate=float("nan")), "Dropout.rate must be in [0, 1), got nan"),
+    (lambda: Dense(units=10**12), "Dense.units must be an integer >= 1, got 1000000000000; the"),
+    (lambda: Conv2D(filters=1, kernel=10**30), f"Conv2D.kernel must be {SIZES}, got 1{'0' * 30}"),
+    (lambda: Conv2D(filters=1, kernel=(3, 10**10)), "Conv2D.kernel[1] must be an integer >= 1"),
+    (lambda: Conv2D(filters=1, kernel=1, padding=10**30), f"Conv2D.padding must be {PADDING}, got"),
+    (lambda: MaxPool2D(size=2, padding=10**30), f"MaxPool2D.padding must be {PADDING}, got 1"),
+    (lambda: Affine(axis="1"), "Affine.axis must be an integer >= 0 or None, got '1'; write it"),
+    (lambda: Affine(axes=True), "Affine.axes must be an integer >= 0, got True"),
+    (lambda: ArgMax(values=1), "ArgMax.values must be True or False, got 1"),
+    (lambda: RepeatVector(count=10**12), "RepeatVector.count must be an integer >= 1, got 1000000"),
+    (lambda: Reshape(shape=(2, 0)), "Reshape.shape must be a tuple of integers >= 1, one of which"),
     (lambda: Activation(function=None), "Activation.function must be one of "),
 ]
 
