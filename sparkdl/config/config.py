@@ -120,7 +120,7 @@ def is_optional(item):
 
 def checked(cls, item, value):
     """`value` as the field `item` of `cls` keeps it; ConfigError where its constraint says no."""
-    about = option_of(item)
+    about = option_of(item, cls)
     if about is None:
         return plain(value)
     return about.constraint.check(value, f"{cls.__name__}.{item.name}")

@@ -1,11 +1,11 @@
 """The "Parameters" of a class, written from its fields, so that help() explains every option."""
 
 import re
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field
 from inspect import cleandoc, get_annotations
 from textwrap import indent, wrap
 
-from sparkdl.config.option import default_of, option_of
+from sparkdl.config.option import default_of, inherited_fields, option_of
 
 HEADING = re.compile(r"^(Parameters|Shapes|Returns|Raises|References|Examples|Notes)\n-+$", re.M)
 WIDTH = 96
@@ -18,27 +18,28 @@ def document(cls):
     """
     own, items = cleandoc(cls.__dict__.get("__doc__") or ""), declared(cls)
     written = any(match[1] == "Parameters" for match in HEADING.finditer(own))
-    if own and items and not written and all(map(is_documented, items.values())):
-        lines = [entry(name, item) for name, item in items.items()]
+    if own and items and not written and all(is_documented(i, cls) for i in items.values()):
+        lines = [entry(name, item, cls) for name, item in items.items()]
         cls.__doc__ = insert(own, "\n".join(["Parameters", "----------", *lines]))
 
 
 def declared(cls):
-    """{name: dataclass field}: those of the class body first, then the inherited ones.
+    """{name: dataclass field}: those of the class body first, then those of its nearest base ...
 
     The class is not a dataclass yet; what its body declares without `option` has the value None.
     """
-    inherited = {item.name: item for item in fields(cls)}
+    inherited = inherited_fields(cls)
     body = get_annotations(cls)
     names = [name for name, kind in body.items() if "ClassVar" not in str(kind)]
     own = {name: cls.__dict__.get(name) for name in names}
-    rest = {name: item for name, item in inherited.items() if name not in body}
+    nearest_first = [name for base in cls.__mro__[1:] for name in get_annotations(base)]
+    rest = {n: inherited[n] for n in nearest_first if n in inherited and n not in body}
     return own | rest
 
 
-def is_documented(item):
+def is_documented(item, cls):
     """Whether a field was made by `option` with a text."""
-    about = option_of(item) if isinstance(item, Field) else None
+    about = option_of(item, cls) if isinstance(item, Field) else None
     return about is not None and about.text != ""
 
 
@@ -49,9 +50,9 @@ def insert(doc, section):
     return f"{doc[:place].rstrip()}\n\n{section}\n\n{doc[place:]}".rstrip() + "\n"
 
 
-def entry(name, item):
-    """What help() says of one field."""
-    about, default = option_of(item), default_of(item)
+def entry(name, item, cls):
+    """What help() says of one field of `cls`."""
+    about, default = option_of(item, cls), default_of(item)
     unit = f", {about.unit}" if about.unit else ""
     end = "" if default is MISSING else f", default {shown(default)}"
     text = indent("\n".join(wrap(about.text, WIDTH - 4)), "    ")

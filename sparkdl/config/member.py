@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.config.config import Config, build
-from sparkdl.config.names import known_as, suggestion
+from sparkdl.config.names import known_as, list_names, suggestion
 from sparkdl.errors import ConfigError, brief
 
 
@@ -44,9 +44,8 @@ class Member(Config):
         """The class registered as `name`, in any case; ConfigError with the nearest otherwise."""
         found = known_as(name, cls.members)
         if found is None:
-            known = ", ".join(sorted(cls.members))
             end = f", got {brief(name)}{suggestion(name, cls.members, founder(cls).__name__)}"
-            raise ConfigError(f"{where_must_be}one of {known}{end}")
+            raise ConfigError(f"{where_must_be}one of {list_names(cls.members)}{end}")
         return cls.members[found]
 
 

@@ -4,6 +4,7 @@ from difflib import get_close_matches
 
 from sparkdl.config import foreign
 
+LONGEST_LIST = 400
 LONGEST = 60  # a longer name is no misspelling, and is not worth the time of a comparison
 
 
@@ -20,6 +21,15 @@ def known_as(name, known):
         return name
     same = [other for other in known if key(other) == key(name)]
     return same[0] if len(same) == 1 else None
+
+
+def list_names(known):
+    """The names `known` in a text; of very many the first ones, and how many more there are."""
+    names = ", ".join(sorted(known))
+    if len(names) <= LONGEST_LIST:
+        return names
+    first = names[:LONGEST_LIST].rpartition(", ")[0]
+    return f"{first} and {len(known) - len(first.split(', '))} more"
 
 
 def suggestion(name, known, family=None):

@@ -1,6 +1,6 @@
 """A field of a configuration: what it may be, what it is for, what it is unless given."""
 
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from inspect import get_annotations
 
 from sparkdl.config.constraints import Number, Of, Optional, Requirement, Sequence
@@ -57,12 +57,15 @@ def of(family, *, many=False, number=False):
     return {"option": Option(constraint=Sequence(of=one) if many else one, text="")}
 
 
-def option_of(item):
-    """The Option of a dataclass field, or None where it has none."""
+def option_of(item, cls):
+    """The Option of a dataclass field as it is for `cls`, or None where it has none."""
     about = item.metadata.get("option")
-    if about is None or default_of(item) is not None or isinstance(about.constraint, Optional):
-        return about
-    return replace(about, constraint=Optional(of=about.constraint))
+    if about is None:
+        return None
+    constraint = about.constraint.for_class(cls)
+    if default_of(item) is None and not isinstance(constraint, Optional):
+        constraint = Optional(of=constraint)
+    return about if constraint is about.constraint else replace(about, constraint=constraint)
 
 
 def default_of(item):
@@ -70,12 +73,18 @@ def default_of(item):
     return item.default if item.default_factory is MISSING else item.default_factory()
 
 
+def inherited_fields(cls):
+    """{name: dataclass field} of the bases of a class, as its decorator will take them."""
+    bases = [base for base in reversed(cls.__mro__[1:]) if is_dataclass(base)]
+    return {item.name: item for base in bases for item in fields(base)}
+
+
 def adopt_options(cls):
     """Give a field that is declared again with a plain default the option of the base class.
 
     So `rate: float = 1.0` in a subclass changes the default and nothing else.
     """
-    inherited = {item.name: item for item in fields(cls)}
+    inherited = inherited_fields(cls)
     for name in get_annotations(cls):
         base, default = inherited.get(name), cls.__dict__.get(name, MISSING)
         if base is None or "option" not in base.metadata or hasattr(default, "metadata"):

@@ -6,7 +6,7 @@ import pytest
 
 import sparkdl.nn as nn
 from sparkdl.config import Member, foreign, suggestion
-from sparkdl.config.names import key, known_as
+from sparkdl.config.names import key, known_as, list_names
 from sparkdl.errors import ConfigError
 from sparkdl.training.masters import MASTERS
 
@@ -30,6 +30,20 @@ def test_a_name_is_known_in_any_case(name, found):
 
 def test_a_name_that_fits_two_is_none_of_them_unless_it_is_one():
     assert known_as("AB", ["a_b", "ab"]) is None and known_as("ab", ["a_b", "ab"]) == "ab"
+
+
+def test_lists_few_names_and_the_first_of_many():
+    assert list_names(["b", "a"]) == "a, b"
+    many = [f"layer{i:03}" for i in range(100)]
+    assert list_names(many) == ", ".join(many[:40]) + " and 60 more"
+
+
+def test_the_error_for_a_layer_that_is_not_known_is_short():
+    with pytest.raises(ConfigError) as caught:
+        nn.TimeDistributed(layer="Densse")
+    start = "TimeDistributed.layer must be one of Activation, AddedLoss, "
+    assert str(caught.value).startswith(start) and len(str(caught.value)) < 500
+    assert str(caught.value).endswith(" more, got 'Densse'; did you mean 'Dense'?")
 
 
 @pytest.mark.parametrize(

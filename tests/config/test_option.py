@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from sparkdl.config import Boolean, Config, Integer, Member, Number, Of, Text, option
+from sparkdl.config import Boolean, Config, Integer, Member, Number, Of, Sizes, Text, option
 from sparkdl.errors import ConfigError
 
 
@@ -32,6 +32,37 @@ class Saw(Tool):
 
     width: int = 3
     teeth: int = option(Integer(minimum=2), "How many there are.", default=9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heavy(Config):
+    """What has weight."""
+
+    weight: float = option(Number(above=0), "How heavy it is.", default=1.0, unit="kilograms")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hammer(Saw, Heavy):
+    """What has options of two bases."""
+
+    weight: float = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box(Config):
+    """What has as many edges as its class has axes."""
+
+    axes: ClassVar[int] = 2
+
+    edges: int | tuple[int, ...] = option(Sizes(), "How long they are.", default=1)
+    rest: int | tuple[int, ...] | None = option(Sizes(), "What is left.", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cube(Box):
+    """A box with an axis more."""
+
+    axes: ClassVar = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +115,15 @@ REFUSED = {
     "bad": (lambda: Tool(width=0), "Tool.width must be an integer >= 1, got 0"),
     "bad, inherited": (lambda: Saw(width=0), "Saw.width must be an integer >= 1, got 0"),
     "bad together": (lambda: Paired(low=3), "Paired.low must be at most high (1), got 3"),
+    "bad, of a second base": (lambda: Hammer(weight=0), "Hammer.weight must be a number above 0"),
+    "too few for the axes": (
+        lambda: Cube(edges=(1, 2)),
+        "Cube.edges must be an integer >= 1 or three of them, got (1, 2)",
+    ),
+    "too many for the axes": (
+        lambda: Box(rest=(1, 2, 3)),
+        "Box.rest must be an integer >= 1 or a pair of them or None, got (1, 2, 3)",
+    ),
     "replaced": (lambda: replace(Saw(), width="1"), "Saw.width must be an integer >= 1, got '1'"),
     "not a mapping": (lambda: Tool.from_dict([1]), "Tool needs a mapping of its options, got [1]"),
     "key that is no text": (lambda: Tool.from_dict({1: 2}), "Tool has no field 1"),
@@ -147,6 +187,23 @@ def test_help_explains_inherited_options_with_the_new_default():
     assert text.startswith("What cuts.\n\nParameters\n")
     assert "width : an integer >= 1, metres, default 3\n    How wide it is.\n" in text
     assert "teeth : an integer >= 2, default 9\n" in text and "bias : True or False" in text
+
+
+def test_options_of_a_second_base_are_explained_and_take_another_default():
+    assert "teeth : an integer >= 2, default 9\n" in Hammer.__doc__
+    assert "weight : a number above 0, kilograms, default 2.0\n" in Hammer.__doc__
+    assert Hammer().weight == 2.0
+
+
+def test_help_begins_with_the_options_of_the_class_and_ends_with_those_of_its_farthest_base():
+    found = [line.split(" : ")[0] for line in Hammer.__doc__.splitlines() if " : " in line]
+    assert found == ["weight", "width", "teeth", "bias", "rest"]
+
+
+def test_sizes_are_as_many_as_the_class_has_axes():
+    assert Box(edges=[1, 2]).edges == (1, 2) and Cube(edges=[1, 2, 3]).edges == (1, 2, 3)
+    assert "edges : an integer >= 1 or a pair of them, default 1\n" in Box.__doc__
+    assert "rest : an integer >= 1 or three of them or None, default None\n" in Cube.__doc__
 
 
 def test_a_section_that_is_written_by_hand_stays():

@@ -31,6 +31,19 @@ class Requirement:
         """
         raise NotImplementedError
 
+    def for_class(self, cls):
+        """The constraint as it is for the options of `cls`."""
+        return self
+
+    def check_by(self, one, value, where):
+        """`value` as the constraint `one` keeps it; ConfigError in the words of this constraint."""
+        try:
+            return one.check(value, where)
+        except ConfigError as error:
+            start = f"{where} must be "
+            text = str(error).replace(start + one.phrase, start + self.phrase, 1)
+            raise ConfigError(text) from None
+
     def refuse(self, value, where, cure=""):
         """Raise the ConfigError for `value`."""
         end = f"; {cure}" if cure else ""

@@ -1,6 +1,6 @@
 """Constraints on several values: sequences become tuples, which are compared and hashed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from sparkdl.config.constraints.numbers import Size
 LONGEST = 1_000_000
 ONE_OR_MORE = Size(minimum=1)
 ROWS = {None: "rows", 2: "pairs", 3: "triples"}
+TUPLES = {2: "a pair", 3: "three"}
 COUNTS = {1: "one", 2: "two", 3: "three", 4: "four"}
 
 
@@ -76,23 +77,37 @@ class Row(Requirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes(Requirement):
-    """A number for all axes, or a tuple with one for each."""
+    """A number for all axes, or a tuple with one for each.
 
-    axes: int
+    Parameters
+    ----------
+    axes : int, optional
+        Unless given, the attribute `axes` of the class that has the option.
+    of : Requirement
+    """
+
+    axes: int | None = None
     of: Requirement = ONE_OR_MORE
 
     @property
     def phrase(self):
-        several = f" or {COUNTS.get(self.axes, self.axes)} {self.of.plural}" * (self.axes > 1)
-        return f"{self.of.phrase}{several}"
+        return f"{self.of.phrase} or {self.each}" if self.axes > 1 else self.of.phrase
+
+    @property
+    def each(self):
+        """The words for a number for each axis."""
+        return f"{TUPLES.get(self.axes, self.axes)} of them"
 
     @property
     def plural(self):
         return f"sizes ({self.phrase} each)"
 
+    def for_class(self, cls):
+        return self if self.axes else replace(self, axes=cls.axes)
+
     def check(self, value, where):
         if not is_sequence(value):
-            return self.of.check(value, where)
+            return self.check_by(self.of, value, where)
         if self.axes == 1 or len(value) != self.axes:
             self.refuse(value, where)
         return tuple(self.of.check(item, f"{where}[{i}]") for i, item in enumerate(value))

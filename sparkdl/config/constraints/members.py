@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from sparkdl.config.constraints.base import Requirement, scalar
 from sparkdl.config.constraints.numbers import Number
-from sparkdl.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +39,8 @@ class Of(Requirement):
         if isinstance(value, dict):
             return self.family.from_dict(value)
         if self.number and is_numeric(scalar(value)):
-            return self.checked_number(value, where)
+            return self.check_by(self.number, value, where)
         return self.family.find(value, f"{where} must be {self.number_or}")()
-
-    def checked_number(self, value, where):
-        try:
-            return self.number.check(value, where)
-        except ConfigError:
-            self.refuse(value, where)
 
 
 def with_article(name):

@@ -1,9 +1,8 @@
 """Constraints on what only Python can give, and on what may be left out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparkdl.config.constraints.base import Requirement
-from sparkdl.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,12 +19,11 @@ class Optional(Requirement):
     def plural(self):
         return f"{self.of.plural} or None"
 
+    def for_class(self, cls):
+        return replace(self, of=self.of.for_class(cls))
+
     def check(self, value, where):
-        try:
-            return None if value is None else self.of.check(value, where)
-        except ConfigError as error:
-            start = f"{where} must be {self.of.phrase}"
-            raise ConfigError(str(error).replace(start, f"{start} or None", 1)) from None
+        return None if value is None else self.check_by(self.of, value, where)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_number
 from sparkdl.nn.layers.base import Layer
 
 
@@ -14,24 +13,17 @@ class AddedLoss(Layer):
 
     Caffe's loss_weight of a blob that is no loss.
 
-    Parameters
-    ----------
-    weight : float
-    mean : bool
-        Whether the sum is over an example, and the mean over the batch.
-
     Shapes
     ------
     x, y (batch, ...)
     """
 
-    weight: float = 1.0
-    mean: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "weight", is_number(self.weight), "a finite number")
-        require(self, "mean", isinstance(self.mean, bool), "True or False")
+    weight: float = option(Number(), "Factor of the sum.", default=1.0)
+    mean: bool = option(
+        Boolean(),
+        "Whether the sum is over an example, and the mean over the batch.",
+        default=False,
+    )
 
     def out_shape(self, in_shape):
         return in_shape

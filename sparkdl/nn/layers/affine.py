@@ -1,12 +1,11 @@
 """Scaling and shifting that is learned, a number for each channel."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import of
+from sparkdl.config import Boolean, Integer, Number, Of, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer, is_not_negative
 from sparkdl.nn.initializers import Constant, Initializer
 from sparkdl.nn.layers.channels import channel_axis, channels_of, wide
 from sparkdl.nn.layers.trained import Trained
@@ -15,39 +14,22 @@ from sparkdl.nn.layers.weighted import Activated
 
 @dataclass(frozen=True, kw_only=True)
 class Factors(Trained, abstract=True):
-    """A layer whose parameters the network's l1 and l2 leave alone.
+    """A layer whose parameters the network's l1 and l2 leave alone."""
 
-    Parameters
-    ----------
-    l1, l2, bias_l1, bias_l2 : float
-        Of this layer; see Weighted. Caffe lets all parameters decay.
-    """
-
-    l1: float = 0.0
-    l2: float = 0.0
-    bias_l1: float = 0.0
-    bias_l2: float = 0.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("l1", "l2", "bias_l1", "bias_l2"):
-            require(self, name, is_not_negative(getattr(self, name)), "a number >= 0")
+    l1: float = option(
+        Number(minimum=0),
+        "Of this layer: l1 |w| of its factors is added to what is minimised. Caffe lets all "
+        "parameters decay.",
+        default=0.0,
+    )
+    l2: float = option(Number(minimum=0), "The same with l2 w^2 / 2.", default=0.0)
+    bias_l1: float = option(Number(minimum=0), "l1 of what is added.", default=0.0)
+    bias_l2: float = option(Number(minimum=0), "l2 of what is added.", default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Affine(Factors):
     """y = gamma x + beta, per channel or feature. Caffe layers Scale and Bias.
-
-    Parameters
-    ----------
-    axis : int, optional
-        First axis of an example that gamma and beta have; that of the channels unless given.
-    axes : int
-        How many axes of an example they have; with 0 they are one number each.
-    scale, shift : bool
-        Whether there is a gamma, a beta; at least one of them.
-    scale_initializer, shift_initializer : str, dict or Initializer
-        First values of gamma and beta.
 
     Shapes
     ------
@@ -57,21 +39,30 @@ class Affine(Factors):
     biases: ClassVar = ("beta",)
     pulled: ClassVar = ("gamma",)
 
-    axis: int | None = None
-    axes: int = 1
-    scale: bool = True
-    shift: bool = True
-    scale_initializer: Initializer = field(default="ones", metadata=of(Initializer))
-    shift_initializer: Initializer = field(default="zeros", metadata=of(Initializer))
+    axis: int | None = option(
+        Integer(minimum=0),
+        "First axis of an example that gamma and beta have; that of the channels unless given.",
+        default=None,
+    )
+    axes: int = option(
+        Integer(minimum=0),
+        "How many axes of an example they have; with 0 they are one number each.",
+        default=1,
+    )
+    scale: bool = option(Boolean(), "Whether there is a gamma.", default=True)
+    shift: bool = option(
+        Boolean(), "Whether there is a beta; True where scale is False.", default=True
+    )
+    scale_initializer: Initializer = option(
+        Of(family=Initializer), "First values of gamma.", default="ones"
+    )
+    shift_initializer: Initializer = option(
+        Of(family=Initializer), "First values of beta.", default="zeros"
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("scale", "shift"):
-            require(self, name, isinstance(getattr(self, name), bool), "True or False")
+    def validate(self):
+        super().validate()
         require(self, "shift", self.scale or self.shift, "True where scale is False")
-        axis = self.axis is None or is_integer(self.axis, 0)
-        require(self, "axis", axis, "an integer >= 0 or None")
-        require(self, "axes", is_integer(self.axes, 0), "an integer >= 0")
 
     def out_shape(self, in_shape):
         if not in_shape:
@@ -135,13 +126,6 @@ class ElementWiseMultiplication(Activated):
 class PRelu(Factors):
     """x above 0, else alpha x, where alpha is learned.
 
-    Parameters
-    ----------
-    shared : bool
-        Whether all channels have one alpha, else each its own.
-    initializer : str, dict or Initializer
-        First values of alpha.
-
     Shapes
     ------
     x, y (batch, C), (batch, T, C), (batch, C, H, W) or (batch, C, D, H, W); alpha (C,) or (1,)
@@ -154,12 +138,12 @@ class PRelu(Factors):
 
     pulled: ClassVar = ("alpha",)
 
-    shared: bool = False
-    initializer: Initializer = field(default=Constant(value=0.25), metadata=of(Initializer))
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "shared", isinstance(self.shared, bool), "True or False")
+    shared: bool = option(
+        Boolean(), "Whether all channels have one alpha, else each its own.", default=False
+    )
+    initializer: Initializer = option(
+        Of(family=Initializer), "First values of alpha.", default=Constant(value=0.25)
+    )
 
     def out_shape(self, in_shape):
         if not in_shape:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Boolean, Integer, Size, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.reduce import equal
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer
+from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.masked import LOWEST
 
@@ -18,29 +18,24 @@ class ArgMax(Layer):
 
     Caffe layer ArgMax. Gradients go to values only.
 
-    Parameters
-    ----------
-    top_k : int
-    axis : int, optional
-        Of an example; unless given, all its numbers are counted.
-    values : bool
-        Whether the largest themselves are wanted: along an axis instead, else behind their numbers.
-
     Shapes
     ------
     x (batch, C, H, W), y (batch, top_k, H, W) for axis 0; without an axis y (batch, 1, top_k), with
     values (batch, 2, top_k), and an axis of 1 for each further one of x
     """
 
-    top_k: int = 1
-    axis: int | None = None
-    values: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "top_k", is_integer(self.top_k, 1), "an integer >= 1")
-        holds = self.axis is None or is_integer(self.axis, 0)
-        require(self, "axis", holds, "an integer >= 0 or None")
+    top_k: int = option(Size(minimum=1), "How many are looked for.", default=1)
+    axis: int | None = option(
+        Integer(minimum=0),
+        "Of an example; unless given, all its numbers are counted.",
+        default=None,
+    )
+    values: bool = option(
+        Boolean(),
+        "Whether the largest themselves are wanted: along an axis instead, else behind their "
+        "numbers.",
+        default=False,
+    )
 
     def out_shape(self, in_shape):
         if self.axis is not None and self.axis >= len(in_shape):

@@ -4,30 +4,26 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+from sparkdl.config import Integer, Sequence, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer, is_integers
 from sparkdl.nn.layers.base import Layer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reshape(Layer):
-    """The numbers of an example in the same order under another shape.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of an example, without the batch; one -1 is worked out.
-    """
+    """The numbers of an example in the same order under another shape."""
 
     narrow: ClassVar = True
 
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] = option(
+        Sequence(of=Size(minimum=-1)),
+        "Of an example, without the batch; none is 0, and one -1 is worked out.",
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        numbers = is_integers(self.shape, -1) and 0 not in self.shape
-        holds = numbers and self.shape.count(-1) <= 1
+    def validate(self):
+        super().validate()
+        holds = 0 not in self.shape and self.shape.count(-1) <= 1
         require(self, "shape", holds, "a tuple of integers >= 1, one of which may be -1")
 
     def out_shape(self, in_shape):
@@ -45,22 +41,19 @@ class Reshape(Layer):
 
 @dataclass(frozen=True, kw_only=True)
 class Permute(Layer):
-    """The axes of an example in another order.
-
-    Parameters
-    ----------
-    order : tuple of int
-        Axis i of the output is axis order[i] of the input, counted from 0 without the batch; Keras
-        counts from 1.
-    """
+    """The axes of an example in another order."""
 
     narrow: ClassVar = True
 
-    order: tuple[int, ...]
+    order: tuple[int, ...] = option(
+        Sequence(of=Integer(minimum=0)),
+        "Axis i of the output is axis order[i] of the input, counted from 0 without the batch; "
+        "each is there once. Keras counts from 1.",
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        holds = is_integers(self.order, 0) and sorted(self.order) == list(range(len(self.order)))
+    def validate(self):
+        super().validate()
+        holds = sorted(self.order) == list(range(len(self.order)))
         require(self, "order", holds and self.order, "the numbers from 0, each once")
 
     def out_shape(self, in_shape):
@@ -79,11 +72,6 @@ class Permute(Layer):
 class RepeatVector(Layer):
     """A row at each of `count` steps. DL4J and Keras RepeatVector.
 
-    Parameters
-    ----------
-    count : int
-        Steps, at least 1.
-
     Shapes
     ------
     x (batch, F), y (batch, count, F)
@@ -91,11 +79,7 @@ class RepeatVector(Layer):
 
     narrow: ClassVar = True
 
-    count: int
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "count", is_integer(self.count, 1), "an integer >= 1")
+    count: int = option(Size(minimum=1), "How many steps there are.")
 
     def out_shape(self, in_shape):
         if len(in_shape) != 1:

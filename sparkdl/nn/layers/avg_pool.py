@@ -7,27 +7,21 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import Boolean, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
 from sparkdl.nn.layers.pool import Pool
 
 
 @dataclass(frozen=True, kw_only=True)
 class AvgPool(Pool, abstract=True):
-    """y = the mean of each window.
+    """y = the mean of each window."""
 
-    Parameters
-    ----------
-    count_padding : bool
-        Whether padding counts as zeros (as in Caffe) or not at all (Keras). What "ceil" adds never
-        counts. Steps that a mask says are none count as zeros.
-    """
-
-    count_padding: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "count_padding", isinstance(self.count_padding, bool), "True or False")
+    count_padding: bool = option(
+        Boolean(),
+        'Whether padding counts as zeros (as in Caffe) or not at all (Keras). What "ceil" adds '
+        "never counts. Steps that a mask says are none count as zeros.",
+        default=False,
+    )
 
     def pooled(self, x, space):
         dilation = self.wide(self.sizes("dilation"))

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from sparkdl.config import Member
-from sparkdl.errors import ShapeError, require
+from sparkdl.config import Member, Text, option
+from sparkdl.errors import ShapeError
 from sparkdl.nn.constraints import incoming_axes
 
 
@@ -15,11 +15,6 @@ class Layer(Member):
     Shapes that layers ask for and tell are those of one example: rows (F,), sequences (T, F),
     images (C, H, W), volumes (C, D, H, W). Arrays have the batch in front: (N, F), (N, C, H, W).
     A layer with `several` inputs is given a tuple wherever others are given one shape or array.
-
-    Parameters
-    ----------
-    name : str, optional
-        What the network calls it, unique there; "dense_1", "conv2d_1" ... unless given.
     """
 
     inherited: ClassVar[tuple[str, ...]] = ()  # options that are the network's where None
@@ -29,12 +24,11 @@ class Layer(Member):
     several: ClassVar[bool] = False  # whether it joins several inputs
     narrow: ClassVar[bool] = False  # whether it computes well in bfloat16; else in float32
 
-    name: str | None = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        holds = self.name is None or (isinstance(self.name, str) and self.name.strip() != "")
-        require(self, "name", holds, "a text that is not empty")
+    name: str | None = option(
+        Text(),
+        'What the network calls it, unique there; "dense_1", "conv2d_1" ... unless given.',
+        default=None,
+    )
 
     def inherit(self, network):
         """This layer with the network's choice wherever it makes none itself."""

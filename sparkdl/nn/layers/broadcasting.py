@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Choice, Integer, option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer
+from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.joining import Joining
 
 OPERATIONS = {"add": ops.add, "product": ops.mul}
@@ -17,13 +17,6 @@ class Broadcasting(Joining):
 
     Caffe layers Bias and Scale with two bottoms.
 
-    Parameters
-    ----------
-    operation : str
-        "add" or "product".
-    axis : int
-        Of one example.
-
     Shapes
     ------
     x, y (batch, C, H, W); w (batch, C, H, W), (batch, C, H) or (batch, C) for axis 0,
@@ -32,13 +25,8 @@ class Broadcasting(Joining):
 
     narrow: ClassVar = True
 
-    operation: str = "product"
-    axis: int = 0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "operation", self.operation in OPERATIONS, f"one of {tuple(OPERATIONS)}")
-        require(self, "axis", is_integer(self.axis, 0), "an integer >= 0")
+    operation: str = option(Choice(of=tuple(OPERATIONS)), "What is done with w.", default="product")
+    axis: int = option(Integer(minimum=0), "Of one example.", default=0)
 
     def out_shape(self, in_shape):
         found = in_shape[1] if len(in_shape) == 2 else ()

@@ -9,13 +9,7 @@ from sparkdl.nn.layers.convolution import Convolution, Grouped
 
 @dataclass(frozen=True, kw_only=True)
 class Conv(Convolution, Grouped, abstract=True):
-    """y = activation(x * W + b), where * is cross-correlation, as in every deep learning library.
-
-    Parameters
-    ----------
-    filters, kernel, stride, padding, dilation, groups
-        See Filters, Convolution and Grouped.
-    """
+    """y = activation(x * W + b); * is cross-correlation, as in every deep learning library."""
 
     def weight_shape(self, in_shape):
         return (self.filters, self.grouped(in_shape) // self.groups, *self.sizes("kernel"))

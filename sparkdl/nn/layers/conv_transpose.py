@@ -6,9 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import Size, Sizes, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer
+from sparkdl.nn.layers.amounts import Padding
 from sparkdl.nn.layers.convolution import Convolution, Grouped
 from sparkdl.nn.layers.masked import as_image, as_mask
 from sparkdl.nn.layers.window import same_padding, sides, spans_of
@@ -18,27 +19,26 @@ from sparkdl.nn.layers.window import same_padding, sides, spans_of
 class ConvTranspose(Convolution, Grouped, abstract=True):
     """What a convolution with these options would have been given to see x.
 
-    Parameters
-    ----------
-    filters, groups : int
-        As for a convolution.
-    padding : int, one for each axis, (before, after) for each axis, or "same"
-        That of the convolution: taken off the output. "same" gives n stride places for n.
-    rest : int or one for each axis
-        Places behind the last window, fewer than the stride; not with "same". Keras and PyTorch
-        call it output_padding.
-
     References
     ----------
     Zeiler et al., Deconvolutional networks (2010); Caffe's Deconvolution, DL4J's Deconvolution2D.
     With padding 0 and a kernel smaller than the stride, Keras' is (stride - kernel) longer: `rest`.
     """
 
-    rest: int | tuple[int, ...] = 0
+    padding: int | tuple | str = option(
+        Padding(),
+        'That of the convolution: taken off the output. "same" gives n stride places for n.',
+        default=0,
+    )
+    rest: int | tuple[int, ...] = option(
+        Sizes(of=Size(minimum=0)),
+        'Places behind the last window, fewer than the stride; not with "same". Keras and PyTorch '
+        "call it output_padding.",
+        default=0,
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "padding", self.padding != "causal", "a number or 'same', not 'causal'")
+    def validate(self):
+        super().validate()
         require(self, "rest", self.rest_is_small(), f"at least 0, below the stride ({self.stride})")
         require(
             self, "rest", self.padding != "same" or not any(self.sizes("rest")), "0 with 'same'"
@@ -46,9 +46,8 @@ class ConvTranspose(Convolution, Grouped, abstract=True):
 
     def rest_is_small(self):
         """Whether the rest could be left over."""
-        rest = self.sizes("rest")
-        whole = len(rest) == self.axes and all(is_integer(r, 0) for r in rest)
-        return whole and all(r < s for r, s in zip(rest, self.sizes("stride"), strict=True))
+        pairs = zip(self.sizes("rest"), self.sizes("stride"), strict=True)
+        return all(rest < stride for rest, stride in pairs)
 
     def weight_shape(self, in_shape):
         return (self.grouped(in_shape), self.filters // self.groups, *self.sizes("kernel"))

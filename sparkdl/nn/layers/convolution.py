@@ -3,28 +3,17 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer
 from sparkdl.nn.layers.masked import steps_there, windows_there
-from sparkdl.nn.layers.spatial import Spatial
 from sparkdl.nn.layers.weighted import Activated, Weighted
-from sparkdl.nn.layers.window import PADDINGS, each, is_padding, window_padding, windows
+from sparkdl.nn.layers.windowed import Windowed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convolution(Activated, Spatial, abstract=True):
+class Convolution(Windowed, Activated, abstract=True):
     """Filters on the windows of each example, and an activation.
-
-    Parameters
-    ----------
-    kernel, stride, dilation : int or one for each axis
-        Size of a filter, distance between two places where it is put, distance between its points;
-        at least 1.
-    padding : int, one for each axis, (before, after) for each axis, or "same"
-        Zeros around each example. "same" gives ceil(n / stride) windows along an axis of n, the odd
-        zero behind. For sequences one pair (before, after), and "causal": all zeros in front, so
-        that no output sees a later step.
 
     A masked sequence is 0 wherever it is padding before the filters see it, and a step of the
     output is there where one of its window is; with stride 1 and "same" or "causal" the mask stays.
@@ -32,31 +21,6 @@ class Convolution(Activated, Spatial, abstract=True):
     """
 
     narrow: ClassVar = True
-
-    kernel: int | tuple[int, ...]
-    stride: int | tuple[int, ...] = 1
-    padding: int | tuple | str = 0
-    dilation: int | tuple[int, ...] = 1
-
-    def __post_init__(self):
-        super().__post_init__()
-        self.require_sizes("kernel", "stride", "dilation")
-        holds = is_padding(self.padding, self.axes) or (self.axes == 1 and self.padding == "causal")
-        words = PADDINGS[self.axes] + (" or 'causal'" if self.axes == 1 else "")
-        require(self, "padding", holds, words)
-
-    def sizes(self, name):
-        """The option `name` with an entry for each axis."""
-        return each(getattr(self, name), self.axes)
-
-    def padding_of(self, space):
-        """(before, after) for each axis."""
-        return window_padding(space, self.kernel, self.stride, self.padding, self.dilation)
-
-    def places(self, space):
-        """How many windows there are along each axis."""
-        options = self.kernel, self.stride, self.padding_of(space), self.dilation
-        return windows(space, *options)
 
     def convolved(self, x, w, groups):
         """x with its channels along axis 1, and filters w (O, C / groups, *kernel), as `inward`."""
@@ -86,19 +50,9 @@ class Convolution(Activated, Spatial, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Filters(Weighted, abstract=True):
-    """A layer whose output has as many channels as it has filters.
+    """A layer whose output has as many channels as it has filters."""
 
-    Parameters
-    ----------
-    filters : int
-        At least 1.
-    """
-
-    filters: int
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "filters", is_integer(self.filters, 1), "an integer >= 1")
+    filters: int = option(Size(minimum=1), "Channels of the output.")
 
     def outputs(self):
         return self.filters
@@ -106,21 +60,18 @@ class Filters(Weighted, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Grouped(Filters, abstract=True):
-    """Filters that may see a part of the channels.
+    """Filters that may see a part of the channels."""
 
-    Parameters
-    ----------
-    groups : int
-        The channels and the filters fall into so many groups that do not see each other.
-    """
+    groups: int = option(
+        Size(minimum=1),
+        "The channels and the filters fall into so many groups that do not see each other.",
+        default=1,
+    )
 
-    groups: int = 1
-
-    def __post_init__(self):
-        super().__post_init__()
-        whole = is_integer(self.groups, 1) and self.filters % self.groups == 0
+    def validate(self):
+        super().validate()
         words = f"an integer >= 1 that divides filters ({self.filters})"
-        require(self, "groups", whole, words)
+        require(self, "groups", self.filters % self.groups == 0, words)
 
     def grouped(self, in_shape):
         """The channels of an input that falls into the groups."""

@@ -11,11 +11,6 @@ from sparkdl.nn.layers.weighted import Activated
 class Dense(Activated, FullyConnected):
     """y = activation(x W + b).
 
-    Parameters
-    ----------
-    units : int
-        Width of the output, at least 1.
-
     Shapes
     ------
     x (batch, n_in), y (batch, units), W (n_in, units), b (units,)

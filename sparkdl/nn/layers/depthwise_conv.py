@@ -4,28 +4,21 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+from sparkdl.config import Size, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_integer
 from sparkdl.nn.layers.convolution import Convolution, Filters
 
 
 @dataclass(frozen=True, kw_only=True)
 class Depthwise(Convolution, abstract=True):
-    """Filters that each see one channel.
+    """Filters that each see one channel."""
 
-    Parameters
-    ----------
-    multiplier : int
-        Filters for each channel, at least 1. The output's channels are those of the first input
-        channel, then those of the second ...
-    """
-
-    multiplier: int = 1
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "multiplier", is_integer(self.multiplier, 1), "an integer >= 1")
+    multiplier: int = option(
+        Size(minimum=1),
+        "Filters for each channel. The output's channels are those of the first input channel, "
+        "then those of the second ...",
+        default=1,
+    )
 
     def depthwise_shape(self, in_shape):
         channels, _ = self.parts(in_shape)
@@ -86,11 +79,6 @@ class DepthwiseConv2D(DepthwiseConv):
 @dataclass(frozen=True, kw_only=True)
 class SeparableConv(Depthwise, Filters, abstract=True):
     """Each channel by its filters D, then all of them mixed by filters W of size 1.
-
-    Parameters
-    ----------
-    filters : int
-        Channels of the output, at least 1.
 
     References
     ----------

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Boolean, Size, option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer
+from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.weighted import Activated
 
 
@@ -16,23 +16,11 @@ class Lookup(Activated, abstract=True):
 
     Indices arrive as features. float32 holds whole numbers exactly up to 2^24; what lies between
     two is cut off. An index that W does not have is a DataError when the batch is run.
-
-    Parameters
-    ----------
-    inputs : int
-        How many indices there are, at least 1: they are 0 to inputs - 1.
-    units : int
-        Numbers for each, at least 1.
     """
 
-    inputs: int
-    units: int
+    inputs: int = option(Size(minimum=1), "How many indices there are: they are 0 to inputs - 1.")
+    units: int = option(Size(minimum=1), "How many numbers there are for each index.")
     bias: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("inputs", "units"):
-            require(self, name, is_integer(getattr(self, name), 1), "an integer >= 1")
 
     def weight_shape(self, in_shape):
         return (self.inputs, self.units)
@@ -52,13 +40,6 @@ class Lookup(Activated, abstract=True):
 @dataclass(frozen=True, kw_only=True)
 class Embedding(Lookup):
     """y = activation(W[x] + b): a row of a learned table for one index per example.
-
-    Parameters
-    ----------
-    inputs : int
-        How many indices there are, at least 1: they are 0 to inputs - 1.
-    units : int
-        Numbers for each, at least 1.
 
     Shapes
     ------
@@ -85,16 +66,6 @@ class Embedding(Lookup):
 class EmbeddingSequence(Lookup):
     """y[t] = activation(W[x[t]] + b): a row of a learned table for each step of a sequence.
 
-    Parameters
-    ----------
-    inputs : int
-        How many indices there are, at least 1: they are 0 to inputs - 1.
-    units : int
-        Numbers for each, at least 1.
-    mask_zero : bool
-        Whether index 0 is padding: such steps are masked out in the layers that follow, as Keras
-        has it. A mask of the input holds as well.
-
     Shapes
     ------
     x (batch, T) or (batch, T, 1) whole numbers, y (batch, T, units), W (inputs, units), b (units,)
@@ -104,11 +75,12 @@ class EmbeddingSequence(Lookup):
     DL4J EmbeddingSequenceLayer, Keras Embedding.
     """
 
-    mask_zero: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "mask_zero", isinstance(self.mask_zero, bool), "True or False")
+    mask_zero: bool = option(
+        Boolean(),
+        "Whether index 0 is padding: such steps are masked out in the layers that follow, as Keras "
+        "has it. A mask of the input holds as well.",
+        default=False,
+    )
 
     def out_shape(self, in_shape):
         if len(in_shape) not in (1, 2) or in_shape[1:] not in ((), (1,)):

@@ -3,8 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from sparkdl.config import Of, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
+from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.scored import ScoredLayer
 from sparkdl.nn.layers.wrapper import Wrapper
 
@@ -16,11 +18,6 @@ class Frozen(Wrapper):
     Its parameters and buffers stay as they are: no gradient, no decay, no constraint reaches them.
     Dropout inside does not drop, and batch normalisation uses its running statistics. Gradients
     pass through to the layers before it. DL4J FrozenLayer.
-
-    Parameters
-    ----------
-    layer : Layer
-        Not an output.
     """
 
     rate_factor: ClassVar[float] = 0.0  # so that no updater's own decay moves them
@@ -29,8 +26,10 @@ class Frozen(Wrapper):
     pulled: ClassVar[tuple[str, ...]] = ()
     biases: ClassVar[tuple[str, ...]] = ()
 
-    def __post_init__(self):
-        super().__post_init__()
+    layer: Layer = option(Of(family=Layer), "The layer inside; not an output.")
+
+    def validate(self):
+        super().validate()
         require(self, "layer", not isinstance(self.layer, ScoredLayer), "no output layer")
 
     @property

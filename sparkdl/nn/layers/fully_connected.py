@@ -3,20 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Size, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_integer
 from sparkdl.nn.layers.weighted import Weighted
 
 
 @dataclass(frozen=True, kw_only=True)
 class FullyConnected(Weighted, abstract=True):
     """x W + b.
-
-    Parameters
-    ----------
-    units : int
-        Width of the output, at least 1.
 
     Shapes
     ------
@@ -28,11 +22,7 @@ class FullyConnected(Weighted, abstract=True):
 
     takes_rows: ClassVar = True
 
-    units: int
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "units", is_integer(self.units, 1), "an integer >= 1")
+    units: int = option(Size(minimum=1), "Width of the output.")
 
     def weight_shape(self, in_shape):
         return (self.rows(in_shape)[-1], self.units)

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Choice, Number, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.pool import norm_of
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_number
+from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.masked import LOWEST, steps_there
 
@@ -15,27 +15,16 @@ class GlobalPool(Layer):
     """The mean, largest, sum or p-norm of each feature over the steps of a sequence, or of each
     channel over an image or volume.
 
-    Parameters
-    ----------
-    kind : str
-        "avg", "max", "sum" or "lp".
-    p : float
-        Of kind "lp", at least 1.
-
     Shapes
     ------
     x (batch, T, F), (batch, C, H, W) or (batch, C, D, H, W); y (batch, F) or (batch, C). Steps that
     a mask says are none do not count; without a step there is nothing but 0.
     """
 
-    kind: str = "avg"
-    p: float = 2.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        known = self.kind in ("avg", "max", "sum", "lp")
-        require(self, "kind", known, "'avg', 'max', 'sum' or 'lp'")
-        require(self, "p", is_number(self.p) and self.p >= 1, "a number >= 1")
+    kind: str = option(
+        Choice(of=("avg", "max", "sum", "lp")), "What is taken of all numbers.", default="avg"
+    )
+    p: float = option(Number(minimum=1), 'Of the norm, with "lp".', default=2.0)
 
     @property
     def narrow(self):

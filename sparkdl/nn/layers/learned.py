@@ -1,12 +1,10 @@
 """Numbers that are learned and depend on no input."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import of
+from sparkdl.config import Of, Sequence, Size, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_integers
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layers.affine import Factors
 
@@ -15,13 +13,6 @@ from sparkdl.nn.layers.affine import Factors
 class Learned(Factors):
     """The same W for each example; of the input only the batch's size matters. Caffe's Parameter.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Of W.
-    initializer : str, dict or Initializer
-        First values of W.
-
     Shapes
     ------
     x (batch, ...), y (batch, *shape), W shape
@@ -29,12 +20,8 @@ class Learned(Factors):
 
     pulled: ClassVar = ("W",)
 
-    shape: tuple[int, ...]
-    initializer: Initializer = field(default="zeros", metadata=of(Initializer))
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "shape", is_integers(self.shape, 1) and self.shape, "integers >= 1")
+    shape: tuple[int, ...] = option(Sequence(of=Size(minimum=1), minimum=1), "Of W.")
+    initializer: Initializer = option(Of(family=Initializer), "First values of W.", default="zeros")
 
     def out_shape(self, in_shape):
         return self.shape

@@ -12,11 +12,6 @@ from sparkdl.nn.layers.convolution import Convolution, Filters
 class LocallyConnected(Convolution, Filters, abstract=True):
     """A convolution whose filters and bias are not shared: each window has its own.
 
-    Parameters
-    ----------
-    filters, kernel, stride, padding, dilation
-        See Filters and Convolution.
-
     References
     ----------
     Keras' and DL4J's layers of this name; as with Keras, each place has a bias of its own.

@@ -3,20 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_number
 from sparkdl.nn.layers.pool import Pool
 
 
 @dataclass(frozen=True, kw_only=True)
 class LpPool(Pool, abstract=True):
     """y = (sum of |x|^p)^(1/p) over each window. Where a window is all 0, so is its gradient.
-
-    Parameters
-    ----------
-    p : float
-        At least 1.
 
     References
     ----------
@@ -26,11 +20,7 @@ class LpPool(Pool, abstract=True):
 
     narrow: ClassVar = False  # three digits of a power are few
 
-    p: float = 2.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "p", is_number(self.p) and self.p >= 1, "a number >= 1")
+    p: float = option(Number(minimum=1), "Of the norm.", default=2.0)
 
     def pooled(self, x, space):
         dilation = self.wide(self.sizes("dilation"))

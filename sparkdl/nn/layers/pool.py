@@ -3,42 +3,19 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Choice, Sizes, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.window import see_something, window_starts
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.layers.amounts import Padding
 from sparkdl.nn.layers.masked import steps_there, windows_there
 from sparkdl.nn.layers.spatial import Spatial
-from sparkdl.nn.layers.window import (
-    PADDINGS,
-    SIZES,
-    each,
-    is_padding,
-    is_size,
-    sides,
-    spans_of,
-    window_padding,
-    windows,
-)
+from sparkdl.nn.layers.window import each, sides, spans_of, window_padding, windows
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pool(Spatial, abstract=True):
     """One number for each window of each channel.
-
-    Parameters
-    ----------
-    size : int or one for each axis
-        Of a window, at least 1.
-    stride : int or one for each axis, optional
-        Distance between two windows, at least 1; the size unless given.
-    padding : int, one for each axis, (before, after) for each axis, or "same"
-        Around each example, on each side smaller than the window. Each window sees at least one
-        number of the example: with a dilation that depends on the lengths of the axes too.
-    dilation : int or one for each axis
-        Distance between two points of a window, at least 1.
-    rounding : str
-        What happens to what is left over: "floor" leaves it out, "ceil" (as Caffe has it) gives it
-        a partial window.
 
     Shapes
     ------
@@ -49,20 +26,30 @@ class Pool(Spatial, abstract=True):
     narrow: ClassVar = True
     fill: ClassVar[float] = 0.0  # what stands for steps that are padding
 
-    size: int | tuple[int, ...]
-    stride: int | tuple[int, ...] | None = None
-    padding: int | tuple | str = 0
-    dilation: int | tuple[int, ...] = 1
-    rounding: str = "floor"
+    size: int | tuple[int, ...] = option(Sizes(), "How many points a window has.")
+    stride: int | tuple[int, ...] | None = option(
+        Sizes(), "Distance between two windows; the size unless given.", default=None
+    )
+    padding: int | tuple | str = option(
+        Padding(),
+        "What is added around each example, on each side less than a window. Each window sees at "
+        "least one number of the example: with a dilation that depends on the lengths of the axes "
+        'too. "same" gives ceil(n / stride) windows along an axis of n.',
+        default=0,
+    )
+    dilation: int | tuple[int, ...] = option(
+        Sizes(), "Distance between two points of a window.", default=1
+    )
+    rounding: str = option(
+        Choice(of=("floor", "ceil")),
+        'What happens to what is left over: "floor" leaves it out, "ceil" (as Caffe has it) gives '
+        "it a partial window.",
+        default="floor",
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        self.require_sizes("size", "dilation")
-        holds = self.stride is None or is_size(self.stride, self.axes)
-        require(self, "stride", holds, SIZES[self.axes])
-        require(self, "padding", is_padding(self.padding, self.axes), PADDINGS[self.axes])
+    def validate(self):
+        super().validate()
         require(self, "padding", self.padding_is_small(), f"smaller than the size ({self.size})")
-        require(self, "rounding", self.rounding in ("floor", "ceil"), "'floor' or 'ceil'")
 
     def padding_is_small(self):
         """Whether padding alone never holds a whole window."""

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from math import prod
 
+from sparkdl.config import Choice, Integer, Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer, is_number
+from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.base import Layer
 
 OPERATIONS = {
@@ -22,28 +22,14 @@ class Reduction(Layer):
 
     Caffe layer Reduction.
 
-    Parameters
-    ----------
-    operation : str
-        "sum", "asum", "sumsq" or "mean".
-    axis : int
-        First axis of an example that goes.
-    coefficient : float
-
     Shapes
     ------
     x (batch, C, H, W), y (batch, 1) for axis 0, (batch, C) for axis 1, (batch, C, H) for axis 2
     """
 
-    operation: str = "sum"
-    axis: int = 0
-    coefficient: float = 1.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "operation", self.operation in OPERATIONS, f"one of {tuple(OPERATIONS)}")
-        require(self, "axis", is_integer(self.axis, 0), "an integer >= 0")
-        require(self, "coefficient", is_number(self.coefficient), "a finite number")
+    operation: str = option(Choice(of=tuple(OPERATIONS)), "What is taken.", default="sum")
+    axis: int = option(Integer(minimum=0), "First axis of an example that goes.", default=0)
+    coefficient: float = option(Number(), "Factor of the result.", default=1.0)
 
     def out_shape(self, in_shape):
         if self.axis >= len(in_shape):

@@ -3,30 +3,20 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Size, option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer
+from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.spatial import Spatial
 
 
 @dataclass(frozen=True, kw_only=True)
 class Blocks(Spatial, abstract=True):
-    """Layers over square blocks of an image.
-
-    Parameters
-    ----------
-    block : int
-        Rows and columns of a block, at least 1.
-    """
+    """Layers over square blocks of an image."""
 
     axes: ClassVar = 2
     narrow: ClassVar = True
 
-    block: int = 2
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "block", is_integer(self.block, 1), "an integer >= 1")
+    block: int = option(Size(minimum=1), "Rows and columns of a block.", default=2)
 
 
 @dataclass(frozen=True, kw_only=True)

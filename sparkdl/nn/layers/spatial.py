@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
+from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.base import Layer
-from sparkdl.nn.layers.window import SIZES, is_size
 
 KINDS = {
     1: "sequences (steps, features)",
@@ -47,8 +46,3 @@ class Spatial(Layer, abstract=True):
     def wide(self, values, fill=1):
         """An entry for each axis, with one in front for the single row of a sequence."""
         return (fill, *values) if self.axes == 1 else tuple(values)
-
-    def require_sizes(self, *names):
-        """Each of these options is a number >= 1 for each axis."""
-        for name in names:
-            require(self, name, is_size(getattr(self, name), self.axes), SIZES[self.axes])

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from math import ceil, prod
 from typing import ClassVar
 
+from sparkdl.config import Choice, Size, option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer
+from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.avg_pool import AvgPool2D
 from sparkdl.nn.layers.max_pool import MaxPool2D
 from sparkdl.nn.layers.spatial import Spatial
@@ -15,13 +15,6 @@ from sparkdl.nn.layers.spatial import Spatial
 @dataclass(frozen=True, kw_only=True)
 class SpatialPyramidPool(Spatial):
     """Level l of the pyramid pools each channel to 2^l x 2^l bins; all levels in one row.
-
-    Parameters
-    ----------
-    height : int
-        Levels, at least 1.
-    kind : str
-        "max" or "avg"; padding counts in a mean, as in Caffe.
 
     Shapes
     ------
@@ -37,13 +30,12 @@ class SpatialPyramidPool(Spatial):
     axes: ClassVar = 2
     narrow: ClassVar = True
 
-    height: int
-    kind: str = "max"
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "height", is_integer(self.height, 1), "an integer >= 1")
-        require(self, "kind", self.kind in ("max", "avg"), "'max' or 'avg'")
+    height: int = option(Size(minimum=1), "How many levels there are.")
+    kind: str = option(
+        Choice(of=("max", "avg")),
+        "What is taken of a bin; padding counts in a mean, as in Caffe.",
+        default="max",
+    )
 
     def out_shape(self, in_shape):
         channels, _ = self.parts(in_shape)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Integer, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.channels import channel_axis
 
@@ -14,13 +14,6 @@ from sparkdl.nn.layers.channels import channel_axis
 class Subset(Layer):
     """Channels, or features, from `start` up to and without `stop`. DL4J SubsetVertex, Caffe Slice.
 
-    Parameters
-    ----------
-    start, stop : int
-        0 <= start < stop; DL4J's `to` is stop - 1.
-    axis : int, optional
-        Of one example; channels of images and features of others unless given.
-
     Shapes
     ------
     x (batch, C, H, W), y (batch, stop - start, H, W); of rows and sequences the last axis
@@ -28,17 +21,20 @@ class Subset(Layer):
 
     narrow: ClassVar = True
 
-    start: int
-    stop: int
-    axis: int | None = None
+    start: int = option(Size(minimum=0), "The first that is taken.")
+    stop: int = option(
+        Size(minimum=1), "The first behind it that is not, above start; DL4J's `to` is stop - 1."
+    )
+    axis: int | None = option(
+        Integer(minimum=0),
+        "Of one example; channels of images and features of others unless given.",
+        default=None,
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "start", is_integer(self.start, 0), "an integer >= 0")
-        above = is_integer(self.stop, self.start + 1)
-        require(self, "stop", above, f"an integer above start ({self.start})")
-        axis = self.axis is None or is_integer(self.axis, 0)
-        require(self, "axis", axis, "an integer >= 0 or None")
+    def validate(self):
+        super().validate()
+        words = f"an integer above start ({self.start})"
+        require(self, "stop", self.stop > self.start, words)
 
     def out_shape(self, in_shape):
         axis = self.axis_of(in_shape)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Choice, Sizes, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
 from sparkdl.nn.layers.masked import as_image, as_mask
 from sparkdl.nn.layers.spatial import Spatial
 from sparkdl.nn.layers.window import each
@@ -12,21 +12,11 @@ from sparkdl.nn.layers.window import each
 
 @dataclass(frozen=True, kw_only=True)
 class UpSampling(Spatial, abstract=True):
-    """`size` numbers for each along every axis of space.
-
-    Parameters
-    ----------
-    size : int or one for each axis
-        At least 1.
-    """
+    """`size` numbers for each along every axis of space."""
 
     narrow: ClassVar = True
 
-    size: int | tuple[int, ...] = 2
-
-    def __post_init__(self):
-        super().__post_init__()
-        self.require_sizes("size")
+    size: int | tuple[int, ...] = option(Sizes(), "How many numbers each becomes.", default=2)
 
     def larger(self, space):
         return tuple(n * s for n, s in zip(space, each(self.size, self.axes), strict=True))
@@ -67,12 +57,6 @@ class UpSampling1D(UpSampling):
 class UpSampling2D(UpSampling):
     """Images with `size` times as many rows and columns.
 
-    Parameters
-    ----------
-    interpolation : str
-        "nearest" repeats each number; "bilinear" draws lines between the centres of pixels (those
-        beyond the outermost centres are as these), as Keras and PyTorch with align_corners=False.
-
     Shapes
     ------
     x (batch, C, H, W), y (batch, C, H size, W size)
@@ -80,12 +64,13 @@ class UpSampling2D(UpSampling):
 
     axes: ClassVar = 2
 
-    interpolation: str = "nearest"
-
-    def __post_init__(self):
-        super().__post_init__()
-        known = self.interpolation in ("nearest", "bilinear")
-        require(self, "interpolation", known, "'nearest' or 'bilinear'")
+    interpolation: str = option(
+        Choice(of=("nearest", "bilinear")),
+        '"nearest" repeats each number; "bilinear" draws lines between the centres of pixels '
+        "(those beyond the outermost centres are as these), as Keras and PyTorch with "
+        "align_corners=False.",
+        default="nearest",
+    )
 
     @property
     def linear(self):

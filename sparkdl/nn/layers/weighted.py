@@ -1,12 +1,10 @@
 """What layers with weights have in common."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import of
-from sparkdl.errors import require
+from sparkdl.config import Boolean, Number, Of, option
 from sparkdl.nn.activations import ActivationFunction
-from sparkdl.nn.checks import is_not_negative
 from sparkdl.nn.initializers import Initializer, XavierNormal
 from sparkdl.nn.layers.trained import Trained
 from sparkdl.nn.weight_noise import WeightNoise
@@ -14,45 +12,37 @@ from sparkdl.nn.weight_noise import WeightNoise
 
 @dataclass(frozen=True, kw_only=True)
 class Weighted(Trained, abstract=True):
-    """A layer with weights W and, unless `bias` is False, a bias b.
-
-    Parameters
-    ----------
-    bias : bool
-        Whether there is a b.
-    initializer : str, dict or Initializer, optional
-        First values of W; the network's unless given.
-    bias_initializer : str, dict or Initializer
-        First values of b.
-    l1, l2 : float, optional
-        l1 |W| + l2 W^2 / 2, summed over W, is added to what is minimised; at least 0; the network's
-        unless given.
-    bias_l1, bias_l2 : float
-        The same for b, which the network's do not touch.
-    weight_noise : WeightNoise, optional
-        How the weights change at random while training.
-    """
+    """A layer with weights W and, unless `bias` is False, a bias b."""
 
     inherited: ClassVar = ("initializer", "l1", "l2")
     penalized: ClassVar = ("W",)
 
-    bias: bool = True
-    initializer: Initializer | None = field(default=None, metadata=of(Initializer))
-    bias_initializer: Initializer = field(default="zeros", metadata=of(Initializer))
-    l1: float | None = None
-    l2: float | None = None
-    bias_l1: float = 0.0
-    bias_l2: float = 0.0
-    weight_noise: WeightNoise | None = field(default=None, metadata=of(WeightNoise))
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "bias", isinstance(self.bias, bool), "True or False")
-        for name in ("l1", "l2"):
-            value = getattr(self, name)
-            require(self, name, value is None or is_not_negative(value), "a number >= 0")
-        for name in ("bias_l1", "bias_l2"):
-            require(self, name, is_not_negative(getattr(self, name)), "a number >= 0")
+    bias: bool = option(Boolean(), "Whether there is a b.", default=True)
+    initializer: Initializer | None = option(
+        Of(family=Initializer), "First values of W; the network's unless given.", default=None
+    )
+    bias_initializer: Initializer = option(
+        Of(family=Initializer), "First values of b.", default="zeros"
+    )
+    l1: float | None = option(
+        Number(minimum=0),
+        "l1 |W|, summed over W, is added to what is minimised; the network's unless given.",
+        default=None,
+    )
+    l2: float | None = option(
+        Number(minimum=0),
+        "l2 W^2 / 2, summed over W, is added to what is minimised; the network's unless given.",
+        default=None,
+    )
+    bias_l1: float = option(
+        Number(minimum=0), "l1 of b, which the network's does not touch.", default=0.0
+    )
+    bias_l2: float = option(
+        Number(minimum=0), "l2 of b, which the network's does not touch.", default=0.0
+    )
+    weight_noise: WeightNoise | None = option(
+        Of(family=WeightNoise), "How the weights change at random while training.", default=None
+    )
 
     def weight_shape(self, in_shape):
         raise NotImplementedError
@@ -81,17 +71,16 @@ class Weighted(Trained, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Activated(Weighted, abstract=True):
-    """A layer with weights that an activation function follows.
-
-    Parameters
-    ----------
-    activation : str, dict or ActivationFunction, optional
-        "relu", or {"type": "leaky_relu", "alpha": 0.1}; the network's unless given.
-    """
+    """A layer with weights that an activation function follows."""
 
     inherited: ClassVar = ("activation", "initializer", "l1", "l2")
 
-    activation: ActivationFunction | None = field(default=None, metadata=of(ActivationFunction))
+    activation: ActivationFunction | None = option(
+        Of(family=ActivationFunction),
+        'What follows: "relu", or {"type": "leaky_relu", "alpha": 0.1}; unless given, that of '
+        "the network.",
+        default=None,
+    )
 
     def activate(self, y):
         return y if self.activation is None else self.activation.apply(y)

@@ -8,26 +8,11 @@ from math import ceil
 from sparkdl.errors import ShapeError
 from sparkdl.nn.checks import is_integer, is_integers
 
-SIZES = {
-    1: "an integer >= 1",
-    2: "an integer >= 1 or a pair of them",
-    3: "an integer >= 1 or three of them",
-}
 AMOUNTS = {
     1: "an integer >= 0 or (before, after)",
     2: "an integer >= 0, a pair of them or ((top, bottom), (left, right))",
     3: "an integer >= 0, three of them or three (before, after)",
 }
-PADDINGS = {
-    1: "an integer >= 0, (before, after), or 'same'",
-    2: "an integer >= 0, a pair of them, ((top, bottom), (left, right)), or 'same'",
-    3: "an integer >= 0, three of them, three (before, after), or 'same'",
-}
-
-
-def is_size(value, axes):
-    """Whether `value` is a number >= 1 for each axis."""
-    return is_integer(value, 1) or (axes > 1 and is_integers(value, 1, axes))
 
 
 def is_amount(value, axes):
@@ -38,11 +23,6 @@ def is_amount(value, axes):
         return is_integers(value, 0, 2)
     whole = isinstance(value, tuple) and len(value) == axes
     return whole and all(is_integers(side, 0, 2) for side in value)
-
-
-def is_padding(value, axes):
-    """Whether `value` says how much padding each axis gets."""
-    return value == "same" or is_amount(value, axes)
 
 
 def each(value, axes):

@@ -1,8 +1,8 @@
 """Layers around another layer."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 
-from sparkdl.config import of
+from sparkdl.config import Of, option
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.weighted import Weighted
 
@@ -11,15 +11,9 @@ TRAINED = {item.name for item in fields(Weighted)} - {"name"}
 
 @dataclass(frozen=True, kw_only=True)
 class Wrapper(Layer, abstract=True):
-    """A layer that does something with another one, whose choices about training hold.
+    """A layer that does something with another one, whose choices about training hold."""
 
-    Parameters
-    ----------
-    layer : Layer
-        The layer inside.
-    """
-
-    layer: Layer = field(metadata=of(Layer))
+    layer: Layer = option(Of(family=Layer), "The layer inside.")
 
     def __getattr__(self, name):
         """Options of training, such as l2 or rate_factor: the layer inside answers."""
