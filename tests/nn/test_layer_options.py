@@ -105,13 +105,13 @@ OPTIONS = [
     (lambda: MaxPool2D(size=2, rounding="up"), "rounding must be 'floor' or 'ceil', got 'up'"),
     (lambda: AvgPool2D(size=2, count_padding=1), "count_padding must be True or False, got 1"),
     (lambda: GlobalPool(kind="mean"), "GlobalPool.kind must be 'avg', 'max', 'sum' or 'lp', got"),
-    (lambda: BatchNorm(momentum=1), "BatchNorm.momentum must be in [0, 1), got 1"),
+    (lambda: BatchNorm(momentum=1), "BatchNorm.momentum must be a number in [0, 1), got 1"),
     (lambda: BatchNorm(scale="no"), "BatchNorm.scale must be True or False, got 'no'"),
     (lambda: BatchNorm(variance="n"), "BatchNorm.variance must be 'biased' or 'unbiased', got 'n'"),
     (lambda: BatchNorm(epsilon=0), "BatchNorm.epsilon must be a number above 0, got 0"),
-    (lambda: Dropout(rate=1), "Dropout.rate must be in [0, 1), got 1"),
-    (lambda: Dropout(rate=-0.5), "Dropout.rate must be in [0, 1), got -0.5"),
-    (lambda: Dropout(rate=float("nan")), "Dropout.rate must be in [0, 1), got nan"),
+    (lambda: Dropout(rate=1), "Dropout.rate must be a number in [0, 1), got 1"),
+    (lambda: Dropout(rate=-0.5), "Dropout.rate must be a number in [0, 1), got -0.5"),
+    (lambda: Dropout(rate=float("nan")), "Dropout.rate must be a number in [0, 1), got nan"),
     (lambda: Activation(function=None), "Activation.function must be one of "),
 ]
 
