@@ -138,8 +138,8 @@ def test_what_is_no_weight_takes_the_type_of_the_input(layer, rng):
 
 REFUSED = [
     (lambda: SelfAttention(heads=0), "SelfAttention.heads must be an integer >= 1, got 0"),
-    (lambda: SelfAttention(head_size=0), "head_size must be an integer >= 1, got 0"),
-    (lambda: SelfAttention(dropout=1), "SelfAttention.dropout must be in [0, 1), got 1"),
+    (lambda: SelfAttention(head_size=0), "head_size must be an integer >= 1 or None, got 0"),
+    (lambda: SelfAttention(dropout=1), "SelfAttention.dropout must be a number in [0, 1), got 1"),
     (lambda: SelfAttention(causal=1), "SelfAttention.causal must be True or False, got 1"),
     (lambda: SelfAttention(project=None), "project must be True or False, got None"),
     (lambda: SelfAttention(project=False, heads=2), "must be 1 where nothing is projected"),
@@ -147,7 +147,7 @@ REFUSED = [
     (lambda: LearnedSelfAttention(queries=0), "queries must be an integer >= 1, got 0"),
     (lambda: LearnedSelfAttention(queries=1, causal=True), "causal must be False"),
     (lambda: PositionalEncoding(period=1), "period must be a number above 1, got 1"),
-    (lambda: PositionEmbedding(steps=0), "steps must be an integer >= 1, got 0"),
+    (lambda: PositionEmbedding(steps=0), "steps must be an integer >= 1 or None, got 0"),
 ]
 MISFITS = [
     (SelfAttention(heads=3), (5, 4), "3 heads needs a width that they divide, got (5, 4)"),

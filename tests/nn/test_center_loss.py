@@ -85,7 +85,7 @@ def test_training_finds_the_centers_of_clusters(rng):
 def test_refuses():
     with pytest.raises(ConfigError, match="CenterLossOutput.loss must be a loss of classes"):
         CenterLossOutput(units=2, loss="mse")
-    with pytest.raises(ConfigError, match=r"CenterLossOutput.center_rate must be in \[0, 1\]"):
+    with pytest.raises(ConfigError, match=r"center_rate must be a number in \[0, 1\]"):
         CenterLossOutput(units=2, center_rate=1.5)
     with pytest.raises(ConfigError, match="CenterLossOutput.center_weight must be a number >= 0"):
         CenterLossOutput(units=2, center_weight=-1)

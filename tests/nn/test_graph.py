@@ -298,7 +298,10 @@ NOT_SHARED = {
     "of another size": ({"units": 4}, "last and half_way cannot share the labels 'kind'"),
     "of another kind": ({"loss": "mse"}, "last and half_way cannot share the labels 'kind'"),
     "an input": ({"labels": "features"}, "last.labels must be no input, got 'features'"),
-    "no name": ({"labels": " "}, "Output.labels must be the name of a column or None, got ' '"),
+    "no name": (
+        {"labels": " "},
+        "labels must be a column's name that is not empty or None, got ' '",
+    ),
 }
 
 

@@ -75,8 +75,11 @@ def test_the_slopes_of_rrelu_lie_between_its_bounds():
 
 
 REFUSED = [
-    (lambda: layers.AlphaDropout(rate=1), "AlphaDropout.rate must be in [0, 1), got 1"),
-    (lambda: layers.GaussianDropout(rate=-1), "GaussianDropout.rate must be in [0, 1), got -1"),
+    (lambda: layers.AlphaDropout(rate=1), "AlphaDropout.rate must be a number in [0, 1), got 1"),
+    (
+        lambda: layers.GaussianDropout(rate=-1),
+        "GaussianDropout.rate must be a number in [0, 1), got -1",
+    ),
     (lambda: layers.GaussianNoise(std=-1), "GaussianNoise.std must be a number >= 0, got -1"),
     (lambda: layers.RRelu(low=0.5, high=0.5), "RRelu.high must be a number above low (0.5)"),
 ]

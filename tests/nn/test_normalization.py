@@ -7,8 +7,11 @@ from sparkdl.nn.layers import LRN, LayerNorm
 from tests.nn.support import label
 
 OPTIONS = [
-    (lambda: LayerNorm(axes=()), "LayerNorm.axes must be an integer or a tuple of them, got ()"),
-    (lambda: LayerNorm(axes="last"), "LayerNorm.axes must be an integer or a tuple of them, got"),
+    (lambda: LayerNorm(axes=()), "axes must be an integer or a tuple of them or None, got ()"),
+    (
+        lambda: LayerNorm(axes="last"),
+        "axes must be an integer or a tuple of them or None, got 'last'",
+    ),
     (lambda: LayerNorm(epsilon=0), "LayerNorm.epsilon must be a number above 0, got 0"),
     (lambda: LayerNorm(scale=1), "LayerNorm.scale must be True or False, got 1"),
     (lambda: LRN(size=4), "LRN.size must be an odd integer >= 1, got 4"),

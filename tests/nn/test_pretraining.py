@@ -165,12 +165,12 @@ def test_of_a_graph_only_the_ancestors_are_there():
 REFUSED = [
     (lambda: pretraining(deep(), "cod"), "no layer 'cod' learns without labels; did you mean"),
     (lambda: pretraining(deep(), "first"), "no layer 'first' learns without labels"),
-    (lambda: AutoEncoder(units=1, corruption=1.0), "AutoEncoder.corruption must be in [0, 1)"),
+    (lambda: AutoEncoder(units=1, corruption=1.0), "corruption must be a number in [0, 1), got 1"),
     (lambda: AutoEncoder(units=1, loss="softmax_cross_entropy"), "AutoEncoder.loss must be a loss"),
     (lambda: AutoEncoder(units=1, loss="gaussian"), "AutoEncoder.loss must be a loss"),
     (lambda: VariationalAutoencoder(units=0), "VariationalAutoencoder.units must be an integer"),
-    (lambda: VariationalAutoencoder(units=1, encoder=()), "encoder must be integers >= 1, got ()"),
-    (lambda: VariationalAutoencoder(units=1, decoder=3), "decoder must be integers >= 1, got 3"),
+    (lambda: VariationalAutoencoder(units=1, encoder=()), "one or more integers >= 1, got ()"),
+    (lambda: VariationalAutoencoder(units=1, decoder=3), "one or more integers >= 1, got 3"),
     (
         lambda: (
             VariationalAutoencoder(units=1, distribution="hinge").distribution

@@ -188,14 +188,14 @@ REFUSALS = [
     (lambda: LSTM(units=0), "LSTM.units must be an integer >= 1, got 0"),
     (lambda: GRU(units=1, reset_after=1), "GRU.reset_after must be True or False, got 1"),
     (lambda: LSTM(units=1, continuation=None), "LSTM.continuation must be True or False"),
-    (lambda: LSTM(units=1, forget_bias="1"), "LSTM.forget_bias must be a number, got '1'"),
+    (lambda: LSTM(units=1, forget_bias="1"), "forget_bias must be a finite number, got '1'"),
     (lambda: LSTM(units=1, gate_activation="tanh"), "must be sigmoid or hard_sigmoid, got Tanh"),
     (lambda: SimpleRnn(units=1, activation="elu"), "SimpleRnn.activation must be tanh or relu"),
     (
         lambda: TimeDistributed(layer=RnnOutput(units=1)),
         "TimeDistributed.layer must be a layer with one input, and no output layer",
     ),
-    (lambda: Masking(value="0"), "Masking.value must be a number, got '0'"),
+    (lambda: Masking(value="0"), "Masking.value must be a finite number, got '0'"),
     (
         lambda: Bidirectional(layer=Dense(units=1)),
         "Bidirectional.layer must be a recurrent layer without continuation, got Dense",
@@ -206,7 +206,7 @@ REFUSALS = [
     ),
     (
         lambda: Bidirectional(layer=LSTM(units=1), mode="sum"),
-        "Bidirectional.mode must be one of ['concat', 'add', 'mul', 'average'], got 'sum'",
+        "Bidirectional.mode must be 'concat', 'add', 'mul' or 'average', got 'sum'",
     ),
     (
         lambda: NetworkConf(

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import Boolean, Number, Size, option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer, is_share
+from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.masked import within
 from sparkdl.nn.layers.weighted import Weighted
 
@@ -24,24 +24,7 @@ class Attention(Weighted, abstract=True):
     """y = concat(head_1 ... head_H) Wo + bo, head_i = softmax(q_i k_i^T / sqrt(d)) v_i.
 
     q = x Wq + bq, of it the i-th d numbers are q_i; k and v likewise. Steps that the mask says are
-    padding are not looked at.
-
-    Parameters
-    ----------
-    heads : int
-        At least 1.
-    head_size : int, optional
-        d; the width of what looks / heads unless given.
-    units : int, optional
-        Width of the output; that of what looks unless given.
-    causal : bool
-        Whether step t looks at steps 0 to t only.
-    dropout : float
-        Share of the softmax's numbers that is dropped while training, in [0, 1).
-    bias : bool
-        Whether there are bq, bk, bv and bo.
-    initializer, bias_initializer, l1, l2
-        Of all four weights and biases; see Weighted.
+    padding are not looked at. What is said of W and b below holds for all four weights and biases.
 
     References
     ----------
@@ -52,20 +35,19 @@ class Attention(Weighted, abstract=True):
     penalized: ClassVar = WEIGHTS
     biases: ClassVar = ("bq", "bk", "bv", "bo")
 
-    heads: int = 1
-    head_size: int | None = None
-    units: int | None = None
-    causal: bool = False
-    dropout: float = 0.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "heads", is_integer(self.heads, 1), "an integer >= 1")
-        for name in ("head_size", "units"):
-            value = getattr(self, name)
-            require(self, name, value is None or is_integer(value, 1), "an integer >= 1")
-        require(self, "causal", isinstance(self.causal, bool), "True or False")
-        require(self, "dropout", is_share(self.dropout), "in [0, 1)")
+    heads: int = option(Size(minimum=1), "H, how many heads there are.", default=1)
+    head_size: int | None = option(
+        Size(minimum=1), "d. None: the width of what looks / heads.", default=None
+    )
+    units: int | None = option(
+        Size(minimum=1), "Width of the output. None: that of what looks.", default=None
+    )
+    causal: bool = option(Boolean(), "Whether step t looks at steps 0 to t only.", default=False)
+    dropout: float = option(
+        Number(minimum=0, below=1),
+        "Share of the softmax's numbers that is dropped while training.",
+        default=0.0,
+    )
 
     def check_steps(self, queries, keys):
         """ShapeError where `causal` says nothing: what looks and what is looked at differ."""

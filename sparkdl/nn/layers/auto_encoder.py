@@ -1,13 +1,12 @@
 """A fully connected layer that can learn to give its input back."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import of
+from sparkdl.config import Number, Of, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.activations import ActivationFunction
-from sparkdl.nn.checks import is_share
 from sparkdl.nn.layers.fully_connected import FullyConnected
 from sparkdl.nn.layers.reconstructing import Reconstructing
 from sparkdl.nn.layers.weighted import Activated
@@ -21,17 +20,6 @@ class AutoEncoder(Activated, FullyConnected, Reconstructing):
     Without labels (`pretraining`) it learns that for x of which some numbers became 0, with the
     loss between what comes back and x as it was.
 
-    Parameters
-    ----------
-    units : int
-        Width of the output, at least 1.
-    corruption : float
-        Probability that a number of x becomes 0 while it is learned to give it back, in [0, 1).
-    loss : str, dict or Loss
-        Of what comes back; "sigmoid_cross_entropy" for x in [0, 1], "mse", "l2" for others.
-    decoder_activation : str, dict or ActivationFunction
-        Of what comes back, before the loss. Losses such as sigmoid_cross_entropy have their own.
-
     Shapes
     ------
     x (batch, n_in), y (batch, units), W (n_in, units), b (units,), visible_b (n_in,)
@@ -44,15 +32,24 @@ class AutoEncoder(Activated, FullyConnected, Reconstructing):
 
     biases: ClassVar = ("b", "visible_b")
 
-    corruption: float = 0.3
-    loss: Loss = field(default="sigmoid_cross_entropy", metadata=of(Loss))
-    decoder_activation: ActivationFunction = field(
-        default="identity", metadata=of(ActivationFunction)
+    corruption: float = option(
+        Number(minimum=0, below=1),
+        "Probability that a number of x becomes 0 while the layer learns to give it back.",
+        default=0.3,
+    )
+    loss: Loss = option(
+        Of(family=Loss),
+        'Of what comes back; "sigmoid_cross_entropy" for x in [0, 1], "mse", "l2" for others.',
+        default="sigmoid_cross_entropy",
+    )
+    decoder_activation: ActivationFunction = option(
+        Of(family=ActivationFunction),
+        "Of what comes back, before the loss. Losses such as sigmoid_cross_entropy have their own.",
+        default="identity",
     )
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "corruption", is_share(self.corruption), "in [0, 1)")
+    def validate(self):
+        super().validate()
         holds = self.loss.predicts == "values" and not self.loss.whole
         require(self, "loss", holds, "a loss of as many values as there are units")
 

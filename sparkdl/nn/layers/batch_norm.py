@@ -6,14 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import Boolean, Choice, Number, option
 from sparkdl.engine import ops
 from sparkdl.engine.types import computed
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_positive, is_share
+from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.channels import channels_of
 from sparkdl.nn.layers.trained import Trained
 
-VARIANCES = ("biased", "unbiased")
 LEAST = 1e-30  # below any weight but 0, with which all sums are 0
 
 
@@ -24,22 +23,6 @@ class BatchNorm(Trained):
     While training, mean and variance are those of the batch (the biased variance), and the buffers
     follow them: running <- momentum running + (1 - momentum) batch. In use, they are the buffers.
     Steps that a mask leaves out do not count.
-
-    Parameters
-    ----------
-    momentum : float
-        Share of the old running value kept at each batch, in [0, 1); PyTorch's is 1 minus this.
-    epsilon : float
-        Above 0.
-    scale, shift : bool
-        Whether there is a gamma, a beta. Caffe's BatchNorm has neither.
-    variance : str
-        Which one the buffer follows: "biased" (Keras, DL4J) or "unbiased" (PyTorch, Caffe), which
-        is n / (n - 1) times as large.
-    debias : bool
-        Whether the buffers start from nothing and are divided by the weight of what they have seen,
-        as Caffe's three blobs are: running <- momentum running + batch, weight <- momentum weight +
-        1. They are right from the first batch on; otherwise they move away from 0 and 1.
 
     Shapes
     ------
@@ -54,21 +37,32 @@ class BatchNorm(Trained):
     biases: ClassVar = ("beta",)
     narrow: ClassVar = True
 
-    momentum: float = 0.9
-    epsilon: float = 1e-5
-    scale: bool = True
-    shift: bool = True
-    variance: str = "biased"
-    debias: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "momentum", is_share(self.momentum), "in [0, 1)")
-        require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
-        for name in ("scale", "shift", "debias"):
-            require(self, name, isinstance(getattr(self, name), bool), "True or False")
-        known = self.variance in VARIANCES
-        require(self, "variance", known, f"'{VARIANCES[0]}' or '{VARIANCES[1]}'")
+    momentum: float = option(
+        Number(minimum=0, below=1),
+        "Share of the old running value kept at each batch; PyTorch's is 1 minus this.",
+        default=0.9,
+    )
+    epsilon: float = option(Number(above=0), "What is added to the variance.", default=1e-5)
+    scale: bool = option(
+        Boolean(), "Whether there is a gamma. Caffe's BatchNorm has none.", default=True
+    )
+    shift: bool = option(
+        Boolean(), "Whether there is a beta. Caffe's BatchNorm has none.", default=True
+    )
+    variance: str = option(
+        Choice(of=("biased", "unbiased")),
+        'Which one the buffer follows: "biased" (Keras, DL4J) or "unbiased" (PyTorch, Caffe), '
+        "which is n / (n - 1) times as large.",
+        default="biased",
+    )
+    debias: bool = option(
+        Boolean(),
+        "Whether the buffers start from nothing and are divided by the weight of what they have "
+        "seen, as Caffe's three blobs are: running <- momentum running + batch, weight <- "
+        "momentum weight + 1. They are right from the first batch on; otherwise they move away "
+        "from 0 and 1.",
+        default=False,
+    )
 
     def channels(self, in_shape):
         """(C,)"""

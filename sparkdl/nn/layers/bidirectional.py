@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, replace
 
+from sparkdl.config import Choice, Of, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
+from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.recurrent import Recurrent
 from sparkdl.nn.layers.wrapper import Wrapper
 from sparkdl.nn.run import Left
@@ -24,12 +26,6 @@ class Bidirectional(Wrapper):
 
     It carries no state to a next batch, as its second half starts at the end.
 
-    Parameters
-    ----------
-    layer : LSTM, GRU or another recurrent layer
-    mode : str
-        What becomes of the two outputs of a step: "concat", "add", "mul" or "average".
-
     Shapes
     ------
     x (batch, T, F); y (batch, T, 2 units) with "concat", else (batch, T, units); without the
@@ -42,13 +38,15 @@ class Bidirectional(Wrapper):
     Bidirectional.
     """
 
-    mode: str = "concat"
+    layer: Layer = option(Of(family=Layer), "An LSTM, a GRU or another recurrent layer.")
+    mode: str = option(
+        Choice(of=tuple(MODES)), "What becomes of the two outputs of a step.", default="concat"
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
+    def validate(self):
+        super().validate()
         sound = isinstance(self.layer, Recurrent) and not self.layer.continuation
         require(self, "layer", sound, "a recurrent layer without continuation")
-        require(self, "mode", self.mode in MODES, f"one of {[*MODES]}")
 
     def out_shape(self, in_shape):
         *lead, units = self.layer.out_shape(in_shape)

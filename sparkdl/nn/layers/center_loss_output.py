@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_not_negative, is_share
 from sparkdl.nn.layers.output import Output
 
 
@@ -16,13 +16,6 @@ class CenterLossOutput(Output):
 
     The centers are buffers. While training, that of each class in a batch moves towards its
     examples: c <- c - center_rate (sum of (c - x) over the class) / (1 + their number).
-
-    Parameters
-    ----------
-    center_weight : float
-        Of the distance to the center in the loss, at least 0; DL4J's lambda.
-    center_rate : float
-        In [0, 1]; DL4J's alpha.
 
     Shapes
     ------
@@ -34,14 +27,20 @@ class CenterLossOutput(Output):
     (2016), eq. 2 to 4. The defaults are those of DL4J's CenterLossOutputLayer.
     """
 
-    center_weight: float = 2e-4
-    center_rate: float = 0.05
+    center_weight: float = option(
+        Number(minimum=0),
+        "Of the distance to the center in the loss; DL4J's lambda.",
+        default=2e-4,
+    )
+    center_rate: float = option(
+        Number(minimum=0, maximum=1),
+        "Share of the way to its examples that a center moves; DL4J's alpha.",
+        default=0.05,
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
+    def validate(self):
+        super().validate()
         require(self, "loss", self.loss.predicts == "class", "a loss of classes")
-        require(self, "center_weight", is_not_negative(self.center_weight), "a number >= 0")
-        require(self, "center_rate", is_share(self.center_rate, True), "in [0, 1]")
 
     def rows(self, in_shape):
         if len(in_shape) != 1:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from math import prod
 
+from sparkdl.config import Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_positive
+from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.joining import Joining
 
@@ -14,21 +14,16 @@ from sparkdl.nn.layers.joining import Joining
 class L2Distance(Joining):
     """The Euclidean distance of two inputs. DL4J L2Vertex.
 
-    Parameters
-    ----------
-    epsilon : float
-        Added to the sum of squares, so that the gradient at distance 0 is finite; above 0.
-
     Shapes
     ------
     x two of (batch, ...), y (batch, 1)
     """
 
-    epsilon: float = 1e-8
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
+    epsilon: float = option(
+        Number(above=0),
+        "Added to the sum of squares, so that the gradient at distance 0 is finite.",
+        default=1e-8,
+    )
 
     def out_shape(self, in_shape):
         if len(in_shape) != 2 or in_shape[0] != in_shape[1]:
@@ -43,21 +38,12 @@ class L2Distance(Joining):
 class L2Normalize(Layer):
     """x over its Euclidean length, of each example as a whole. DL4J L2NormalizeVertex.
 
-    Parameters
-    ----------
-    epsilon : float
-        Added to the sum of squares, above 0.
-
     Shapes
     ------
     x, y (batch, ...)
     """
 
-    epsilon: float = 1e-8
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
+    epsilon: float = option(Number(above=0), "Added to the sum of squares.", default=1e-8)
 
     def out_shape(self, in_shape):
         return in_shape

@@ -14,11 +14,6 @@ class Dropout(Dropping):
     What is dropped depends on the seed, the layer, the example and the epoch alone: not on the
     batch or the worker that an example falls to.
 
-    Parameters
-    ----------
-    rate : float
-        Share that is dropped, in [0, 1).
-
     References
     ----------
     Srivastava et al., Dropout (2014), section 10: the inverted scaling, so nothing changes in use.

@@ -2,20 +2,14 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Boolean, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
 from sparkdl.nn.layers.recurrent import Gated
 
 
 @dataclass(frozen=True, kw_only=True)
 class GRU(Gated):
     """h <- u h + (1 - u) o, with the gates u, r and o = tanh(x W_o + r (h RW_o + b_4) + b_o).
-
-    Parameters
-    ----------
-    reset_after : bool
-        Whether r comes behind the product with h, as in Keras, PyTorch and cuDNN; else o = tanh(x
-        W_o + (r h) RW_o + b_o), as in the paper.
 
     Shapes
     ------
@@ -30,11 +24,12 @@ class GRU(Gated):
 
     gates = 3
 
-    reset_after: bool = True
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "reset_after", isinstance(self.reset_after, bool), "True or False")
+    reset_after: bool = option(
+        Boolean(),
+        "Whether r comes behind the product with h, as in Keras, PyTorch and cuDNN; else o = "
+        "tanh(x W_o + (r h) RW_o + b_o), as in the paper.",
+        default=True,
+    )
 
     def outputs(self):
         return (4 if self.reset_after else 3) * self.units

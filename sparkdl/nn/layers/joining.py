@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
 
+from sparkdl.config import Choice, Integer, Number, Sequence, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_number
 from sparkdl.nn.layers.base import Layer
 
 OPERATIONS = {"add": ops.add, "subtract": ops.sub, "product": ops.mul, "max": ops.maximum}
@@ -28,12 +28,6 @@ class Joining(Layer, abstract=True):
 class Merge(Joining):
     """The inputs one behind the other. DL4J MergeVertex, Caffe Concat.
 
-    Parameters
-    ----------
-    axis : int, optional
-        Of one example: 0 for channels of images, -1 for features; unless given, the first axis of
-        images and the last of rows and sequences.
-
     Shapes
     ------
     x (batch, C1, H, W), (batch, C2, H, W) ... gives y (batch, C1 + C2 ..., H, W)
@@ -41,7 +35,12 @@ class Merge(Joining):
 
     narrow: ClassVar = True
 
-    axis: int | None = None
+    axis: int | None = option(
+        Integer(),
+        "Of one example: 0 for channels of images, -1 for features. None: the first axis of "
+        "images and the last of rows and sequences.",
+        default=None,
+    )
 
     def axis_of(self, shape):
         axis = (0 if len(shape) > 2 else -1) if self.axis is None else self.axis
@@ -65,13 +64,6 @@ class Merge(Joining):
 class ElementWise(Joining):
     """The inputs, all of one shape, element by element. DL4J ElementWiseVertex, Caffe Eltwise.
 
-    Parameters
-    ----------
-    operation : str
-        "add", "subtract" (the first less the others), "product", "average" or "max".
-    coefficients : tuple of float, optional
-        With "add", a factor for each input.
-
     Shapes
     ------
     x (batch, ...) several times, y (batch, ...)
@@ -79,16 +71,19 @@ class ElementWise(Joining):
 
     narrow: ClassVar = True
 
-    operation: str = "add"
-    coefficients: tuple[float, ...] | None = None
+    operation: str = option(
+        Choice(of=(*OPERATIONS, "average")),
+        'What is done with them; "subtract" takes the others from the first.',
+        default="add",
+    )
+    coefficients: tuple[float, ...] | None = option(
+        Sequence(of=Number()), 'With "add", a factor for each input. None: 1.', default=None
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        known = (*OPERATIONS, "average")
-        require(self, "operation", self.operation in known, f"one of {known}")
-        factors = self.coefficients
-        sound = factors is None or (self.operation == "add" and all(map(is_number, factors)))
-        require(self, "coefficients", sound, 'numbers, and only with operation "add"')
+    def validate(self):
+        super().validate()
+        sound = self.coefficients is None or self.operation == "add"
+        require(self, "coefficients", sound, 'None unless operation is "add"')
 
     def out_shape(self, in_shape):
         if len(set(in_shape)) > 1:

@@ -6,10 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
 from sparkdl.engine.types import computed
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer, is_integers, is_positive
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.axes import Axes
 from sparkdl.nn.layers.channels import channel_axis
 from sparkdl.nn.layers.trained import Trained
 
@@ -17,17 +18,6 @@ from sparkdl.nn.layers.trained import Trained
 @dataclass(frozen=True, kw_only=True)
 class LayerNorm(Trained):
     """y = gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics along `axes`.
-
-    Parameters
-    ----------
-    axes : int or tuple of int, optional
-        Axes of one example, without the batch, that are normalised together, with a gamma and a
-        beta for each place on them. Unless given: the features of rows and sequences, the channels
-        of images and volumes at each place.
-    epsilon : float
-        Above 0.
-    scale, shift : bool
-        Whether there is a gamma, a beta.
 
     Shapes
     ------
@@ -41,18 +31,16 @@ class LayerNorm(Trained):
 
     biases: ClassVar = ("beta",)
 
-    axes: int | tuple[int, ...] | None = None
-    epsilon: float = 1e-5
-    scale: bool = True
-    shift: bool = True
-
-    def __post_init__(self):
-        super().__post_init__()
-        holds = self.axes is None or is_integer(self.axes) or (is_integers(self.axes) and self.axes)
-        require(self, "axes", holds, "an integer or a tuple of them")
-        require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
-        for name in ("scale", "shift"):
-            require(self, name, isinstance(getattr(self, name), bool), "True or False")
+    axes: int | tuple[int, ...] | None = option(
+        Axes(),
+        "Axes of one example, without the batch, that are normalised together, with a gamma and "
+        "a beta for each place on them. None: the features of rows and sequences, the channels of "
+        "images and volumes at each place.",
+        default=None,
+    )
+    epsilon: float = option(Number(above=0), "What is added to the variance.", default=1e-5)
+    scale: bool = option(Boolean(), "Whether there is a gamma.", default=True)
+    shift: bool = option(Boolean(), "Whether there is a beta.", default=True)
 
     def axes_of(self, in_shape):
         """The axes of an example that are normalised together, counted from the front."""

@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Choice, Number, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
-from sparkdl.nn.checks import is_integer, is_number, is_positive
 from sparkdl.nn.layers.base import Layer
-
-REGIONS = ("across_channels", "within_channel")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,15 +13,6 @@ class LRN(Layer):
     """y = x / (k + alpha m(x^2))^beta, where m is the mean over the region around each number.
 
     Zeros count where the region reaches beyond the image or its channels.
-
-    Parameters
-    ----------
-    size : int
-        Of a region: so many channels at one place, or size x size places of one channel; odd.
-    alpha, beta, k : float
-        alpha any number, beta and k above 0.
-    region : str
-        "across_channels" or "within_channel".
 
     Shapes
     ------
@@ -36,20 +25,23 @@ class LRN(Layer):
     alpha: theirs times the size is this one's, and their defaults differ.
     """
 
-    size: int = 5
-    alpha: float = 1.0
-    beta: float = 0.75
-    k: float = 1.0
-    region: str = "across_channels"
+    size: int = option(
+        Size(minimum=1),
+        "Of a region, odd: so many channels at one place, or size x size places of one channel.",
+        default=5,
+    )
+    alpha: float = option(Number(), "Factor of the mean.", default=1.0)
+    beta: float = option(Number(above=0), "Exponent of the divisor.", default=0.75)
+    k: float = option(Number(above=0), "What is added to the mean.", default=1.0)
+    region: str = option(
+        Choice(of=("across_channels", "within_channel")),
+        "What a region holds; see size.",
+        default="across_channels",
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        odd = is_integer(self.size, 1) and self.size % 2 == 1
-        require(self, "size", odd, "an odd integer >= 1")
-        require(self, "alpha", is_number(self.alpha), "a finite number")
-        for name in ("beta", "k"):
-            require(self, name, is_positive(getattr(self, name)), "a number above 0")
-        require(self, "region", self.region in REGIONS, f"'{REGIONS[0]}' or '{REGIONS[1]}'")
+    def validate(self):
+        super().validate()
+        require(self, "size", self.size % 2 == 1, "an odd integer >= 1")
 
     def out_shape(self, in_shape):
         return self.images(in_shape)

@@ -1,12 +1,10 @@
 """Long short-term memory, with and without peepholes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import of
+from sparkdl.config import Number, Of, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_number
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layers.recurrent import Gated
 
@@ -14,11 +12,6 @@ from sparkdl.nn.layers.recurrent import Gated
 @dataclass(frozen=True, kw_only=True)
 class LSTM(Gated):
     """c <- f c + i tanh(g), h <- o tanh(c), with i, f, g, o from x W + h RW + b; y is h.
-
-    Parameters
-    ----------
-    forget_bias : float
-        What is added to the first values of f's part of b: with 1 the layer remembers at first.
 
     Shapes
     ------
@@ -33,11 +26,11 @@ class LSTM(Gated):
 
     gates, carried = 4, ("h", "c")
 
-    forget_bias: float = 1.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "forget_bias", is_number(self.forget_bias), "a number")
+    forget_bias: float = option(
+        Number(),
+        "What is added to the first values of f's part of b: with 1 the layer remembers at first.",
+        default=1.0,
+    )
 
     def initial(self, name, shape, rng):
         values = super().initial(name, shape, rng)
@@ -55,11 +48,6 @@ class LSTM(Gated):
 class GravesLSTM(LSTM):
     """An LSTM whose gates see the cell as well: i and f the one before, o the one after the step.
 
-    Parameters
-    ----------
-    peephole_initializer : str, dict or Initializer
-        First values of P.
-
     Shapes
     ------
     As LSTM; P (3 units,) in the order i, f, o
@@ -72,7 +60,9 @@ class GravesLSTM(LSTM):
 
     penalized: ClassVar = ("W", "RW", "P")
 
-    peephole_initializer: Initializer = field(default="zeros", metadata=of(Initializer))
+    peephole_initializer: Initializer = option(
+        Of(family=Initializer), "First values of P.", default="zeros"
+    )
 
     def param_shapes(self, in_shape):
         return super().param_shapes(in_shape) | {"P": (3 * self.units,)}

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_positive
 from sparkdl.nn.layers.base import Layer
 
 TINY = 1e-30  # below it a variance is 0, and has no gradient
@@ -13,15 +12,6 @@ TINY = 1e-30  # below it a variance is 0, and has no gradient
 @dataclass(frozen=True, kw_only=True)
 class MVN(Layer):
     """y = (x - mean) / (standard deviation + epsilon), of each channel of each example by itself.
-
-    Parameters
-    ----------
-    normalize_variance : bool
-        Whether it is divided by the standard deviation at all.
-    across_channels : bool
-        Whether the statistics are of all channels of an example together.
-    epsilon : float
-        Above 0.
 
     Shapes
     ------
@@ -32,15 +22,17 @@ class MVN(Layer):
     Caffe MVN.
     """
 
-    normalize_variance: bool = True
-    across_channels: bool = False
-    epsilon: float = 1e-9
-
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("normalize_variance", "across_channels"):
-            require(self, name, isinstance(getattr(self, name), bool), "True or False")
-        require(self, "epsilon", is_positive(self.epsilon), "a number above 0")
+    normalize_variance: bool = option(
+        Boolean(), "Whether x is divided by the standard deviation at all.", default=True
+    )
+    across_channels: bool = option(
+        Boolean(),
+        "Whether the statistics are of all channels of an example together.",
+        default=False,
+    )
+    epsilon: float = option(
+        Number(above=0), "What is added to the standard deviation.", default=1e-9
+    )
 
     def out_shape(self, in_shape):
         return self.images(in_shape)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar
 
+from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_not_negative, is_number, is_share
 from sparkdl.nn.layers.base import Layer
 
 ALPHA_PRIME = -1.6732632423543772 * 1.0507009873554805  # what selu tends to far below 0
@@ -32,19 +32,9 @@ class Noise(Layer, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Dropping(Noise, abstract=True):
-    """Noise whose strength is a rate.
+    """Noise whose strength is a rate."""
 
-    Parameters
-    ----------
-    rate : float
-        In [0, 1).
-    """
-
-    rate: float = 0.5
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "rate", is_share(self.rate), "in [0, 1)")
+    rate: float = option(Number(minimum=0, below=1), "Share that is dropped.", default=0.5)
 
     def forward(self, params, x, run):
         return x if self.rate == 0 else super().forward(params, x, run)
@@ -53,11 +43,6 @@ class Dropping(Noise, abstract=True):
 @dataclass(frozen=True, kw_only=True)
 class SpatialDropout(Dropping):
     """While training, each channel becomes 0 with probability `rate`, else x / (1 - rate).
-
-    Parameters
-    ----------
-    rate : float
-        Share that is dropped, in [0, 1).
 
     Shapes
     ------
@@ -94,11 +79,6 @@ class AlphaDropout(Dropping):
     While training, each number becomes alpha' = -1.7581 with probability `rate`, then all are
     scaled and shifted so that inputs with mean 0 and variance 1 keep them.
 
-    Parameters
-    ----------
-    rate : float
-        Share that is dropped, in [0, 1).
-
     References
     ----------
     Klambauer, Unterthiner, Mayr and Hochreiter, Self-normalizing neural networks (2017), section 2.
@@ -116,15 +96,16 @@ class AlphaDropout(Dropping):
 class GaussianDropout(Dropping):
     """While training, x times normal numbers with mean 1 and variance rate / (1 - rate).
 
-    Parameters
-    ----------
-    rate : float
-        The Dropout of this rate has the same variance; in [0, 1).
-
     References
     ----------
     Srivastava et al., Dropout (2014), section 10.
     """
+
+    rate: float = option(
+        Number(minimum=0, below=1),
+        "The Dropout of this rate has the same variance.",
+        default=0.5,
+    )
 
     def disturbed(self, x, run):
         spread = sqrt(self.rate / (1 - self.rate))
@@ -133,19 +114,9 @@ class GaussianDropout(Dropping):
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianNoise(Noise):
-    """While training, x plus normal numbers with mean 0 and standard deviation `std`.
+    """While training, x plus normal numbers with mean 0 and standard deviation `std`."""
 
-    Parameters
-    ----------
-    std : float
-        0 or above.
-    """
-
-    std: float = 0.1
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "std", is_not_negative(self.std), "a number >= 0")
+    std: float = option(Number(minimum=0), "Their standard deviation.", default=0.1)
 
     def disturbed(self, x, run):
         return ops.add(x, ops.mul(run.normal(x.shape[1:]), self.std))
@@ -155,24 +126,17 @@ class GaussianNoise(Noise):
 class RRelu(Noise):
     """x above 0, else slope x, the slope uniform in [low, high) while training, else their mean.
 
-    Parameters
-    ----------
-    low, high : float
-        high above low.
-
     References
     ----------
     Xu, Wang, Chen and Li, Empirical evaluation of rectified activations (2015). DL4J RRELU.
     """
 
-    low: float = 1 / 8
-    high: float = 1 / 3
+    low: float = option(Number(), "The smallest slope.", default=1 / 8)
+    high: float = option(Number(), "What all slopes are below; above low.", default=1 / 3)
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "low", is_number(self.low), "a finite number")
-        above = is_number(self.high) and self.high > self.low
-        require(self, "high", above, f"a number above low ({self.low})")
+    def validate(self):
+        super().validate()
+        require(self, "high", self.high > self.low, f"a number above low ({self.low})")
 
     def forward(self, params, x, run):
         if not run.training:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import Size, option
 from sparkdl.nn.layers.fully_connected import FullyConnected
 from sparkdl.nn.layers.scored import ScoredLayer
 
@@ -11,17 +12,14 @@ from sparkdl.nn.layers.scored import ScoredLayer
 class Output(FullyConnected, ScoredLayer):
     """z = x W + b, which the loss compares with the labels. A prediction is loss.output(z).
 
-    Parameters
-    ----------
-    units : int
-        Classes, or numbers per label; at least 1.
-
     Shapes
     ------
     x (batch, n_in), z (batch, units), W (n_in, units), b (units,); of sequences each step by itself
     """
 
     narrow: ClassVar = False  # a loss of z in bfloat16 would see three digits
+
+    units: int = option(Size(minimum=1), "Classes, or numbers per label.")
 
     def forward(self, params, x, run):
         return self.affine(params, x)

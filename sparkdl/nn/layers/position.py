@@ -1,14 +1,13 @@
 """Tells the steps of a sequence apart: attention alone does not see their order."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import of
+from sparkdl.config import Number, Of, Size, option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer, is_number
+from sparkdl.errors import ShapeError
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.initializers.plain import Normal
 from sparkdl.nn.layers.base import Layer
@@ -18,11 +17,6 @@ from sparkdl.nn.layers.trained import Trained
 @dataclass(frozen=True, kw_only=True)
 class PositionalEncoding(Layer):
     """x + sines of the step: at step t feature 2 i gets sin(t / period^(2 i / F)), 2 i + 1 its cos.
-
-    Parameters
-    ----------
-    period : float
-        Above 1.
 
     Shapes
     ------
@@ -35,11 +29,9 @@ class PositionalEncoding(Layer):
 
     narrow: ClassVar = True
 
-    period: float = 10_000.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "period", is_number(self.period) and self.period > 1, "a number above 1")
+    period: float = option(
+        Number(above=1), "Waves are 2 pi steps to almost 2 pi times this long.", default=10_000.0
+    )
 
     def out_shape(self, in_shape):
         return self.sequence(in_shape)
@@ -59,12 +51,6 @@ class PositionalEncoding(Layer):
 class PositionEmbedding(Trained):
     """x + a learned row for each step.
 
-    Parameters
-    ----------
-    steps : int, optional
-        Rows there are: the longest sequence; that of the network's input unless given.
-    initializer : str, dict or Initializer
-
     Shapes
     ------
     x, y (batch, T, F), W (steps, F)
@@ -77,13 +63,14 @@ class PositionEmbedding(Trained):
     narrow: ClassVar = True
     biases: ClassVar = ()
 
-    steps: int | None = None
-    initializer: Initializer = field(default=Normal(std=0.02), metadata=of(Initializer))
-
-    def __post_init__(self):
-        super().__post_init__()
-        holds = self.steps is None or is_integer(self.steps, 1)
-        require(self, "steps", holds, "an integer >= 1")
+    steps: int | None = option(
+        Size(minimum=1),
+        "Rows there are: the longest sequence. None: that of the network's input.",
+        default=None,
+    )
+    initializer: Initializer = option(
+        Of(family=Initializer), "First values of W.", default=Normal(std=0.02)
+    )
 
     def out_shape(self, in_shape):
         steps, _ = self.sequence(in_shape)

@@ -2,22 +2,23 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Of, option
 from sparkdl.errors import require
+from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.reconstructing import Reconstructing
 from sparkdl.nn.layers.wrapper import Wrapper
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reconstruction(Wrapper):
-    """A layer that reconstructs its input, whose loss of doing so is the network's.
+    """A layer that reconstructs its input, whose loss of doing so is the network's."""
 
-    Parameters
-    ----------
-    layer : AutoEncoder, VariationalAutoencoder or another Reconstructing layer
-    """
+    layer: Layer = option(
+        Of(family=Layer), "An AutoEncoder, a VariationalAutoencoder or another that reconstructs."
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
+    def validate(self):
+        super().validate()
         holds = isinstance(self.layer, Reconstructing)
         require(self, "layer", holds, "a layer that reconstructs its input")
 

@@ -1,15 +1,14 @@
 """What recurrent layers have in common: weights for each gate, states, the way over the steps."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import of
+from sparkdl.config import Boolean, Of, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.activations import ActivationFunction, HardSigmoid, Sigmoid
-from sparkdl.nn.checks import is_integer
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layers.weighted import Weighted
 
@@ -19,18 +18,6 @@ class Recurrent(Weighted, abstract=True):
     """A layer that goes over the steps of sequences and carries a state from each to the next.
 
     Where a mask says that a step is padding, the state stays as it is and the output is 0.
-
-    Parameters
-    ----------
-    units : int
-        Width of the state and of the output, at least 1.
-    return_sequences : bool
-        Whether every step has an output; else the state after the last step is the output.
-    recurrent_initializer : str, dict or Initializer
-        First values of RW.
-    continuation : bool
-        A second input (steps,) or (steps, 1), Caffe's indicators: at a step where it is not above 0
-        a new sequence starts, with a state of zeros.
 
     Shapes
     ------
@@ -42,16 +29,21 @@ class Recurrent(Weighted, abstract=True):
     gates: ClassVar[int]
     carried: ClassVar[tuple[str, ...]] = ("h",)
 
-    units: int
-    return_sequences: bool = True
-    recurrent_initializer: Initializer = field(default="orthogonal", metadata=of(Initializer))
-    continuation: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "units", is_integer(self.units, 1), "an integer >= 1")
-        for name in ("return_sequences", "continuation"):
-            require(self, name, isinstance(getattr(self, name), bool), "True or False")
+    units: int = option(Size(minimum=1), "Width of the state and of the output.")
+    return_sequences: bool = option(
+        Boolean(),
+        "Whether every step has an output; else the state after the last step is the output.",
+        default=True,
+    )
+    recurrent_initializer: Initializer = option(
+        Of(family=Initializer), "First values of RW.", default="orthogonal"
+    )
+    continuation: bool = option(
+        Boolean(),
+        "Whether there is a second input (steps,) or (steps, 1), Caffe's indicators: at a step "
+        "where it is not above 0 a new sequence starts, with a state of zeros.",
+        default=False,
+    )
 
     @property
     def several(self):
@@ -133,18 +125,14 @@ class Recurrent(Weighted, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Gated(Recurrent, abstract=True):
-    """A recurrent layer with gates.
+    """A recurrent layer with gates."""
 
-    Parameters
-    ----------
-    gate_activation : str, dict or ActivationFunction
-        "sigmoid" or "hard_sigmoid".
-    """
+    gate_activation: ActivationFunction = option(
+        Of(family=ActivationFunction), '"sigmoid" or "hard_sigmoid".', default="sigmoid"
+    )
 
-    gate_activation: ActivationFunction = field(default="sigmoid", metadata=of(ActivationFunction))
-
-    def __post_init__(self):
-        super().__post_init__()
+    def validate(self):
+        super().validate()
         known = isinstance(self.gate_activation, Sigmoid | HardSigmoid)
         require(self, "gate_activation", known, "sigmoid or hard_sigmoid")
 

@@ -1,13 +1,11 @@
 """What layers have in common whose output is compared with labels."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from sparkdl.config import of
+from sparkdl.config import Choice, Number, Of, Text, option
 from sparkdl.engine import ops
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_not_negative
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.losses import Loss
 
@@ -22,22 +20,6 @@ class ScoredLayer(Layer, abstract=True):
     Of sequences every step has a label, of images every place, and an example's loss is their mean
     or sum; steps that a mask leaves out do not count.
 
-    Parameters
-    ----------
-    loss : str, dict or Loss
-        "softmax_cross_entropy" for classes; for values "sigmoid_cross_entropy", "mse", "mae", or
-        another of nn/losses.
-    loss_weight : float
-        Factor of the loss in that of the network, at least 0.
-    reduction : str
-        What becomes of the losses of an example's steps or places: "mean" of those that count,
-        "sum", or "full", the mean of all. "valid" divides their sum by how many count in the whole
-        batch and "total" by nothing, so that the loss of the batch is what Caffe's normalization
-        VALID or NONE gives; FULL and BATCH_SIZE are "full" and "sum".
-    labels : str, optional
-        Column of the data that holds the labels; outputs that name the same one share it. Unless
-        given, "labels" where the network has one output, else the layer's name.
-
     Shapes
     ------
     z (batch, units), (batch, T, units) or (batch, units, H, W)
@@ -45,17 +27,30 @@ class ScoredLayer(Layer, abstract=True):
 
     reads_labels: ClassVar[bool] = True  # whether the data have something to compare with
 
-    loss: Loss = field(default="softmax_cross_entropy", metadata=of(Loss))
-    loss_weight: float = 1.0
-    reduction: str = "mean"
-    labels: str | None = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "loss_weight", is_not_negative(self.loss_weight), "a number >= 0")
-        require(self, "reduction", self.reduction in REDUCTIONS, f"one of {REDUCTIONS}")
-        named = self.labels is None or (isinstance(self.labels, str) and self.labels.strip() != "")
-        require(self, "labels", named, "the name of a column or None")
+    loss: Loss = option(
+        Of(family=Loss),
+        '"softmax_cross_entropy" for classes; for values "sigmoid_cross_entropy", "mse", "mae", '
+        "or another of nn/losses.",
+        default="softmax_cross_entropy",
+    )
+    loss_weight: float = option(
+        Number(minimum=0), "Factor of the loss in that of the network.", default=1.0
+    )
+    reduction: str = option(
+        Choice(of=REDUCTIONS),
+        'What becomes of the losses of an example\'s steps or places: "mean" of those that '
+        'count, "sum", or "full", the mean of all. "valid" divides their sum by how many count '
+        'in the whole batch and "total" by nothing, so that the loss of the batch is what '
+        'Caffe\'s normalization VALID or NONE gives; FULL and BATCH_SIZE are "full" and '
+        '"sum".',
+        default="mean",
+    )
+    labels: str | None = option(
+        Text(what="a column's name"),
+        "Column of the data that holds the labels; outputs that name the same one share it. "
+        'None: "labels" where the network has one output, else the layer\'s name.',
+        default=None,
+    )
 
     @property
     def label_kind(self):

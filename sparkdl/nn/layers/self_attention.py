@@ -2,21 +2,15 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Boolean, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
-from sparkdl.nn.checks import is_integer
 from sparkdl.nn.layers.attention import WEIGHTS, Attention
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelfAttention(Attention):
-    """Every step looks at all steps of its sequence; see Attention for the formula and options.
-
-    Parameters
-    ----------
-    project : bool
-        Whether there are weights. Without, queries, keys and values are the sequence itself: one
-        head of its width.
+    """Every step looks at all steps of its sequence; see Attention for the formula.
 
     Shapes
     ------
@@ -27,11 +21,15 @@ class SelfAttention(Attention):
     DL4J SelfAttentionLayer is this with bias=False.
     """
 
-    project: bool = True
+    project: bool = option(
+        Boolean(),
+        "Whether there are weights. Without, queries, keys and values are the sequence itself: "
+        "one head of its width.",
+        default=True,
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "project", isinstance(self.project, bool), "True or False")
+    def validate(self):
+        super().validate()
         if not self.project:
             require(self, "heads", self.heads == 1, "1 where nothing is projected")
             for name in ("head_size", "units"):
@@ -57,11 +55,6 @@ class SelfAttention(Attention):
 class LearnedSelfAttention(SelfAttention):
     """A fixed number of learned queries look at a sequence: a summary of it, however long it is.
 
-    Parameters
-    ----------
-    queries : int
-        How many, at least 1.
-
     Shapes
     ------
     x (batch, T, F), y (batch, queries, units), Q (queries, F), the weights as SelfAttention
@@ -71,11 +64,10 @@ class LearnedSelfAttention(SelfAttention):
     DL4J LearnedSelfAttentionLayer is this with bias=False.
     """
 
-    queries: int
+    queries: int = option(Size(minimum=1), "How many queries are learned.")
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "queries", is_integer(self.queries, 1), "an integer >= 1")
+    def validate(self):
+        super().validate()
         require(self, "causal", not self.causal, "False: a query has no place in the sequence")
 
     def out_shape(self, in_shape):

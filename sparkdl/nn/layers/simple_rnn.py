@@ -1,8 +1,8 @@
 """The plain recurrent layer."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from sparkdl.config import of
+from sparkdl.config import Of, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.activations import ActivationFunction, Relu, Tanh
@@ -12,11 +12,6 @@ from sparkdl.nn.layers.recurrent import Recurrent
 @dataclass(frozen=True, kw_only=True)
 class SimpleRnn(Recurrent):
     """h <- activation(x W + h RW + b); y is h.
-
-    Parameters
-    ----------
-    activation : str, dict or ActivationFunction
-        "tanh" or "relu".
 
     Shapes
     ------
@@ -29,10 +24,12 @@ class SimpleRnn(Recurrent):
 
     gates = 1
 
-    activation: ActivationFunction = field(default="tanh", metadata=of(ActivationFunction))
+    activation: ActivationFunction = option(
+        Of(family=ActivationFunction), '"tanh" or "relu".', default="tanh"
+    )
 
-    def __post_init__(self):
-        super().__post_init__()
+    def validate(self):
+        super().validate()
         known = isinstance(self.activation, Tanh | Relu)
         require(self, "activation", known, "tanh or relu")
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
-from sparkdl.nn.checks import is_integer
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.joining import Joining
 
@@ -38,24 +38,17 @@ class Stack(Joining):
 class Unstack(Layer):
     """One of the batches that Stack has put behind each other. DL4J UnstackVertex.
 
-    Parameters
-    ----------
-    index, count : int
-        Which one, from 0, of how many.
-
     Shapes
     ------
     x (count batch, ...), y (batch, ...)
     """
 
-    index: int
-    count: int
+    index: int = option(Size(minimum=0), "Which one, from 0; below count.")
+    count: int = option(Size(minimum=1), "How many there are.")
 
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "count", is_integer(self.count, 1), "an integer >= 1")
-        within = is_integer(self.index, 0) and self.index < self.count
-        require(self, "index", within, f"an integer in [0, {self.count})")
+    def validate(self):
+        super().validate()
+        require(self, "index", self.index < self.count, f"an integer in [0, {self.count})")
 
     def out_shape(self, in_shape):
         return in_shape

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.reduce import equal
-from sparkdl.errors import require
-from sparkdl.nn.checks import is_number
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.masked import over_features, steps_there
 
@@ -18,20 +17,12 @@ class Masking(Layer):
 
     A mask of the input holds as well. Keras Masking, DL4J MaskZeroLayer.
 
-    Parameters
-    ----------
-    value : float
-
     Shapes
     ------
     x, y (batch, T, F)
     """
 
-    value: float = 0.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "value", is_number(self.value), "a number")
+    value: float = option(Number(), "What all features of padding are.", default=0.0)
 
     def out_shape(self, in_shape):
         return self.sequence(in_shape)

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, fields
 
+from sparkdl.config import Of, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.layers.scored import ScoredLayer
 from sparkdl.nn.layers.wrapper import Wrapper
 from sparkdl.nn.run import Run
@@ -26,18 +28,15 @@ class PerStep(Run):
 class TimeDistributed(Wrapper):
     """The same layer, with the same weights, at each step by itself. Keras TimeDistributed.
 
-    Parameters
-    ----------
-    layer : Layer
-        With one input and no state that it carries.
-
     Shapes
     ------
     x (batch, T, ...), y (batch, T, what the layer gives for one step)
     """
 
-    def __post_init__(self):
-        super().__post_init__()
+    layer: Layer = option(Of(family=Layer), "With one input and no state that it carries.")
+
+    def validate(self):
+        super().validate()
         sound = not self.layer.several and not isinstance(self.layer, ScoredLayer)
         require(self, "layer", sound, "a layer with one input, and no output layer")
 

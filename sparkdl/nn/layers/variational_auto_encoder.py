@@ -1,19 +1,18 @@
 """A stack of fully connected layers that learns what its inputs are made of."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from sparkdl.config import of
+from sparkdl.config import Of, Sequence, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.activations import ActivationFunction
-from sparkdl.nn.checks import is_integer, is_integers
 from sparkdl.nn.layers.reconstructing import Reconstructing
 from sparkdl.nn.layers.weighted import Activated
 from sparkdl.nn.losses import Loss
 
-SIZES = "integers >= 1"
+WIDTHS = Sequence(of=Size(minimum=1), minimum=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,20 +23,6 @@ class VariationalAutoencoder(Activated, Reconstructing):
     drawn from them, the distribution of x. Without labels (`pretraining`), it makes small the mean
     of -log p(x | z) over `samples` draws plus the divergence of the distributions of z from the
     standard normal one. In any other network the output is the mean of z.
-
-    Parameters
-    ----------
-    units : int
-        Numbers in z, at least 1.
-    encoder, decoder : sequence of int
-        Widths of the layers in between, each followed by `activation`.
-    latent_activation : str, dict or ActivationFunction
-        Of mean and log variance.
-    distribution : str, dict or Loss
-        -log p(x | z): "sigmoid_cross_entropy" for yes and no (Bernoulli), "gaussian",
-        "exponential", or another loss of values.
-    samples : int
-        Draws of z for each example, at least 1.
 
     Shapes
     ------
@@ -52,22 +37,26 @@ class VariationalAutoencoder(Activated, Reconstructing):
 
     takes_rows: ClassVar = True
 
-    units: int
-    encoder: tuple[int, ...] = (100,)
-    decoder: tuple[int, ...] = (100,)
-    latent_activation: ActivationFunction = field(
-        default="identity", metadata=of(ActivationFunction)
+    units: int = option(Size(minimum=1), "Numbers in z.")
+    encoder: tuple[int, ...] = option(
+        WIDTHS, "Widths of the layers from x to z, each followed by `activation`.", default=(100,)
     )
-    distribution: Loss = field(default="sigmoid_cross_entropy", metadata=of(Loss))
-    samples: int = 1
+    decoder: tuple[int, ...] = option(
+        WIDTHS, "Widths of the layers from z to x, each followed by `activation`.", default=(100,)
+    )
+    latent_activation: ActivationFunction = option(
+        Of(family=ActivationFunction), "Of mean and log variance.", default="identity"
+    )
+    distribution: Loss = option(
+        Of(family=Loss),
+        '-log p(x | z): "sigmoid_cross_entropy" for yes and no (Bernoulli), "gaussian", '
+        '"exponential", or another loss of values.',
+        default="sigmoid_cross_entropy",
+    )
+    samples: int = option(Size(minimum=1), "Draws of z for each example.", default=1)
 
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("units", "samples"):
-            require(self, name, is_integer(getattr(self, name), 1), "an integer >= 1")
-        for name in ("encoder", "decoder"):
-            value = getattr(self, name)
-            require(self, name, is_integers(value, 1) and value, SIZES)
+    def validate(self):
+        super().validate()
         loss = self.distribution
         holds = loss.label_kind == "values" and not loss.whole
         require(self, "distribution", holds, "a loss of values")

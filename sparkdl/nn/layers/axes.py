@@ -1,0 +1,23 @@
+"""The constraint on which axes of an example a layer works along."""
+
+from dataclasses import dataclass
+
+from sparkdl.config import Integer, Requirement, Sequence
+from sparkdl.errors import ConfigError
+
+AXIS = Integer()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axes(Requirement):
+    """An axis, counted from behind where it is negative, or several."""
+
+    phrase, plural = "an integer or a tuple of them", "axes"
+
+    def check(self, value, where):
+        if isinstance(value, list | tuple) and value:
+            return Sequence(of=AXIS).check(value, where)
+        try:
+            return AXIS.check(value, where)
+        except ConfigError:
+            self.refuse(value, where)
