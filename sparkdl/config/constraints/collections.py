@@ -76,10 +76,19 @@ class Row(Requirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes(Requirement):
-    """A number for all axes, or a tuple with one for each."""
+    """A number for all axes, or a tuple with one for each.
+
+    Parameters
+    ----------
+    axes : int
+    of : Requirement
+    spread : bool
+        Whether a number for all axes is kept as a tuple of it for each.
+    """
 
     axes: int
     of: Requirement = ONE_OR_MORE
+    spread: bool = False
 
     @property
     def phrase(self):
@@ -92,7 +101,8 @@ class Sizes(Requirement):
 
     def check(self, value, where):
         if not is_sequence(value):
-            return self.of.check(value, where)
+            number = self.of.check(value, where)
+            return (number,) * self.axes if self.spread else number
         if self.axes == 1 or len(value) != self.axes:
             self.refuse(value, where)
         return tuple(self.of.check(item, f"{where}[{i}]") for i, item in enumerate(value))

@@ -4,13 +4,13 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from sparkdl.config import Sizes
 from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.blocks import permutation
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers.image import CHANNELS, ENDINGS, decode_image
 from sparkdl.data.source import Split, split_bounds
-from sparkdl.data.transforms.base import as_pair, whole
 from sparkdl.errors import DataError, require
 
 BYTES_PER_BATCH = 2**24
@@ -173,5 +173,5 @@ def require_content(owner, contents):
 def require_size(owner):
     """Refuse a field `size` that is neither None nor one or two whole numbers; make it a pair."""
     if owner.size is not None:
-        size = as_pair(owner, "size")
-        require(owner, "size", len(size) == 2 and whole(size, 1), "one or two integers >= 1")
+        size = Sizes(axes=2, spread=True).check(owner.size, f"{type(owner).__name__}.size")
+        object.__setattr__(owner, "size", size)
