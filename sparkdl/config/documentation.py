@@ -1,11 +1,11 @@
 """The "Parameters" of a class, written from its fields, so that help() explains every option."""
 
 import re
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field
 from inspect import cleandoc, get_annotations
 from textwrap import indent, wrap
 
-from sparkdl.config.option import default_of, option_of
+from sparkdl.config.option import default_of, inherited_fields, option_of
 
 HEADING = re.compile(r"^(Parameters|Shapes|Returns|Raises|References|Examples|Notes)\n-+$", re.M)
 WIDTH = 96
@@ -28,7 +28,7 @@ def declared(cls):
 
     The class is not a dataclass yet; what its body declares without `option` has the value None.
     """
-    inherited = {item.name: item for item in fields(cls)}
+    inherited = inherited_fields(cls)
     body = get_annotations(cls)
     names = [name for name, kind in body.items() if "ClassVar" not in str(kind)]
     own = {name: cls.__dict__.get(name) for name in names}

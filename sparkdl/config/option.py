@@ -1,6 +1,6 @@
 """A field of a configuration: what it may be, what it is for, what it is unless given."""
 
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from inspect import get_annotations
 
 from sparkdl.config.constraints import Number, Of, Optional, Requirement, Sequence
@@ -70,12 +70,18 @@ def default_of(item):
     return item.default if item.default_factory is MISSING else item.default_factory()
 
 
+def inherited_fields(cls):
+    """{name: dataclass field} of all bases of a class that is not a dataclass yet."""
+    bases = [base for base in reversed(cls.__mro__[1:]) if is_dataclass(base)]
+    return {item.name: item for base in bases for item in fields(base)}
+
+
 def adopt_options(cls):
     """Give a field that is declared again with a plain default the option of the base class.
 
     So `rate: float = 1.0` in a subclass changes the default and nothing else.
     """
-    inherited = {item.name: item for item in fields(cls)}
+    inherited = inherited_fields(cls)
     for name in get_annotations(cls):
         base, default = inherited.get(name), cls.__dict__.get(name, MISSING)
         if base is None or "option" not in base.metadata or hasattr(default, "metadata"):
