@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.commands.data_conf import parse_data
+from sparkdl.commands.given import parse_data
 from sparkdl.data import (
     files,
     write_lmdb_anywhere,
@@ -26,7 +26,7 @@ def convert(arguments):
     data = parse_data(arguments.data)
     data.check()
     mean = Mean() if arguments.mean else None
-    found = records(data.source(), shape_of(arguments.shape), mean)
+    found = records(data, shape_of(arguments.shape), mean)
     if arguments.output is None:
         count = sum(map(len, found))
     else:

@@ -1,7 +1,7 @@
 """The run of the demo: LeNet on the digits inside the package."""
 
-from sparkdl.commands.data_conf import Digits
 from sparkdl.commands.run_conf import DataSets, RunConf, SparkOptions
+from sparkdl.data import Digits
 from sparkdl.nn import Exponential, Nesterov
 from sparkdl.nn.zoo import lenet
 from sparkdl.training.averaging import ParameterAveraging

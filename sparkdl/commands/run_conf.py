@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, fields
 
-from sparkdl.commands.data_conf import DataConf
 from sparkdl.commands.settings import apply
 from sparkdl.config import (
     Config,
@@ -17,7 +16,7 @@ from sparkdl.config import (
     option,
     text,
 )
-from sparkdl.data import files
+from sparkdl.data import Source, files
 from sparkdl.errors import ConfigError, SparkdlError
 from sparkdl.nn import Conf, conf_from_dict
 from sparkdl.spark.session import TWO_EXECUTORS
@@ -32,9 +31,9 @@ from sparkdl.training.masters import training_master
 class DataSets(Config):
     """What to train on, and what to evaluate on after each epoch, if anything."""
 
-    train: DataConf = option(Of(family=DataConf), "What to train on.")
-    validation: DataConf | None = option(
-        Of(family=DataConf), "What to evaluate on after each epoch, if anything.", default=None
+    train: Source = option(Of(family=Source), "What to train on.")
+    validation: Source | None = option(
+        Of(family=Source), "What to evaluate on after each epoch, if anything.", default=None
     )
 
     def check(self):

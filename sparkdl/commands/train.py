@@ -28,11 +28,10 @@ def fit(spark, conf, resume=None, show=None):
         Whether to draw the progress bar; None: if somebody sees it.
     """
     net = SparkNetwork(spark, conf.network, conf.training)
-    data, validation = conf.data.train, conf.data.validation
     history = net.fit(
-        data.source(),
+        conf.data.train,
         conf.epochs,
-        validation=None if validation is None else validation.source(),
+        validation=conf.data.validation,
         listeners=[ProgressBar(show=show)],
         checkpoints=conf.checkpoints,
         resume=resume,

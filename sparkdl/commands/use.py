@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from sparkdl.commands.data_conf import parse_data
+from sparkdl.commands.given import parse_data
 from sparkdl.data import files
 from sparkdl.errors import ConfigError
 from sparkdl.spark import SparkNetwork
@@ -17,7 +17,7 @@ from sparkdl.training.report import computed
 def evaluate(arguments):
     """Print the evaluation of a model over labelled data."""
     with prepared(arguments) as (_, net, data):
-        print(net.evaluate(data.source()), computed("tasks", net.devices), sep="\n\n")
+        print(net.evaluate(data), computed("tasks", net.devices), sep="\n\n")
 
 
 def predict(arguments):
@@ -36,7 +36,7 @@ def write(arguments, compute):
     if files.exists(arguments.output):
         raise ConfigError(f"{arguments.output} is there already; remove it or choose another")
     with prepared(arguments) as (spark, net, data):
-        frame, column = as_frame(spark, data.source(), net.conf)
+        frame, column = as_frame(spark, data, net.conf)
         found = compute(net, frame, column).drop(column)
         with job(spark.sparkContext, arguments.command, "the job"):
             found.write.parquet(uri(arguments.output))

@@ -4,7 +4,9 @@ from sparkdl.config.config import Config, build, plain
 from sparkdl.config.constraints import (
     Boolean,
     Callable,
+    Character,
     Choice,
+    Either,
     Instance,
     Integer,
     Mapping,

@@ -3,6 +3,8 @@
 from dataclasses import MISSING, dataclass, fields
 from typing import ClassVar, dataclass_transform
 
+import numpy as np
+
 from sparkdl.config.constraints.base import scalar
 from sparkdl.config.documentation import document
 from sparkdl.config.names import suggestion
@@ -18,7 +20,7 @@ class ConfigType(type):
         for name in named:
             if name in options:
                 raise ConfigError(f"{cls.__name__} got {name!r} twice")
-        options = named | options
+        options = cls.spelled_out(named | options)
         check_names(cls, options)
         return super().__call__(**options)
 
@@ -33,6 +35,7 @@ class Config(metaclass=ConfigType):
     """
 
     complete: ClassVar[bool] = False  # whether to_dict has defaults too
+    shorthands: ClassVar[tuple[str, ...]] = ()  # names that `spelled_out` takes beside the fields
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -43,6 +46,11 @@ class Config(metaclass=ConfigType):
     def named_options(cls, values):
         """{name: value} of what was given without a name."""
         return by_place(cls, values)
+
+    @classmethod
+    def spelled_out(cls, options):
+        """{name of a field: value} of what was given, shorthands too."""
+        return options
 
     def __post_init__(self):
         for item in fields(self):
@@ -56,11 +64,13 @@ class Config(metaclass=ConfigType):
     def to_dict(self):
         """The options that differ from their defaults, as plain dicts, lists and scalars.
 
-        All of them where the class is `complete`.
+        All of them where the class is `complete`. Raises ConfigError for what is no text, number
+        or the like: functions and arrays.
         """
         every = {item.name: getattr(self, item.name) for item in fields(self)}
         options = every if self.complete else self.chosen()
-        return {name: written(value) for name, value in options.items()}
+        owner = type(self).__name__
+        return {name: written(value, f"{owner}.{name}") for name, value in options.items()}
 
     def chosen(self):
         """{name: value} of the options that differ from their defaults, those without one first."""
@@ -87,6 +97,7 @@ def build(cls, options):
     """`cls` with `options`, a mapping; ConfigError unless it knows them and gets all it needs."""
     if not isinstance(options, dict):
         raise ConfigError(f"{cls.__name__} needs a mapping of its options, got {brief(options)}")
+    options = cls.spelled_out(options)
     check_names(cls, options)
     return cls(**options)
 
@@ -96,7 +107,8 @@ def check_names(cls, options):
     known = {item.name: item for item in fields(cls)}
     for name in options:
         if name not in known:
-            raise ConfigError(f"{cls.__name__} has no field {brief(name)}{suggestion(name, known)}")
+            hint = suggestion(name, [*known, *cls.shorthands])
+            raise ConfigError(f"{cls.__name__} has no field {brief(name)}{hint}")
     for name, item in known.items():
         if not is_optional(item) and name not in options:
             raise ConfigError(f"{cls.__name__} needs the field {name!r}")
@@ -133,14 +145,20 @@ def plain(value):
     return scalar(value)
 
 
-def written(value):
+def written(value, where):
     """`value` as JSON has it. A member without options is its name where names are lower case."""
     if isinstance(value, Config):
         options = value.to_dict()
         return (
             options["type"] if list(options) == ["type"] and is_word(options["type"]) else options
         )
-    return [written(item) for item in value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [written(item, where) for item in value]
+    if isinstance(value, dict):
+        return {key: written(item, where) for key, item in value.items()}
+    if callable(value) or isinstance(value, np.ndarray):
+        raise ConfigError(f"{where} must be text or numbers to be written, got {brief(value)}")
+    return value
 
 
 def shown(value):
@@ -159,4 +177,6 @@ def is_word(name):
 def is_default(cls, item, value):
     """Whether `value` may be left out: it is the default of the field."""
     default = default_of(item)
-    return default is not MISSING and written(value) == written(checked(cls, item, default))
+    if default is MISSING or default is None:
+        return value is default
+    return bool(value == checked(cls, item, default))

@@ -9,7 +9,10 @@ from sparkdl.data.prefetch import prefetch
 from sparkdl.data.readers.arrays import Arrays
 from sparkdl.data.readers.avro_files import AvroFiles
 from sparkdl.data.readers.csv import Csv
+from sparkdl.data.readers.dataframes import DataFrames
+from sparkdl.data.readers.digits import Digits
 from sparkdl.data.readers.fixed import Cifar, Idx
+from sparkdl.data.readers.frame_columns import Numbers, Pictures
 from sparkdl.data.readers.hdf5 import HDF5
 from sparkdl.data.readers.images import Images
 from sparkdl.data.readers.lmdb import LMDB

@@ -7,28 +7,30 @@ from functools import cached_property
 
 import numpy as np
 
+from sparkdl.config import Config, Requirement, option
 from sparkdl.data import files
-from sparkdl.errors import DataError, require
+from sparkdl.errors import DataError
 
 PIECE = 1 << 20  # bytes that are read at once
 
 
-@dataclass(frozen=True)
-class Characters:
-    """The alphabet of a text: a number for each of its characters, in the order of Unicode.
+@dataclass(frozen=True, kw_only=True)
+class Distinct(Requirement):
+    """A text in which no character comes twice, kept in the order of Unicode."""
 
-    Parameters
-    ----------
-    alphabet : str
-        Each character once, in any order.
-    """
+    phrase = plural = "characters, each of them once"
 
-    alphabet: str
+    def check(self, value, where):
+        if not isinstance(value, str) or not len(set(value)) == len(value) > 0:
+            self.refuse(value, where)
+        return "".join(sorted(value))
 
-    def __post_init__(self):
-        once = isinstance(self.alphabet, str) and len(set(self.alphabet)) == len(self.alphabet) > 0
-        require(self, "alphabet", once, "characters, each of them once")
-        object.__setattr__(self, "alphabet", "".join(sorted(self.alphabet)))
+
+@dataclass(frozen=True, kw_only=True)
+class Characters(Config):
+    """The alphabet of a text: a number for each of its characters, in the order of Unicode."""
+
+    alphabet: str = option(Distinct(), "Each character once, in any order.", positional=True)
 
     @classmethod
     def of(cls, text):

@@ -1,10 +1,11 @@
 """Where records come from, when executors read them themselves."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
+from sparkdl.config import Member
 from sparkdl.data.batch import Batch
 
 SMALLEST_SPLIT = 256
@@ -35,28 +36,34 @@ class Split:
         return []
 
 
-class Source(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Source(Member):
     """A data set that is listed on the driver and read on executors.
 
     To an executor travel `source.read` and `source.transform`, never the source: `read` of a
     source that holds its data in memory leaves the data behind.
 
-    Parameters
-    ----------
-    transform : callable or None
-        Batch to Batch, applied by the worker to each minibatch. Blocks of records are kept as
-        they were stored (uint8 stays uint8), so this is where they are scaled. One of
-        sparkdl.data.transforms also knows training from use, and what shape records must have; of
-        a plain function neither is known.
+    `transform` is a function Batch to Batch that the worker applies to each minibatch, or None.
+    Blocks of records are kept as they were stored (uint8 stays uint8), so this is where they are
+    scaled. One of sparkdl.data.transforms also knows training from use, and what shape records must
+    have; of a plain function neither is known.
+
+    What has `splits`, `read` and `transform` is taken for a source as well, without a name in
+    configurations.
     """
 
-    transform: Callable[[Batch], Batch] | None
+    paths: ClassVar[tuple[str, ...]] = ()
+
+    def check(self):
+        """Raise DataError if the data is not there; reads none of it."""
 
     def splits(self) -> list[Split]:
         """All splits, in order, from metadata alone. Runs on the driver."""
+        raise NotImplementedError
 
     def read(self, split: Split) -> Iterator[Batch]:
         """The records of a split as they are stored. Runs on an executor."""
+        raise NotImplementedError
 
 
 def checked_batches(read, split, schema):

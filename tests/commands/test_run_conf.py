@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from sparkdl.commands import lenet
-from sparkdl.commands.data_conf import Digits
 from sparkdl.commands.run_conf import RunConf, SparkOptions
+from sparkdl.data import Digits
 from sparkdl.errors import CheckpointError, ConfigError, DataError
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import Checkpoints
@@ -74,7 +74,7 @@ REFUSED = [
         "network: a network needs a mapping of options, got None",
     ),
     ("data.tests.type=Digits", "data: DataSets has no field 'tests'"),
-    ("data.train.part=exam", "data: Digits.part must be one of"),
+    ("data.train.part=exam", "data: Digits.part must be 'train' or 'test', got 'exam'"),
     ("data={}", "data: DataSets needs the field 'train'"),
     (
         "checkpoints.path=",

@@ -8,7 +8,9 @@ import pytest
 from sparkdl.config import (
     Boolean,
     Callable,
+    Character,
     Choice,
+    Either,
     Instance,
     Integer,
     Mapping,
@@ -30,6 +32,8 @@ from tests.config.test_option import Tool
 
 SHARE = Number(minimum=0, below=1)
 PLACE = Row(of=(Integer(minimum=0), Number(above=0)))
+COLUMN = Either(of=(Text(what="a name"), Integer()))
+PLACES = Either(of=(Path(), Sequence(of=Path(), minimum=1)))
 RATE = Of(family=Schedule, number=Number(above=0))
 
 TAKEN = [
@@ -50,6 +54,10 @@ TAKEN = [
     (Text(), "a", "a"),
     (Path(), PurePath("a/b"), "a/b"),
     (Text(), np.str_("a"), "a"),
+    (Character(), "\t", "\t"),
+    (COLUMN, "a", "a"),
+    (COLUMN, np.int64(-1), -1),
+    (PLACES, ["a", PurePath("b")], ("a", "b")),
     (Choice(of=("a", "b")), "b", "b"),
     (Choice(of=(1, "all")), 1, 1),
     (Sequence(of=Integer()), [1, np.int8(2)], (1, 2)),
@@ -59,6 +67,8 @@ TAKEN = [
     (PLACE, [0, 0.5], (0, 0.5)),
     (Sizes(axes=2), 3, 3),
     (Sizes(axes=2), [3, 4], (3, 4)),
+    (Sizes(axes=2, spread=True), 3, (3, 3)),
+    (Sizes(axes=2, spread=True), [3, 4], (3, 4)),
     (Mapping(keys=Text(), values=Integer()), {"a": np.int64(1)}, {"a": 1}),
     (Optional(of=Integer()), None, None),
     (Optional(of=Integer()), 1, 1),
@@ -115,6 +125,10 @@ REFUSED = [
     (PLACE, [0, 0], "A.b[1] must be a number above 0, got 0"),
     (Sizes(axes=2), [1, 2, 3], "must be an integer >= 1 or a pair of them, got [1, 2, 3]"),
     (Sizes(axes=2), 0, "A.b must be an integer >= 1 or a pair of them, got 0"),
+    (Character(), ",,", "A.b must be one character of ASCII, got ',,'"),
+    (Character(), "é", "A.b must be one character of ASCII, got 'é'"),
+    (COLUMN, 1.5, "A.b must be a name that is not empty or an integer, got 1.5"),
+    (PLACES, ["a", 3], "A.b[1] must be a path that is not empty, got 3"),
     (Mapping(keys=Text(), values=Integer()), {"a": "b"}, "A.b['a'] must be an integer, got 'b'"),
     (Mapping(keys=Text(), values=Integer()), {1: 1}, "A.b key must be a text that is not empty"),
     (Optional(of=Integer()), "a", "A.b must be an integer or None, got 'a'"),

@@ -60,7 +60,7 @@ def test_labels_of_another_length_are_refused():
 
 
 def test_arrays_refuses_splits_of_nothing():
-    with pytest.raises(ConfigError, match="Arrays.records_per_split must be at least 1 or None"):
+    with pytest.raises(ConfigError, match="records_per_split must be an integer >= 1 or None"):
         Arrays(X, records_per_split=-1)
 
 

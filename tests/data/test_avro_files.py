@@ -119,10 +119,13 @@ def test_a_cut_within_a_count_is_seen(tmp_path):
 
 
 REFUSED = [
-    ({"content": "image"}, "AvroFiles.content must be one of"),
-    ({"channels": "L", "content": "images"}, "AvroFiles.channels must be one of"),
+    ({"content": "image"}, "AvroFiles.content must be 'numbers' or 'images', got"),
+    (
+        {"channels": "L", "content": "images"},
+        "AvroFiles.channels must be 'RGB', 'BGR' or 'gray'",
+    ),
     ({"size": 3}, "AvroFiles.size must be None where content is numbers"),
-    ({"bytes_per_split": 0}, "AvroFiles.bytes_per_split must be at least 1"),
+    ({"bytes_per_split": 0}, "AvroFiles.bytes_per_split must be an integer >= 1"),
 ]
 
 

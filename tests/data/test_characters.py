@@ -163,7 +163,7 @@ OPTIONS = [
     ({"steps": 0}, "TextSequences.steps must be an integer >= 1"),
     ({"stride": 0}, "TextSequences.stride must be an integer >= 1"),
     ({"part": (0.5, 0.5)}, "TextSequences.part must be two shares"),
-    ({"part": (0, 1.5)}, "TextSequences.part must be two shares"),
+    ({"part": (0, 1.5)}, r"TextSequences.part\[1\] must be a number in \[0, 1\]"),
     ({"records_per_split": -1}, "TextSequences.records_per_split must be"),
 ]
 
@@ -172,5 +172,5 @@ OPTIONS = [
 def test_options_are_refused(options, message):
     with pytest.raises(ConfigError, match=message):
         TextSequences("a", Characters("abc"), **options)
-    with pytest.raises(ConfigError, match="TextSequences.characters must be Characters"):
-        TextSequences("a", "abc")
+    with pytest.raises(ConfigError, match="TextSequences.characters must be a Characters or"):
+        TextSequences("a", 3)

@@ -97,11 +97,11 @@ def test_a_missing_column_gets_its_nearest(tmp_path):
 
 
 REFUSED = [
-    ({"features": []}, "Csv.features must be different columns, or None"),
+    ({"features": []}, "Csv.features must be a sequence of one or more .* or None, got"),
     ({"features": ["a", "a"]}, "Csv.features must be different columns"),
     ({"delimiter": ",,"}, "Csv.delimiter must be one character"),
     ({"header": False}, "Csv.header must be true where columns go by names"),
-    ({"bytes_per_split": 0}, "Csv.bytes_per_split must be at least 1"),
+    ({"bytes_per_split": 0}, "Csv.bytes_per_split must be an integer >= 1"),
 ]
 
 

@@ -194,8 +194,8 @@ def test_lines_are_cut_into_splits(tmp_path, monkeypatch):
 
 
 def test_other_formats_are_refused():
-    with pytest.raises(ConfigError, match=r"DataFrames.format must be one of .*, got 'orc'"):
-        DataFrames("here", columns={}, format="orc")
+    with pytest.raises(ConfigError, match="format must be 'parquet' or 'json', got 'orc'"):
+        DataFrames("here", columns={"x": Numbers(name="a")}, format="orc")
 
 
 def test_plain_images_need_a_shape():

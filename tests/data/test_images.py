@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from sparkdl.commands.data_conf import DataConf
-from sparkdl.data import Batch, Images, Resize, Schema, checked_batches, files
+from sparkdl.data import Batch, Images, Resize, Schema, Source, checked_batches, files
 from sparkdl.data.readers.image import encode_image
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import Dense, NetworkConf, Output
@@ -184,14 +183,14 @@ def test_a_network_trains_on_it(tmp_path):
     folder_of(tmp_path)
     written = {"type": "Images", "path": str(tmp_path), "size": [4, 4], "scale": 0.01}
     conf = NetworkConf(input_shape=(3, 4, 4), seed=1, layers=[Dense(units=4), Output(units=3)])
-    history = Network(conf).fit(DataConf.from_dict(written).source(), epochs=1)
+    history = Network(conf).fit(Source.from_dict(written), epochs=1)
     assert history.epochs[0].examples == 12
 
 
 REFUSED = [
-    ({"channels": "CMYK"}, r"Images.channels must be one of \('RGB', 'BGR', 'gray'\), got 'CMYK'"),
-    ({"size": 0}, "Images.size must be one or two integers >= 1"),
-    ({"records_per_split": 0}, "Images.records_per_split must be at least 1"),
+    ({"channels": "CMYK"}, "Images.channels must be 'RGB', 'BGR' or 'gray', got 'CMYK'"),
+    ({"size": 0}, "Images.size must be an integer >= 1, got 0"),
+    ({"records_per_split": 0}, "Images.records_per_split must be an integer >= 1 or None, got 0"),
 ]
 
 

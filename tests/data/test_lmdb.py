@@ -135,7 +135,10 @@ def test_scale_and_mean_are_the_transform(tmp_path):
     assert LMDB("a", transforms=[Mirror()]).transform == Mirror()
     both = LMDB("a", transforms=(Mirror(),), scale=0.5).transform
     assert both == Compose(Mirror(), Scale(factor=0.5))
-    assert LMDB("a", mean=3).mean == (3,)
+    assert LMDB("a", mean=3).transform.mean == (3,)
+    assert LMDB("a", transform=[Mirror(), Scale(factor=0.5)]) == LMDB("a", transform=both)
+    with pytest.raises(ConfigError, match="LMDB takes either transform or scale"):
+        LMDB("a", transform=Mirror(), scale=0.5)
 
 
 @pytest.mark.parametrize("options", [{"scale": 0}, {"records_per_split": -1}], ids=str)

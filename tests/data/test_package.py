@@ -33,8 +33,9 @@ def test_digits_are_found_in_a_zip(tmp_path):
     with zipfile.ZipFile(tmp_path / "sparkdl.zip", "w") as file:
         for below in ("errors.py", "philox.py"):
             file.write(ROOT / "sparkdl" / below, f"sparkdl/{below}")
-        for path in sorted((ROOT / "sparkdl/data").rglob("*.*")):
-            if path.suffix in (".py", ".gz"):
-                file.write(path, path.relative_to(ROOT))
+        for part in ("config", "data"):
+            for path in sorted((ROOT / "sparkdl" / part).rglob("*.*")):
+                if path.suffix in (".py", ".gz"):
+                    file.write(path, path.relative_to(ROOT))
     code = "print(sparkdl.data.__file__, len(sparkdl.data.digits('test')))"
     assert run(code, tmp_path / "sparkdl.zip").endswith(".zip/sparkdl/data/__init__.py 2000")

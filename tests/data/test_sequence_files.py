@@ -259,5 +259,5 @@ def test_the_writer_refuses(tmp_path, options, message):
 
 
 def test_options_are_refused():
-    with pytest.raises(ConfigError, match="SequenceFiles.content must be one of"):
+    with pytest.raises(ConfigError, match="content must be 'images', 'datums' or 'bytes'"):
         SequenceFiles("a", content="image")

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import sparkdl.data
-from sparkdl.commands.data_conf import DataConf
-from sparkdl.data import Batch, Schema, checked_batches, files
+from sparkdl.data import Batch, Schema, Source, checked_batches, files
 from sparkdl.errors import DataError
 from sparkdl.nn import Dense, NetworkConf, Output
 from sparkdl.training.network import Network
@@ -164,5 +163,5 @@ def test_a_network_trains_on_it(kind, tmp_path):
 def test_a_configuration_names_it(name, tmp_path):
     kind = name.split()[0]
     written = {"type": kind, "path": str(tmp_path), **KINDS[name].options}
-    source = DataConf.from_dict(written).source()
+    source = Source.from_dict(written)
     assert source == getattr(sparkdl.data, kind)(str(tmp_path), **KINDS[name].options)

@@ -147,8 +147,11 @@ def test_a_record_that_cannot_be_used_is_named(tmp_path, content, options, messa
 
 
 REFUSED = [
-    ({"content": "image"}, "TFRecords.content must be one of"),
-    ({"channels": "L", "content": "images"}, "TFRecords.channels must be one of"),
+    ({"content": "image"}, "TFRecords.content must be 'numbers' or 'images', got"),
+    (
+        {"channels": "L", "content": "images"},
+        "TFRecords.channels must be 'RGB', 'BGR' or 'gray'",
+    ),
     ({"size": 3}, "TFRecords.size must be None where content is numbers"),
 ]
 

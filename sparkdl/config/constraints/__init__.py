@@ -2,8 +2,9 @@
 
 from sparkdl.config.constraints.base import Requirement
 from sparkdl.config.constraints.collections import Mapping, Row, Sequence, Sizes
+from sparkdl.config.constraints.either import Either
 from sparkdl.config.constraints.members import Of
 from sparkdl.config.constraints.nested import Nested
 from sparkdl.config.constraints.numbers import Integer, Number, Size
 from sparkdl.config.constraints.objects import Callable, Instance, Optional
-from sparkdl.config.constraints.words import Boolean, Choice, Path, Text
+from sparkdl.config.constraints.words import Boolean, Character, Choice, Path, Text

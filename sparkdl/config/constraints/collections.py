@@ -84,10 +84,13 @@ class Sizes(Requirement):
     axes : int, optional
         Unless given, the attribute `axes` of the class that has the option.
     of : Requirement
+    spread : bool
+        Whether a number for all axes is kept as a tuple of it for each.
     """
 
     axes: int | None = None
     of: Requirement = ONE_OR_MORE
+    spread: bool = False
 
     @property
     def phrase(self):
@@ -107,7 +110,8 @@ class Sizes(Requirement):
 
     def check(self, value, where):
         if not is_sequence(value):
-            return self.check_by(self.of, value, where)
+            number = self.check_by(self.of, value, where)
+            return (number,) * self.axes if self.spread else number
         if self.axes == 1 or len(value) != self.axes:
             self.refuse(value, where)
         return tuple(self.of.check(item, f"{where}[{i}]") for i, item in enumerate(value))

@@ -49,6 +49,19 @@ class Text(Requirement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Character(Requirement):
+    """One character of ASCII, a blank or tabulator as well."""
+
+    phrase, plural = "one character of ASCII", "characters of ASCII"
+
+    def check(self, value, where):
+        text = scalar(value)
+        if not isinstance(text, str) or len(text) != 1 or not text.isascii():
+            self.refuse(value, where)
+        return text
+
+
+@dataclass(frozen=True, kw_only=True)
 class Path(Text):
     """Where something lies, a text or what pathlib makes of it; kept as a text."""
 

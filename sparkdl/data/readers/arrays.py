@@ -1,13 +1,17 @@
 """Arrays in the driver's memory as a source."""
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from sparkdl.config import Requirement, option
 from sparkdl.data.batch import Batch, record_ids
+from sparkdl.data.readers.base import CutByRecords, Reader
 from sparkdl.data.source import Split, split_bounds
-from sparkdl.errors import DataError, require
+from sparkdl.errors import DataError
+
+MOST_AXES, MOST_NUMBERS = 32, 2**31  # of lists
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -20,31 +24,50 @@ class Slice(Split):
         return f"arrays, partition {self.partition}"
 
 
-@dataclass(frozen=True, eq=False)
-class Arrays:
-    """Features and labels in memory; each executor is sent what it reads.
+@dataclass(frozen=True, kw_only=True)
+class Columns(Requirement):
+    """Numbers of records, kept as an array, or several such columns by their names."""
 
-    Parameters
-    ----------
-    features : ndarray (n, ...), or {column: ndarray}
-        Where a network has several inputs, those by their names; also "mask" and "weights".
-    labels : ndarray (n,) or (n, ...), {column: ndarray}, or None
-    records_per_split : int or None
-        None: 256, or more where that made over 4,096 splits.
-    transform : callable or None
-        Batch to Batch, applied to each minibatch.
-    """
+    phrase = "an array (n, ...), or {column: array}"
+    plural = "arrays or dicts of arrays"
 
-    features: np.ndarray | dict = field(repr=False)
-    labels: np.ndarray | dict | None = field(default=None, repr=False)
-    _: KW_ONLY
-    records_per_split: int | None = None
-    transform: object = None
+    def check(self, value, where):
+        if not isinstance(value, dict):
+            return self.array(value, where)
+        if not value or not all(isinstance(name, str) for name in value):
+            self.refuse(value, where)
+        return {name: self.array(column, f"{where}[{name!r}]") for name, column in value.items()}
 
-    def __post_init__(self):
-        require(self, "records_per_split", (self.records_per_split or 1) >= 1, "at least 1 or None")
-        for name in ("features", "labels"):
-            object.__setattr__(self, name, as_arrays(getattr(self, name)))
+    def array(self, value, where):
+        """`value` as an array of at least one axis."""
+        if not is_array(value):
+            self.refuse(value, where)
+        try:
+            return np.asarray(value)
+        except ValueError:  # lists of different length
+            self.refuse(value, where)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Arrays(Reader, CutByRecords):
+    """Features and labels in memory; each executor is sent what it reads."""
+
+    features: np.ndarray | dict = option(
+        Columns(),
+        'Where a network has several inputs, those by their names; also "mask" and "weights".',
+        positional=True,
+        repr=False,
+    )
+    labels: np.ndarray | dict | None = option(
+        Columns(),
+        "Of as many records. None: there are none.",
+        default=None,
+        positional=True,
+        repr=False,
+    )
+
+    def validate(self):
+        super().validate()
         count = self._count
         for name, column in self.columns.items():
             if len(column) != count:
@@ -86,10 +109,13 @@ class Arrays:
         return Slice(partition=partition, count=stop - start, data=data)
 
 
-def as_arrays(given):
-    """An array, or {column: array}."""
-    if given is None:
-        return None
-    if isinstance(given, dict):
-        return {name: np.asarray(column) for name, column in given.items()}
-    return np.asarray(given)
+def is_array(value):
+    """Whether `value` is an array, or can be one: nested lists, measured before they are copied."""
+    if isinstance(value, np.ndarray) or not isinstance(value, list | tuple):
+        return len(getattr(value, "shape", ())) > 0
+    count, axes = 1, 0
+    while isinstance(value, list | tuple) and value:
+        count, axes, value = count * len(value), axes + 1, value[0]
+        if axes > MOST_AXES or count > MOST_NUMBERS:
+            return False
+    return True

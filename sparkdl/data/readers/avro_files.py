@@ -1,20 +1,19 @@
 """Avro's files of records."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers.arrow import require_column
 from sparkdl.data.readers.avro_blocks import opened, records
+from sparkdl.data.readers.base import CutByBytes, OfNumbersOrImages, Reader, Stored
 from sparkdl.data.readers.chunks import batches, stacked
 from sparkdl.data.readers.image import decode_image
-from sparkdl.data.readers.images import require_content
-from sparkdl.data.readers.listing import Bytes, byte_splits, require_split_bytes
-from sparkdl.errors import DataError, require
-
-CONTENTS = ("numbers", "images")
+from sparkdl.data.readers.listing import Bytes, byte_splits
+from sparkdl.errors import DataError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,47 +24,23 @@ class Blocks(Bytes):
         return f"{self.path}, records of bytes {self.start} to {self.stop}"
 
 
-@dataclass(frozen=True)
-class AvroFiles:
+@dataclass(frozen=True, kw_only=True)
+class AvroFiles(Stored, Reader, OfNumbersOrImages, CutByBytes):
     """A file of Avro records, or all files below a folder.
 
     Blocks may be plain or compressed by deflate, snappy, zstandard, bzip2 or xz.
-
-    Parameters
-    ----------
-    path : str
-        A file or folder, local or a URI; the same on every machine.
-    features : str
-        Field of bytes or fixed (uint8), or of an array of numbers, which may be nested.
-    label : str or None
-        Field of a number, or likewise. None: read no labels.
-    content : str
-        "numbers", or "images" where `features` are encoded (JPEG, PNG ...).
-    channels : str
-        Of images that are decoded: "RGB", "BGR" (as Caffe has them) or "gray".
-    size : int, pair of int, or None
-        Height and width that images are resized to, bilinearly. None: all must be of one size.
-    transform : callable or None
-        Batch to Batch, applied to each minibatch.
-    bytes_per_split : int or None
-        None: 1 MiB, or more where that made over 4,096 splits.
     """
 
-    path: str
-    _: KW_ONLY
-    features: str = "features"
-    label: str | None = "label"
-    content: str = "numbers"
-    channels: str = "RGB"
-    size: int | tuple[int, int] | None = None
-    transform: object = None
-    bytes_per_split: int | None = None
-
-    def __post_init__(self):
-        require_content(self, CONTENTS)
-        sized = self.size is None or self.content == "images"
-        require(self, "size", sized, "None where content is numbers")
-        require_split_bytes(self)
+    features: str = option(
+        Text(what="the name of a field"),
+        "Field of bytes or fixed (uint8), or of an array of numbers, which may be nested.",
+        default="features",
+    )
+    label: str | None = option(
+        Optional(of=Text(what="the name of a field")),
+        "Field of a number, or likewise. None: read no labels.",
+        default="label",
+    )
 
     @property
     def labels(self):

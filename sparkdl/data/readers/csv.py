@@ -1,20 +1,23 @@
 """Text files with a record a line: numbers between commas."""
 
 import re
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
+from sparkdl.config import Boolean, Character, Either, Integer, Optional, Sequence, Text, option
 from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.readers.arrow import require_column, table_batch
+from sparkdl.data.readers.base import CutByBytes, Reader, Stored
 from sparkdl.data.readers.csv_lines import first_line, lines_between
-from sparkdl.data.readers.listing import Bytes, byte_splits, require_split_bytes
+from sparkdl.data.readers.listing import Bytes, byte_splits
 from sparkdl.errors import DataError, require
 
 RECORDS_PER_BATCH = 4096
+COLUMN = Either(of=(Text(what="a name"), Integer()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,48 +35,35 @@ class Lines(Bytes):
         return f"{self.path}, lines of bytes {self.start} to {self.stop}"
 
 
-@dataclass(frozen=True)
-class Csv:
+@dataclass(frozen=True, kw_only=True)
+class Csv(Stored, Reader, CutByBytes):
     """Columns of numbers of a CSV file, or of all files below a folder.
 
     Splits are ranges of bytes: a value may be quoted, but hold no line break.
-
-    Parameters
-    ----------
-    path : str
-        A file or folder, local or a URI; the same on every machine.
-    features : sequence of str or int, or None
-        Columns by name, or by position from 0. None: all but the label.
-    label : str, int or None
-        Column by name or position (-1: the last one). None: read no labels.
-    header : bool
-        Whether the first line of each file names the columns.
-    delimiter : str
-    transform : callable or None
-        Batch to Batch, applied to each minibatch.
-    bytes_per_split : int or None
-        None: 1 MiB, or more where that made over 4,096 splits.
     """
 
-    path: str
-    _: KW_ONLY
-    features: tuple[str | int, ...] | None = None
-    label: str | int | None = "label"
-    header: bool = True
-    delimiter: str = ","
-    transform: object = None
-    bytes_per_split: int | None = None
+    features: tuple[str | int, ...] | None = option(
+        Sequence(of=COLUMN, minimum=1),
+        "Columns by name, or by position from 0. None: all but the label.",
+        default=None,
+    )
+    label: str | int | None = option(
+        Optional(of=COLUMN),
+        "Column by name or position (-1: the last one). None: read no labels.",
+        default="label",
+    )
+    header: bool = option(
+        Boolean(), "Whether the first line of each file names the columns.", default=True
+    )
+    delimiter: str = option(Character(), "What stands between two columns.", default=",")
 
-    def __post_init__(self):
-        if self.features is not None:
-            object.__setattr__(self, "features", tuple(self.features))
-            distinct = 0 < len(set(self.features)) == len(self.features)
-            require(self, "features", distinct, "different columns, or None for all but the label")
-        one = isinstance(self.delimiter, str) and len(self.delimiter) == 1
-        require(self, "delimiter", one, "one character")
+    def validate(self):
+        super().validate()
+        given = self.features or ()
+        distinct = len(set(given)) == len(given)
+        require(self, "features", distinct, "different columns, or None for all but the label")
         named = any(isinstance(column, str) for column in (self.label, *(self.features or ())))
         require(self, "header", self.header or not named, "true where columns go by names")
-        require_split_bytes(self)
 
     @property
     def labels(self):

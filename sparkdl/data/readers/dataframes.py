@@ -1,21 +1,22 @@
 """DataFrames as Spark writes them, with columns for networks of several inputs and outputs."""
 
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyarrow import json
 
+from sparkdl.config import Choice, Mapping, Of, Path, Text, option
 from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers import parquet
 from sparkdl.data.readers.arrow import require_column
+from sparkdl.data.readers.base import Reader, Stored
 from sparkdl.data.readers.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
 from sparkdl.data.readers.csv_lines import lines_between
-from sparkdl.data.readers.frame_columns import Numbers, Pictures
+from sparkdl.data.readers.frame_columns import FrameColumn
 from sparkdl.data.readers.listing import Bytes, byte_splits
-from sparkdl.errors import DataError, require
+from sparkdl.errors import DataError
 
 FORMATS = ("parquet", "json")
 FEW = 64  # images whose sizes are not known
@@ -29,32 +30,27 @@ class JsonLines(Bytes):
         return f"{self.path}, lines of bytes {self.start} to {self.stop}"
 
 
-@dataclass(frozen=True)
-class DataFrames:
-    """A DataFrame in a folder of Parquet or JSON files, or in one such file.
+@dataclass(frozen=True, kw_only=True)
+class DataFrames(Stored, Reader):
+    """A DataFrame in a folder of Parquet or JSON files, or in one such file."""
 
-    Parameters
-    ----------
-    path : str
-        Local or a URI; the same on every machine. Files end in .parquet or .json.
-    columns : {column of a batch: Numbers or Pictures}
-    format : str
-        "parquet" or "json" (an object a line).
-    key : str
-        The column of what records are called, if there is one.
-    transform : callable or None
-        Batch to Batch, applied to each minibatch.
-    """
-
-    path: str
-    _: KW_ONLY
-    columns: Mapping[str, Numbers | Pictures]
-    format: str = "parquet"
-    key: str = "id"
-    transform: object = None
-
-    def __post_init__(self):
-        require(self, "format", self.format in FORMATS, f"one of {FORMATS}")
+    path: str = option(
+        Path(),
+        "Local or a URI; the same on every machine. Files end in .parquet or .json.",
+        positional=True,
+    )
+    columns: dict[str, FrameColumn] = option(
+        Mapping(keys=Text(what="a column of a batch"), values=Of(family=FrameColumn), minimum=1),
+        "{column of a batch: Numbers or Pictures}.",
+    )
+    format: str = option(
+        Choice(of=FORMATS), '"parquet" or "json" (an object a line).', default="parquet"
+    )
+    key: str = option(
+        Text(what="a name"),
+        "The column of what records are called, if there is one.",
+        default="id",
+    )
 
     def splits(self):
         """Row groups, or ranges of lines. Of the files reads sizes and footers alone."""

@@ -3,15 +3,17 @@
 import gzip
 import math
 import struct
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Choice, Path, option
 from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
+from sparkdl.data.readers.base import CutByRecords, Reader, Stored
 from sparkdl.data.readers.listing import data_files
 from sparkdl.data.source import Split, split_bounds
-from sparkdl.errors import DataError, require
+from sparkdl.errors import DataError
 
 GZIP = b"\x1f\x8b"
 DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}  # by the code in IDX files
@@ -33,84 +35,61 @@ class Range(Split):
         return [(self.path, 0, None)]
 
 
-@dataclass(frozen=True)
-class Idx:
+@dataclass(frozen=True, kw_only=True)
+class Idx(Stored, Reader, CutByRecords):
     """An IDX file of images, such as train-images-idx3-ubyte, and one of labels; gzipped ones too.
-
-    Parameters
-    ----------
-    path : str
-        A file, local or a URI; the same on every machine.
-    label_path : str or None
-        Of the labels' file. None: there are none.
-    transform : callable or None
-        Batch to Batch, applied to each minibatch.
-    records_per_split : int or None
-        None: 256, or more where that made over 4,096 splits.
 
     References
     ----------
     LeCun, Cortes and Burges, The MNIST database of handwritten digits: the file format.
     """
 
-    path: str
-    _: KW_ONLY
-    label_path: str | None = None
-    transform: object = None
-    records_per_split: int | None = None
+    path: str = option(
+        Path(), "A file, local or a URI; the same on every machine.", positional=True
+    )
+    label_path: str | None = option(
+        Path(), "Of the labels' file. None: there are none.", default=None
+    )
 
     @property
     def labels(self):
         """The labels' file, None where there are none."""
         return self.label_path
 
+    @property
+    def paths(self):
+        return (self.path,) if self.label_path is None else (self.path, self.label_path)
+
     def splits(self):
         """Ranges of records. Reads the files' first bytes alone."""
-        counts = [idx_header(path)[1][0] for path in self._paths()]
+        counts = [idx_header(files.absolute(path))[1][0] for path in self.paths]
         if len(set(counts)) > 1:
             raise DataError(f"{self.path}: {counts[0]} images need as many labels, got {counts[1]}")
         return ranges(self.path, [(files.absolute(self.path), counts[0])], self.records_per_split)
 
     def read(self, split):
         """One batch: features (n, 1, H, W) or (n, ...), labels (n,), dtypes as stored."""
-        x, *labels = [idx_rows(path, split.start, split.stop) for path in self._paths()]
+        found = [idx_rows(files.absolute(path), split.start, split.stop) for path in self.paths]
+        x, *labels = found
         x = x[:, np.newaxis] if x.ndim == 3 else x
         columns = {"features": x} | ({"labels": labels[0]} if labels else {})
         yield Batch(columns=columns, ids=record_ids(split.partition, 0, len(x)))
 
-    def _paths(self):
-        both = [self.path] if self.label_path is None else [self.path, self.label_path]
-        return [files.absolute(path) for path in both]
 
-
-@dataclass(frozen=True)
-class Cifar:
+@dataclass(frozen=True, kw_only=True)
+class Cifar(Stored, Reader, CutByRecords):
     """A binary file of CIFAR's images (3, 32, 32), RGB, or all .bin files below a folder.
-
-    Parameters
-    ----------
-    path : str
-        A file or folder, local or a URI; the same on every machine.
-    classes : int
-        10, or 100, whose records have a coarse label before the fine one, which is taken.
-    transform : callable or None
-        Batch to Batch, applied to each minibatch.
-    records_per_split : int or None
-        None: 256, or more where that made over 4,096 splits of a file.
 
     References
     ----------
     Krizhevsky, Learning multiple layers of features from tiny images (2009): binary version.
     """
 
-    path: str
-    _: KW_ONLY
-    classes: int = 10
-    transform: object = None
-    records_per_split: int | None = None
-
-    def __post_init__(self):
-        require(self, "classes", self.classes in (10, 100), "10 or 100")
+    classes: int = option(
+        Choice(of=(10, 100)),
+        "Of 100, records have a coarse label before the fine one, which is taken.",
+        default=10,
+    )
 
     def splits(self):
         """Ranges of records. Reads nothing but the files' sizes."""

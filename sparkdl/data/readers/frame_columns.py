@@ -2,31 +2,32 @@
 
 import base64
 import binascii
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from sparkdl.config import Boolean, Choice, Mapping, Member, Sequence, Size, Text, option
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers.arrow import to_array
 from sparkdl.data.readers.chunks import stacked
 from sparkdl.data.readers.image import decode_image, resized
 from sparkdl.errors import require
 
+BESIDE = ("channels", "height", "width", "encoded")
 IMAGE = "image"  # the field of a struct that has an image with its sizes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers:
-    """Numbers, lists of them, vectors, or texts with a number each.
+class FrameColumn(Member):
+    """A column of a DataFrame, and what its values are."""
 
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    """
+    name: str = option(Text(what="a name"), "Of the column.")
 
-    name: str
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers(FrameColumn):
+    """Numbers, lists of them, vectors, or texts with a number each."""
 
     @property
     def names(self):
@@ -47,28 +48,26 @@ class Numbers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pictures:
-    """Images as binary (in JSON as Spark writes it, in base 64), or in a struct's field "image".
+class Pictures(FrameColumn):
+    """Images as binary (in JSON as Spark writes it, in base 64), or in a struct's field "image"."""
 
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    shape : (C, H, W) or None
-        What they are brought to: gray for one channel, else BGR, bilinearly resized; that of images
-        that are not encoded. None: they are encoded, and stay as they are.
-    encoded : bool
-        Whether they are JPEG, PNG ..., not plain uint8 (C, H, W).
-    beside : {"channels", "height", "width" or "encoded": column}
-        What each record says itself, if the DataFrame has such columns.
-    """
+    shape: tuple[int, int, int] | None = option(
+        Sequence(of=Size(minimum=1), length=3),
+        "(C, H, W), what they are brought to: gray for one channel, else BGR, bilinearly resized; "
+        "that of images that are not encoded. None: they are encoded, and stay as they are.",
+        default=None,
+    )
+    encoded: bool = option(
+        Boolean(), "Whether they are JPEG, PNG ..., not plain uint8 (C, H, W).", default=True
+    )
+    beside: dict[str, str] = option(
+        Mapping(keys=Choice(of=BESIDE), values=Text(what="a name")),
+        "Columns in which each record says it itself, if the DataFrame has such.",
+        factory=dict,
+    )
 
-    name: str
-    shape: tuple[int, int, int] | None
-    encoded: bool = True
-    beside: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self):
+    def validate(self):
+        super().validate()
         require(self, "shape", self.shape or self.encoded, "given for images that are not encoded")
 
     @property

@@ -2,20 +2,23 @@
 
 import math
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import h5py
 
+from sparkdl.config import Integer, Mapping, Optional, Path, Text, option
 from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.readers.arrow import require_column
+from sparkdl.data.readers.base import CutByRecords, Reader, Stored
 from sparkdl.data.readers.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
 from sparkdl.data.readers.listing import data_files
 from sparkdl.data.source import Split, split_bounds
-from sparkdl.errors import DataError, require
+from sparkdl.errors import DataError
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 ENDINGS = (".h5", ".hdf5", ".he5")
+NAME = Text(what="the name of a dataset")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,39 +36,32 @@ class Rows(Split):
         return [(self.path, 0, None)]
 
 
-@dataclass(frozen=True)
-class HDF5:
-    """Datasets of HDF5 files, whose first axis is the record.
+@dataclass(frozen=True, kw_only=True)
+class HDF5(Stored, Reader, CutByRecords):
+    """Datasets of HDF5 files, whose first axis is the record."""
 
-    Parameters
-    ----------
-    path : str
-        A file, a folder of files that end in .h5 or .hdf5, or a text file with a path on each line
-        as Caffe's HDF5Data has it: from the current folder, or else from that of the list.
-    features : str
-        Dataset of numbers, (n, C, H, W) or (n, F).
-    label : str or None
-        Dataset of as many labels. None: read none.
-    columns : {column of a batch: dataset}, optional
-        In their place, for networks with several inputs or outputs.
-    transform : callable or None
-        Batch to Batch, applied to each minibatch.
-    records_per_split : int or None
-        None: 256, or as many as a chunk of the dataset holds, or more where that made over 4,096
-        splits of a file.
-    """
-
-    path: str
-    _: KW_ONLY
-    features: str = "data"
-    label: str | None = "label"
-    columns: dict[str, str] | None = None
-    transform: object = None
-    records_per_split: int | None = None
-
-    def __post_init__(self):
-        sound = self.records_per_split is None or self.records_per_split >= 1
-        require(self, "records_per_split", sound, "at least 1 or None")
+    path: str = option(
+        Path(),
+        "A file, a folder of files that end in .h5 or .hdf5, or a text file with a path on each "
+        "line as Caffe's HDF5Data has it: from the current folder, or else from that of the list.",
+        positional=True,
+    )
+    features: str = option(NAME, "Dataset of numbers, (n, C, H, W) or (n, F).", default="data")
+    label: str | None = option(
+        Optional(of=NAME), "Dataset of as many labels. None: read none.", default="label"
+    )
+    columns: dict[str, str] | None = option(
+        Mapping(keys=Text(what="a column of a batch"), values=NAME, minimum=1),
+        "In their place, {column of a batch: dataset}, for networks with several inputs or "
+        "outputs.",
+        default=None,
+    )
+    records_per_split: int | None = option(
+        Integer(minimum=1),
+        "None: 256, or as many as a chunk of the dataset holds, or more where that made over "
+        "4,096 splits of a file.",
+        default=None,
+    )
 
     @property
     def labels(self):

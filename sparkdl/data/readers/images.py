@@ -1,17 +1,18 @@
 """Image files: a folder with a sub-folder for each class, or a list of files and labels."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.config import Path, option
 from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.blocks import permutation
 from sparkdl.data.columns import Offence
-from sparkdl.data.readers.image import CHANNELS, ENDINGS, decode_image
+from sparkdl.data.readers.base import CutByRecords, OfImages, Reader, Stored
+from sparkdl.data.readers.image import ENDINGS, decode_image
 from sparkdl.data.source import Split, split_bounds
-from sparkdl.data.transforms.base import as_pair, whole
-from sparkdl.errors import DataError, require
+from sparkdl.errors import DataError
 
 BYTES_PER_BATCH = 2**24
 
@@ -28,46 +29,30 @@ class ImageFiles(Split):
         return f"{self.path}, partition {self.partition}"
 
 
-@dataclass(frozen=True)
-class Images:
+@dataclass(frozen=True, kw_only=True)
+class Images(Stored, Reader, OfImages, CutByRecords):
     """Image files, decoded by the executors.
 
     Without a list, the sub-folders of `path` are the classes, in the order of their names, and
     files are taken in an order that mixes classes, the same each time. A list keeps its order.
-
-    Parameters
-    ----------
-    path : str
-        A folder, local or a URI; the same on every machine.
-    list_file : str or None
-        A text file with lines "name label", names below `path`, labels whole numbers.
-    channels : str
-        "RGB", "BGR" (as Caffe has them) or "gray".
-    size : int, pair of int, or None
-        Height and width that images are resized to, bilinearly. None: all must be of one size.
-    transform : callable or None
-        Batch to Batch, applied to each minibatch.
-    records_per_split : int or None
-        None: 256, or more where that made over 4,096 splits.
 
     References
     ----------
     Caffe's ImageData, new_height and new_width; torchvision's ImageFolder.
     """
 
-    path: str
-    _: KW_ONLY
-    list_file: str | None = None
-    channels: str = "RGB"
-    size: int | tuple[int, int] | None = None
-    transform: object = None
-    records_per_split: int | None = None
+    path: str = option(
+        Path(), "A folder, local or a URI; the same on every machine.", positional=True
+    )
+    list_file: str | None = option(
+        Path(),
+        'A text file with lines "name label", names below `path`, labels whole numbers.',
+        default=None,
+    )
 
-    def __post_init__(self):
-        require(self, "channels", self.channels in CHANNELS, f"one of {CHANNELS}")
-        require_size(self)
-        sound = self.records_per_split is None or self.records_per_split >= 1
-        require(self, "records_per_split", sound, "at least 1 or None")
+    @property
+    def paths(self):
+        return (self.path,) if self.list_file is None else (self.path, self.list_file)
 
     def classes(self):
         """Names of the sub-folders; a label is a position in this list."""
@@ -161,17 +146,3 @@ def batch_of(split, images, start):
     labels = np.array(split.labels[start : start + len(images)], np.int32)
     ids = record_ids(split.partition, start, len(images))
     return Batch(columns={"features": np.stack(images), "labels": labels}, ids=ids)
-
-
-def require_content(owner, contents):
-    """Refuse fields that say in what records there are images, and what they become."""
-    require(owner, "content", owner.content in contents, f"one of {contents}")
-    require(owner, "channels", owner.channels in CHANNELS, f"one of {CHANNELS}")
-    require_size(owner)
-
-
-def require_size(owner):
-    """Refuse a field `size` that is neither None nor one or two whole numbers; make it a pair."""
-    if owner.size is not None:
-        size = as_pair(owner, "size")
-        require(owner, "size", len(size) == 2 and whole(size, 1), "one or two integers >= 1")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sparkdl.data import files
 from sparkdl.data.source import MOST_SPLITS, Split
-from sparkdl.errors import DataError, require
+from sparkdl.errors import DataError
 
 SMALLEST_RANGE = 2**20
 
@@ -73,9 +73,3 @@ def byte_ranges(path, found, bytes_per_split=None):
         for one, size in sizes.items()
         for start in range(0, size, step)
     ]
-
-
-def require_split_bytes(owner):
-    """Refuse a field `bytes_per_split` that is neither None nor a size."""
-    sound = owner.bytes_per_split is None or owner.bytes_per_split >= 1
-    require(owner, "bytes_per_split", sound, "at least 1 or None")

@@ -1,20 +1,20 @@
 """LMDB databases of Caffe's Datum messages."""
 
 import os
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from itertools import islice
 
+from sparkdl.config import Either, Integer, Path, Sequence, Sizes, option
 from sparkdl.data import files
 from sparkdl.data.columns import Offence
+from sparkdl.data.readers.base import CutByRecords, Reader, Stored
 from sparkdl.data.readers.chunks import chunk_batch, view_chunks
 from sparkdl.data.readers.datum import decode
 from sparkdl.data.readers.environment import data_file, reading, remote_file
-from sparkdl.data.readers.images import require_size
 from sparkdl.data.readers.listing import SMALLEST_RANGE
 from sparkdl.data.readers.remote_keys import ends, first_value
 from sparkdl.data.source import SMALLEST_SPLIT, Split, split_bounds
-from sparkdl.data.transforms import Compose, Scale, Transform, in_order
-from sparkdl.errors import DataError, require
+from sparkdl.errors import DataError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,53 +29,30 @@ class KeyRange(Split):
         return f"{self.path} from key {self.first.decode(errors='backslashreplace')}"
 
 
-@dataclass(frozen=True)
-class LMDB:
+@dataclass(frozen=True, kw_only=True)
+class LMDB(Stored, Reader, CutByRecords):
     """A database of Caffe Datums, or several, read by the executors from their own disks.
 
     What is on another file system is copied to each host once; see sparkdl.data.host_copy.
-
-    Parameters
-    ----------
-    path : str, or sequence of str
-        The folder of data.mdb, or a file like it; a URI, or a path that is the same on every
-        machine. Several are read one after the other.
-    transforms : sequence of Transform
-        What is done to a minibatch, such as (Crop(size=224), Mirror()).
-    scale, mean : float, tuple of float
-        Then features become (x - mean) * scale; see `Scale`.
-    size : int, pair of int, or None
-        Height and width that images are resized to, bilinearly; encoded ones may differ in size.
-    records_per_split : int or None
-        None: 256, or as many as a mebibyte has room for, or more where that made over 4,096 splits.
     """
 
-    path: str | tuple[str, ...]
-    _: KW_ONLY
-    transforms: tuple[Transform, ...] = ()
-    scale: float = 1.0
-    mean: tuple[float, ...] = ()
-    size: int | tuple[int, int] | None = None
-    records_per_split: int | None = None
-
-    def __post_init__(self):
-        require(self, "records_per_split", (self.records_per_split or 1) >= 1, "at least 1 or None")
-        if not isinstance(self.path, str):
-            object.__setattr__(
-                self,
-                "path",
-                tuple(self.path) if isinstance(self.path, list | tuple) else str(self.path),
-            )
-            require(self, "path", self.path, "a path, or several")
-        require_size(self)
-        checked = Scale(factor=self.scale, mean=self.mean)
-        object.__setattr__(self, "mean", checked.mean)
-        object.__setattr__(self, "transforms", Compose(self.transforms).transforms)
-
-    @property
-    def transform(self):
-        """All that is asked for as one transform, or None."""
-        return in_order(self.transforms, Scale(factor=self.scale, mean=self.mean))
+    path: str | tuple[str, ...] = option(
+        Either(of=(Path(), Sequence(of=Path(), minimum=1))),
+        "The folder of data.mdb, or a file like it; a URI, or a path that is the same on every "
+        "machine. Several are read one after the other.",
+        positional=True,
+    )
+    size: tuple[int, int] | None = option(
+        Sizes(axes=2, spread=True),
+        "Height and width that images are resized to, bilinearly; encoded ones may differ in size.",
+        default=None,
+    )
+    records_per_split: int | None = option(
+        Integer(minimum=1),
+        "None: 256, or as many as a mebibyte has room for, or more where that made over 4,096 "
+        "splits.",
+        default=None,
+    )
 
     @property
     def paths(self):

@@ -1,16 +1,18 @@
 """Parquet files, read by row groups."""
 
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
+from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
 from sparkdl.data.readers.arrow import require_column, table_batch
+from sparkdl.data.readers.base import Reader, Stored
 from sparkdl.data.readers.listing import data_files
 from sparkdl.data.source import Split
-from sparkdl.errors import DataError, require
+from sparkdl.errors import DataError
 
 RECORDS_PER_BATCH, BYTES_PER_BATCH = 4096, 2**24
 PIECE = 2**18  # bytes read at once
@@ -32,31 +34,21 @@ class RowGroup(Split):
         return [(self.path, self.start, self.stop)]
 
 
-@dataclass(frozen=True)
-class Parquet:
-    """Columns of a Parquet file, or of all files below a folder that end in .parquet.
+@dataclass(frozen=True, kw_only=True)
+class Parquet(Stored, Reader):
+    """Columns of a Parquet file, or of all files below a folder that end in .parquet."""
 
-    Parameters
-    ----------
-    path : str
-        A file or folder, local or a URI; the same on every machine.
-    features : str
-        Column of numbers, lists (also nested or of fixed size), Spark vectors, or binary (uint8).
-    label : str or None
-        Column of numbers, lists or vectors. None: read no labels.
-    transform : callable or None
-        Batch to Batch, applied to each minibatch.
-    """
-
-    path: str
-    _: KW_ONLY
-    features: str = "features"
-    label: str | None = "label"
-    transform: object = None
-
-    def __post_init__(self):
-        require(self, "features", self.features, "the name of a column")
-        require(self, "label", self.label is None or self.label, "the name of a column or None")
+    features: str = option(
+        Text(what="the name of a column"),
+        "Column of numbers, lists (also nested or of fixed size), Spark vectors, or binary "
+        "(uint8).",
+        default="features",
+    )
+    label: str | None = option(
+        Optional(of=Text(what="the name of a column")),
+        "Column of numbers, lists or vectors. None: read no labels.",
+        default="label",
+    )
 
     def splits(self):
         """Every row group that holds records. Reads the files' footers alone."""

@@ -1,18 +1,19 @@
 """Hadoop's SequenceFiles of images, Datums or bytes."""
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
+from sparkdl.config import Boolean, Choice, option
 from sparkdl.data import files
 from sparkdl.data.columns import Offence
+from sparkdl.data.readers.base import CutByBytes, OfImages, Reader, Stored
 from sparkdl.data.readers.chunks import batches, stacked
 from sparkdl.data.readers.datum import decode
 from sparkdl.data.readers.image import decode_image, resized
-from sparkdl.data.readers.images import require_content
 from sparkdl.data.readers.java_objects import MAGIC, read_object
-from sparkdl.data.readers.listing import Bytes, byte_splits, require_split_bytes
+from sparkdl.data.readers.listing import Bytes, byte_splits
 from sparkdl.data.readers.sequence_format import Header, read_header
 from sparkdl.data.readers.sequence_reader import read_records
 from sparkdl.errors import DataError
@@ -31,45 +32,22 @@ class Records(Bytes):
         return f"{self.path}, records of bytes {self.start} to {self.stop}"
 
 
-@dataclass(frozen=True)
-class SequenceFiles:
+@dataclass(frozen=True, kw_only=True)
+class SequenceFiles(Stored, Reader, OfImages, CutByBytes):
     """SequenceFiles, plain or compressed by record or block (zlib, gzip, bzip2).
 
     A label is the last word of a key that is Text ("n01/cat.jpg 3"), a key that is a number, or the
     second part of a Java tuple in a BytesWritable, as CaffeOnSpark's Binary2Sequence and
     LMDB2Sequence write them. A Datum holds its own.
-
-    Parameters
-    ----------
-    path : str
-        A file, or a folder of files, local or a URI; the same on every machine.
-    content : str
-        Of the values: "images" (JPEG, PNG ... or bytes of which CaffeOnSpark's key says the shape),
-        "datums" or "bytes" (uint8, all records as long).
-    label : bool
-        False: read no labels.
-    channels : str
-        Of images that are decoded: "RGB", "BGR" (as Caffe has them) or "gray".
-    size : int, pair of int, or None
-        Height and width that images are resized to, bilinearly. None: all must be of one size.
-    transform : callable or None
-        Batch to Batch, applied to each minibatch.
-    bytes_per_split : int or None
-        None: 1 MiB, or more where that made over 4,096 splits.
     """
 
-    path: str
-    _: KW_ONLY
-    content: str = "images"
-    label: bool = True
-    channels: str = "RGB"
-    size: int | tuple[int, int] | None = None
-    transform: object = None
-    bytes_per_split: int | None = None
-
-    def __post_init__(self):
-        require_content(self, CONTENTS)
-        require_split_bytes(self)
+    content: str = option(
+        Choice(of=CONTENTS),
+        'Of the values: "images" (JPEG, PNG ... or bytes of which CaffeOnSpark\'s key says the '
+        'shape), "datums" or "bytes" (uint8, all records as long).',
+        default="images",
+    )
+    label: bool = option(Boolean(), "False: read no labels.", default=True)
 
     @property
     def labels(self):

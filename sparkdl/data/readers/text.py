@@ -1,12 +1,15 @@
 """Text as sequences of characters, each with the character that comes next."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from sparkdl.config import Boolean, Either, Integer, Nested, Number, Path, Sequence, option
 from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.characters import Characters
+from sparkdl.data.readers.base import CutByRecords, Stored
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.data.transforms import OneHot
 from sparkdl.errors import DataError, require
@@ -33,54 +36,67 @@ class ByteRange(Split):
         return [(self.path, self.first, self.stop)]
 
 
-@dataclass(frozen=True)
-class TextSequences:
+@dataclass(frozen=True, kw_only=True)
+class TextSequences(Stored, CutByRecords, name="Text"):
     """A text file in sequences of characters; the label of a step is the character after it.
 
     Executors read their own parts of the file. In each, the last sequence begins early enough to
     be as long as the others, so all characters are used and some twice.
-
-    Parameters
-    ----------
-    path : str
-        A file in UTF-8, local or a URI; the same on every machine.
-    characters : Characters
-    steps : int
-        Characters of a sequence.
-    stride : int or None
-        Characters from the start of one sequence to that of the next; None: `steps`.
-    part : pair of float
-        Where to begin and end: (0, 0.9) to train on and (0.9, 1) to validate.
-    one_hot : bool
-        Whether a network takes vectors (steps, characters), made in the worker, else numbers:
-        (steps,) or (steps, 1), as EmbeddingSequence does.
-    records_per_split : int or None
-        None: 256, or more where that made over 4,096 splits.
     """
 
-    path: str
-    characters: Characters
-    _: KW_ONLY
-    steps: int = 50
-    stride: int | None = None
-    part: tuple[float, float] = (0.0, 1.0)
-    one_hot: bool = True
-    records_per_split: int | None = None
+    path: str = option(
+        Path(), "A file in UTF-8, local or a URI; the same on every machine.", positional=True
+    )
+    characters: Characters | str | None = option(
+        Either(of=(Nested(of=Characters), Path())),
+        "The alphabet, or the path of one that Characters.save wrote. None: the characters of the "
+        "file.",
+        default=None,
+        positional=True,
+    )
+    steps: int = option(Integer(minimum=1), "Characters of a sequence.", default=50)
+    stride: int | None = option(
+        Integer(minimum=1),
+        "Characters from the start of one sequence to that of the next; None: `steps`.",
+        default=None,
+    )
+    part: tuple[float, float] = option(
+        Sequence(of=Number(minimum=0, maximum=1), length=2),
+        "Where to begin and end: (0, 0.9) to train on and (0.9, 1) to validate.",
+        default=(0.0, 1.0),
+    )
+    one_hot: bool = option(
+        Boolean(),
+        "Whether a network takes vectors (steps, characters), made in the worker, else numbers: "
+        "(steps,) or (steps, 1), as EmbeddingSequence does.",
+        default=True,
+    )
 
-    def __post_init__(self):
-        require(self, "characters", isinstance(self.characters, Characters), "Characters")
-        for name, value in (("steps", self.steps), ("stride", self.stride)):
-            sound = value is None or (isinstance(value, int) and value >= 1)
-            require(self, name, sound, "an integer >= 1")
-        require(self, "records_per_split", (self.records_per_split or 1) >= 1, "at least 1 or None")
-        object.__setattr__(self, "part", tuple(self.part))
-        ordered = len(self.part) == 2 and 0 <= self.part[0] < self.part[1] <= 1
-        require(self, "part", ordered, "two shares in [0, 1], the smaller first")
+    def validate(self):
+        super().validate()
+        start, stop = self.part
+        require(self, "part", start < stop, "two shares in [0, 1], the smaller first")
+
+    def __getstate__(self):
+        """The fields and the alphabet, so that executors need not look for it."""
+        return self.__dict__ | {"alphabet": self.alphabet}
+
+    @property
+    def paths(self):
+        return (self.path, self.characters) if isinstance(self.characters, str) else (self.path,)
+
+    @cached_property
+    def alphabet(self):
+        """The Characters that are given, saved, or in the file; found when first asked for."""
+        if self.characters is None:
+            return Characters.of_file(self.path)
+        saved = isinstance(self.characters, str)
+        return Characters.load(self.characters) if saved else self.characters
 
     @property
     def transform(self):
         """OneHot, or None."""
-        return OneHot(classes=len(self.characters)) if self.one_hot else None
+        return OneHot(classes=len(self.alphabet)) if self.one_hot else None
 
     def splits(self):
         """Ranges of bytes. Reads nothing but the size of the file."""
@@ -105,7 +121,7 @@ class TextSequences:
         if len(text) <= self.steps:
             raise DataError(f"{split}: needs over {self.steps} characters, got {len(text)}")
         try:
-            codes = self.characters.encode(text)
+            codes = self.alphabet.encode(text)
         except DataError as error:
             raise DataError(f"{split}: {error}") from None
         windows = np.lib.stride_tricks.sliding_window_view(codes, self.steps + 1)

@@ -3,22 +3,22 @@
 import gzip
 import struct
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import google_crc32c
 
+from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
 from sparkdl.data.columns import Offence
+from sparkdl.data.readers.base import OfNumbersOrImages, Reader, Stored
 from sparkdl.data.readers.chunks import batches, stacked
 from sparkdl.data.readers.example import feature, numbers, one_string, parse
 from sparkdl.data.readers.image import decode_image
-from sparkdl.data.readers.images import require_content
 from sparkdl.data.readers.listing import data_files
 from sparkdl.data.readers.window import Window
 from sparkdl.data.source import Split
-from sparkdl.errors import DataError, require
+from sparkdl.errors import DataError
 
-CONTENTS = ("numbers", "images")
 HEAD, TAIL = struct.Struct("<QI"), struct.Struct("<I")  # length and its checksum; that of the data
 GZIP = b"\x1f\x8b\x08"
 
@@ -36,44 +36,24 @@ class RecordFile(Split):
         return [(self.path, 0, None)]
 
 
-@dataclass(frozen=True)
-class TFRecords:
+@dataclass(frozen=True, kw_only=True)
+class TFRecords(Stored, Reader, OfNumbersOrImages):
     """A file of tf.train.Examples, or all files below a folder; gzipped ones too.
 
     Each file is one split: where a record begins is known only from the one before it. The
     checksums of all records are compared.
-
-    Parameters
-    ----------
-    path : str
-        A file or folder, local or a URI; the same on every machine.
-    features : str
-        Feature of floats, integers or one string of bytes (uint8).
-    label : str or None
-        Feature likewise. None: read no labels.
-    content : str
-        "numbers", or "images" where `features` are encoded (JPEG, PNG ...).
-    channels : str
-        Of images that are decoded: "RGB", "BGR" (as Caffe has them) or "gray".
-    size : int, pair of int, or None
-        Height and width that images are resized to, bilinearly. None: all must be of one size.
-    transform : callable or None
-        Batch to Batch, applied to each minibatch.
     """
 
-    path: str
-    _: KW_ONLY
-    features: str = "features"
-    label: str | None = "label"
-    content: str = "numbers"
-    channels: str = "RGB"
-    size: int | tuple[int, int] | None = None
-    transform: object = None
-
-    def __post_init__(self):
-        require_content(self, CONTENTS)
-        sized = self.size is None or self.content == "images"
-        require(self, "size", sized, "None where content is numbers")
+    features: str = option(
+        Text(what="the name of a feature"),
+        "Feature of floats, integers or one string of bytes (uint8).",
+        default="features",
+    )
+    label: str | None = option(
+        Optional(of=Text(what="the name of a feature")),
+        "Feature likewise. None: read no labels.",
+        default="label",
+    )
 
     @property
     def labels(self):

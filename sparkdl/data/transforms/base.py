@@ -144,16 +144,3 @@ def require_result(owner, gives, wanted):
     if len(gives) != len(wanted) or any(n not in (None, size) for size, n in sizes):
         name = type(owner).__name__
         raise ShapeError(f"{name} gives examples of {gives}, what follows takes {tuple(wanted)}")
-
-
-def as_pair(owner, field):
-    """Make a field that was given as one number a pair, as a list a tuple."""
-    value = getattr(owner, field)
-    value = (value, value) if isinstance(value, int | float) else tuple(value)
-    object.__setattr__(owner, field, value)
-    return value
-
-
-def whole(value, least):
-    """Whether all numbers of a tuple are ints of at least `least`."""
-    return all(isinstance(v, int) and not isinstance(v, bool) and v >= least for v in value)

@@ -8,7 +8,7 @@ from sparkdl.data.transforms.scale import Scale
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compose(Transform, abstract=True):
+class Compose(Transform):
     """Several transforms as one: each takes what the one before it gives.
 
     Each draws random numbers of its own, by its place: two Mirrors do not agree.

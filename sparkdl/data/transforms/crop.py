@@ -7,7 +7,6 @@ import numpy as np
 from sparkdl.config import Boolean, Sizes, option
 from sparkdl.data.transforms.base import (
     PixelTransform,
-    as_pair,
     image_shape,
     require_result,
 )
@@ -24,16 +23,12 @@ class Crop(PixelTransform):
     upper left one.
     """
 
-    size: int | tuple[int, int] = option(Sizes(axes=2), "Height and width.")
+    size: tuple[int, int] = option(Sizes(axes=2, spread=True), "Height and width.")
     random: bool = option(
         Boolean(),
         "Whether the place is drawn in training; else it is the centre in training too.",
         default=True,
     )
-
-    def validate(self):
-        super().validate()
-        as_pair(self, "size")
 
     def describe(self, pixels, chance):
         self.out_shape(pixels.shape[1:])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.config import Choice, Number, Size, Sizes, option
-from sparkdl.data.transforms.base import Transform, as_pair, image_shape
+from sparkdl.data.transforms.base import Transform, image_shape
 from sparkdl.errors import require
 
 MODES = "constant", "edge", "reflect"
@@ -15,8 +15,9 @@ MODES = "constant", "edge", "reflect"
 class Pad(Transform):
     """Images with a border. Before a Crop of the old size it moves what is in them."""
 
-    size: int | tuple[int, int] = option(
-        Sizes(axes=2, of=Size(minimum=0)), "Pixels above and below, and to the left and right."
+    size: tuple[int, int] = option(
+        Sizes(axes=2, of=Size(minimum=0), spread=True),
+        "Pixels above and below, and to the left and right.",
     )
     mode: str = option(
         Choice(of=tuple(MODES)),
@@ -25,10 +26,6 @@ class Pad(Transform):
         default="constant",
     )
     value: float = option(Number(), 'What "constant" fills in.', default=0.0)
-
-    def validate(self):
-        super().validate()
-        as_pair(self, "size")
 
     def change(self, x, chance):
         image_shape(self, x.shape[1:])

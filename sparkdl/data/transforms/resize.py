@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.config import Sizes, option
-from sparkdl.data.transforms.base import Transform, as_pair, image_shape, require_result
+from sparkdl.data.transforms.base import Transform, image_shape, require_result
 from sparkdl.data.transforms.interpolate import bilinear, stored_as
 
 
@@ -18,11 +18,7 @@ class Resize(Transform):
     torch.nn.functional.interpolate, bilinear with align_corners=False and without antialias.
     """
 
-    size: int | tuple[int, int] = option(Sizes(axes=2), "Height and width.")
-
-    def validate(self):
-        super().validate()
-        as_pair(self, "size")
+    size: tuple[int, int] = option(Sizes(axes=2, spread=True), "Height and width.")
 
     def change(self, x, chance):
         image_shape(self, x.shape[1:])

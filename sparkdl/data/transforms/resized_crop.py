@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.config import Number, Sizes, option
-from sparkdl.data.transforms.base import Transform, as_pair, image_shape, require_result
+from sparkdl.data.transforms.base import Transform, image_shape, require_result
 from sparkdl.data.transforms.interpolate import bilinear, stored_as
 from sparkdl.errors import require
 
@@ -24,23 +24,24 @@ class RandomResizedCrop(Transform):
     Szegedy et al., Going deeper with convolutions (2014), section 6; torchvision RandomResizedCrop.
     """
 
-    size: int | tuple[int, int] = option(Sizes(axes=2), "Height and width of the result.")
+    size: tuple[int, int] = option(Sizes(axes=2, spread=True), "Height and width of the result.")
     area: tuple[float, float] = option(
-        Sizes(axes=2, of=Number(above=0, maximum=1)),
+        Sizes(axes=2, of=Number(above=0, maximum=1), spread=True),
         "Least and most share of the image.",
         default=(0.08, 1.0),
     )
     ratio: tuple[float, float] = option(
-        Sizes(axes=2, of=Number(above=0)),
+        Sizes(axes=2, of=Number(above=0), spread=True),
         "Least and most width over height; its logarithm is drawn evenly.",
         default=(3 / 4, 4 / 3),
     )
 
     def validate(self):
         super().validate()
-        _, area, ratio = (as_pair(self, name) for name in ("size", "area", "ratio"))
-        require(self, "area", area[0] <= area[1], "two shares, the least one first")
-        require(self, "ratio", ratio[0] <= ratio[1], "two numbers above 0, the least one first")
+        least, most = self.area
+        require(self, "area", least <= most, "two shares, the least one first")
+        least, most = self.ratio
+        require(self, "ratio", least <= most, "two numbers above 0, the least one first")
 
     def change(self, x, chance):
         channels, height, width = image_shape(self, x.shape[1:])

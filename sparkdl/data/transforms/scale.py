@@ -6,7 +6,28 @@ import numpy as np
 
 from sparkdl.config import Number, Sequence, option
 from sparkdl.data.transforms.base import PixelTransform
-from sparkdl.errors import ShapeError, require
+from sparkdl.errors import ShapeError
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotZero(Number):
+    """A number that can be divided by."""
+
+    phrase, plural = "a number, not 0", "numbers, not 0"
+
+    def holds(self, number):
+        return number != 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerChannel(Sequence):
+    """A sequence of numbers, an array of them, or one alone, kept as a sequence of one."""
+
+    def check(self, value, where):
+        value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return (self.of.check(value, where),)
+        return super().check(value, where)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,20 +39,12 @@ class Scale(PixelTransform):
     Caffe's transform_param with mean_value and scale gives the same numbers.
     """
 
-    factor: float = option(Number(), "Not 0; 1/255 brings bytes into [0, 1].", default=1.0)
+    factor: float = option(NotZero(), "1/255 brings bytes into [0, 1].", default=1.0)
     mean: tuple[float, ...] = option(
-        Sequence(of=Number()),
+        PerChannel(of=Number()),
         "One number for all, or one a channel (the first axis of an example).",
         default=(),
     )
-
-    def __post_init__(self):
-        as_tuple(self, "mean")
-        super().__post_init__()
-
-    def validate(self):
-        super().validate()
-        require(self, "factor", self.factor != 0, "a number, not 0")
 
     def describe(self, pixels, chance):
         if self.mean:
@@ -56,26 +69,16 @@ class Normalize(PixelTransform):
     """
 
     mean: tuple[float, ...] = option(
-        Sequence(of=Number(), minimum=1), "One number for all, or one a channel.", default=(0.0,)
+        PerChannel(of=Number(), minimum=1), "One number for all, or one a channel.", default=(0.0,)
     )
     std: tuple[float, ...] = option(
-        Sequence(of=Number(), minimum=1),
-        "One number for all, or one a channel; not 0.",
+        PerChannel(of=NotZero(), minimum=1),
+        "One number for all, or one a channel.",
         default=(1.0,),
     )
     scale: float = option(
-        Number(), "Not 0; 1/255 where mean and std are those of images in [0, 1].", default=1.0
+        NotZero(), "1/255 where mean and std are those of images in [0, 1].", default=1.0
     )
-
-    def __post_init__(self):
-        as_tuple(self, "mean")
-        as_tuple(self, "std")
-        super().__post_init__()
-
-    def validate(self):
-        super().validate()
-        require(self, "std", 0 not in self.std, "numbers, not 0")
-        require(self, "scale", self.scale != 0, "a number, not 0")
 
     def describe(self, pixels, chance):
         scale, shape = np.float32(self.scale), pixels.shape[1:]
@@ -86,14 +89,6 @@ class Normalize(PixelTransform):
         for field in ("mean", "std"):
             channels(self, field, shape)
         return shape
-
-
-def as_tuple(owner, field):
-    """Make a field that was given as one number, or as an array, a sequence of numbers."""
-    value = getattr(owner, field)
-    value = value.tolist() if isinstance(value, np.ndarray) else value
-    alone = isinstance(value, int | float | np.generic) and not isinstance(value, bool)
-    object.__setattr__(owner, field, (value,) if alone else value)
 
 
 def channels(owner, field, shape):

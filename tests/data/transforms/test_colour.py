@@ -112,7 +112,7 @@ OPTIONS = [
     (lambda: ColourJitter(contrast=-1), "ColourJitter.contrast must be a number >= 0"),
     (lambda: ColourJitter(white=0), "ColourJitter.white must be a number above 0"),
     (lambda: ChannelSwap(order=(0, 2)), "ChannelSwap.order must be an order of 0 and up"),
-    (lambda: Normalize(std=(0.0,)), "Normalize.std must be numbers, not 0"),
+    (lambda: Normalize(std=(0.0,)), "Normalize.std.0. must be a number, not 0"),
     (lambda: Normalize(mean=()), "Normalize.mean must be a sequence of one or more numbers, got"),
     (lambda: OneHot(classes=0), "OneHot.classes must be an integer >= 1"),
 ]

@@ -16,7 +16,7 @@ DTYPES = [np.uint8, np.float32]
 
 
 def test_every_transform_has_an_example():
-    assert set(EXAMPLES) == set(Transform.members)
+    assert set(EXAMPLES) == set(Transform.members) - {"Compose"}  # several, not one
 
 
 @pytest.mark.parametrize("name", NAMES)

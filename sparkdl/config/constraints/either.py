@@ -1,0 +1,33 @@
+"""The constraint that a value meets one of several others."""
+
+from dataclasses import dataclass
+
+from sparkdl.config.constraints.base import Requirement
+from sparkdl.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Either(Requirement):
+    """What one of the constraints `of` allows; the first one that does keeps it.
+
+    An error about a part of the value tells more than one about all of it, and is raised as it is.
+    """
+
+    of: tuple[Requirement, ...]
+
+    @property
+    def phrase(self):
+        return " or ".join(one.phrase for one in self.of)
+
+    @property
+    def plural(self):
+        return " or ".join(one.plural for one in self.of)
+
+    def check(self, value, where):
+        for one in self.of:
+            try:
+                return one.check(value, where)
+            except ConfigError as error:
+                if not str(error).startswith(f"{where} must be "):
+                    raise
+        self.refuse(value, where)
