@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import require
-from sparkdl.nn.checks import is_not_negative
+from sparkdl.nn.checks import is_number
 from sparkdl.nn.config import of
 from sparkdl.nn.layers.base import Layer
 from sparkdl.nn.losses import Loss
@@ -28,7 +28,7 @@ class ScoredLayer(Layer, abstract=True):
         "softmax_cross_entropy" for classes; for values "sigmoid_cross_entropy", "mse", "mae", or
         another of nn/losses.
     loss_weight : float
-        Factor of the loss in that of the network, at least 0.
+        Factor of the loss in that of the network; below 0 the loss is made large.
     reduction : str
         What becomes of the losses of an example's steps or places: "mean" of those that count,
         "sum", or "full", the mean of all. "valid" divides their sum by how many count in the whole
@@ -52,7 +52,7 @@ class ScoredLayer(Layer, abstract=True):
 
     def __post_init__(self):
         super().__post_init__()
-        require(self, "loss_weight", is_not_negative(self.loss_weight), "a number >= 0")
+        require(self, "loss_weight", is_number(self.loss_weight), "a finite number")
         require(self, "reduction", self.reduction in REDUCTIONS, f"one of {REDUCTIONS}")
         named = self.labels is None or (isinstance(self.labels, str) and self.labels.strip() != "")
         require(self, "labels", named, "the name of a column or None")
