@@ -32,7 +32,7 @@ def softmax_with_loss(layer, net):
     ours = SoftmaxCrossEntropy(ignore_label=ignored(options))
     reduction = normalization(options, VALID)
     if reduction == "sum":
-        reduction = by_places_in_front(layer, net)
+        reduction = by_places_in_front(layer, net, layer.softmax_param.axis)
     compared(layer, net, ours, z, reduction)
     probabilities(layer, net, layer.softmax_param.axis)
 
@@ -46,10 +46,10 @@ def probabilities(layer, net, axis):
         softmax(one, net)
 
 
-def by_places_in_front(layer, net):
+def by_places_in_front(layer, net, axis):
     """The reduction of BATCH_SIZE, by which Caffe divides by all places in front of the classes."""
     z = layer.bottom[0]
-    shape, axis = net.shape(z), net.axis(z, layer.softmax_param.axis)
+    shape, axis = net.shape(z), net.axis(z, axis)
     before, behind = prod(shape[:axis]), prod(shape[axis + 1 :])
     if before > 1 and behind > 1:
         raise UnsupportedError(
@@ -67,6 +67,8 @@ def infogain(layer, net):
             "InfogainLoss must have its matrix in a file, and no ignore_label; or in a third bottom"
         )
     z = with_units(layer, net, options)
+    if reduction == "sum":
+        reduction = by_places_in_front(layer, net, options.axis)
     if len(layer.bottom) == 2:
         gain = read_blob(options.source)
         gain = gain.reshape(gain.shape[-2:]).astype(float).tolist()
@@ -95,10 +97,11 @@ def hinge(layer, net):
 
 def as_row(layer, net):
     """The blob of scores, each example's in a row."""
-    shape = net.shape(layer.bottom[0])
+    bottom = net.by_channel(layer.bottom[0])
+    shape = net.shape(bottom)
     if len(shape) == 1:
-        return layer.bottom[0]
-    return net.reshaped(layer, layer.bottom[0], (prod(shape),), "rows")
+        return bottom
+    return net.reshaped(layer, bottom, (prod(shape),), "rows")
 
 
 def sigmoid_cross_entropy(layer, net):
@@ -134,7 +137,8 @@ def compared(layer, net, loss, z, reduction="sum", labels=None, gain=None):
     net.one_batch(z)
     labels, name, weight = labels or layer.bottom[1], name_of(layer), weight_of(layer)
     column, chosen = net.column(labels), net.chosen.get(z)
-    options = {"loss": loss, "loss_weight": weight, "reduction": reduction}
+    reduction, share = of_first_axis(net, z, reduction)
+    options = {"loss": loss, "loss_weight": weight * share, "reduction": reduction}
     if gain is not None:
         if chosen is not None:
             raise UnsupportedError("InfogainLoss with three bottoms must not stand behind a Filter")
@@ -152,8 +156,19 @@ def compared(layer, net, loss, z, reduction="sum", labels=None, gain=None):
             labels=column or net.source(labels),
             labels_blob=column is None,
             weight=weight,
+            share=share,
         )
     )
+
+
+def of_first_axis(net, z, reduction):
+    """The reduction, and the part of it, by which a sum is divided by Caffe's first axis.
+
+    Of sequences (steps, batch, ...) that is the steps: Caffe's number grows with the batch.
+    """
+    if reduction != "sum" or z not in net.sequences:
+        return reduction, 1.0
+    return "total", 1.0 / net.shape(z)[0]
 
 
 def added(layer, net):
