@@ -56,7 +56,27 @@ def test_the_loss_is_divided_by_the_steps(kind, computed, rng):
     assert shown["loss"] == pytest.approx(LOSSES[kind](2 * x, y), rel=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["HingeLoss", "MultinomialLogisticLoss"])
+STEP = NET.replace("dim: 5", "dim: 1").replace("dim: 3 dim: 2 } } }", "dim: 3 } } }")
+
+
+@pytest.mark.parametrize(
+    "net, steps", [(NET.replace("dim: 3 dim: 2 } } }", "dim: 3 } } }"), T), (STEP, 1)]
+)
+def test_softmax_by_batch_size_is_divided_by_steps_and_batch(net, steps, rng):
+    options = "type: 'SoftmaxWithLoss' softmax_param { axis: 2 } "
+    options += "loss_param { normalization: BATCH_SIZE ignore_label: 1 }"
+    z, y = rng.normal(size=(N, steps, F)), rng.integers(0, 2, (N, steps))
+    _, loss = loss_of(
+        load(net % options), {"x": z / 2, "on": np.ones((N, steps))}, {"labels": y}, rng
+    )
+    each = np.log(np.exp(z).sum(2)) - z[..., 0]
+    assert float(loss) == pytest.approx(3 * each[y == 0].sum() / (N * steps), rel=1e-6)
+
+
+ROWS = ["'HingeLoss'", "'MultinomialLogisticLoss'", "'ContrastiveLoss' bottom: 'z'"]
+
+
+@pytest.mark.parametrize("kind", ROWS)
 def test_losses_whose_labels_are_one_for_each_example(kind):
     with pytest.raises(UnsupportedError, match="'z' must have its channels along axis 1"):
-        load(NET % f"type: '{kind}'")
+        load(NET % f"type: {kind}")

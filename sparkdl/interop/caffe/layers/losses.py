@@ -113,14 +113,16 @@ def sigmoid_cross_entropy(layer, net):
         raise UnsupportedError("SigmoidCrossEntropyLoss with ignore_label must not be VALID")
     averaged = reduction in ("valid", "full")
     ours = SigmoidCrossEntropy(ignore_label=ignore, averaged=averaged)
-    compared(layer, net, ours, layer.bottom[0], "mean" if averaged else reduction)
+    if reduction == "sum":
+        return by_first_axis(layer, net, ours, layer.bottom[0])
+    return compared(layer, net, ours, layer.bottom[0], "mean" if averaged else reduction)
 
 
 def euclidean(layer, net):
     z, labels = layer.bottom
     if net.column(z):  # the loss is the same
         z, labels = labels, z
-    compared(layer, net, Euclidean(), z, "sum", labels)
+    by_first_axis(layer, net, Euclidean(), z, labels)
 
 
 def contrastive(layer, net):
@@ -128,16 +130,32 @@ def contrastive(layer, net):
     options = layer.contrastive_loss_param
     ours = Contrastive(margin=shortest(options.margin), legacy=options.legacy_version)
     distance = f"{name_of(layer)}/distance"
-    net.add(layer, L2Distance(epsilon=TINY), list(layer.bottom[:2]), distance, distance)
+    pair = [net.by_channel(blob) for blob in layer.bottom[:2]]
+    net.add(layer, L2Distance(epsilon=TINY), pair, distance, distance)
     compared(layer, net, ours, distance, "sum", layer.bottom[2])
 
 
-def compared(layer, net, loss, z, reduction="sum", labels=None, gain=None):
-    """An output whose loss is what the layer computes; `gain` is the blob of its matrices."""
+def by_first_axis(layer, net, loss, z, labels=None):
+    """`compared`, of a loss whose sum Caffe divides by its first axis.
+
+    Of sequences (steps, batch, ...) that is the steps: Caffe's number grows with the batch.
+    """
+    if z in net.sequences:
+        compared(layer, net, loss, z, "total", labels, share=1.0 / net.shape(z)[0])
+    else:
+        compared(layer, net, loss, z, "sum", labels)
+
+
+def compared(layer, net, loss, z, reduction="sum", labels=None, gain=None, share=1.0):
+    """An output whose loss is what the layer computes, or of which that is a share.
+
+    Parameters
+    ----------
+    gain : the blob of its matrices, optional
+    """
     net.one_batch(z)
     labels, name, weight = labels or layer.bottom[1], name_of(layer), weight_of(layer)
     column, chosen = net.column(labels), net.chosen.get(z)
-    reduction, share = of_first_axis(net, z, reduction)
     options = {"loss": loss, "loss_weight": weight * share, "reduction": reduction}
     if gain is not None:
         if chosen is not None:
@@ -159,16 +177,6 @@ def compared(layer, net, loss, z, reduction="sum", labels=None, gain=None):
             share=share,
         )
     )
-
-
-def of_first_axis(net, z, reduction):
-    """The reduction, and the part of it, by which a sum is divided by Caffe's first axis.
-
-    Of sequences (steps, batch, ...) that is the steps: Caffe's number grows with the batch.
-    """
-    if reduction != "sum" or z not in net.sequences:
-        return reduction, 1.0
-    return "total", 1.0 / net.shape(z)[0]
 
 
 def added(layer, net):
