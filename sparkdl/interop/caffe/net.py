@@ -38,6 +38,8 @@ class CaffeNet:
     outputs : tuple of str
         Blobs that no layer reads: what Caffe shows of a test, in the order of the layers.
     blobs : {blob: the input or vertex that gives it at the end}
+    stacked : {blob: the vertices that give its batches}
+        Of outputs in which several lie behind each other.
     layers : {name: LayerParameter}
         In the form of Caffe 1.0.
     """
@@ -49,6 +51,7 @@ class CaffeNet:
     written: tuple[Written, ...]
     outputs: tuple[str, ...]
     blobs: dict[str, str]
+    stacked: dict[str, tuple[str, ...]]
     layers: dict[str, LayerParameter]
 
 
@@ -56,7 +59,8 @@ def read_net(path, phase="TRAIN", level=0, stages=(), shapes=None, **options):
     """The GraphConf of a net in a text file, local or a URI.
 
     Losses become outputs. Labels are read from the column "labels" where there is one kind of them,
-    else from columns named like their blobs.
+    else from columns named like their blobs. Losses that Caffe divides by the first axis of their
+    blob are, for sequences (steps, batch, ...), divided by the steps.
 
     Parameters
     ----------
@@ -117,6 +121,8 @@ def translated(message, state, shapes, origin, options):
         with naming(place):
             function_of(layer)(layer, net)
             added(layer, net)
+    outputs = outputs_of(layers)
+    stacked = {blob: net.part(blob) for blob in outputs if blob in net.stacked_blobs}
     with naming(origin.path):
         if not net.vertices:
             raise ConfigError("the net has no layers in this state")
@@ -130,8 +136,9 @@ def translated(message, state, shapes, origin, options):
         ),
         scores=tuple(net.scores),
         written=tuple(net.written),
-        outputs=outputs_of(layers),
+        outputs=outputs,
         blobs=kept(net.blobs, tops_of(layers) - net.stacked_blobs),
+        stacked=stacked,
         layers=by_name(layers),
     )
 

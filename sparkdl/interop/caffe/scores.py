@@ -28,6 +28,8 @@ class Score:
         Of "argmax", whether the largest themselves are wanted too.
     weight : float
         Of "loss", in what is minimised.
+    share : float
+        Of "loss", what part of the output's loss it is.
     """
 
     blob: str
@@ -40,6 +42,7 @@ class Score:
     ignore_label: int | None = None
     values: bool = False
     weight: float = 1.0
+    share: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

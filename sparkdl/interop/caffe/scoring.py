@@ -35,7 +35,8 @@ def scores_of(net, values, columns):
     found = {}
     for score in net.scores:
         if score.kind == "loss":
-            found[score.blob] = loss(places[score.source], values, columns, score)
+            whole = loss(places[score.source], values, columns, score)
+            found[score.blob] = whole * score.share
         elif score.kind == "argmax":
             found[score.blob] = largest(values[score.source], score)
         else:

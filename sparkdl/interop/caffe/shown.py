@@ -22,12 +22,14 @@ class Blobs:
     names : tuple of str
         The blobs, in this order.
     sources : {blob: input or vertex} of those that are not scores
+    stacked : {blob: vertices} of those in which several batches lie behind each other
     columns : {input, or blob of labels: column of a batch}
     """
 
     net: CaffeNet
     names: tuple[str, ...]
     sources: dict[str, str]
+    stacked: dict[str, tuple[str, ...]]
     columns: dict[str, str]
 
     def means(self, replica, batch):
@@ -49,10 +51,13 @@ class Blobs:
         """{blob: (n, ...)}, and the scores, or what they are to be computed from."""
         inputs = {name: batch.columns[column] for name, column in self.columns.items()}
         places = {place.name for place in self.net.conf.stack}
-        vertices = [*blobs_to_score(self.net), *(set(self.sources.values()) & places)]
+        parts = [name for names in self.stacked.values() for name in names]
+        vertices = [*blobs_to_score(self.net), *(set(self.sources.values()) & places), *parts]
         outputs = tuple(dict.fromkeys(vertices))
         given = inputs | (replica.forward(batch, outputs) if outputs else {})
         values = {blob: given[source] for blob, source in self.sources.items()}
+        for blob, names in self.stacked.items():
+            values[blob] = np.concatenate([given[name] for name in names])
         return values, scores_of(self.net, given, batch.columns) if scored else given
 
     def _scores_of_each(self, given, batch):
@@ -77,8 +82,17 @@ def as_rows(x, n):
     return np.asarray(x, np.float32).reshape(n, -1)
 
 
-def blobs_of(net, names, flag="-features"):
+def blobs_of(net, names, flag="-features", stacked=None):
     """The Blobs of these names.
+
+    Parameters
+    ----------
+    net : CaffeNet
+    names : sequence of str
+    flag : str
+        What asks for them, for errors.
+    stacked : {blob: vertices}, optional
+        Of CaffeNet.stacked, where no rows are wanted: theirs belong to no one example.
 
     Raises
     ------
@@ -87,7 +101,7 @@ def blobs_of(net, names, flag="-features"):
     """
     scores = dict.fromkeys(score.blob for score in net.scores)
     labels = label_columns(net)
-    known = [*net.blobs, *labels, *scores]
+    known = [*net.blobs, *labels, *scores, *(stacked or ())]
     for name in names:
         if name not in known:
             blobs = ", ".join(dict.fromkeys(known))
@@ -95,7 +109,9 @@ def blobs_of(net, names, flag="-features"):
                 f"{flag} must name blobs of {net.name or 'the net'} in phase TEST: {blobs}; "
                 f"got {name!r}{suggestion(name, known)}"
             )
-    sources = {name: net.blobs.get(name, name) for name in names if name not in scores}
+    parted = {blob: parts for blob, parts in (stacked or {}).items() if blob in names}
+    others = [name for name in names if name not in scores and name not in parted]
+    sources = {name: net.blobs.get(name, name) for name in others}
     inputs = {name: column for column, name in net.conf.feature_columns.items()}
     return Blobs(
         net=replace(
@@ -103,6 +119,7 @@ def blobs_of(net, names, flag="-features"):
         ),
         names=tuple(names),
         sources=sources,
+        stacked=parted,
         columns=inputs | {name: labels[name] for name in sources.values() if name in labels},
     )
 

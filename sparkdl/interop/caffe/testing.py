@@ -135,7 +135,7 @@ def testing_of(trained, nets, sources):
     """The Testing of test nets on these sources."""
     return Testing(
         trained=trained.conf,
-        blobs=tuple(blobs_of(net, shown(net), "a test") for net in nets),
+        blobs=tuple(blobs_of(net, shown(net), "a test", net.stacked) for net in nets),
         transforms=tuple(source.transform for source in sources),
         sizes=tuple(map(batch_size, nets)),
     )
@@ -143,8 +143,8 @@ def testing_of(trained, nets, sources):
 
 def shown(net):
     """The outputs of a net, less labels that nothing reads."""
-    scores = {score.blob for score in net.scores}
-    names = [name for name in net.outputs if name in scores or name in net.blobs]
+    known = {score.blob for score in net.scores} | net.blobs.keys() | net.stacked.keys()
+    names = [name for name in net.outputs if name in known]
     if not names:
         raise ConfigError(f"test net {net.name!r} must have outputs to show, got none")
     return names

@@ -6,7 +6,7 @@ from math import prod
 from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.caffe.names import name_of
 from sparkdl.interop.caffe.schema import LayerParameter
-from sparkdl.nn import Permute, Reshape, StopGradient, Vertex
+from sparkdl.nn import Permute, Reshape, StopGradient, Unstack, Vertex
 from sparkdl.nn.place import shape_after
 
 
@@ -45,6 +45,7 @@ class Translation:
         self.parameters = set()  # blobs that are learned and have no batch
         self.of_batch = {}  # {blob that is one number for the batch: how it was reduced}
         self.sequences = set()  # blobs whose steps stand in front of the batch in Caffe
+        self.single = set()  # blobs of one number an example, with no axis but that of the batch
         self.stacked = {}  # {blob: how many batches lie behind each other in it}
         self.chosen = {}  # {blob that Filter gave: the vertex that says which examples are there}
 
@@ -120,6 +121,7 @@ class Translation:
         """A blob comes from the data."""
         self.inputs[blob] = tuple(shape) or (1,)  # one number an example is a row of one
         self._blobs[blob] = blob, self.inputs[blob]
+        self.mark(self.single, blob, not shape)
         if self.uses.is_time_major(blob):
             self.sequences.add(blob)
 
@@ -188,10 +190,19 @@ class Translation:
             )
         return blob
 
+    def part(self, blob):
+        """The vertices that give the batches which lie behind each other in a blob."""
+        count = self.stacked[blob]
+        names = tuple(f"{blob}/{index}" for index in range(count))
+        for index, name in enumerate(names):
+            self.add(LayerParameter(), Unstack(index=index, count=count), [blob], name, name)
+        return names
+
     def _inherit(self, top, bottoms):
         """Remember of a blob what is known of those it is computed from."""
         self.stacked[top] = self._batches(bottoms)
         self.mark(self.sequences, top, bottoms[0] in self.sequences)
+        self.mark(self.single, top, bottoms[0] in self.single)
         self.mark(self.parameters, top, self.parameters.issuperset(bottoms))
         chosen = [self.chosen[blob] for blob in bottoms if blob in self.chosen]
         if chosen:

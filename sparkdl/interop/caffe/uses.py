@@ -16,6 +16,7 @@ DATA = {"Data", "ImageData", "HDF5Data", "MemoryData", "DummyData", "Input", "Wi
 DATA |= {"CoSData"}
 UNUSED = {"Silence", "HDF5Output"}
 RECURRENT = {"LSTM", "RNN", "LSTMUnit"}
+COMPARING = {"EuclideanLoss", "SigmoidCrossEntropyLoss"}  # blobs of the same axes
 KEEPING = {"AbsVal", "BNLL", "Clip", "ELU", "Exp", "Log", "Power", "ReLU", "Sigmoid", "Swish"}
 KEEPING |= {"TanH", "Threshold", "Dropout", "PReLU", "Embed", "InnerProduct", "Eltwise", "Concat"}
 KEEPING |= {"Scale", "Bias", "Slice", "Split", "Softmax", "Flatten", "Tile", *RECURRENT}
@@ -64,13 +65,14 @@ class Uses:
 
     @cached_property
     def by_time(self):
-        """Blobs that reach a recurrent layer through others that leave their axes alone."""
-        found = set()
-        for layer in reversed(self.layers):
-            if layer.type in RECURRENT:
-                found.update(layer.bottom[:2])
-            elif layer.type in KEEPING and found.intersection(layer.top):
-                found.update(alike(layer))
+        """Blobs of recurrent layers, and all that others tie to them which leave axes alone."""
+        found, before = set(), None
+        for layer in self.layers:
+            found.update(alike(layer) if layer.type in RECURRENT else ())
+        while len(found) != before:
+            before = len(found)
+            for blobs in map(alike, self.layers):
+                found.update(blobs if found.intersection(blobs) else ())
         return found
 
     def column(self, blob):
@@ -85,6 +87,13 @@ def label_places(layer):
 
 
 def alike(layer):
-    """The bottoms of a layer whose first two axes are those of its tops."""
+    """The blobs of a layer that have their first two axes in common."""
     options = {"Scale": layer.scale_param, "Bias": layer.bias_param}.get(layer.type)
-    return layer.bottom if options is None or options.axis == 0 else layer.bottom[:1]
+    if layer.type in RECURRENT:
+        return [*layer.bottom[:2], *layer.top]
+    if layer.type in COMPARING:
+        return list(layer.bottom)
+    if layer.type not in KEEPING:
+        return []
+    tied = layer.bottom if options is None or options.axis == 0 else layer.bottom[:1]
+    return [*tied, *layer.top]

@@ -34,7 +34,9 @@ class ScoredLayer(Layer, abstract=True):
         default="softmax_cross_entropy",
     )
     loss_weight: float = option(
-        Number(minimum=0), "Factor of the loss in that of the network.", default=1.0
+        Number(),
+        "Factor of the loss in that of the network; below 0 the loss is made large.",
+        default=1.0,
     )
     reduction: str = option(
         Choice(of=REDUCTIONS),

@@ -146,6 +146,24 @@ def test_blobs_that_reach_an_lstm_have_their_steps_in_front():
     assert conf.stack[-1].out_shape == (7, 5)
 
 
+WORDS = """
+layer { name: 'in' type: 'Input' top: 'words' input_param { shape { %s } } }
+layer { name: 'e' type: 'Embed' bottom: 'words' top: 'e'
+        embed_param { input_dim: 9 num_output: 4 } }
+layer { name: 'y' type: 'Softmax' bottom: 'e' top: 'y' softmax_param { axis: %d } }
+"""
+
+
+@pytest.mark.parametrize("dims, axis", [("dim: 6", 1), ("dim: 6 dim: 1", 2), ("dim: [6, 2, 3]", 3)])
+def test_an_embed_adds_an_axis_behind_those_of_its_bottom(dims, axis, rng):
+    net = load(WORDS % (dims, axis))
+    shape = net.conf.input_shapes["words"]
+    x = rng.integers(0, 9, (6, *shape)).astype("f")
+    found = Replica(net.conf).forward(x, outputs=(net.blobs["y"],))[net.blobs["y"]]
+    assert found.shape == ((6, 4) if axis == 1 else (6, *shape, 4))
+    np.testing.assert_allclose(found.sum(-1), 1, rtol=1e-5)
+
+
 RECURRENT = {
     ("", "expose_hidden: true"): "expose_hidden must be false",
     ("param { } param { } param { lr_mult: 2 }", ""): "must have one lr_mult and decay_mult",

@@ -166,13 +166,19 @@ def axes_of(layer, net, options):
 
 
 def embed(layer, net):
-    """Rows of a table by their numbers, for each step where there are several."""
-    options = layer.embed_param
-    shape = net.shape(layer.bottom[0])
-    steps = net.batch_axis(layer.bottom[0])  # a sequence of one step stays one
-    kind = Embedding if shape == (1,) and not steps else EmbeddingSequence
-    found = weights(layer, options, net)
-    net.add(layer, kind(inputs=options.input_dim, units=options.num_output, **found))
+    """Rows of a table by their numbers, along an axis of their own behind those of the bottom."""
+    options, bottom = layer.embed_param, layer.bottom[0]
+    shape, found = net.shape(bottom), weights(layer, options, net)
+    found |= {"inputs": options.input_dim, "units": options.num_output}
+    if bottom in net.single:
+        net.add(layer, Embedding(**found))
+        net.mark(net.single, layer.top[0], False)
+        return
+    flat = len(shape) == 1
+    seen = bottom if flat else net.reshaped(layer, bottom, (prod(shape),), "numbers")
+    net.add(layer, EmbeddingSequence(**found), [seen])
+    if not flat:
+        net.reshape_top(layer, (*shape, options.num_output))
 
 
 def mvn(layer, net):

@@ -32,7 +32,7 @@ def softmax_with_loss(layer, net):
     ours = SoftmaxCrossEntropy(ignore_label=ignored(options))
     reduction = normalization(options, VALID)
     if reduction == "sum":
-        reduction = by_places_in_front(layer, net)
+        reduction = by_places_in_front(layer, net, layer.softmax_param.axis)
     compared(layer, net, ours, z, reduction)
     probabilities(layer, net, layer.softmax_param.axis)
 
@@ -46,10 +46,10 @@ def probabilities(layer, net, axis):
         softmax(one, net)
 
 
-def by_places_in_front(layer, net):
+def by_places_in_front(layer, net, axis):
     """The reduction of BATCH_SIZE, by which Caffe divides by all places in front of the classes."""
     z = layer.bottom[0]
-    shape, axis = net.shape(z), net.axis(z, layer.softmax_param.axis)
+    shape, axis = net.shape(z), net.axis(z, axis)
     before, behind = prod(shape[:axis]), prod(shape[axis + 1 :])
     if before > 1 and behind > 1:
         raise UnsupportedError(
@@ -67,6 +67,8 @@ def infogain(layer, net):
             "InfogainLoss must have its matrix in a file, and no ignore_label; or in a third bottom"
         )
     z = with_units(layer, net, options)
+    if reduction == "sum":
+        reduction = by_places_in_front(layer, net, options.axis)
     if len(layer.bottom) == 2:
         gain = read_blob(options.source)
         gain = gain.reshape(gain.shape[-2:]).astype(float).tolist()
@@ -95,10 +97,11 @@ def hinge(layer, net):
 
 def as_row(layer, net):
     """The blob of scores, each example's in a row."""
-    shape = net.shape(layer.bottom[0])
+    bottom = net.by_channel(layer.bottom[0])
+    shape = net.shape(bottom)
     if len(shape) == 1:
-        return layer.bottom[0]
-    return net.reshaped(layer, layer.bottom[0], (prod(shape),), "rows")
+        return bottom
+    return net.reshaped(layer, bottom, (prod(shape),), "rows")
 
 
 def sigmoid_cross_entropy(layer, net):
@@ -110,14 +113,16 @@ def sigmoid_cross_entropy(layer, net):
         raise UnsupportedError("SigmoidCrossEntropyLoss with ignore_label must not be VALID")
     averaged = reduction in ("valid", "full")
     ours = SigmoidCrossEntropy(ignore_label=ignore, averaged=averaged)
-    compared(layer, net, ours, layer.bottom[0], "mean" if averaged else reduction)
+    if reduction == "sum":
+        return by_first_axis(layer, net, ours, layer.bottom[0])
+    return compared(layer, net, ours, layer.bottom[0], "mean" if averaged else reduction)
 
 
 def euclidean(layer, net):
     z, labels = layer.bottom
     if net.column(z):  # the loss is the same
         z, labels = labels, z
-    compared(layer, net, Euclidean(), z, "sum", labels)
+    by_first_axis(layer, net, Euclidean(), z, labels)
 
 
 def contrastive(layer, net):
@@ -125,16 +130,33 @@ def contrastive(layer, net):
     options = layer.contrastive_loss_param
     ours = Contrastive(margin=shortest(options.margin), legacy=options.legacy_version)
     distance = f"{name_of(layer)}/distance"
-    net.add(layer, L2Distance(epsilon=TINY), list(layer.bottom[:2]), distance, distance)
+    pair = [net.by_channel(blob) for blob in layer.bottom[:2]]
+    net.add(layer, L2Distance(epsilon=TINY), pair, distance, distance)
     compared(layer, net, ours, distance, "sum", layer.bottom[2])
 
 
-def compared(layer, net, loss, z, reduction="sum", labels=None, gain=None):
-    """An output whose loss is what the layer computes; `gain` is the blob of its matrices."""
+def by_first_axis(layer, net, loss, z, labels=None):
+    """`compared`, of a loss whose sum Caffe divides by its first axis.
+
+    Of sequences (steps, batch, ...) that is the steps: Caffe's number grows with the batch.
+    """
+    if z in net.sequences:
+        compared(layer, net, loss, z, "total", labels, share=1.0 / net.shape(z)[0])
+    else:
+        compared(layer, net, loss, z, "sum", labels)
+
+
+def compared(layer, net, loss, z, reduction="sum", labels=None, gain=None, share=1.0):
+    """An output whose loss is what the layer computes, or of which that is a share.
+
+    Parameters
+    ----------
+    gain : the blob of its matrices, optional
+    """
     net.one_batch(z)
     labels, name, weight = labels or layer.bottom[1], name_of(layer), weight_of(layer)
     column, chosen = net.column(labels), net.chosen.get(z)
-    options = {"loss": loss, "loss_weight": weight, "reduction": reduction}
+    options = {"loss": loss, "loss_weight": weight * share, "reduction": reduction}
     if gain is not None:
         if chosen is not None:
             raise UnsupportedError("InfogainLoss with three bottoms must not stand behind a Filter")
@@ -152,6 +174,7 @@ def compared(layer, net, loss, z, reduction="sum", labels=None, gain=None):
             labels=column or net.source(labels),
             labels_blob=column is None,
             weight=weight,
+            share=share,
         )
     )
 

@@ -116,6 +116,7 @@ def reshape(layer, net):
         raise UnsupportedError(f"a Reshape must leave the batch as it is, got {dims}")
     net.add(layer, Reshape(shape=tuple(found[:place] + found[place + 1 :]) or (1,)))
     net.mark(net.sequences, layer.top[0], place == 1)
+    net.mark(net.single, layer.top[0], len(found) == 1)
 
 
 def place_of_batch(sizes, before):

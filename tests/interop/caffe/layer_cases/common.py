@@ -66,7 +66,13 @@ CASES = [
     case(
         "type: 'Embed' embed_param { input_dim: 5 num_output: 3 bias_term: false }",
         (1,),
-        expected=lambda p, x: p["y/W"][x[:, 0].astype(int)],
+        expected=lambda p, x: p["y/W"][x.astype(int)],
+        whole={0: 5},
+    ),
+    case(
+        "type: 'Embed' embed_param { input_dim: 5 num_output: 3 }",
+        (2, 4),
+        expected=lambda p, x: p["y/W"][x.astype(int)] + p["y/b"],
         whole={0: 5},
     ),
     case("type: 'BatchNorm'", IMAGE, expected=batch_norm),

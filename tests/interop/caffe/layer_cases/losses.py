@@ -155,6 +155,20 @@ LOSSES = [
         IMAGE,
         expected=lambda p, z, y: ((z - y) ** 2).sum() / (2 * len(z)),
     ),
+    case(
+        "type: 'EuclideanLoss' loss_weight: -2.5",
+        (4,),
+        (4,),
+        expected=lambda p, z, y: -2.5 * ((z - y) ** 2).sum() / (2 * len(z)),
+    ),
+    case(
+        "type: 'InfogainLoss' infogain_loss_param { source: 'FILE' axis: 2 } "
+        "loss_param { normalization: BATCH_SIZE }",
+        (2, 3),
+        (2,),
+        expected=lambda p, z, y: -(p["gain"][y] * np.log(softmax(z, 2))).sum() / y.size,
+        whole={1: 3},
+    ),
     case("type: 'ContrastiveLoss'", (4,), (4,), (1,), expected=None),
     case(
         "type: 'InfogainLoss' infogain_loss_param { source: 'FILE' }",
