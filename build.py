@@ -26,6 +26,7 @@ OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
 SPARK_MODULE = "jdk.incubator.vector"  # Spark 4 starts its JVM with --add-modules of this one
 UNFINISHED = "unfinished"
+FAST = ["-m", "not jvm and not slow"]  # markers of tests: see pyproject.toml
 ON_THE_CLUSTER = {"pyspark", "py4j"}  # left out of the archive: every Spark installation has them
 SLOW = {"PYTHONDONTWRITEBYTECODE"}  # each of a hundred processes would compile all modules again
 OWN_SPARK = {"SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "PYTHONPATH"}
@@ -79,9 +80,10 @@ def demo_command(arguments):
 
 
 def test_command(arguments):
-    """run the tests, several at a time; or those of the arguments, which go to pytest"""
+    """run the tests; --fast: without those of Spark and clusters; the rest goes to pytest"""
     several = "-n", str(min(os.cpu_count() or 1, 7) + 1)  # more than cores, as tests wait
-    run_with_spark("-m", "pytest", *(arguments or several))
+    rest = [argument for argument in arguments if argument != "--fast"]
+    run_with_spark("-m", "pytest", *FAST * ("--fast" in arguments), *(rest or several))
 
 
 def bench_command(arguments):

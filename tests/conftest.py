@@ -8,13 +8,15 @@ from hypothesis import HealthCheck, settings
 from tests.cluster.hdfs import Hdfs
 from tests.cluster.required import or_skip
 from tests.cluster.yarn import Yarn
+from tests.support.jax_programs import cheap_programs, forget_programs
 from tests.support.jvm import frugal_spark
-from tests.support.lanes import Lanes, in_order
+from tests.support.lanes import Lanes, in_order, needs_jvm
 
 settings.register_profile(  # a busy machine is no fault of an example
     "tests", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tests")
+cheap_programs()  # before the first test file loads JAX
 
 SMALL = {
     "spark.sql.shuffle.partitions": 3,
@@ -29,7 +31,10 @@ def pytest_xdist_make_scheduler(config, log):
     return Lanes(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config, items):
+    for item in filter(needs_jvm, items):
+        item.add_marker("jvm")
     if hasattr(config, "workerinput"):  # one process of several; alone, files have their order
         items[:] = in_order(items)
 
@@ -41,6 +46,13 @@ def own_places(tmp_path_factory):
     frugal_spark(own / "spark-conf")
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own  # by processes of one run
     os.environ["XDG_CACHE_HOME"] = str(shared / "cache")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_process():
+    """A file of tests leaves no programs of JAX in memory."""
+    yield
+    forget_programs()
 
 
 @pytest.fixture(scope="session")

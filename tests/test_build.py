@@ -243,6 +243,16 @@ def test_all_tests_run_several_at_a_time(arguments, given, build, monkeypatch):
     assert ran[3:] == arguments[1:] or int(ran[3]) > 1
 
 
+@pytest.mark.parametrize("rest", [[], ["tests/nn", "-x"]])
+def test_fast_leaves_out_what_is_marked(rest, build, monkeypatch):
+    ran = []
+    monkeypatch.setattr(build, "run_with_spark", lambda *command: ran.append(command))
+    build.test_command(rest)
+    build.test_command(["--fast", *rest])
+    whole, fast = ran
+    assert fast == (*whole[:2], "-m", "not jvm and not slow", *whole[2:])
+
+
 def test_gpu_bench_takes_the_python_that_it_is_called_with(build, monkeypatch):
     ran = []
     monkeypatch.setattr(build, "call", lambda *command: ran.append(command) or 3)

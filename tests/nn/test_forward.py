@@ -51,7 +51,7 @@ def test_equals_jax(conf, training, rng, x64):
     params, buffers = arrays(conf, rng)
     x = rng.normal(size=(4, *conf.input_shape))
     out = forward(conf, params, buffers, x, training=training, ids=IDS, epoch=EPOCH)
-    theirs = in_jax(conf, params, buffers, jnp.asarray(x), training)
+    theirs = jax.jit(lambda params, x: in_jax(conf, params, buffers, x, training))(params, x)
     np.testing.assert_allclose(out.logits, theirs, rtol=1e-8, atol=1e-10)
 
 
@@ -70,7 +70,7 @@ def test_gradients_of_all_parameters_equal_those_of_jax(rng, x64):
         return -log_p[jnp.arange(4), labels].mean()
 
     loss, grads = value_and_gradients(ours, *params.values())
-    expected, wanted = jax.value_and_grad(theirs)(params)
+    expected, wanted = jax.jit(jax.value_and_grad(theirs))(params)
     assert loss == pytest.approx(float(expected), rel=1e-9)
     for name, grad in zip(params, grads, strict=True):
         np.testing.assert_allclose(grad, wanted[name], rtol=1e-7, atol=1e-10)

@@ -90,7 +90,7 @@ def test_the_gradient_of_several_weighted_losses_is_that_of_jax(rng, x64):
     columns = {n: np.float64(c) if c.dtype.kind == "f" else c for n, c in batch.columns.items()}
     losses = loss_in_jax(params, columns)
     assert examples == 4 and loss == pytest.approx(float((losses * weights).sum()), rel=1e-5)
-    grads = jax.grad(lambda p: (loss_in_jax(p, columns) * weights).mean())(params)
+    grads = jax.jit(jax.grad(lambda p: (loss_in_jax(p, columns) * weights).mean()))(params)
     theirs = conf.params_layout.vector(grads, np.float64)
     np.testing.assert_allclose(replica.grad, theirs, rtol=1e-4, atol=1e-5 * abs(theirs).max())
 

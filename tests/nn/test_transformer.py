@@ -1,6 +1,7 @@
 """The small transformer of the zoo: its size, what it may see, and that it learns."""
 
 from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -77,7 +78,8 @@ def test_equals_the_same_network_in_jax():
     conf = zoo.transformer(**SMALL, initializer="xavier")
     replica, batch = Replica(conf), texts(3)
     weights = conf.params_layout.views(replica.params)
-    logits = in_jax(weights, batch.features.astype(int), SMALL["depth"], SMALL["heads"])
+    network = jax.jit(partial(in_jax, depth=SMALL["depth"], heads=SMALL["heads"]))
+    logits = network(weights, batch.features.astype(int))
     found = predicted(replica, batch)
     np.testing.assert_allclose(found, jax.nn.softmax(logits), rtol=1e-4, atol=1e-6)
 

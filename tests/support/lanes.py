@@ -43,6 +43,12 @@ def lane(path):
     return next((name for name in FIRST if name in wanted), path)
 
 
+def needs_jvm(item):
+    """Whether a test starts Spark or a Hadoop cluster, or takes part in what has."""
+    below = any(path_of(item).startswith(f"{folder}/") for folder in OF_FOLDER)
+    return below or not OF_FIXTURE.keys().isdisjoint(getattr(item, "fixturenames", ()))
+
+
 def arguments(path):
     """Names of what functions of a file take, fixtures among them."""
     for node in ast.walk(ast.parse(path.read_text())):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.support.lanes import CLUSTER, OF_FIXTURE, SPARK, in_order, lane, path_of
+from tests.support.lanes import CLUSTER, OF_FIXTURE, SPARK, in_order, lane, needs_jvm, path_of
 
 PATHS = {
     "tests/cluster/test_jars.py": CLUSTER,
@@ -37,3 +37,18 @@ def test_what_asks_for_spark_or_a_cluster_is_in_its_lane(request):
         if wanted and lane(path_of(item)) not in allowed:
             strays.append(item.nodeid)
     assert not strays
+
+
+NEEDING = {
+    ("tests/cluster/test_jars.py", ""): True,
+    ("tests/spark/test_apart.py", ""): True,
+    ("tests/test_cli.py", "spark"): True,
+    ("tests/test_cli.py", "rng"): False,
+    ("tests/nn/test_layers.py", ""): False,
+}
+
+
+@pytest.mark.parametrize("path, fixture", NEEDING)
+def test_a_jvm_is_needed_in_some_folders_and_by_some_fixtures(path, fixture):
+    item = SimpleNamespace(nodeid=f"{path}::test_1", fixturenames=[fixture])
+    assert needs_jvm(item) == NEEDING[path, fixture]

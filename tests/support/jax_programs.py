@@ -1,0 +1,45 @@
+"""JAX's programs in tests: each runs once or twice, so compiling is what they cost.
+
+One of a few operations holds more than a megabyte for as long as the process lives.
+"""
+
+import ctypes
+import gc
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import psutil
+
+MUCH = 200 << 20  # bytes that a process may grow by before it forgets
+
+_after_last = 0
+
+
+def cheap_programs():
+    """From now on JAX, once loaded, optimizes little, and keeps on disk what it has compiled."""
+    folder = Path(tempfile.gettempdir(), f"sparkdl-jax-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+
+
+def forget_programs():
+    """Free the memory of what JAX has compiled, where the process has grown since the last time."""
+    global _after_last
+    if "jax" not in sys.modules or held() < _after_last + MUCH:
+        return
+    sys.modules["jax"].clear_caches()
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc keeps freed memory without it
+    if trim:
+        trim(0)
+    _after_last = held()
+
+
+def held():
+    """Bytes of memory that this process has."""
+    return psutil.Process().memory_info().rss
