@@ -59,6 +59,7 @@ HOME = {
     "threadpoolctl": {"training"},
     "pickle": set(),  # data from elsewhere must never be able to run code here
 }
+INNER = {"sparkdl.engine.backends.cuda": "engine/backends/cuda"}
 TOP_LEVEL = {"sparkdl", "tests", "notebooks", "conf", "build.py", "pyproject.toml", "README.md"}
 TOP_LEVEL |= {"LICENSE"}
 TESTS_OF_NO_UNIT = {"cluster", "end_to_end", "benchmarks", "notebooks", "oracle", "support"}
@@ -77,6 +78,15 @@ def wrong_arrows(files):
         for target in sorted({inner_unit(name) for name in imports(path, source)} - {None, unit}):
             if MAY_IMPORT[unit] is not ANYTHING and target not in MAY_IMPORT[unit]:
                 yield f"{path} imports sparkdl.{target}"
+
+
+def inner_files(files):
+    """Imports of what is a package's own, from outside of it: callers ask what stands before it."""
+    for path, source in files.items():
+        for name in sorted(set(imports(path, source))):
+            for package, home in INNER.items():
+                if within(name, package, ".") and not within(path.removesuffix(".py"), home, "/"):
+                    yield f"{path} imports {name}, which is for sparkdl/{home} alone"
 
 
 def strayed_libraries(files):
@@ -191,6 +201,8 @@ def within(name, whole, separator):
 
 # The rules asked about sparkdl
 
+RULES = [wrong_arrows, inner_files, strayed_libraries, cycle, long_files, bare_folders]
+
 
 @pytest.fixture(scope="module")
 def files():
@@ -198,7 +210,7 @@ def files():
     return {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in paths}
 
 
-@pytest.mark.parametrize("rule", [wrong_arrows, strayed_libraries, cycle, long_files, bare_folders])
+@pytest.mark.parametrize("rule", RULES)
 def test_sparkdl_keeps(rule, files):
     broken = list(rule(files))
     assert not broken
@@ -243,6 +255,20 @@ SOUND = [
 def test_a_wrong_arrow_is_seen(path, source, complaint):
     [found] = wrong_arrows({path: source})
     assert complaint in found
+
+
+INTRUDERS = [
+    "from sparkdl.engine.backends.cuda.devices import absent",
+    "from sparkdl.engine.backends import cuda",
+    "def f():\n    import sparkdl.engine.backends.cuda",
+]
+
+
+@pytest.mark.parametrize("source", INTRUDERS)
+def test_an_import_of_a_package_s_own_files_is_seen(source):
+    for path in ("nn/device.py", "engine/backends/base.py"):
+        assert len(list(inner_files({path: source}))) == 1
+    assert not list(inner_files({"engine/backends/cuda/backend.py": source}))
 
 
 @pytest.mark.parametrize("path, source", STRAYS)
