@@ -37,7 +37,7 @@ HOME = {
     "pyspark": {"spark"},
     "cudnn": {"engine/backends/cuda/cudnn"},
     "cupy": {"engine/backends/cuda"},
-    "llvmlite": {"engine/backends/native"},
+    "llvmlite": {"engine/native"},
     "lmdb": {"data"},
     "h5py": {"data", "interop"},
     "PIL": {"data"},
