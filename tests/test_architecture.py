@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.import_graph import ImportGraph
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "sparkdl"
 
@@ -113,6 +115,15 @@ def cycle(files):
     return []
 
 
+def circle(files):
+    """The modules of a circle of files that use each other, be it by imports within functions."""
+    try:
+        graphlib.TopologicalSorter(ImportGraph(files).edges).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
 def long_files(files):
     lengths = {path: source.count("\n") for path, source in files.items()}
     for path, lines in lengths.items():
@@ -201,7 +212,7 @@ def within(name, whole, separator):
 
 # The rules asked about sparkdl
 
-RULES = [wrong_arrows, inner_files, strayed_libraries, cycle, long_files, bare_folders]
+RULES = [wrong_arrows, inner_files, strayed_libraries, cycle, circle, long_files, bare_folders]
 
 
 @pytest.fixture(scope="module")
@@ -295,6 +306,40 @@ def test_a_cycle_through_a_package_is_seen():
 @pytest.mark.parametrize("late", ["def f():\n    ", "if TYPE_CHECKING:\n    "])
 def test_a_late_import_closes_no_cycle(late):
     assert not cycle({"nn/a.py": "import sparkdl.nn.b", "nn/b.py": f"{late}import sparkdl.nn.a"})
+
+
+CIRCLES = {
+    "at the top": "from sparkdl.nn.a import f",
+    "in a function": "def f():\n    from sparkdl.nn.a import f",
+    "relative": "def f():\n    from .a import f",
+    "of a module": "def f():\n    import sparkdl.nn.a",
+    "through a package": "from sparkdl.nn import f",
+    "through a package, renamed": "from sparkdl.nn import f as g",
+    "by an attribute": "from sparkdl import nn\ndef f():\n    return nn.f(1)",
+    "by the full name": "import sparkdl.nn\ndef f():\n    return sparkdl.nn.a.f(1)",
+    "by a whole package": "from sparkdl import nn\ndef f():\n    return vars(nn)",
+}
+
+
+@pytest.mark.parametrize("name", CIRCLES)
+def test_a_circle_of_files_is_seen(name):
+    files = {"nn/__init__.py": "from sparkdl.nn.a import f", "nn/a.py": "import sparkdl.nn.b"}
+    found = circle(files | {"__init__.py": "", "nn/b.py": CIRCLES[name]})
+    assert {"sparkdl.nn.a", "sparkdl.nn.b"} <= set(found)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from sparkdl.nn import g",
+        "from sparkdl import nn\nnn.g()",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from sparkdl.nn.a import f",
+    ],
+)
+def test_what_another_file_of_the_package_defines_closes_no_circle(source):
+    files = {"nn/__init__.py": "from sparkdl.nn.a import f\nfrom sparkdl.nn.c import g"}
+    files |= {"__init__.py": "", "nn/a.py": "import sparkdl.nn.b", "nn/c.py": ""}
+    assert not circle(files | {"nn/b.py": source})
 
 
 def test_a_long_file_is_seen():
