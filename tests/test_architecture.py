@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.import_graph import ImportGraph
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "sparkdl"
 
@@ -48,7 +50,7 @@ HOME = {
     "pyspark": {"spark"},
     "cudnn": {"engine/backends/cuda/cudnn"},
     "cupy": {"engine/backends/cuda"},
-    "llvmlite": {"engine/backends/native"},
+    "llvmlite": {"engine/native"},
     "lmdb": {"data"},
     "h5py": {"data", "interop"},
     "PIL": {"data"},
@@ -70,6 +72,7 @@ HOME = {
     "threadpoolctl": {"training"},
     "pickle": set(),  # data from elsewhere must never be able to run code here
 }
+INNER = {"sparkdl.engine.backends.cuda": "engine/backends/cuda"}
 TOP_LEVEL = {"sparkdl", "tests", "notebooks", "conf", "build.py", "pyproject.toml", "README.md"}
 TOP_LEVEL |= {"LICENSE"}
 TESTS_OF_NO_UNIT = {"cluster", "end_to_end", "benchmarks", "notebooks", "oracle", "support"}
@@ -88,6 +91,15 @@ def wrong_arrows(files):
         for target in sorted({inner_unit(name) for name in imports(path, source)} - {None, unit}):
             if MAY_IMPORT[unit] is not ANYTHING and target not in MAY_IMPORT[unit]:
                 yield f"{path} imports sparkdl.{target}"
+
+
+def inner_files(files):
+    """Imports of what is a package's own, from outside of it: callers ask what stands before it."""
+    for path, source in files.items():
+        for name in sorted(set(imports(path, source))):
+            for package, home in INNER.items():
+                if within(name, package, ".") and not within(path.removesuffix(".py"), home, "/"):
+                    yield f"{path} imports {name}, which is for sparkdl/{home} alone"
 
 
 def strayed_libraries(files):
@@ -109,6 +121,15 @@ def cycle(files):
         graph[module_of(path)] = {closest(name, modules) for name in names} - {None}
     try:
         graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
+def circle(files):
+    """The modules of a circle of files that use each other, be it by imports within functions."""
+    try:
+        graphlib.TopologicalSorter(ImportGraph(files).edges).prepare()
     except graphlib.CycleError as error:
         return error.args[1]
     return []
@@ -202,6 +223,8 @@ def within(name, whole, separator):
 
 # The rules asked about sparkdl
 
+RULES = [wrong_arrows, inner_files, strayed_libraries, cycle, circle, long_files, bare_folders]
+
 
 @pytest.fixture(scope="module")
 def files():
@@ -209,7 +232,7 @@ def files():
     return {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in paths}
 
 
-@pytest.mark.parametrize("rule", [wrong_arrows, strayed_libraries, cycle, long_files, bare_folders])
+@pytest.mark.parametrize("rule", RULES)
 def test_sparkdl_keeps(rule, files):
     broken = list(rule(files))
     assert not broken
@@ -256,6 +279,20 @@ def test_a_wrong_arrow_is_seen(path, source, complaint):
     assert complaint in found
 
 
+INTRUDERS = [
+    "from sparkdl.engine.backends.cuda.devices import absent",
+    "from sparkdl.engine.backends import cuda",
+    "def f():\n    import sparkdl.engine.backends.cuda",
+]
+
+
+@pytest.mark.parametrize("source", INTRUDERS)
+def test_an_import_of_a_package_s_own_files_is_seen(source):
+    for path in ("nn/device.py", "engine/backends/base.py"):
+        assert len(list(inner_files({path: source}))) == 1
+    assert not list(inner_files({"engine/backends/cuda/backend.py": source}))
+
+
 @pytest.mark.parametrize("path, source", STRAYS)
 def test_a_strayed_library_is_seen(path, source):
     assert len(list(strayed_libraries({path: source}))) == 1
@@ -280,6 +317,40 @@ def test_a_cycle_through_a_package_is_seen():
 @pytest.mark.parametrize("late", ["def f():\n    ", "if TYPE_CHECKING:\n    "])
 def test_a_late_import_closes_no_cycle(late):
     assert not cycle({"nn/a.py": "import sparkdl.nn.b", "nn/b.py": f"{late}import sparkdl.nn.a"})
+
+
+CIRCLES = {
+    "at the top": "from sparkdl.nn.a import f",
+    "in a function": "def f():\n    from sparkdl.nn.a import f",
+    "relative": "def f():\n    from .a import f",
+    "of a module": "def f():\n    import sparkdl.nn.a",
+    "through a package": "from sparkdl.nn import f",
+    "through a package, renamed": "from sparkdl.nn import f as g",
+    "by an attribute": "from sparkdl import nn\ndef f():\n    return nn.f(1)",
+    "by the full name": "import sparkdl.nn\ndef f():\n    return sparkdl.nn.a.f(1)",
+    "by a whole package": "from sparkdl import nn\ndef f():\n    return vars(nn)",
+}
+
+
+@pytest.mark.parametrize("name", CIRCLES)
+def test_a_circle_of_files_is_seen(name):
+    files = {"nn/__init__.py": "from sparkdl.nn.a import f", "nn/a.py": "import sparkdl.nn.b"}
+    found = circle(files | {"__init__.py": "", "nn/b.py": CIRCLES[name]})
+    assert {"sparkdl.nn.a", "sparkdl.nn.b"} <= set(found)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from sparkdl.nn import g",
+        "from sparkdl import nn\nnn.g()",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from sparkdl.nn.a import f",
+    ],
+)
+def test_what_another_file_of_the_package_defines_closes_no_circle(source):
+    files = {"nn/__init__.py": "from sparkdl.nn.a import f\nfrom sparkdl.nn.c import g"}
+    files |= {"__init__.py": "", "nn/a.py": "import sparkdl.nn.b", "nn/c.py": ""}
+    assert not circle(files | {"nn/b.py": source})
 
 
 def test_a_long_file_is_seen():

@@ -90,9 +90,10 @@ def needed(order, wrt):
 
 def local(node, gys):
     """The gradients that one node passes to its inputs."""
-    if len(node.outputs) == 1:
-        return node.op.gradient(gys[0], *node.inputs, node.outputs[0])
-    return node.op.gradient(gys, *node.inputs, node.outputs)
+    alone = len(node.outputs) == 1
+    gy, y = (gys[0], node.outputs[0]) if alone else (gys, node.outputs)
+    grads = node.op.gradient(gy, *node.inputs, y)
+    return pullback(node.op.decompose, node.inputs, gy) if grads is NotImplemented else grads
 
 
 def zeros_like(tensor):

@@ -4,17 +4,23 @@ import logging
 from functools import cache
 
 from sparkdl import engine
-from sparkdl.engine.backends.cuda.devices import OWN, absent
+from sparkdl.engine.backends import PROCESSOR
 from sparkdl.errors import DeviceError, UnsupportedError
 
-DEVICES = ("auto", "cpu", "cuda")
-PROCESSOR = "the processor"
+__all__ = ["DEVICES", "PROCESSOR", "absent", "described", "may_be_gpu", "own", "placed"]
+GPU = "cuda"  # both what a user asks for and the engine's backend that computes there
+DEVICES = ("auto", "cpu", GPU)
 log = logging.getLogger(__name__)
 
 
 def own(addresses, turn=0):
-    """Say which GPUs this process may take, before anything computes; see devices.Own."""
-    OWN.addresses, OWN.turn = tuple(addresses), turn
+    """Say which GPUs this process may take, before anything computes; see backends.own."""
+    engine.backends.set_own(addresses, turn)
+
+
+def absent():
+    """Why there is no GPU here, as far as that shows without asking CUDA; None where one may be."""
+    return engine.backends.absent(GPU)
 
 
 def may_be_gpu(device, backend="auto"):
@@ -22,7 +28,7 @@ def may_be_gpu(device, backend="auto"):
 
     Whoever names an engine of the processor means the processor.
     """
-    return device == "cuda" or (device == "auto" and backend == "auto" and absent() is None)
+    return device == GPU or (device == "auto" and backend == "auto" and absent() is None)
 
 
 @cache
@@ -43,10 +49,10 @@ def placed(device, backend="auto"):
     """
     if may_be_gpu(device, backend):
         try:
-            engine.backends.get("cuda")
-            return "cuda"
+            engine.backends.get(GPU)
+            return GPU
         except (UnsupportedError, DeviceError) as error:
-            if device == "cuda":
+            if device == GPU:
                 raise
             log.warning("computes on the processor: %s", error)
     return backend
@@ -54,7 +60,4 @@ def placed(device, backend="auto"):
 
 def described(backend):
     """The device of a backend, in words: no two GPUs have the same."""
-    if backend != "cuda":
-        return PROCESSOR
-    properties = engine.backends.get("cuda").device.driver.properties
-    return f"{properties.name} ({properties.id})"
+    return engine.backends.get(backend).device_name

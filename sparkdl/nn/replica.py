@@ -203,17 +203,8 @@ class Replica:
         return self._forward(tuple(one for one in columns if one[0] in needed), tuple(outputs))
 
     def link(self):
-        """What adds up these vectors with those of other processes' devices: a cuda.link.Link.
-
-        None where they are on no device.
-
-        Raises
-        ------
-        UnsupportedError
-            Without NCCL.
-        """
-        backend = engine.backends.get(self.backend)
-        return backend.link(self._vectors) if hasattr(backend, "link") else None
+        """What adds up these vectors with those of other processes' devices; see Backend.link."""
+        return engine.backends.get(self.backend).link(self._vectors)
 
     def arrays(self):
         """{name: view of params}, {name: view of buffers}"""

@@ -81,3 +81,9 @@ def close_on_onednn(graph, arrays, error=1e-4):
     for name, value in expected.items():
         limit = error * max(np.abs(value).max(), 1e-6)
         np.testing.assert_allclose(found[name], value, 0, limit, err_msg=name)
+
+
+def missing(found, contract):
+    """The names that a Protocol declares and an object has not."""
+    names = {*contract.__annotations__, *vars(contract)}
+    return {n for n in names if not n.startswith("_") and not hasattr(found, n)}

@@ -9,6 +9,7 @@ import pytest
 from sparkdl.engine import Graph, Spec, Tensor, backends, compile, ops
 from sparkdl.engine.backends import base
 from sparkdl.errors import UnsupportedError
+from tests.engine.support import missing
 
 HAS_WHEEL = sys.platform == "linux" and platform.machine() == "x86_64"
 
@@ -48,3 +49,15 @@ def test_an_unknown_backend_is_refused_with_those_there_are():
 def test_memory_begins_on_a_cache_line(size):
     memory = backends.get("reference").empty(size)
     assert memory.nbytes == size and memory.ctypes.data % 64 == 0
+
+
+@pytest.mark.parametrize("name", ["reference", "auto"])
+def test_a_backend_of_the_processor_answers_all_that_is_asked(name):
+    backend = backends.get(name)
+    assert not missing(backend, base.Backend)
+    assert backend.device_name == backends.PROCESSOR
+    assert backend.link({}) is None and backends.absent(name) is None
+
+
+def test_what_a_backend_lacks_of_the_contract_is_seen():
+    assert {"link", "device_name", "lower"} <= missing(object(), base.Backend)

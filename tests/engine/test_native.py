@@ -10,9 +10,9 @@ from threadpoolctl import threadpool_limits
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
-from sparkdl.engine.backends.native import chains
-from sparkdl.engine.backends.native.operations import OPERATIONS
 from sparkdl.engine.backends.onednn.compiled import alone
+from sparkdl.engine.native import chains
+from sparkdl.engine.native.operations import OPERATIONS
 from sparkdl.engine.ops.activation import Elu, Erf, LeakyRelu, Sigmoid, Softplus, Tanh
 from sparkdl.engine.ops.elementwise import Exp, Log, Power, Sqrt
 from sparkdl.engine.ops.reduce import equal

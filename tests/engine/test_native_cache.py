@@ -8,7 +8,7 @@ from multiprocessing.pool import ThreadPool
 import pytest
 
 from sparkdl.engine.backends import get
-from sparkdl.engine.backends.native import cache, jit
+from sparkdl.engine.native import cache, jit
 from sparkdl.errors import UnsupportedError
 
 needs_llvm = pytest.mark.skipif(

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
-from sparkdl.engine.backends.native.draws import uniform_kernel
+from sparkdl.engine.native.draws import uniform_kernel
 from sparkdl.engine.ops.random import Uniform
 from sparkdl.errors import UnsupportedError
 from tests.engine.support import trace

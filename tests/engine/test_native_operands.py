@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparkdl.engine.backends.native import (
+from sparkdl.engine.chains import Chain
+from sparkdl.engine.native import (
     chains,
     cross_entropy,
     draws,
@@ -13,7 +14,6 @@ from sparkdl.engine.backends.native import (
     row_sums,
     sums,
 )
-from sparkdl.engine.chains import Chain
 from sparkdl.engine.operands import Operand
 from sparkdl.engine.ops.elementwise import add, mul
 from sparkdl.engine.ops.random import Uniform

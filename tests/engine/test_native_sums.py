@@ -8,8 +8,8 @@ from threadpoolctl import threadpool_limits
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
-from sparkdl.engine.backends.native.cross_entropy import cross_entropy_kernel
-from sparkdl.engine.backends.native.sums import sum_kernel, sum_to_kernel
+from sparkdl.engine.native.cross_entropy import cross_entropy_kernel
+from sparkdl.engine.native.sums import sum_kernel, sum_to_kernel
 from sparkdl.engine.ops.reduce import Sum
 from sparkdl.engine.ops.shape import SumTo
 from sparkdl.errors import UnsupportedError

@@ -8,8 +8,8 @@ from threadpoolctl import threadpool_limits
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
-from sparkdl.engine.backends.native import batch_norms
 from sparkdl.engine.backends.onednn import normalization
+from sparkdl.engine.native import batch_norms
 from tests.engine.support import compare, feeds, trace, with_gradients
 
 pytestmark = pytest.mark.skipif(

@@ -223,8 +223,8 @@ def test_addresses_are_taken_in_one_place():
     """So no kernel to come gets one that is not held against its array."""
     from pathlib import Path
 
-    from sparkdl.engine import backends
+    from sparkdl import engine
 
-    folders = [Path(backends.__file__).parent / name for name in ("onednn", "native")]
+    folders = [Path(engine.__file__).parent / name for name in ("backends/onednn", "native")]
     found = {p.name for f in folders for p in f.glob("*.py") if ".ctypes.data" in p.read_text()}
     assert found == {"api.py", "calls.py"}

@@ -3,7 +3,7 @@
 import pytest
 
 from sparkdl.engine.backends import base
-from sparkdl.engine.backends.cuda import devices
+from sparkdl.engine.backends.own import OWN, Own
 from sparkdl.errors import UnsupportedError
 from sparkdl.nn import device
 from sparkdl.nn.device import PROCESSOR, described, own, placed
@@ -56,6 +56,6 @@ def test_a_gpu_that_does_not_work_is_told_or_an_error(there, caplog):
 def test_a_process_is_told_what_is_its_own():
     try:
         own(["2", "3"], turn=1)
-        assert devices.Own(("2", "3"), 1) == devices.OWN
+        assert Own(("2", "3"), 1) == OWN
     finally:
         own(())

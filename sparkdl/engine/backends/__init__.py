@@ -1,5 +1,6 @@
 """Where kernels come from; base.py says what a backend is."""
 
-from sparkdl.engine.backends.base import Kernel, get, names
+from sparkdl.engine.backends.base import PROCESSOR, Kernel, absent, get, names
+from sparkdl.engine.backends.own import set_own
 
-__all__ = ["Kernel", "get", "names"]
+__all__ = ["PROCESSOR", "Kernel", "absent", "get", "names", "set_own"]

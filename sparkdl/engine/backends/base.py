@@ -8,11 +8,13 @@ from typing import Protocol
 from sparkdl.errors import UnsupportedError
 
 AUTO = "auto"
+PROCESSOR = "the processor"
 MODULES = {
     "reference": "sparkdl.engine.backends.reference",
     "cuda": "sparkdl.engine.backends.cuda.backend",
     "onednn": "sparkdl.engine.backends.onednn.backend",
 }
+PROBES = {"cuda": "sparkdl.engine.backends.cuda.devices"}  # what looks for the device of one
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,14 @@ class Kernel:
 
 
 class Backend(Protocol):
-    """Lowers nodes to kernels: `lower` is given the arrays and returns a call bound to them."""
+    """Lowers nodes to kernels: `lower` is given the arrays and returns a call bound to them.
+
+    All that others ask of a backend stands here; a module of MODULES has one as BACKEND.
+    """
 
     name: str
+    device_name: str  # where it computes, in words: PROCESSOR, or a text that no two GPUs share
+    note: str  # what `describe` of each program says of the backend, such as what is missing
     rewrites: tuple  # functions Graph -> Graph, applied in order before memory is planned
     decodes: tuple  # types of stored images that programs take with what is to be done to them
 
@@ -54,6 +61,12 @@ class Backend(Protocol):
 
         That gives an array of the host, the same each time, for the caller to read and write until
         the next program runs.
+        """
+
+    def link(self, vectors):
+        """What adds up these {name: vector} with those of other processes' devices: a link.Link.
+
+        None where the backend computes on no device; UnsupportedError without the library.
         """
 
     def program(self, graph, bindings=None, strict=False, tf32=False):
@@ -83,6 +96,14 @@ def get(name):
     if name not in MODULES:
         raise UnsupportedError(f"backend must be one of {[AUTO, *names()]}, got {name!r}")
     return import_module(MODULES[name]).BACKEND
+
+
+def absent(name):
+    """Why a backend's device is not here, as far as that shows without it; None where it may be.
+
+    Loads neither the backend nor a library of the device's.
+    """
+    return import_module(PROBES[name]).absent() if name in PROBES else None
 
 
 @lru_cache(maxsize=1)

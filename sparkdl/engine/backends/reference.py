@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from sparkdl.engine.backends.base import Kernel
+from sparkdl.engine.backends.base import PROCESSOR, Kernel
 from sparkdl.engine.backends.memory import Vector, empty
 from sparkdl.engine.chains import Chain, chain_kernel, into_chains
 from sparkdl.engine.fusion import RULES, BiasActivation, fuse
@@ -17,7 +17,7 @@ from sparkdl.engine.types import is_narrow, widened
 class Reference:
     """Kernels that call numpy with a destination where numpy takes one, else compute and copy."""
 
-    name, decodes = "reference", ()
+    name, device_name, decodes = "reference", PROCESSOR, ()
     rewrites = (partial(fuse, rules=RULES), into_chains)
 
     def __init__(self, note=""):
@@ -40,6 +40,9 @@ class Reference:
 
     def vector(self, values):
         return Vector(values)
+
+    def link(self, vectors):
+        return None
 
     def program(self, graph, bindings=None, strict=False, tf32=False):
         return Program(graph, self, bindings, strict)

@@ -26,6 +26,7 @@ class Op:
     ShapeError. `reference(*arrays)` computes in numpy in any float type. `gradient(gy, *inputs, y)`
     gives for each input its gradient, in operations, or None where there is none; with
     several outputs gy and y are tuples, and an entry of gy is None where nothing depends on it.
+    One that gives NotImplemented, as this class does, is differentiated by what it decomposes into.
     An operation that is only a faster form of others says so in `decompose(*inputs)`. One that can
     fill memory it is given has `into(*outputs, *arrays)` beside `reference`.
     `floating` operations refuse inputs that are all integers, where numpy would go to float64.
@@ -45,10 +46,8 @@ class Op:
         return self.decompose(*arrays)
 
     def gradient(self, gy, *inputs_and_y):
-        """Through the decomposition, unless a subclass knows better."""
-        from sparkdl.engine.autodiff import pullback
-
-        return pullback(self.decompose, inputs_and_y[:-1], gy)
+        """NotImplemented: autodiff goes back through the decomposition."""
+        return NotImplemented
 
     def flops(self, *specs):
         """Multiplications and additions in the matrix products and convolutions of this operation.

@@ -10,6 +10,7 @@ from math import prod
 
 import numpy as np
 
+from sparkdl.engine.autodiff import pullback
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type, register
 from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, square, sub
@@ -124,8 +125,6 @@ class Normalize(PerChannel):
 
 def normalized_gradient(op, grad, gys, x, gamma, ys):
     """The gradients of (y, mean, variance): `grad` for y, on top of it those of the statistics."""
-    from sparkdl.engine.autodiff import pullback
-
     gy, gmean, gvariance = gys
     grads = (None, None, None) if gy is None else grad(gy, x, gamma, ys[1], ys[2])
     if gmean is None and gvariance is None:

@@ -22,7 +22,7 @@ class DeviceGroup(Group):
     Parameters
     ----------
     group : Group
-    link : see sparkdl.engine.backends.cuda.link.Link
+    link : see sparkdl.engine.backends.link.Link
     """
 
     def __init__(self, group, link):

@@ -51,6 +51,11 @@ class Cuda:
         self.mirrors, self.session = Mirrors(self.device), Session(self.device)
 
     @property
+    def device_name(self):
+        properties = self.device.driver.properties
+        return f"{properties.name} ({properties.id})"
+
+    @property
     def note(self):
         lines = dict.fromkeys([self.session.libraries.note, *self.session.notes])
         return "\n".join(filter(None, lines))
@@ -84,13 +89,6 @@ class Cuda:
         return self.mirrors.vector(values)
 
     def link(self, vectors):
-        """What adds up these {name: vector} with those of other processes' devices.
-
-        Raises
-        ------
-        UnsupportedError
-            Without NCCL.
-        """
         libraries = self.device.libraries
         if libraries.exchange is None:
             why = libraries.missing.get("NCCL", "it was not looked for")

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from sparkdl.engine.backends.axes import kinds_of, merged_axes
+from sparkdl.engine.axes import kinds_of, merged_axes
 from sparkdl.engine.backends.cuda import chain_source
 from sparkdl.engine.backends.cuda.chain_source import APART, DENSE, SHARED, Source
 from sparkdl.engine.backends.cuda.expressions import OPERATIONS

@@ -9,7 +9,7 @@ from functools import partial
 
 from sparkdl.engine.backends.cuda import cublaslt_api as api
 from sparkdl.engine.backends.cuda.cublaslt_api import Algorithm, Descriptor, Found
-from sparkdl.engine.backends.native import cache
+from sparkdl.engine.native import cache
 from sparkdl.errors import DeviceError, UnsupportedError
 
 WORKSPACE, CANDIDATES, REPEATS, WIDEST = 32 << 20, 8, 3, 256

@@ -13,34 +13,15 @@ takes the only one that is seen.
 
 import logging
 import os
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from sparkdl.engine.backends.own import OWN
 from sparkdl.errors import DeviceError
 
 log = logging.getLogger(__name__)
 DRIVERS = ("/dev/nvidiactl", "/dev/dxg")  # what NVIDIA's driver makes on Linux, and under Windows
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-
-
-@dataclass
-class Own:
-    """What GPUs this process may take, as whoever started it says.
-
-    Parameters
-    ----------
-    addresses : tuple of str
-        That its cluster dealt to its task; none where it deals out no GPUs.
-    turn : int
-        Among the processes of this machine that share the GPUs they see: the first takes the first.
-    """
-
-    addresses: tuple[str, ...] = ()
-    turn: int = 0
-
-
-OWN = Own()
 
 
 def mine(ids):

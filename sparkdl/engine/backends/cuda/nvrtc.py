@@ -8,7 +8,7 @@ import functools
 from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buffer
 
 from sparkdl.engine.backends.cuda.shared_libraries import loaded, wheels
-from sparkdl.engine.backends.native import cache
+from sparkdl.engine.native import cache
 from sparkdl.errors import UnsupportedError
 
 NAMES = ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")

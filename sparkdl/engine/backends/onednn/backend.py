@@ -18,8 +18,6 @@ import numpy as np
 
 from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
-from sparkdl.engine.backends.native.chains import may_chain
-from sparkdl.engine.backends.native.jit import compiler
 from sparkdl.engine.backends.onednn import (
     batch_norm_relu,
     column_sums,
@@ -45,6 +43,8 @@ from sparkdl.engine.chains import Chain, into_chains
 from sparkdl.engine.fusion import BiasActivation, fuse
 from sparkdl.engine.layouts import Relayout, relayouts, sequences_in_place
 from sparkdl.engine.maxima import MaxPoolToPlaces, MaxPoolWithPlaces, maxima_remembered
+from sparkdl.engine.native.chains import may_chain
+from sparkdl.engine.native.jit import compiler
 from sparkdl.engine.ops.activation import Relu, ReluGrad
 from sparkdl.engine.ops.attention import HeadMix, HeadScores
 from sparkdl.engine.ops.conv import Conv, ConvGradInput, ConvGradWeight

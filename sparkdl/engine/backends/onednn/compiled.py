@@ -4,12 +4,12 @@ import numpy as np
 
 from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
-from sparkdl.engine.backends.native.chains import chain_kernel
-from sparkdl.engine.backends.native.cross_entropy import cross_entropy_kernel
-from sparkdl.engine.backends.native.draws import uniform_kernel
-from sparkdl.engine.backends.native.sums import sum_kernel, sum_to_kernel
 from sparkdl.engine.chains import Chain
 from sparkdl.engine.chains import chain_kernel as numpy_kernel
+from sparkdl.engine.native.chains import chain_kernel
+from sparkdl.engine.native.cross_entropy import cross_entropy_kernel
+from sparkdl.engine.native.draws import uniform_kernel
+from sparkdl.engine.native.sums import sum_kernel, sum_to_kernel
 from sparkdl.engine.ops.elementwise import Elementwise
 from sparkdl.engine.ops.random import Uniform
 from sparkdl.engine.ops.reduce import Equal, Sum, equal

@@ -4,7 +4,6 @@ from ctypes import c_float
 
 import numpy as np
 
-from sparkdl.engine.backends.native import batch_norms
 from sparkdl.engine.backends.onednn.api import (
     DIFF_DST,
     DIFF_SCALE,
@@ -20,6 +19,7 @@ from sparkdl.engine.backends.onednn.api import (
     VARIANCE,
     WORKSPACE,
 )
+from sparkdl.engine.native import batch_norms
 from sparkdl.errors import UnsupportedError
 
 GLOBAL = 1  # dnnl_use_global_stats

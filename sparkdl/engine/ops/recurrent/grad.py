@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.engine.autodiff import pullback, zeros_like
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 
@@ -43,8 +44,6 @@ class RecurrentGrad(Op):
 
     def through(self, function, *args):
         """The gradients back through what `function` makes of the inputs of `forward`."""
-        from sparkdl.engine.autodiff import pullback, zeros_like
-
         count = 1 + self.forward.states
         inputs = args[count:-1]
         grads = pullback(function, inputs, (*args[:count], None))

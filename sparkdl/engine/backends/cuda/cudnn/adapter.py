@@ -7,7 +7,7 @@ from threading import RLock
 from sparkdl.engine.backends.cuda.cudnn.drawing import Drawing
 from sparkdl.engine.backends.cuda.cudnn.plans import WORKSPACE, Plan
 from sparkdl.engine.backends.cuda.cudnn.tuning import tune
-from sparkdl.engine.backends.native import cache
+from sparkdl.engine.native import cache
 from sparkdl.errors import UnsupportedError
 
 VERSIONS = (1, 20), (1, 29)  # of the frontend: from, and below; later ones need 190 MB more

@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from sparkdl.engine.backends.native.threads import address, pool
+from sparkdl.engine.native.threads import address, pool
 from sparkdl.engine.operands import Operand
 
 WORTH_THREADS = 1 << 21  # bytes read and written: below it waking a thread costs what it saves

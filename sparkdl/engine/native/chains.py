@@ -4,13 +4,13 @@ from functools import cache
 
 import numpy as np
 
-from sparkdl.engine.backends.axes import kinds_of, merged_axes
-from sparkdl.engine.backends.native import loops
-from sparkdl.engine.backends.native.calls import bound
-from sparkdl.engine.backends.native.code import TYPES
-from sparkdl.engine.backends.native.operations import OPERATIONS
+from sparkdl.engine.axes import kinds_of, merged_axes
 from sparkdl.engine.chains import chainable
 from sparkdl.engine.graph import Spec
+from sparkdl.engine.native import loops
+from sparkdl.engine.native.calls import bound
+from sparkdl.engine.native.code import TYPES
+from sparkdl.engine.native.operations import OPERATIONS
 from sparkdl.engine.operands import Operand
 from sparkdl.engine.ops.shape import BroadcastTo
 from sparkdl.errors import UnsupportedError

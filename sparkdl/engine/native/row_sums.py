@@ -11,9 +11,9 @@ from functools import cache
 
 import numpy as np
 
-from sparkdl.engine.backends.native.calls import bound
-from sparkdl.engine.backends.native.code import LANES, Code, Vector, literal
-from sparkdl.engine.backends.native.control import (
+from sparkdl.engine.native.calls import bound
+from sparkdl.engine.native.code import LANES, Code, Vector, literal
+from sparkdl.engine.native.control import (
     FIRST,
     counting,
     least,
@@ -22,8 +22,8 @@ from sparkdl.engine.backends.native.control import (
     share,
     word,
 )
-from sparkdl.engine.backends.native.loops import load, store
-from sparkdl.engine.backends.native.operations import apply
+from sparkdl.engine.native.loops import load, store
+from sparkdl.engine.native.operations import apply
 from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 

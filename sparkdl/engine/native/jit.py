@@ -4,8 +4,8 @@ import ctypes
 from functools import lru_cache
 from threading import Lock
 
-from sparkdl.engine.backends.native import cache
-from sparkdl.engine.backends.native.control import NAME
+from sparkdl.engine.native import cache
+from sparkdl.engine.native.control import NAME
 from sparkdl.errors import UnsupportedError
 
 NEEDED = ("avx2", "fma")  # without them a vector's polynomial would be calls of a library

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from sparkdl.engine.backends.native import formulas
+from sparkdl.engine.native import formulas
 from sparkdl.engine.ops import activation, elementwise
 from sparkdl.engine.ops.reduce import Equal
 from sparkdl.engine.ops.shape import BroadcastTo, Cast, Copy

@@ -7,10 +7,10 @@ function serves every shape.
 
 from dataclasses import dataclass
 
-from sparkdl.engine.backends.native.code import LANES, TYPES, Code
-from sparkdl.engine.backends.native.control import FIRST, counting, module, pointer, share, word
-from sparkdl.engine.backends.native.memory import below, gather, load, store
-from sparkdl.engine.backends.native.operations import apply, converted
+from sparkdl.engine.native.code import LANES, TYPES, Code
+from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
+from sparkdl.engine.native.memory import below, gather, load, store
+from sparkdl.engine.native.operations import apply, converted
 
 DENSE, APART, SHARED = "dense", "apart", "shared"
 GRAIN = 64  # numbers: threads share no cache line of an array

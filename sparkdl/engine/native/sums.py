@@ -9,9 +9,9 @@ from functools import cache
 
 import numpy as np
 
-from sparkdl.engine.backends.native.calls import bound
-from sparkdl.engine.backends.native.code import LANES, Code, Vector
-from sparkdl.engine.backends.native.control import (
+from sparkdl.engine.native.calls import bound
+from sparkdl.engine.native.code import LANES, Code, Vector
+from sparkdl.engine.native.control import (
     FIRST,
     accumulated,
     counting,
@@ -20,7 +20,7 @@ from sparkdl.engine.backends.native.control import (
     share,
     word,
 )
-from sparkdl.engine.backends.native.memory import below, load, store
+from sparkdl.engine.native.memory import below, load, store
 from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 

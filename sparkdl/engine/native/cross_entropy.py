@@ -8,10 +8,10 @@ from functools import cache
 
 import numpy as np
 
-from sparkdl.engine.backends.native import formulas
-from sparkdl.engine.backends.native.calls import bound
-from sparkdl.engine.backends.native.code import LANES, TYPES, UNSIGNED, Code, Vector, literal
-from sparkdl.engine.backends.native.control import (
+from sparkdl.engine.native import formulas
+from sparkdl.engine.native.calls import bound
+from sparkdl.engine.native.code import LANES, TYPES, UNSIGNED, Code, Vector, literal
+from sparkdl.engine.native.control import (
     FIRST,
     accumulated,
     counting,
@@ -20,8 +20,8 @@ from sparkdl.engine.backends.native.control import (
     share,
     word,
 )
-from sparkdl.engine.backends.native.memory import below, load
-from sparkdl.engine.backends.native.sums import zeros
+from sparkdl.engine.native.memory import below, load
+from sparkdl.engine.native.sums import zeros
 from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 

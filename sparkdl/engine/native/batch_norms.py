@@ -9,10 +9,10 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.engine.backends.native.chains import chain_kernel
-from sparkdl.engine.backends.native.jit import compiler
-from sparkdl.engine.backends.native.row_sums import row_sums_kernel
 from sparkdl.engine.chains import Chain
+from sparkdl.engine.native.chains import chain_kernel
+from sparkdl.engine.native.jit import compiler
+from sparkdl.engine.native.row_sums import row_sums_kernel
 from sparkdl.engine.ops.activation import Relu, ReluGrad
 from sparkdl.engine.ops.elementwise import add, mul, square, sub
 from sparkdl.errors import UnsupportedError

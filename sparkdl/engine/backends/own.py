@@ -1,0 +1,27 @@
+"""Which GPUs this process may take, as whoever started it says."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Own:
+    """What a process may take.
+
+    Parameters
+    ----------
+    addresses : tuple of str
+        That its cluster dealt to its task; none where it deals out no GPUs.
+    turn : int
+        Among the processes of this machine that share the GPUs they see: the first takes the first.
+    """
+
+    addresses: tuple[str, ...] = ()
+    turn: int = 0
+
+
+OWN = Own()
+
+
+def set_own(addresses, turn=0):
+    """Say what this process may take, before a backend of GPUs is asked for; see Own."""
+    OWN.addresses, OWN.turn = tuple(addresses), turn

@@ -1,0 +1,114 @@
+"""Which file of a package uses which, as its imports say, those inside of functions too.
+
+A name that a package's __init__ re-exports stands for the file that defines it: whoever imports
+`ops` from sparkdl.engine and calls `ops.add` uses engine/ops/elementwise.py. What is imported by a
+text (importlib), or for annotations alone (TYPE_CHECKING), does not count.
+"""
+
+import ast
+
+
+class ImportGraph:
+    """The files of one package.
+
+    Parameters
+    ----------
+    files : {path inside the package: source}
+    root : str
+        The package.
+
+    Attributes
+    ----------
+    edges : {module: set of modules that it uses}
+    """
+
+    def __init__(self, files, root="sparkdl"):
+        named = {module_of(path, root): path for path in files}
+        self.packages = {name for name, path in named.items() if path.endswith("__init__.py")}
+        self.nodes = {name: list(loaded(ast.parse(files[path]))) for name, path in named.items()}
+        self.exports = {name: dict(self._bound(name)) for name in self.packages}
+        self.edges = {name: set(self._used(name)) - {name, None} for name in named}
+
+    def home(self, name):
+        """The module that a dotted name is, or is defined in; None for names from outside."""
+        return self._owner(self._followed(name))[0]
+
+    def _followed(self, name):
+        """The name under which it is defined, as far as packages say whence they have it."""
+        seen = set()
+        while name not in self.nodes and name not in seen:
+            seen.add(name)
+            owner, rest = self._owner(name)
+            export = self.exports.get(owner, {}).get(rest[0])
+            name = ".".join([export, *rest[1:]]) if export else name
+        return name
+
+    def _owner(self, name):
+        """(the longest beginning of a name that is a module or None, the parts behind it)"""
+        parts = name.split(".")
+        for stop in range(len(parts), 0, -1):
+            if ".".join(parts[:stop]) in self.nodes:
+                return ".".join(parts[:stop]), parts[stop:]
+        return None, parts
+
+    def _bound(self, module):
+        """(name in the module, full name) of all that it imports from somewhere."""
+        for node in self.nodes[module]:
+            if isinstance(node, ast.ImportFrom):
+                origin = self._origin(module, node)
+                yield from ((a.asname or a.name, f"{origin}.{a.name}") for a in node.names)
+            elif isinstance(node, ast.Import):
+                yield from ((a.asname, a.name) for a in node.names if a.asname)
+                yield from ((a.name.split(".")[0],) * 2 for a in node.names if not a.asname)
+
+    def _origin(self, module, node):
+        """The module that an import-from names, dots resolved."""
+        if not node.level:
+            return node.module
+        up = node.level - (module in self.packages)
+        base = module.split(".")[: len(module.split(".")) - up]
+        return ".".join([*base, *([node.module] if node.module else [])])
+
+    def _used(self, module):
+        """The modules of all imports; of a package what is taken from it, or its __init__."""
+        whole = {}
+        for name, full in self._bound(module):
+            if self._followed(full) in self.packages:
+                whole[name] = self._followed(full)
+            else:
+                yield self.home(full)
+        for node in self.nodes[module]:
+            if isinstance(node, ast.Import):
+                yield from (self.home(a.name) for a in node.names if a.name not in self.packages)
+        yield from self._taken(module, whole)
+
+    def _taken(self, module, whole):
+        """The modules behind attributes of whole packages; a package where it goes about itself."""
+        inner = set()
+        for node in self.nodes[module]:  # a.b.c comes before the a.b in it, and that before the a
+            if id(node) not in inner and (chain := dotted(node)) and chain[0].id in whole:
+                inner |= set(map(id, chain))
+                attributes = [one.attr for one in chain[1:]]
+                yield self.home(".".join([whole[chain[0].id], *attributes]))
+
+
+def module_of(path, root):
+    return ".".join([root, *path.removesuffix(".py").split("/")]).removesuffix(".__init__")
+
+
+def loaded(tree):
+    """All nodes but those that only a type checker reads."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        yield from loaded(node)
+
+
+def dotted(node):
+    """[Name, Attribute, ...] of a.b.c, from the left; None for anything else."""
+    chain = []
+    while isinstance(node, ast.Attribute):
+        chain.append(node)
+        node = node.value
+    return [node, *reversed(chain)] if isinstance(node, ast.Name) else None
