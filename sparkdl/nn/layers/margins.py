@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError, require
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.amounts import Amounts
 from sparkdl.nn.layers.spatial import Spatial
-from sparkdl.nn.layers.window import AMOUNTS, is_amount, sides
+from sparkdl.nn.layers.window import sides
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,11 +17,11 @@ class Margin(Spatial, abstract=True):
 
     narrow: ClassVar = True
 
-    amount: int | tuple
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(self, "amount", is_amount(self.amount, self.axes), AMOUNTS[self.axes])
+    amount: int | tuple = option(
+        Amounts(),
+        "How much is added or taken off: a number, one for each axis, or (before, after) for each; "
+        "for sequences one pair (before, after).",
+    )
 
     def margins(self):
         """(before, after) for each axis of an array (batch, *in_shape), the first and that of the
@@ -30,13 +32,7 @@ class Margin(Spatial, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroPadding(Margin, abstract=True):
-    """Zeros around each example.
-
-    Parameters
-    ----------
-    amount : int, one for each axis, or (before, after) for each axis
-        How many; for sequences one pair (before, after).
-    """
+    """Zeros around each example."""
 
     def out_shape(self, in_shape):
         channels, space = self.parts(in_shape)
@@ -61,13 +57,7 @@ class ZeroPadding(Margin, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Cropping(Margin, abstract=True):
-    """Each example without its border.
-
-    Parameters
-    ----------
-    amount : int, one for each axis, or (before, after) for each axis
-        How much is taken off; for sequences one pair (before, after).
-    """
+    """Each example without its border."""
 
     def out_shape(self, in_shape):
         channels, space = self.parts(in_shape)

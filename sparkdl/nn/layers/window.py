@@ -6,23 +6,6 @@ An option of a layer over several axes is one number for all of them or a tuple 
 from math import ceil
 
 from sparkdl.errors import ShapeError
-from sparkdl.nn.checks import is_integer, is_integers
-
-AMOUNTS = {
-    1: "an integer >= 0 or (before, after)",
-    2: "an integer >= 0, a pair of them or ((top, bottom), (left, right))",
-    3: "an integer >= 0, three of them or three (before, after)",
-}
-
-
-def is_amount(value, axes):
-    """Whether `value` says how much is added or taken on both sides of each axis."""
-    if is_integer(value, 0) or (axes > 1 and is_integers(value, 0, axes)):
-        return True
-    if axes == 1:
-        return is_integers(value, 0, 2)
-    whole = isinstance(value, tuple) and len(value) == axes
-    return whole and all(is_integers(side, 0, 2) for side in value)
 
 
 def each(value, axes):
