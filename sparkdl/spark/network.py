@@ -1,6 +1,5 @@
 """A network trained and used on a Spark cluster."""
 
-import os
 from dataclasses import replace
 from functools import partial
 
@@ -8,15 +7,15 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.interop.caffe import CaffeSolver, Job
+from sparkdl.interop.recipes import DESCRIPTIONS, recipe_of
 from sparkdl.nn import Conf
 from sparkdl.spark import inference
 from sparkdl.spark.apart import apart, apart_at
 from sparkdl.spark.jobs import job
+from sparkdl.spark.recipe_tests import batches_of_tests
 from sparkdl.spark.records import Records
 from sparkdl.spark.shared import Shared, sharing
 from sparkdl.spark.stream import fit_stream
-from sparkdl.spark.tagged import tagged_batches
 from sparkdl.spark.tally import Tally
 from sparkdl.spark.validations import validation_frame
 from sparkdl.spark.workers import SparkWorkers, tree
@@ -25,6 +24,7 @@ from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.evaluating import Judge
 from sparkdl.training.master import TrainingMaster
 from sparkdl.training.network import Network, fit_network
+from sparkdl.training.recipe import Recipe
 from sparkdl.training.schema import schema_of
 from sparkdl.training.workers import Validation
 
@@ -43,13 +43,14 @@ class SparkNetwork:
     Parameters
     ----------
     sc : SparkContext or SparkSession
-    conf : NetworkConf, GraphConf, Network, path of a solver file of Caffe, or CaffeSolver
-        A Network continues with its weights. A solver says with which data, how long and at which
-        rates its net is trained, when it is tested, and where snapshots go.
+    conf : NetworkConf, GraphConf, Network, Recipe, or path of a file that describes one
+        A Network continues with its weights. A Recipe, such as CaffeSolver of a solver file, says
+        with which data, how long and at which rates its network is trained, when it is tested, and
+        where snapshots go.
     tm : TrainingMaster, optional
         How it is trained; ParameterAveraging() unless given, of a solver AllReduceSGD().
     snapshot, weights : str, optional
-        Of a solver file: what training goes on from; see CaffeSolver.
+        Of a solver file: what training goes on from; see recipe_of.
 
     Examples
     --------
@@ -66,15 +67,15 @@ class SparkNetwork:
         require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
         if tm is not None and not isinstance(tm, TrainingMaster):
             raise ConfigError(f"tm must be a TrainingMaster, got {type(tm).__name__}")
-        self.solver, self._model, self._tally = None, None, Tally(self.sc)
-        if isinstance(conf, str | os.PathLike | Job):
-            conf = CaffeSolver(conf, tm, snapshot=snapshot, weights=weights)
+        self.recipe, self._model, self._tally = None, None, Tally(self.sc)
+        if isinstance(conf, DESCRIPTIONS):
+            conf = recipe_of(conf, tm, snapshot=snapshot, weights=weights)
         elif snapshot is not None or weights is not None:
             raise ConfigError("snapshot and weights are for the path of a solver file")
-        if isinstance(conf, CaffeSolver):
-            self.solver, self.network, self.master = conf, conf.network, conf.master
+        if isinstance(conf, Recipe):
+            self.recipe, self.network, self.master = conf, conf.network, conf.master
             return
-        kinds = "a NetworkConf, GraphConf, Network, CaffeSolver or path of a solver file"
+        kinds = "a NetworkConf, GraphConf, Network, Recipe or path of a solver file"
         require_kind("conf", conf, Conf | Network, kinds)
         self.network = conf if isinstance(conf, Network) else Network(conf)
         self.master = ParameterAveraging() if tm is None else tm
@@ -144,9 +145,9 @@ class SparkNetwork:
         if trigger is not None:
             raise ConfigError(f"trigger must be None for data that is no stream, got {trigger}")
         workers = SparkWorkers(self.sc, self.master.workers, self.master.task_device)
-        if data is None and self.solver is None:
+        if data is None and self.recipe is None:
             raise ConfigError("fit must be given data, unless a solver file names it")
-        data = self.solver.data() if data is None else data
+        data = self.recipe.data() if data is None else data
         data = Records(data, features, label, weights, transform)
         options |= {"epochs": epochs, "evaluate": self._evaluate}
 
@@ -154,12 +155,11 @@ class SparkNetwork:
             change = None if hasattr(data, "splits") else transform
             return Records(data, features, label, transform=change)
 
-        if self.solver is not None:
-            tests = self.solver.tests(validation, records)
-            on = self.solver.validation(
-                tests, tagged_batches(self.sc, self.solver.job.tests, tests)
-            )
-            return self.solver.train(data, workers, on, **options)
+        if self.recipe is not None:
+            tests = self.recipe.tests(validation, records)
+            batches = batches_of_tests(self.sc, self.recipe.test_confs, tests)
+            on = self.recipe.validation(tests, batches)
+            return self.recipe.train(data, workers, on, **options)
         if epochs is None and options.get("updates") is None:
             options["epochs"] = 1
         if validation is not None:  # what cannot be read is refused before anything is trained
@@ -169,7 +169,7 @@ class SparkNetwork:
     def _fit_stream(self, frame, trigger, given, listeners=(), checkpoints=None, **others):
         if others:
             raise ConfigError(f"{list(others)} must be left out where data is a stream")
-        if self.solver is not None:
+        if self.recipe is not None:
             raise ConfigError("data must be no stream where a solver file says when to stop")
 
         def fit(batch, listener):

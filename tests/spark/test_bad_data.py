@@ -265,7 +265,7 @@ REFUSED = {
     "sc": (lambda sc: SparkNetwork("sc", plain()), "sc must be a SparkContext or SparkSession"),
     "conf": (
         lambda sc: SparkNetwork(sc, {"layers": []}),
-        "conf must be a NetworkConf, GraphConf, Network, CaffeSolver or path of a solver file, got",
+        "conf must be a NetworkConf, GraphConf, Network, Recipe or path of a solver file, got",
     ),
     "tm": (lambda sc: SparkNetwork(sc, plain(), "sgd"), "tm must be a TrainingMaster, got str"),
     "epochs": (

@@ -11,17 +11,18 @@ from sparkdl.interop.caffe.job import Job, read_job
 from sparkdl.interop.caffe.listening import Display, Snapshots, log
 from sparkdl.interop.caffe.snapshots import load_snapshot
 from sparkdl.interop.caffe.sources import source_of
-from sparkdl.interop.caffe.testing import batch_size, tagged, testing_of
+from sparkdl.interop.caffe.testing import batch_size, testing_of
 from sparkdl.interop.caffe.transfer import load_weights
 from sparkdl.training.all_reduce import AllReduceSGD
 from sparkdl.training.local import LocalWorkers
 from sparkdl.training.network import Network, as_source, first_state, fit_network
+from sparkdl.training.recipe import tag_batch
 from sparkdl.training.schema import schema_of
 from sparkdl.training.workers import Validation
 
 
 class CaffeSolver:
-    """Trains a net as its solver says: schedule, number of updates, tests, snapshots, progress.
+    """A Recipe: a net trained as its solver says, for so many updates, with tests and snapshots.
 
     The batch size that the net names is that of each worker, as in CaffeOnSpark. Tests are on the
     first `test_iter` batches of the test nets' data; each record counts once.
@@ -77,7 +78,7 @@ class CaffeSolver:
         """
         data = as_source(self.data() if data is None else data)
         tests = self.tests(validation, as_source)
-        batches = Tagged(self.job.tests, tests)
+        batches = Tagged(self.test_confs, tests)
         own = LocalWorkers(self.master.workers or 2) if workers is None else None
         try:
             used = own if workers is None else workers
@@ -85,6 +86,11 @@ class CaffeSolver:
         finally:
             if own is not None:
                 own.close()
+
+    @property
+    def test_confs(self):
+        """Of each test net."""
+        return [net.conf for net in self.job.tests]
 
     def data(self):
         """The source of the data to train on that the net names."""
@@ -133,15 +139,15 @@ class CaffeSolver:
 class Tagged:
     """The Batches of all tests, checked; may be gone through several times."""
 
-    def __init__(self, nets, tests):
-        self.nets, self.tests = nets, tests
+    def __init__(self, confs, tests):
+        self.confs, self.tests = confs, tests
 
     def __iter__(self):
         for number, source in enumerate(self.tests):
-            schema = schema_of(self.nets[number].conf, transform=source.transform)
+            schema = schema_of(self.confs[number], transform=source.transform)
             for split in source.splits():
                 for batch in checked_batches(source.read, split, schema):
-                    yield tagged(number, batch)
+                    yield tag_batch(batch, number)
 
 
 def source_of_net(net):

@@ -12,8 +12,7 @@ from sparkdl.interop.caffe.transfer import carry_weights
 from sparkdl.nn.replica import Replica
 from sparkdl.training.minibatch import ready
 from sparkdl.training.network import first_state
-
-NET = "test net"  # the column that says which one a record is for
+from sparkdl.training.recipe import TEST
 
 
 class Means:
@@ -74,7 +73,7 @@ class Means:
 
 @dataclass(frozen=True)
 class Testing:
-    """A Judge: the test nets' outputs in place of the loss. Records say by NET whose they are.
+    """A Judge: the test nets' outputs in place of the loss. Records say by TEST whose they are.
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ class Testing:
     def judged(self, replica, blocks):
         means, loaded = Means([blobs.names for blobs in self.blobs]), {}
         for block in blocks:
-            net = int(block.take(slice(0, 1)).columns[NET][0])
+            net = int(block.take(slice(0, 1)).columns[TEST][0])
             if net not in loaded:
                 loaded[net] = self._loaded(net, replica)
             for start in range(0, len(block), self.sizes[net]):
@@ -154,8 +153,3 @@ def batch_size(net):
     """Examples of a net's minibatches, as its layers of data say."""
     sizes = [data.batch_size for data in net.data if data.batch_size]
     return sizes[0] if sizes else 1
-
-
-def tagged(net, batch):
-    """The batch for the test net of this number."""
-    return batch.replace(**{NET: np.full(len(batch), net, np.int32)})

@@ -1,5 +1,7 @@
 """A module like `cudnn`, whose graphs are computed by numpy in memory of the host.
 
+The formulas are of the tests (cudnn_formulas.py), none is sparkdl's.
+
 It reads and writes what it was told of shapes, strides, types and places, so wrong ones show in the
 numbers. What the real one refuses for an H200, as planned without one, it refuses too, and some
 more: any order of memory but the one that is fast.
@@ -13,9 +15,13 @@ from types import SimpleNamespace
 import ml_dtypes
 import numpy as np
 
-from sparkdl.engine.ops.conv import Conv, ConvGradInput, ConvGradWeight
-from sparkdl.engine.ops.layer_norm import LayerNormGrad
-from sparkdl.engine.ops.normalization import BatchNormGrad
+from tests.support.cuda.cudnn_formulas import (
+    back_to_image,
+    back_to_weight,
+    normal,
+    normal_back,
+    windowed,
+)
 
 __version__ = "1.28.0"
 TYPES = {"BFLOAT16": ml_dtypes.bfloat16, "HALF": "f2", "FLOAT": "f4", "BOOLEAN": "?", "NOT_SET": ""}
@@ -109,23 +115,19 @@ class pygraph:
 
     def conv_fprop(self, image, weight, **windows):
         def compute(out, image, weight):
-            return [convolution(Conv, weight.shape, image, windows).reference(image, weight)]
+            return [windowed(image, weight, windows)]
 
         return self.node("fprop", compute, image=image, weight=weight)
 
     def conv_dgrad(self, loss, filter, **windows):
         def compute(out, loss, filter):
-            image = np.empty(out[0].dim)
-            return [
-                convolution(ConvGradInput, filter.shape, image, windows).reference(loss, filter)
-            ]
+            return [back_to_image(loss, filter, out[0].dim, windows)]
 
         return self.node("dgrad", compute, loss=loss, filter=filter)
 
     def conv_wgrad(self, image, loss, **windows):
         def compute(out, image, loss):
-            op = convolution(ConvGradWeight, out[0].dim, image, windows)
-            return [op.reference(loss, image)]
+            return [back_to_weight(loss, image, out[0].dim, windows)]
 
         return self.node("wgrad", compute, image=image, loss=loss)
 
@@ -165,18 +167,14 @@ class pygraph:
 
     def batchnorm_backward(self, grad, input, scale, mean, inv_variance):
         def compute(out, grad, input, scale, mean, inv_variance):
-            flat = (v.reshape(-1) for v in (scale, mean, inv_variance**-2.0))
-            gx, *gs = BatchNormGrad(0.0).reference(grad, input, *flat)
-            return [gx, *(g.reshape(scale.shape) for g in gs)]
+            axes = (0, *range(2, input.ndim))
+            return normal_back(grad, input, scale, mean, inv_variance, axes, axes)
 
         return self.node("batchnorm_backward", compute, 3, **given(locals()))
 
     def layernorm_backward(self, grad, input, scale, mean, inv_variance):
         def compute(out, grad, input, scale, mean, inv_variance):
-            rows = (v.reshape(len(v), -1) for v in (grad, input))
-            flat = (v.reshape(-1) for v in (scale, mean, inv_variance**-2.0))
-            results = LayerNormGrad(1, 0.0).reference(*rows, *flat)
-            return [r.reshape(t.dim) for r, t in zip(results, out, strict=True)]
+            return normal_back(grad, input, scale, mean, inv_variance, (1, 2, 3), 0)
 
         return self.node("layernorm_backward", compute, 3, **given(locals()))
 
@@ -289,21 +287,6 @@ class pygraph:
 
 def given(words, *others):
     return {n: t for n, t in words.items() if n not in ("self", "compute", *others)}
-
-
-def convolution(kind, filters, image, windows):
-    """The operation of the reference with these options."""
-    groups = image.shape[1] // filters[1]
-    padding = tuple(zip(windows["pre_padding"], windows["post_padding"], strict=True))
-    options = tuple(filters[2:]), tuple(windows["stride"]), padding, tuple(windows["dilation"])
-    more = {"image": image.shape[2:]} if kind is ConvGradInput else {}
-    return kind(*options, groups, **more)
-
-
-def normal(x, scale, bias, epsilon, axes):
-    mean = x.mean(axes, keepdims=True)
-    inverse = 1 / np.sqrt(x.var(axes, keepdims=True) + epsilon)
-    return [(x - mean) * inverse * scale + bias, mean, inverse]
 
 
 def logarithms(scores, causal):

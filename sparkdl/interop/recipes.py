@@ -1,0 +1,13 @@
+"""Which format describes a training, by what it is given as."""
+
+import os
+
+from sparkdl.interop.caffe.job import Job
+from sparkdl.interop.caffe.solving import CaffeSolver
+
+DESCRIPTIONS = str | os.PathLike | Job
+
+
+def recipe_of(description, master=None, *, snapshot=None, weights=None):
+    """The Recipe of a path of a solver file, or of a Job; options are those of CaffeSolver."""
+    return CaffeSolver(description, master, snapshot=snapshot, weights=weights)

@@ -1,0 +1,59 @@
+"""A training that something else than the caller describes, such as a file of another system."""
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+TEST = "number of the test"  # the column that says which test a record is for
+
+
+@runtime_checkable
+class Recipe(Protocol):
+    """What is trained, on which data, how, and on what it is tested meanwhile; of any format.
+
+    Whoever follows it, on this machine or a cluster, reads the data in its own way:
+
+    >>> tests = recipe.tests(None, readable)
+    >>> batches = ...  # all tests' records as Batches of `test_confs`, each through `tag_batch`
+    >>> validation = recipe.validation(tests, batches)
+    >>> history = recipe.train(readable(recipe.data()), workers, validation)
+
+    Attributes
+    ----------
+    network : Network
+        What is trained, with the weights that it starts from.
+    master : TrainingMaster
+        How it is trained.
+    test_confs : sequence of NetworkConf or GraphConf
+        Of each test, what its records must fit.
+    """
+
+    network: object
+    master: object
+    test_confs: object
+
+    def data(self):
+        """The source of the data to train on; ConfigError where none is named."""
+
+    def tests(self, given, readable):
+        """The data of each test, or none where nothing is tested.
+
+        Parameters
+        ----------
+        given : data, or a list of it for several tests; None: what the recipe names
+        readable : function data -> what the workers read; has a `transform`
+        """
+
+    def validation(self, tests, batches):
+        """The Validation of these tests, or None without any; `batches` are all their records."""
+
+    def train(self, data, workers, validation, evaluate=None, *, listeners=(), **options):
+        """Train the network, as long and at the rates that the recipe says; returns a History.
+
+        Options are those of `fit_network`; they come before the recipe's.
+        """
+
+
+def tag_batch(batch, number):
+    """The batch for the test of this number."""
+    return batch.replace(**{TEST: np.full(len(batch), number, np.int32)})
