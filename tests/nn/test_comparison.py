@@ -36,6 +36,7 @@ def test_an_auto_encoder_learns_without_labels():
     np.testing.assert_allclose(replica.losses(BATCH)[1].mean(), last, rtol=0.1)
 
 
+@pytest.mark.slow
 def test_a_network_is_fitted_on_features_alone():
     net = Network(auto_encoder(loss="euclidean"))
     net.fit(BATCH, epochs=2)

@@ -20,6 +20,7 @@ from tests.support.cuda.recording_driver import RecordingDriver
 SIDES = {"alexnet": 67, "caffenet": 67, "vgg16": 32}  # the same layers, fewer numbers on the host
 OPTIONS = {"char_lstm": {"steps": 5}}
 RUNS, BUCKETS = 6, 6
+pytestmark = pytest.mark.slow  # the first test of a network makes it, which takes seconds
 
 
 @pytest.fixture(scope="module", params=zoo.NAMES)

@@ -53,6 +53,7 @@ def started(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_a_second_start_compiles_nothing_but_what_is_damaged(started, tmp_path):
     modules, compiled = started()
     assert modules == compiled > 20
