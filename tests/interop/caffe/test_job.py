@@ -59,7 +59,6 @@ def test_a_job_is_read_with_its_nets_from_beside_it(folder):
     [test] = job.tests
     assert [net.data[0].batch_size for net in (job.train, test)] == [4, 2]
     assert source_of(job.train.data[0]).transform == Scale(factor=0.5)
-    assert source_of(job.train.data[0]).transforms == (Scale(factor=0.5),)
 
 
 def test_a_net_that_is_nowhere_is_named_as_the_solver_does(folder):
