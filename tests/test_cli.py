@@ -58,7 +58,7 @@ EVALUATE = ["evaluate", "--model", "model", "--data", "{type: Digits, part: test
 PREDICT = ["predict", *EVALUATE[1:], "--output", "found"]
 FEATURES = ["features", *PREDICT[1:], "--layers", "dense_1"]
 COMMANDS = {arguments[0]: arguments for arguments in (EVALUATE, PREDICT, FEATURES)}
-DEVICE = "ParameterAveraging.device must be one of ('auto', 'cpu', 'cuda')"
+DEVICE = "ParameterAveraging.device must be 'auto', 'cpu' or 'cuda'"
 
 MISTAKES = [
     (["summary", "--conf", "none.yaml"], "none.yaml: there is no such file or folder"),

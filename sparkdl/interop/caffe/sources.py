@@ -53,7 +53,7 @@ def databases(data):
     """One LMDB, or several one after the other."""
     first, *more = paths_of(data.source)
     return LMDB(
-        (first, *more) if more else first, transforms=transforms_of(data.transform, data.name)
+        (first, *more) if more else first, transform=transforms_of(data.transform, data.name)
     )
 
 

@@ -58,8 +58,7 @@ def test_a_job_is_read_with_its_nets_from_beside_it(folder):
     assert job.solver.max_iter == 10
     [test] = job.tests
     assert [net.data[0].batch_size for net in (job.train, test)] == [4, 2]
-    assert source_of(job.train.data[0]).scale == 1.0
-    assert source_of(job.train.data[0]).transforms == (Scale(factor=0.5),)
+    assert source_of(job.train.data[0]).transform == Scale(factor=0.5)
 
 
 def test_a_net_that_is_nowhere_is_named_as_the_solver_does(folder):
@@ -122,14 +121,16 @@ def test_images_are_changed_in_caffes_order(tmp_path, rng):
     mean = rng.uniform(0, 255, (3, 4, 4)).astype("f")
     write_mean(tmp_path / "mean.binaryproto", mean)
     options = f"mean_file: '{tmp_path}/mean.binaryproto' crop_size: 3 mirror: true scale: 0.1"
-    transforms = source_of(data_of(DATABASE + f"transform_param {{ {options} }}")).transforms
+    transforms = source_of(
+        data_of(DATABASE + f"transform_param {{ {options} }}")
+    ).transform.transforms
     assert transforms[1:] == (Crop(size=3), Mirror(), Scale(factor=0.1))
     assert isinstance(transforms[0], MeanImage) and np.array_equal(transforms[0].image, mean)
 
 
 def test_a_mean_is_a_number_for_each_channel():
     text = DATABASE + "transform_param { mean_value: [104, 117, 123] scale: 0.5 }"
-    assert source_of(data_of(text)).transforms == (Scale(factor=0.5, mean=(104.0, 117.0, 123.0)),)
+    assert source_of(data_of(text)).transform == Scale(factor=0.5, mean=(104.0, 117.0, 123.0))
 
 
 BAD = {
