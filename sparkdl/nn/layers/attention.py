@@ -48,6 +48,7 @@ class Attention(Weighted, abstract=True):
         "Share of the softmax's numbers that is dropped while training.",
         default=0.0,
     )
+    bias: bool = option(Boolean(), "Whether there are bq, bk, bv and bo.", default=True)
 
     def check_steps(self, queries, keys):
         """ShapeError where `causal` says nothing: what looks and what is looked at differ."""
