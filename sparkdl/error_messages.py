@@ -39,7 +39,7 @@ def error_from_json(meta, whose="a worker"):
     """
     error = error_without_notes(meta, whose)
     notes = meta.get("notes") if isinstance(meta, dict) else None
-    for note in bounded(notes) if isinstance(notes, list) else ():
+    for note in shorten_notes(notes) if isinstance(notes, list) else ():
         if isinstance(note, str):
             error.add_note(note)
     return error
@@ -58,7 +58,7 @@ def error_without_notes(meta, whose):
 
 def to_json(name, arguments, notes):
     arguments = [shorten(argument) for argument in arguments]
-    return {"error": name, "arguments": arguments, "notes": bounded(notes)}
+    return {"error": name, "arguments": arguments, "notes": shorten_notes(notes)}
 
 
 def can_make(kind, arguments):
@@ -74,7 +74,7 @@ def full_name(kind):
     return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
 
 
-def bounded(notes):
+def shorten_notes(notes):
     """Returns the notes, shortened, with a last one for those that are too many."""
     more = len(notes) - MOST_NOTES + 1
     if more > 1:

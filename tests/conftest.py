@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from tests.cluster.hdfs import Hdfs
 from tests.cluster.required import or_skip
 from tests.cluster.yarn import Yarn
-from tests.support.jax_programs import cheap_programs, forget_programs
+from tests.support.jax_programs import forget_programs, keep_programs
 from tests.support.jvm import frugal_spark
 from tests.support.lanes import Lanes, in_order, needs_jvm
 
@@ -16,7 +16,7 @@ settings.register_profile(  # a busy machine is no fault of an example
     "tests", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tests")
-cheap_programs()  # before the first test file loads JAX
+keep_programs()  # before the first test file loads JAX
 
 SMALL = {
     "spark.sql.shuffle.partitions": 3,

@@ -42,13 +42,13 @@ def records(source, shape, mean):
     for split in source.splits():
         for batch in source.read(split):
             batch = batch if source.transform is None else source.transform(batch)
-            batch = batch if shape is None else reshaped(batch, shape, split)
+            batch = batch if shape is None else reshape_features(batch, shape, split)
             if mean is not None:
                 mean.add(batch.features, split)
             yield batch
 
 
-def reshaped(batch, shape, split):
+def reshape_features(batch, shape, split):
     try:
         return batch.replace(features=batch.features.reshape(len(batch), *shape))
     except ValueError:

@@ -105,7 +105,7 @@ class RunConf(Config):
         with files.open(path) as file:
             content = file.read()
         try:
-            options = text.from_yaml(decoded(content))
+            options = text.from_yaml(decode_utf8(content))
             for setting in settings:
                 apply(options, setting)
             return cls.from_dict(options)
@@ -113,7 +113,7 @@ class RunConf(Config):
             raise type(error)(f"{path}: {error}") from error
 
 
-def decoded(content):
+def decode_utf8(content):
     try:
         return content.decode()
     except UnicodeDecodeError as error:

@@ -21,7 +21,7 @@ def apply(options, setting):
         raise ConfigError(f"a setting must be key=value, such as epochs=3, got {setting!r}")
     *parents, last = keys(path)
     for i, key in enumerate(parents):
-        options = entered(options, key, ".".join(parents[: i + 1]))
+        options = enter_section(options, key, ".".join(parents[: i + 1]))
     place = position(options, last, path) if isinstance(options, list) else last
     options[place] = text.from_yaml(f"value: {value}")["value"]
 
@@ -33,7 +33,7 @@ def keys(path):
     return path.split(".")
 
 
-def entered(options, key, path):
+def enter_section(options, key, path):
     """The dict or list at `key`, made where there is none."""
     if isinstance(options, list):
         inner = options[position(options, key, path)]

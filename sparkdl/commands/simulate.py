@@ -37,9 +37,9 @@ def simulate(arguments):
         at_least_one(f"--{name.replace('_', '-')}", getattr(arguments, name))
     nbytes = 4 * count("--params", arguments.params)
     compute = duration("--compute", arguments.compute)
-    place = described(arguments)
-    cluster = Cluster(costs=trial.measured(), **place)
-    codings = [trial.coded(codec) for codec in CODECS]
+    place = cluster_options(arguments)
+    cluster = Cluster(costs=trial.measure_costs(), **place)
+    codings = [trial.measure_coding(codec) for codec in CODECS]
     chosen = plans(cluster, codings, nbytes, arguments.every)
     print("\n".join([*about(cluster), "", *report(chosen, compute)]))
 
@@ -49,7 +49,7 @@ def at_least_one(option, value):
         raise ConfigError(f"{option} must be an integer >= 1, got {value}")
 
 
-def described(arguments):
+def cluster_options(arguments):
     """What the options say of the Cluster."""
     cores = os.cpu_count() or 1 if arguments.cores is None else arguments.cores
     at_least_one("--cores", cores)

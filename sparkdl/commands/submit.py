@@ -18,15 +18,15 @@ MADE = "sparkdl-*-env.tar.gz"  # in dist, by build.py package
 def submit(arguments):
     """Print the command; with --run, run it and end as it does."""
     arguments.understood(arguments.what)
-    command = composed(arguments)
-    print(shown(command), flush=True)
+    command = submit_command(arguments)
+    print(format_command(command), flush=True)
     if arguments.run:
         code = subprocess.call([program(), *command[1:]])
         if code:
             raise SystemExit(code)
 
 
-def composed(arguments):
+def submit_command(arguments):
     """The command as a list, each option with its value in one text after the other.
 
     Raises
@@ -39,7 +39,7 @@ def composed(arguments):
     if not master:
         raise ConfigError("a master is missing; give --master, or spark.master in --properties")
     mode = arguments.deploy_mode or known.get("spark.submit.deployMode", "client")
-    what, sent = packed(arguments.what) if mode == "cluster" else (arguments.what, [])
+    what, sent = pack_local_files(arguments.what) if mode == "cluster" else (arguments.what, [])
     options = {"--master": master, "--deploy-mode": mode}
     if arguments.properties:
         options["--properties-file"] = arguments.properties
@@ -90,7 +90,7 @@ def executors(arguments):
     return {key: str(value) for key, value in wanted.items() if value is not None}
 
 
-def packed(what):
+def pack_local_files(what):
     """(arguments, files) for a driver elsewhere: local files go with it, named by their last part.
 
     A file's name must be that of no other one.
@@ -145,7 +145,7 @@ def program():
     return found
 
 
-def shown(command):
+def format_command(command):
     """The command for a shell, an option a line."""
     lines, parts = [], list(map(shlex.quote, command))
     while parts and (parts[0].startswith("--") or not lines):

@@ -4,7 +4,7 @@ import os
 
 from sparkdl.commands.run_conf import RunConf
 from sparkdl.errors import ConfigError
-from sparkdl.nn.device import placed
+from sparkdl.nn.device import choose_backend
 from sparkdl.nn.summary import table
 from sparkdl.nn.timing import Pass, time_step
 from sparkdl.training.steps import limit_threads
@@ -23,7 +23,7 @@ def time(arguments):
     limit_threads()
     conf = RunConf.read(arguments.conf, arguments.set)
     batch_size = arguments.batch_size or conf.training.batch_size_per_worker
-    backend = placed(conf.training.device, conf.training.backend)
+    backend = choose_backend(conf.training.device, conf.training.backend)
     print(report(conf.network, time_step(conf.network, batch_size, backend, arguments.iterations)))
 
 

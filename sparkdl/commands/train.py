@@ -3,7 +3,7 @@
 from sparkdl.commands.run_conf import RunConf
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
-from sparkdl.training.network import resumed
+from sparkdl.training.network import load_to_resume
 from sparkdl.training.progress import ProgressBar
 
 
@@ -12,7 +12,7 @@ def train(arguments):
     conf = RunConf.read(arguments.conf, arguments.set)
     conf.check()
     if arguments.resume is not None:
-        resumed(conf.network, arguments.resume)
+        load_to_resume(conf.network, arguments.resume)
     print(conf.network.summary(conf.training.batch_size_per_worker), end="\n\n", flush=True)
     spark = conf.spark
     with session(spark.master, spark.config, spark.name) as running:

@@ -11,13 +11,13 @@ from sparkdl.spark.jobs import job
 from sparkdl.spark.session import session
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.network import Network
-from sparkdl.training.report import computed
+from sparkdl.training.report import format_devices
 
 
 def evaluate(arguments):
     """Print the evaluation of a model over labelled data."""
-    with prepared(arguments) as (_, net, data):
-        print(net.evaluate(data), computed("tasks", net.devices), sep="\n\n")
+    with open_use(arguments) as (_, net, data):
+        print(net.evaluate(data), format_devices("tasks", net.devices), sep="\n\n")
 
 
 def predict(arguments):
@@ -35,17 +35,17 @@ def write(arguments, compute):
     """Write compute(net, DataFrame, column of features) to `arguments.output`."""
     if files.exists(arguments.output):
         raise ConfigError(f"{arguments.output} is there already; remove it or choose another")
-    with prepared(arguments) as (spark, net, data):
+    with open_use(arguments) as (spark, net, data):
         frame, column = as_frame(spark, data, net.conf)
         found = compute(net, frame, column).drop(column)
         with job(spark.sparkContext, arguments.command, "the job"):
             found.write.parquet(uri(arguments.output))
-    told = computed("tasks", net.devices), f"wrote {arguments.output}"
+    told = format_devices("tasks", net.devices), f"wrote {arguments.output}"
     print(*filter(None, told), sep="\n")
 
 
 @contextmanager
-def prepared(arguments):
+def open_use(arguments):
     """Spark, the model and the data: what can be wrong with what was given is found first."""
     master = ParameterAveraging(device=arguments.device)
     data = parse_data(arguments.data)

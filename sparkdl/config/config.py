@@ -54,7 +54,7 @@ class Config(metaclass=ConfigType):
 
     def __post_init__(self):
         for item in fields(self):
-            value = checked(type(self), item, getattr(self, item.name))
+            value = check_field(type(self), item, getattr(self, item.name))
             object.__setattr__(self, item.name, value)
         self.validate()
 
@@ -70,7 +70,7 @@ class Config(metaclass=ConfigType):
         every = {item.name: getattr(self, item.name) for item in fields(self)}
         options = every if self.complete else self.chosen()
         owner = type(self).__name__
-        return {name: written(value, f"{owner}.{name}") for name, value in options.items()}
+        return {name: to_plain(value, f"{owner}.{name}") for name, value in options.items()}
 
     def chosen(self):
         """{name: value} of the options that differ from their defaults, those without one first."""
@@ -79,7 +79,7 @@ class Config(metaclass=ConfigType):
         return {i.name: value for i, value in values if not is_default(type(self), i, value)}
 
     def __str__(self):
-        return shown(self)
+        return format_value(self)
 
     @classmethod
     def from_dict(cls, options):
@@ -130,7 +130,7 @@ def is_optional(item):
     return default_of(item) is not MISSING
 
 
-def checked(cls, item, value):
+def check_field(cls, item, value):
     """`value` as the field `item` of `cls` keeps it; ConfigError where its constraint says no."""
     about = option_of(item, cls)
     if about is None:
@@ -145,7 +145,7 @@ def plain(value):
     return scalar(value)
 
 
-def written(value, where):
+def to_plain(value, where):
     """`value` as JSON has it. A member without options is its name where names are lower case."""
     if isinstance(value, Config):
         options = value.to_dict()
@@ -153,20 +153,20 @@ def written(value, where):
             options["type"] if list(options) == ["type"] and is_word(options["type"]) else options
         )
     if isinstance(value, tuple):
-        return [written(item, where) for item in value]
+        return [to_plain(item, where) for item in value]
     if isinstance(value, dict):
-        return {key: written(item, where) for key, item in value.items()}
+        return {key: to_plain(item, where) for key, item in value.items()}
     if callable(value) or isinstance(value, np.ndarray):
         raise ConfigError(f"{where} must be text or numbers to be written, got {brief(value)}")
     return value
 
 
-def shown(value):
+def format_value(value):
     """`value` as a short text: only options that were chosen."""
     if isinstance(value, Config):
-        options = ", ".join(f"{name}={shown(v)}" for name, v in value.chosen().items())
+        options = ", ".join(f"{name}={format_value(v)}" for name, v in value.chosen().items())
         return f"{type(value).__name__}({options})"
-    return f"({', '.join(map(shown, value))})" if isinstance(value, tuple) else repr(value)
+    return f"({', '.join(map(format_value, value))})" if isinstance(value, tuple) else repr(value)
 
 
 def is_word(name):
@@ -179,4 +179,4 @@ def is_default(cls, item, value):
     default = default_of(item)
     if default is MISSING or default is None:
         return value is default
-    return bool(value == checked(cls, item, default))
+    return bool(value == check_field(cls, item, default))

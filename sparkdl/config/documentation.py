@@ -16,14 +16,14 @@ def document(cls):
 
     A class that has such a section keeps it, and one with a field that says nothing gets none.
     """
-    own, items = cleandoc(cls.__dict__.get("__doc__") or ""), declared(cls)
+    own, items = cleandoc(cls.__dict__.get("__doc__") or ""), declared_fields(cls)
     written = any(match[1] == "Parameters" for match in HEADING.finditer(own))
     if own and items and not written and all(is_documented(i, cls) for i in items.values()):
         lines = [entry(name, item, cls) for name, item in items.items()]
         cls.__doc__ = insert(own, "\n".join(["Parameters", "----------", *lines]))
 
 
-def declared(cls):
+def declared_fields(cls):
     """{name: dataclass field}: those of the class body first, then those of its nearest base ...
 
     The class is not a dataclass yet; what its body declares without `option` has the value None.
@@ -54,11 +54,11 @@ def entry(name, item, cls):
     """What help() says of one field of `cls`."""
     about, default = option_of(item, cls), default_of(item)
     unit = f", {about.unit}" if about.unit else ""
-    end = "" if default is MISSING else f", default {shown(default)}"
+    end = "" if default is MISSING else f", default {format_default(default)}"
     text = indent("\n".join(wrap(about.text, WIDTH - 4)), "    ")
     return f"{name} : {about.constraint.phrase}{unit}{end}\n{text}"
 
 
-def shown(default):
+def format_default(default):
     """A default as it is written in Python."""
     return repr(default) if type(default).__module__ == "builtins" else str(default)

@@ -61,7 +61,7 @@ class Dealing:
         DataError
             If they are not as many records as were counted.
         """
-        batches = counted(batches, partition, self.counts[partition])
+        batches = check_count(batches, partition, self.counts[partition])
         start = sum(self.counts[:partition])
         if self.scatter:
             return self._scattered(batches, start)
@@ -78,7 +78,7 @@ class Dealing:
     def _scattered(self, batches, start):
         total = sum(self.counts)
         for window in blocks(batches, self.window):
-            places = scattered(np.arange(start, start + len(window)), total, self.seed)
+            places = shuffle_positions(np.arange(start, start + len(window)), total, self.seed)
             start += len(window)
             order = np.argsort(places, kind="stable")
             owners = places[order] // self.size
@@ -86,7 +86,7 @@ class Dealing:
                 yield int(places[part[0]] // self.size), window.take(part)
 
 
-def counted(batches, partition, count):
+def check_count(batches, partition, count):
     """The batches, if they hold `count` records."""
     found = 0
     for batch in batches:
@@ -101,7 +101,7 @@ def counted(batches, partition, count):
         )
 
 
-def assembled(pieces):
+def assemble_block(pieces):
     """The block made of its pieces, in an order that does not depend on theirs."""
     block = Batch.concat(pieces)
     return block.take(np.argsort(block.ids, kind="stable"))
@@ -134,7 +134,7 @@ def cut(count, size):
     return [min(size, count - start) for start in range(0, count, size)]
 
 
-def scattered(positions, total, seed):
+def shuffle_positions(positions, total, seed):
     """Where a seeded shuffle of `total` records puts those at `positions`, without making it.
 
     A Feistel network permutes the smallest square power of two that holds all; what falls outside
@@ -156,11 +156,11 @@ def feistel(values, half, keys):
     mask = (np.uint64(1) << half) - np.uint64(1)
     left, right = values >> half, values & mask
     for key in keys:
-        left, right = right, left ^ (mixed(right + key) & mask)
+        left, right = right, left ^ (mix_bits(right + key) & mask)
     return (left << half) | right
 
 
-def mixed(x):
+def mix_bits(x):
     """Every bit of the result depends on every bit of x (Steele, Lea, Flood, SplitMix, 2014)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

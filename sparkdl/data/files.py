@@ -18,7 +18,7 @@ LOCAL = (None, "file", "local")
 
 def open(path, mode="rb"):
     """A file opened for reading or writing; folders above one to write are made."""
-    with _named(path, "opened"):
+    with _name_errors(path, "opened"):
         fs, inner = _resolve(path)
         if "w" in mode:
             fs.makedirs(_parent(inner), exist_ok=True)
@@ -28,7 +28,7 @@ def open(path, mode="rb"):
 def write(path, content):
     """Put a file with `content`, bytes, at `path`, whole or not at all."""
     path = os.fspath(path)
-    with _named(path, "written"):
+    with _name_errors(path, "written"):
         fs, inner = _resolve(path)
         fs.makedirs(_parent(inner), exist_ok=True)
         beside = _beside(inner, "new")
@@ -44,28 +44,28 @@ def write(path, content):
 
 def exists(path):
     """Whether there is a file or a folder."""
-    with _named(path, "looked up"):
+    with _name_errors(path, "looked up"):
         fs, inner = _resolve(path)
         return fs.exists(inner)
 
 
 def is_directory(path):
     """Whether there is a folder."""
-    with _named(path, "looked up"):
+    with _name_errors(path, "looked up"):
         fs, inner = _resolve(path)
         return fs.isdir(inner)
 
 
 def size(path):
     """Bytes of a file."""
-    with _named(path, "looked up"):
+    with _name_errors(path, "looked up"):
         fs, inner = _resolve(path)
         return fs.size(inner)
 
 
 def stamp(path):
     """(bytes, text that changes when the file is changed) of a file."""
-    with _named(path, "looked up"):
+    with _name_errors(path, "looked up"):
         fs, inner = _resolve(path)
         about = fs.info(inner)
         with suppress(NotImplementedError, KeyError):
@@ -98,7 +98,7 @@ def tree(path):
 
 def remove(path):
     """Delete a file, or a folder and all in it; nothing happens where there is none."""
-    with _named(path, "removed"), suppress(FileNotFoundError):
+    with _name_errors(path, "removed"), suppress(FileNotFoundError):
         fs, inner = _resolve(path)
         fs.rm(inner, recursive=True)
 
@@ -111,13 +111,13 @@ def atomic_directory(path):
     `path` is untouched; readers see the old folder or the new one, whole.
     """
     path = os.fspath(path).rstrip("/")
-    with _named(path, "written"):
+    with _name_errors(path, "written"):
         fs, inner = _resolve(path)
         beside = _beside(path, "new")
         fs.makedirs(_resolve(beside)[1])
     try:
         yield beside
-        with _named(path, "written"):
+        with _name_errors(path, "written"):
             _replace(fs, _resolve(beside)[1], inner)
     except BaseException as error:
         with suppress(OSError):
@@ -150,7 +150,7 @@ def local_path(path):
 
 def _entries(path):
     """(name, kind) of what a folder holds, sorted; found in one go, not one by one."""
-    with _named(path, "listed"):
+    with _name_errors(path, "listed"):
         fs, inner = _resolve(path)
         if not fs.isdir(inner):
             raise DataError(f"{path}: there is no such folder")
@@ -201,7 +201,7 @@ def _resolve(path):
 
 
 @contextmanager
-def _named(path, done):
+def _name_errors(path, done):
     try:
         yield
     except FileNotFoundError:

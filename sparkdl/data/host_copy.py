@@ -37,9 +37,9 @@ def host_copy(path):
     """
     size, target = place_of(path)
     if not is_whole(target, size):
-        with _named(path):
+        with _name_errors(path):
             target.parent.mkdir(parents=True, exist_ok=True)
-            with _locked(path, target):
+            with _hold_lock(path, target):
                 if not is_whole(target, size):
                     _make_room(path, size, target.parent)
                     _copy(path, size, target)
@@ -108,7 +108,7 @@ def _about(one):
 
 
 @contextmanager
-def _locked(path, target):
+def _hold_lock(path, target):
     """Alone among the processes of this host; while another one copies, it must make progress."""
     with open(target.with_name(f"{target.name}.lock"), "wb") as lock:
         seen, since = -1, time.monotonic()
@@ -136,7 +136,7 @@ def partial(target):
 
 
 @contextmanager
-def _named(path):
+def _name_errors(path):
     """Errors of this host's disk say whose."""
     try:
         yield

@@ -13,7 +13,7 @@ from sparkdl.data.columns import (
 )
 from sparkdl.data.label import KINDS, Label, is_size
 from sparkdl.data.readers.rows import read_records
-from sparkdl.data.sequences import padded
+from sparkdl.data.sequences import pad_sequences
 from sparkdl.errors import DataError, require
 
 LABEL_KINDS = (*KINDS, None)
@@ -133,7 +133,7 @@ class Schema:
         x, mask = raw[name], self.masks.get(name)
         if mask is None:
             return x
-        x, made = padded(x, shape, what, also)
+        x, made = pad_sequences(x, shape, what, also)
         columns[mask] = factor_column(raw.get(mask, made), shape[:1], mask)
         return x
 

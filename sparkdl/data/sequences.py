@@ -62,7 +62,7 @@ class Ragged:
             raise Offence(row, f"{rule}, got {found[row]}")
 
 
-def padded(x, shape, what, also=None):
+def pad_sequences(x, shape, what, also=None):
     """A raw column as (n, T, ...) of sequences padded to `shape`, and their mask (n, T).
 
     Parameters

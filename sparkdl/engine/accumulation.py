@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sparkdl.engine.graph import Tensor
 from sparkdl.engine.ops.elementwise import add
 from sparkdl.engine.ops.shape import Pad, concat, pad
-from sparkdl.engine.shared_weights import added
+from sparkdl.engine.shared_weights import add_products
 
 
 class Piece(NamedTuple):
@@ -42,7 +42,7 @@ def total(grads):
     if not pieces:
         return grads[0]
     for axis in range(len(shape)):
-        pieces = [joined(line, axis) for line in lines(pieces, axis)]
+        pieces = [join_pieces(line, axis) for line in lines(pieces, axis)]
     return reduce(add, [whole(piece, shape) for piece in pieces])
 
 
@@ -53,7 +53,7 @@ def by_place(grads):
         start, x = inside(grad)
         if x.spec.size:
             found.setdefault((start, x.shape), []).append(x)
-    return [Piece(start, added(xs)) for (start, _), xs in found.items()]
+    return [Piece(start, add_products(xs)) for (start, _), xs in found.items()]
 
 
 def inside(grad):
@@ -75,16 +75,16 @@ def lines(pieces, axis):
     return [line for row in found.values() for line in row]
 
 
-def joined(line, axis):
+def join_pieces(line, axis):
     """A line of pieces as one, with zeros in the gaps."""
     if len(line) == 1:
         return line[0]
     gaps = [after.start[axis] - before.stop[axis] for before, after in pairwise(line)]
-    xs = [followed(piece.x, axis, gap) for piece, gap in zip(line, [*gaps, 0], strict=True)]
+    xs = [pad_behind(piece.x, axis, gap) for piece, gap in zip(line, [*gaps, 0], strict=True)]
     return Piece(line[0].start, concat(xs, axis))
 
 
-def followed(x, axis, gap):
+def pad_behind(x, axis, gap):
     """x with so many zeros behind it along an axis."""
     behind = [0] * x.ndim
     behind[axis] = gap

@@ -57,7 +57,7 @@ def backward(grads, wrt, stop=()):
     {tensor of `wrt`: gradient}, without those that nothing depends on.
     """
     order = topological(grads, stop)
-    wanted, parts = needed(order, wrt), {t: [grad] for t, grad in grads.items()}
+    wanted, parts = nodes_between(order, wrt), {t: [grad] for t, grad in grads.items()}
     for node in (n for n in reversed(order) if n in wanted):
         gys = tuple(added_up(parts, t) for t in node.outputs)
         if all(g is None for g in gys):
@@ -79,7 +79,7 @@ def added_up(parts, tensor):
         return parts[tensor][0]
 
 
-def needed(order, wrt):
+def nodes_between(order, wrt):
     """The nodes through which any of `wrt` acts."""
     targets, nodes = set(wrt), set()
     for node in order:

@@ -67,7 +67,7 @@ def into_chains(graph, may=None):
             continue
         with scope(node.scope):
             if node in chains:
-                new |= merged(chains[node], new, users)
+                new |= merge_into_chain(chains[node], new, users)
             else:
                 result = node.op(*(new.get(t, t) for t in node.inputs))
                 results = result if isinstance(result, tuple) else (result,)
@@ -86,7 +86,7 @@ def readers(graph):
     return users
 
 
-def merged(chain, new, users):
+def merge_into_chain(chain, new, users):
     """{tensor made by `chain`: what takes its place, None where nobody else reads it}"""
     made = {node.outputs[0]: i for i, node in enumerate(chain)}
     inputs = list(dict.fromkeys(t for node in chain for t in node.inputs if t not in made))

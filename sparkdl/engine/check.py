@@ -27,14 +27,14 @@ def check_gradients(function, *arrays, order=1, rtol=1e-6, atol=1e-7, seed=0):
     """
     rng = np.random.default_rng(seed)
     weight = rng.standard_normal(function(*arrays).shape)
-    scalar = weighted(function, weight)
+    scalar = weighted_sum(function, weight)
     compare(scalar, arrays, rng, rtol, atol)
     if order > 1:
         directions = [rng.standard_normal(a.shape) for a in arrays]
         compare(slope(scalar, directions), arrays, rng, rtol, atol)
 
 
-def weighted(function, weight):
+def weighted_sum(function, weight):
     """The sum of `function`'s output times fixed weights: one number that sees every element."""
     return lambda *tensors: inner(function(*tensors), constant(weight))
 
@@ -61,7 +61,7 @@ def compare(scalar, arrays, rng, rtol, atol):
     for i, array in enumerate(arrays):
         direction = rng.standard_normal(array.shape)
         h = np.cbrt(np.finfo(array.dtype).eps) * max(1.0, float(np.abs(array).max(initial=0)))
-        ends = [run(program, moved(arrays, i, s * h * direction))["value"] for s in (1, -1)]
+        ends = [run(program, shift_one(arrays, i, s * h * direction))["value"] for s in (1, -1)]
         expected = (ends[0] - ends[1]) / (2 * h)
         found = np.vdot(grads[f"g{i}"], direction)
         np.testing.assert_allclose(found, expected, rtol, atol, err_msg=f"argument {i}")
@@ -72,5 +72,5 @@ def run(program, arrays):
     return {name: value.copy() for name, value in outputs.items()}
 
 
-def moved(arrays, i, step):
+def shift_one(arrays, i, step):
     return [a + step if j == i else a for j, a in enumerate(arrays)]

@@ -29,7 +29,7 @@ def value_and_grad(function, backend="reference"):
         arrays = [np.asarray(a) for a in arrays]
         key = tuple((a.shape, a.dtype.name) for a in arrays)
         if key not in programs:
-            programs[key] = traced(function, arrays, backend)
+            programs[key] = trace_value_and_grad(function, arrays, backend)
         outputs = programs[key].run({f"x{i}": a for i, a in enumerate(arrays)})
         grads = [outputs[f"g{i}"].copy() for i in range(len(arrays))]
         return outputs["value"].copy()[()], grads
@@ -37,7 +37,7 @@ def value_and_grad(function, backend="reference"):
     return call
 
 
-def traced(function, arrays, backend):
+def trace_value_and_grad(function, arrays, backend):
     inputs = inputs_like(arrays)
     value = function(*inputs)
     grads = {f"g{i}": g for i, g in enumerate(gradients(value, inputs))}

@@ -47,7 +47,9 @@ class Operand:
         first, last = reach(array.shape, array.strides, array.itemsize)
         fits = first <= start and stop <= last and array.flags.aligned
         if not fits or array.dtype.name != self.kind:
-            raise mismatch(self.name, named(shape, self.kind, stop - start), given(array))
+            raise mismatch(
+                self.name, format_operand(shape, self.kind, stop - start), describe_array(array)
+            )
         return array.ctypes.data
 
 
@@ -63,7 +65,7 @@ def check(name, array, shape, kind):
     """Raise OperandError unless an array has this shape and type."""
     if tuple(array.shape) != tuple(shape) or array.dtype.name != kind:
         size = prod(shape) * np.dtype(kind).itemsize
-        raise mismatch(name, named(shape, kind, size), given(array))
+        raise mismatch(name, format_operand(shape, kind, size), describe_array(array))
 
 
 def check_all(operation, specs, arrays):
@@ -71,9 +73,11 @@ def check_all(operation, specs, arrays):
     for name in [*specs, *(n for n in arrays if n not in specs)]:
         spec, array = specs.get(name), arrays.get(name)
         if spec is None:
-            raise OperandError(f"{operation}: {name} is no operand of it, got {given(array)}")
+            raise OperandError(
+                f"{operation}: {name} is no operand of it, got {describe_array(array)}"
+            )
         if array is None:
-            needed = named(spec.shape, spec.dtype, spec.nbytes)
+            needed = format_operand(spec.shape, spec.dtype, spec.nbytes)
             raise mismatch(f"{operation}: {name}", needed, "nothing")
         check(f"{operation}: {name}", array, spec.shape, spec.dtype)
 
@@ -83,11 +87,11 @@ def mismatch(name, needed, found):
     return OperandError(f"{name} needs {needed}, got {found}")
 
 
-def named(shape, kind, size):
+def format_operand(shape, kind, size):
     """Such as "2 x 3 float32 (24 bytes)"."""
     return f"{' x '.join(map(str, shape)) or '1'} {kind} ({size} bytes)"
 
 
-def given(array):
+def describe_array(array):
     start, stop = reach(array.shape, array.strides, array.itemsize)
-    return named(array.shape, array.dtype.name, stop - start)
+    return format_operand(array.shape, array.dtype.name, stop - start)

@@ -50,7 +50,7 @@ def plan(graph, bindings):
     inputs = {t: bindings[name] for name, t in graph.inputs.items() if name in bindings}
     direct, copies = split_outputs(graph, bindings, inputs, roots, last)
     offsets = pack(graph, {**inputs, **direct}, roots, last)
-    sizes = {t: aligned(t.spec.nbytes) for t in offsets}
+    sizes = {t: align(t.spec.nbytes) for t in offsets}
     arena = max((offset + sizes[t] for t, offset in offsets.items()), default=0)
     alive = max(alive_bytes(graph, offsets, last), default=0)
     return Plan(arena, alive, offsets, roots, direct, copies)
@@ -158,7 +158,7 @@ def pack(graph, elsewhere, roots, last):
     offsets, placed = {}, []
     for tensor in sorted(spans, key=lambda t: -t.spec.nbytes):
         begin, end = spans[tensor]
-        size, at = aligned(tensor.spec.nbytes), 0
+        size, at = align(tensor.spec.nbytes), 0
         for start, stop, b, e in sorted(placed, key=lambda p: p[:2]):
             if b <= end and begin <= e:
                 if at + size <= start:
@@ -184,11 +184,11 @@ def alive_bytes(graph, offsets, last):
     made = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
     change = np.zeros(len(graph.nodes) + 3, np.int64)
     for tensor in offsets:
-        size = aligned(tensor.spec.nbytes)
+        size = align(tensor.spec.nbytes)
         change[made.get(tensor, -1) + 1] += size
         change[last.get(tensor, -1) + 2] -= size
     return np.cumsum(change).tolist()
 
 
-def aligned(size):
+def align(size):
     return -(-size // ALIGNMENT) * ALIGNMENT

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from sparkdl.engine.operands import reach
-from sparkdl.engine.planner import aligned, check, plan, with_copies
+from sparkdl.engine.planner import align, check, plan, with_copies
 from sparkdl.errors import OperandError, ShapeError, UnsupportedError
 
 FEW = 8  # numbers, for which an inner loop does not pay
@@ -220,7 +220,7 @@ class Program:
             )
         shapes = " ".join(str(t.shape) for t in node.inputs)
         shapes += " -> " + " ".join(str(t.shape) for t in node.outputs)
-        size = sum(aligned(t.spec.nbytes) for t in node.outputs)
+        size = sum(align(t.spec.nbytes) for t in node.outputs)
         row = (name, node.scope, shapes, kernel.name, size, kernel.note)
         traffic = sum(array.nbytes for array in (*inputs, *outputs))
         return Step(kernel.call, outputs, *row, traffic, node, inputs)

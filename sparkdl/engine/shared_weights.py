@@ -12,7 +12,7 @@ from sparkdl.engine.ops.matmul import MatMul
 from sparkdl.engine.ops.shape import concat
 
 
-def added(xs):
+def add_products(xs):
     """The sum of tensors of one shape in their order, of alike products as one at the first."""
     alike = {}
     for i, x in enumerate(xs):

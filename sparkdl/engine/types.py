@@ -27,16 +27,16 @@ def lowest(dtype):
     return float(ml_dtypes.finfo(dtype).min)
 
 
-def computed(dtype):
+def computing_dtype(dtype):
     """The type in which numbers are computed: float32 for narrow ones, else their own."""
     return "float32" if is_narrow(dtype) else np.dtype(dtype).name
 
 
-def summed(dtype):
+def sum_dtype(dtype):
     """The type of sums: integers in 64 bits, as in numpy; narrow floats in float32."""
-    return np.sum(np.empty(0, computed(dtype))).dtype.name
+    return np.sum(np.empty(0, computing_dtype(dtype))).dtype.name
 
 
-def widened(array):
+def widen(array):
     """An array that numpy computes with: float32 in place of narrow numbers."""
     return array.astype(np.float32) if is_narrow(array.dtype) else array

@@ -39,16 +39,16 @@ def own_address(interface=None, toward=None):
     """
     wanted = interface or os.environ.get(VARIABLE)
     if wanted:
-        return named(wanted, toward)
+        return address_of_name(wanted, toward)
     return reaching(toward) if toward else LOOPBACK
 
 
-def named(wanted, toward=None):
+def address_of_name(wanted, toward=None):
     here = addresses()
     found = dict.fromkeys(ip for ip, name in here if wanted == name or within(ip, wanted))
     if not found and bindable(wanted):  # an interface may have more addresses than it tells
         return wanted
-    if not found and any(map(bindable, resolved(wanted))):
+    if not found and any(map(bindable, resolve_host(wanted))):
         return reaching(wanted)
     if not found:
         have = ", ".join(f"{name} {ip}" for ip, name in here)
@@ -66,7 +66,7 @@ def within(ip, wanted):
     return False
 
 
-def resolved(name):
+def resolve_host(name):
     """The addresses that a name of a host stands for."""
     with contextlib.suppress(OSError, UnicodeError):
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)

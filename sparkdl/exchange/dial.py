@@ -6,8 +6,8 @@ from sparkdl.errors import PeerError
 from sparkdl.exchange.address import VARIABLE
 from sparkdl.exchange.deadline import Deadline
 from sparkdl.exchange.handshake import Refused, check_channel, introduce
-from sparkdl.exchange.sockets import connected, hang_up, shown
-from sparkdl.exchange.tls import told
+from sparkdl.exchange.sockets import connect, format_address, hang_up
+from sparkdl.exchange.tls import name_tls_errors
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 
@@ -38,14 +38,14 @@ def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None):
             return attempt(address, secret, channel, rank, deadline, tls)
         except Refused as error:
             if error.final:
-                raise refused(address, channel, error) from error
+                raise refusal_error(address, channel, error) from error
             reason = error
         except OSError as error:
             reason = error
         if deadline.passed(ahead=pause):
             raise PeerError(
                 None,
-                shown(address),
+                format_address(address),
                 f"did not answer on channel {channel!r} within {timeout:g} s: {reason}"
                 + hint(address),
             ) from reason
@@ -54,11 +54,11 @@ def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None):
 
 
 def attempt(address, secret, channel, rank, deadline, tls):
-    sock = connected(address, deadline)
+    sock = connect(address, deadline)
     try:
         if tls:
             sock = tls.as_caller(sock, deadline)
-        with told():  # the listener looks at our certificate when we are already through
+        with name_tls_errors():  # the listener looks at our certificate when we are already through
             introduce(sock, secret, channel, rank, deadline)
         sock.settimeout(None)
         return tls.plain(sock) if tls else sock
@@ -73,10 +73,12 @@ def hint(address):
     return f"; if that is meant to be another host, set {VARIABLE} there: this is the loopback"
 
 
-def refused(address, channel, error):
+def refusal_error(address, channel, error):
     cause = {
         "another secret": "it is not of this job: the secrets differ",
         "TLS": "no certificate of the given authorities, or TLS on one side only",
         "garbage": "it speaks another protocol; is it sparkdl, with TLS on both sides or on none?",
     }[error.reason]
-    return PeerError(None, shown(address), f"cannot be called on channel {channel!r}: {cause}")
+    return PeerError(
+        None, format_address(address), f"cannot be called on channel {channel!r}: {cause}"
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sparkdl.exchange.deadline import Deadline
 from sparkdl.exchange.handshake import Refused
-from sparkdl.exchange.sockets import hang_up, shown, wake
+from sparkdl.exchange.sockets import format_address, hang_up, wake
 
 MOST = 128  # handshakes at a time; further callers wait in the system's queue
 GRACE = 1.0  # seconds after which the oldest may be shown out if others wait
@@ -74,7 +74,7 @@ class Door:
                     log.warning("cannot accept a connection: %s", error)
                     time.sleep(TICK)
                 continue
-            self._admit(Visit(sock, shown(address[:2]), Deadline(self._limit)))
+            self._admit(Visit(sock, format_address(address[:2]), Deadline(self._limit)))
 
     def _admit(self, visit):
         thread = threading.Thread(

@@ -47,7 +47,7 @@ def awaited_in_the_end(calls, links):
     return next((last_awaited(missing(call), links).member.rank for call in calls), None)
 
 
-def explained(error, calls, member):
+def explain_error(error, calls, member):
     """A PeerError with what was awaited of its rank; other errors become one about this rank."""
     if not isinstance(error, PeerError):
         what = f"failed: {type(error).__name__}: {error}"

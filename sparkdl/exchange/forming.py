@@ -41,9 +41,9 @@ def connect(members, rank, endpoint, timeout):
     channel, limit, found = f"group/{members[0].group}", Deadline(timeout), {}
     try:
         for member in members[:rank]:
-            found[member.rank] = dialled(member, endpoint, channel, rank, limit)
+            found[member.rank] = dial_member(member, endpoint, channel, rank, limit)
         while len(found) < len(members) - 1:
-            other, sock = answered(members, rank, found, endpoint, channel, limit)
+            other, sock = answer_member(members, rank, found, endpoint, channel, limit)
             if not rank < other < len(members) or other in found:
                 hang_up(sock)
                 raise PeerError(other, "an unknown host", "called though it was not its turn")
@@ -55,14 +55,14 @@ def connect(members, rank, endpoint, timeout):
         raise
 
 
-def dialled(member, endpoint, channel, rank, limit):
+def dial_member(member, endpoint, channel, rank, limit):
     try:
         return endpoint.connect((member.address, member.port), channel, rank, limit.left())
     except PeerError as error:
         raise PeerError(member.rank, f"{member.host} ({error.host})", error.what) from error
 
 
-def answered(members, rank, found, endpoint, channel, limit):
+def answer_member(members, rank, found, endpoint, channel, limit):
     try:
         return endpoint.accept(channel, limit.left())
     except (WorkerError, TimeoutError) as error:

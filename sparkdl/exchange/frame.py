@@ -28,12 +28,12 @@ class Header(NamedTuple):
     length: int
 
 
-def packed(kind, tag=0, length=0):
+def pack_header(kind, tag=0, length=0):
     """The bytes (24,) of a header."""
     return HEADER.pack(MAGIC, kind, tag, length)
 
 
-def unpacked(data, limit):
+def unpack_header(data, limit):
     """The Header in 24 bytes; DataError if they are none, or announce more than `limit` bytes."""
     magic, kind, tag, length = HEADER.unpack(data)
     if magic != MAGIC or kind not in Kind.__members__.values():

@@ -15,7 +15,7 @@ from sparkdl.exchange.pending import Pending
 from sparkdl.exchange.progress import Progress
 from sparkdl.exchange.pulse import PULSE
 from sparkdl.exchange.tag import LARGEST_CONTEXT, LARGEST_NUMBER, tag_of
-from sparkdl.exchange.vectors import REDUCTIONS, flat, summed
+from sparkdl.exchange.vectors import REDUCTIONS, flat, reducible_vector
 
 
 class Group:
@@ -113,7 +113,7 @@ class Group:
 
         The rest of x holds sums of some ranks after that.
         """
-        vector, name = summed(x, "reduce_scatter")
+        vector, name = reducible_vector(x, "reduce_scatter")
         text = f"reduce_scatter {op} of {len(vector)} {name}"
         steps, add = ring.reduce_scatter, reduction(op)
         if self._levels is not None and self._levels.one_machine:
@@ -236,7 +236,7 @@ class Group:
         return self
 
     def _all_reduce(self, x, op, beside=False):
-        vector, name = summed(x, "all_reduce")
+        vector, name = reducible_vector(x, "all_reduce")
         add = reduction(op)
         if self._levels is not None:
             return self._levels.all_reduce(vector, op, beside)

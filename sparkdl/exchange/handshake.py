@@ -54,7 +54,7 @@ def examine(sock, secret, deadline):
     rank, length = HELLO.unpack(head[NONCE:])
     name = receive(sock, length, deadline)
     said = greeting + head + name
-    if not hmac.compare_digest(receive(sock, MAC, deadline), signed(secret, b"caller", said)):
+    if not hmac.compare_digest(receive(sock, MAC, deadline), sign(secret, b"caller", said)):
         send(sock, bytes([Verdict.ANOTHER_SECRET]) + bytes(MAC), deadline)
         raise Refused("another secret")
     try:
@@ -66,7 +66,7 @@ def examine(sock, secret, deadline):
 def welcome(sock, secret, caller, deadline):
     """Let the Caller in."""
     verdict = bytes([Verdict.WELCOME])
-    send(sock, verdict + signed(secret, b"listener", caller.said + verdict), deadline)
+    send(sock, verdict + sign(secret, b"listener", caller.said + verdict), deadline)
 
 
 def turn_away(sock, deadline):
@@ -81,17 +81,17 @@ def introduce(sock, secret, channel, rank, deadline):
     name = channel.encode()
     head = token_bytes(NONCE) + HELLO.pack(rank, len(name))
     said = PROTOCOL + nonce + head + name
-    send(sock, PROTOCOL + head + name + signed(secret, b"caller", said), deadline)
+    send(sock, PROTOCOL + head + name + sign(secret, b"caller", said), deadline)
     verdict, proof = receive(sock, 1, deadline), receive(sock, MAC, deadline)
     if verdict[0] == Verdict.BUSY:
         raise Refused("too many callers", final=False)
     if verdict[0] != Verdict.WELCOME or not hmac.compare_digest(
-        proof, signed(secret, b"listener", said + verdict)
+        proof, sign(secret, b"listener", said + verdict)
     ):
         raise Refused("another secret")
 
 
-def signed(secret, role, said):
+def sign(secret, role, said):
     return hmac.digest(secret, role + said, "sha256")
 
 

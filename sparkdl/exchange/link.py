@@ -8,7 +8,7 @@ import termios
 import time
 
 from sparkdl.errors import DataError, PeerError
-from sparkdl.exchange.frame import HEADER, MAGIC, Kind, unpacked
+from sparkdl.exchange.frame import HEADER, MAGIC, Kind, unpack_header
 from sparkdl.exchange.incoming import Incoming, Lost
 from sparkdl.exchange.mail import Box
 from sparkdl.exchange.notice import GOODBYE, Notice, abort, beat
@@ -137,7 +137,7 @@ class Link:
         magic, kind, tag, length = HEADER.unpack(head)
         try:
             if magic != MAGIC or kind != Kind.DATA or length > LONGEST_FRAME:
-                return Notice(self, unpacked(head, LONGEST_FRAME))
+                return Notice(self, unpack_header(head, LONGEST_FRAME))
             return self.box.arrive(tag, length)
         except DataError as error:
             raise self.trouble(str(error)) from error

@@ -8,7 +8,7 @@ from sparkdl.errors import WorkerError
 from sparkdl.exchange.deadline import Deadline
 from sparkdl.exchange.dial import dial
 from sparkdl.exchange.rendezvous import absent, check_place
-from sparkdl.exchange.sockets import shown
+from sparkdl.exchange.sockets import format_address
 from sparkdl.exchange.wire import Wire
 
 CHANNEL = "meeting"
@@ -42,14 +42,14 @@ class AddressRendezvous:
         """[text of each rank]; WorkerError names who is missing after `timeout` seconds."""
         deadline = Deadline(timeout)
         if self._wire is None:
-            self._wire = Wire(self._dial(timeout), shown(self.address), self.timeout)
+            self._wire = Wire(self._dial(timeout), format_address(self.address), self.timeout)
         within = max(0.01, deadline.left())
         self._wire.send({"size": self.size, "seconds": within}, text.encode())
         meta, arrays = self._wire.receive(within + ANSWER, waiting_for="the others' texts")
         if "missing" in meta:
-            raise absent(meta["missing"], self.size, timeout, shown(self.address))
+            raise absent(meta["missing"], self.size, timeout, format_address(self.address))
         if "error" in meta:
-            raise WorkerError(f"the meeting at {shown(self.address)} {meta['error']}")
+            raise WorkerError(f"the meeting at {format_address(self.address)} {meta['error']}")
         return json.loads(arrays[0].tobytes())
 
     def close(self):

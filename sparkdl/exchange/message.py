@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.exchange.frame import Kind, packed
+from sparkdl.exchange.frame import Kind, pack_header
 
 LONGEST_TEXT = 1 << 20  # bytes of JSON
 ENCODER = json.JSONEncoder(separators=(",", ":"))
@@ -25,7 +25,7 @@ def packed_message(meta, arrays):
             f"a message must have at most {LONGEST_TEXT} bytes of JSON and {MOST_ARRAYS} arrays, "
             f"got {len(text)} and {len(arrays)}; send large things as arrays"
         )
-    head = packed(Kind.MESSAGE, length=len(text)) + text
+    head = pack_header(Kind.MESSAGE, length=len(text)) + text
     return [memoryview(head), *(raw(array) for array in arrays if array.size)]
 
 

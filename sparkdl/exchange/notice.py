@@ -4,20 +4,20 @@ import json
 
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import DataError, PeerError
-from sparkdl.exchange.frame import Kind, packed
+from sparkdl.exchange.frame import Kind, pack_header
 
-GOODBYE = packed(Kind.GOODBYE)
+GOODBYE = pack_header(Kind.GOODBYE)
 
 
 def beat(awaited):
     """The frame that shows that we live, and which rank we wait for, if any."""
-    return packed(Kind.HEARTBEAT, 0 if awaited is None else awaited + 1)
+    return pack_header(Kind.HEARTBEAT, 0 if awaited is None else awaited + 1)
 
 
 def abort(error):
     """The frame that tells who failed, and what was awaited."""
     text = json.dumps(error_to_json(error)).encode()
-    return packed(Kind.ABORT, length=len(text)) + text
+    return pack_header(Kind.ABORT, length=len(text)) + text
 
 
 class Notice:

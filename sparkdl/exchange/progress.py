@@ -11,7 +11,7 @@ from sparkdl.exchange.attention import Attention
 from sparkdl.exchange.faults import (
     awaited_by,
     awaited_in_the_end,
-    explained,
+    explain_error,
     find_silent,
     find_stuck,
 )
@@ -117,7 +117,7 @@ class Progress:
         with self._news:
             if self._closed:
                 return
-            self._trouble = explained(error, (), self.member)
+            self._trouble = explain_error(error, (), self.member)
             self.watch.ring()
         with self._driving:
             if self.failure is None and not self._closed:
@@ -222,7 +222,7 @@ class Progress:
         """No call can succeed from now on; tell all peers why."""
         if isinstance(error, WorkerError) and self._closed:
             return self._give_up(error)
-        self.failure = explained(error, self.line.active, self.member)
+        self.failure = explain_error(error, self.line.active, self.member)
         for companion in self.companions:
             companion.fail(self.failure)
         self._give_up(self.failure)

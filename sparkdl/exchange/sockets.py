@@ -41,7 +41,7 @@ def listening(ip, ports):
     raise ConfigError(f"ports must have a free one at {ip}, got {ports!r}: {reason}") from reason
 
 
-def connected(address, deadline):
+def connect(address, deadline):
     """A socket connected to (host or ip, port); the last OSError if none of its addresses works."""
     reason = OSError("no address")
     host, port = address
@@ -64,11 +64,13 @@ def tune(sock):
     """Send at once; buffers of 4 MB, before connecting, so that the window can grow to them."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for option, limit in LIMITS.items():
-        if allowed(limit) >= BUFFER:  # else the size that Linux finds by itself is the better one
+        if (
+            kernel_limit(limit) >= BUFFER
+        ):  # else the size that Linux finds by itself is the better one
             sock.setsockopt(socket.SOL_SOCKET, option, BUFFER)
 
 
-def allowed(limit):
+def kernel_limit(limit):
     try:
         return int(limit.read_text())
     except OSError:
@@ -79,7 +81,7 @@ def family(ip):
     return socket.AF_INET6 if ":" in ip else socket.AF_INET
 
 
-def shown(address):
+def format_address(address):
     """An address as people write it: 10.0.0.5:4000, [fd00::2]:4000."""
     host, port = address
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

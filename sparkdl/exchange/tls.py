@@ -47,7 +47,7 @@ class Tls(Config):
 
 def shaken(context, sock, deadline, server_side):
     sock.settimeout(deadline.left())
-    with told():
+    with name_tls_errors():
         safe = context.wrap_socket(sock, server_side=server_side, do_handshake_on_connect=False)
         try:
             safe.do_handshake()
@@ -58,7 +58,7 @@ def shaken(context, sock, deadline, server_side):
 
 
 @contextmanager
-def told():
+def name_tls_errors():
     """Turns what TLS finds wrong with the other side into Refused; a cut connection stays one."""
     try:
         yield

@@ -27,7 +27,7 @@ BEGINNING = 3  # vectors that meet new memory, and codecs that have not begun to
 SETTLING = 300  # vectors until a codec that adapts has done so
 
 
-def measured():
+def measure_costs():
     """The Costs of this machine, from two processes that sum vectors for about a second."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", __name__, folder]
@@ -37,7 +37,7 @@ def measured():
                 other.wait(LIMIT)
             finally:
                 other.kill()
-    return solved(found, addition(), os.cpu_count() or 1)
+    return fit_costs(found, addition(), os.cpu_count() or 1)
 
 
 def sums(folder, rank):
@@ -58,16 +58,16 @@ def seconds(group, nbytes):
     """Of repeated sums of a vector of zeros: see TYPICAL."""
     vector = np.zeros(nbytes // 4, np.float32)
     group.all_reduce(vector)
-    return TYPICAL[nbytes](timed(group.all_reduce, vector) for _ in range(REPEATS[nbytes]))
+    return TYPICAL[nbytes](time_call(group.all_reduce, vector) for _ in range(REPEATS[nbytes]))
 
 
 def addition():
     """Seconds of a core to add a byte of one vector to another, neither of them in its cache."""
     x, y = np.ones((2, LARGE // 4), np.float32)
-    return min(timed(np.add, x, y, x) for _ in range(REPEATS[LARGE])) / LARGE
+    return min(time_call(np.add, x, y, x) for _ in range(REPEATS[LARGE])) / LARGE
 
 
-def solved(found, add, cores):
+def fit_costs(found, add, cores):
     """The Costs that make the model give what was found for two processes."""
     crowd = max(1.0, 2 / cores)
     over_links, through_memory = found[False], found[True]
@@ -81,7 +81,7 @@ def solved(found, add, cores):
     )
 
 
-def coded(codec, settling=SETTLING):
+def measure_coding(codec, settling=SETTLING):
     """The Coding of a codec.
 
     Parameters
@@ -112,11 +112,11 @@ def codings(codec, numbers, count):
         began = time.perf_counter()
         message = coder.encode(vector)
         encode = time.perf_counter() - began
-        decode = timed(codec.decode, message, out, True)
+        decode = time_call(codec.decode, message, out, True)
         yield tuple(figure / vector.nbytes for figure in (encode, decode, len(message)))
 
 
-def timed(function, *arguments):
+def time_call(function, *arguments):
     began = time.perf_counter()
     function(*arguments)
     return time.perf_counter() - began

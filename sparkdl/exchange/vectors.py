@@ -8,7 +8,7 @@ SUMMED = {np.dtype(name): name for name in ("float32", "float64", "int64")}
 REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
-def summed(x, owner):
+def reducible_vector(x, owner):
     """(flat view, name of its type) of an array whose numbers can be reduced in place."""
     name = SUMMED.get(getattr(x, "dtype", None))
     if name is None:

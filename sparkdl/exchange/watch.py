@@ -89,13 +89,13 @@ class Watch:
             for number in open_ones:
                 poll.register(number, select.POLLOUT)
             for number, _ in poll.poll(1000 * left):
-                if not flushed(open_ones[number]):
+                if not flush(open_ones[number]):
                     del open_ones[number]
 
     def settle(self, seconds):
         """Wait until the hosts of all peers have all that was sent, so long at most."""
         end, pause, links = time.monotonic() + seconds, 0.0001, self.links
-        while (links := [link for link in links if expected(link)]) and time.monotonic() < end:
+        while (links := [link for link in links if is_sending(link)]) and time.monotonic() < end:
             time.sleep(pause)
             pause = min(2 * pause, 0.05)
 
@@ -110,7 +110,7 @@ def interest(link):
     return (0 if link.full else select.POLLIN) | (select.POLLOUT if link.blocked else 0)
 
 
-def expected(link):
+def is_sending(link):
     """Whether something is on its way to a peer that has not hung up."""
     if link.left or not link.on_its_way:
         return False
@@ -119,7 +119,7 @@ def expected(link):
     return not poll.poll(0)  # what is reported unasked is a connection that has ended
 
 
-def flushed(link):
+def flush(link):
     """Send what there is room for; whether more of it waits."""
     try:
         link.flush()

@@ -4,7 +4,7 @@ import threading
 
 from sparkdl.errors import DataError, PeerError
 from sparkdl.exchange.deadline import Deadline
-from sparkdl.exchange.frame import HEADER, Kind, packed, unpacked
+from sparkdl.exchange.frame import HEADER, Kind, pack_header, unpack_header
 from sparkdl.exchange.message import (
     LONGEST_TEXT,
     check_memory,
@@ -18,7 +18,7 @@ from sparkdl.exchange.pulse import PULSE
 from sparkdl.exchange.stream import Stream, Trouble
 
 LIMIT = 1 << 34
-BEAT = memoryview(packed(Kind.HEARTBEAT))
+BEAT = memoryview(pack_header(Kind.HEARTBEAT))
 
 
 class Wire:
@@ -160,7 +160,7 @@ class Wire:
             except TimeoutError:
                 return False
             self._filled = 0
-            header = unpacked(self._head, LONGEST_TEXT)
+            header = unpack_header(self._head, LONGEST_TEXT)
             if header.kind == Kind.MESSAGE:
                 self._begun = header
             elif header.kind != Kind.HEARTBEAT or header.length:

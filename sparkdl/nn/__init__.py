@@ -142,7 +142,7 @@ from sparkdl.nn.schedules import (
     WarmUp,
 )
 from sparkdl.nn.solvers import ConjugateGradient, Lbfgs, LineDescent, Solver
-from sparkdl.nn.update import updated
+from sparkdl.nn.update import update_params
 from sparkdl.nn.updaters import (
     AdaBelief,
     AdaDelta,

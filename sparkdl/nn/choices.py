@@ -7,7 +7,7 @@ import numpy as np
 from sparkdl.nn.layers.trained import Trained
 
 
-def chosen(layer, option):
+def option_of(layer, option):
     """An option of Trained; its default for layers that do not have it."""
     return getattr(layer, option, getattr(Trained, option))
 
@@ -19,21 +19,21 @@ def is_bias(layer, name):
 
 def updater_of(network, layer, name):
     """The updater of the parameter `name` of `layer`."""
-    own = chosen(layer, "bias_updater") if is_bias(layer, name) else None
-    return own or chosen(layer, "updater") or network.updater
+    own = option_of(layer, "bias_updater") if is_bias(layer, name) else None
+    return own or option_of(layer, "updater") or network.updater
 
 
 def rate_factor(layer, name):
     """What the learning rate of the parameter `name` of `layer` is multiplied by."""
-    own = chosen(layer, "bias_rate_factor") if is_bias(layer, name) else None
-    return chosen(layer, "rate_factor") if own is None else own
+    own = option_of(layer, "bias_rate_factor") if is_bias(layer, name) else None
+    return option_of(layer, "rate_factor") if own is None else own
 
 
 def constraints_of(network, layer, name):
     """The constraints of the parameter `name` of `layer`."""
     if is_bias(layer, name):
-        return chosen(layer, "bias_constraints")
-    own = chosen(layer, "constraints")
+        return option_of(layer, "bias_constraints")
+    own = option_of(layer, "constraints")
     if own is None:
         return network.constraints if name in layer.penalized else ()
     return own if name in (layer.penalized or (name,)) else ()

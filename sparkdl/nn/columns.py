@@ -97,12 +97,12 @@ def bare(features):
     return SimpleNamespace(columns={"features": np.asarray(features)})
 
 
-def rounded(n):
+def next_power_of_two(n):
     """The next power of two, so that batches of any size share a few programs."""
     return 1 << max(n - 1, 0).bit_length()
 
 
-def padded(array):
-    """`array` with its first example repeated up to `rounded` many."""
-    missing = rounded(len(array)) - len(array)
+def pad_to_power_of_two(array):
+    """`array` with its first example repeated up to `next_power_of_two` many."""
+    missing = next_power_of_two(len(array)) - len(array)
     return array if not missing else np.concatenate([array, np.repeat(array[:1], missing, 0)])

@@ -9,7 +9,7 @@ from sparkdl.nn import loss_scale
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.clipping import Clipping
 from sparkdl.nn.constraints import Constraint
-from sparkdl.nn.groups import grouped, rate_at, slots_layout
+from sparkdl.nn.groups import rate_at, slots_layout, updater_groups
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.summary import summary
@@ -165,7 +165,7 @@ class Conf(Config):
     @cached_property
     def groups(self):
         """Stretches of the parameter vector with an updater each, most often one."""
-        return grouped(self)
+        return updater_groups(self)
 
     def rate_at(self, iteration, epoch):
         """The learning rate of update number `iteration`, from 0; of several groups, of each."""

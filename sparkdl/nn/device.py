@@ -7,7 +7,15 @@ from sparkdl import engine
 from sparkdl.engine.backends import PROCESSOR
 from sparkdl.errors import DeviceError, UnsupportedError
 
-__all__ = ["DEVICES", "PROCESSOR", "absent", "described", "may_be_gpu", "own", "placed"]
+__all__ = [
+    "DEVICES",
+    "PROCESSOR",
+    "absent",
+    "choose_backend",
+    "describe_device",
+    "may_be_gpu",
+    "own",
+]
 GPU = "cuda"  # both what a user asks for and the engine's backend that computes there
 DEVICES = ("auto", "cpu", GPU)
 log = logging.getLogger(__name__)
@@ -32,7 +40,7 @@ def may_be_gpu(device, backend="auto"):
 
 
 @cache
-def placed(device, backend="auto"):
+def choose_backend(device, backend="auto"):
     """The name of the engine's backend that computes here.
 
     Parameters
@@ -58,6 +66,6 @@ def placed(device, backend="auto"):
     return backend
 
 
-def described(backend):
+def describe_device(backend):
     """The device of a backend, in words: no two GPUs have the same."""
     return engine.backends.get(backend).device_name

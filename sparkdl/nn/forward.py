@@ -122,7 +122,7 @@ def seen_by(place, whole, batch, count, states, labels):
     """The Run of one layer."""
     ids = whole.ids
     if ids is not None:
-        ids = repeated(ids, batch.values[place.sources[0]].shape[0] // max(count, 1))
+        ids = repeat_ids(ids, batch.values[place.sources[0]].shape[0] // max(count, 1))
     return whole.of_layer(
         place.index,
         ids=ids,
@@ -172,7 +172,7 @@ def as_float(x, dtype):
     return x if is_float(x.dtype) else ops.cast(x, np.float32)
 
 
-def repeated(ids, times):
+def repeat_ids(ids, times):
     """The ids of a batch that holds every example `times` times, each time as another example.
 
     The highest bits, which number partitions, tell the copies apart.

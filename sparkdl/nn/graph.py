@@ -113,7 +113,7 @@ class GraphConf(Conf):
     @cached_property
     def stack(self):
         """The layers in their places, each behind what it reads: a tuple of Placed."""
-        return placed(self)
+        return place_vertices(self)
 
     @property
     def input_shapes(self):
@@ -132,7 +132,7 @@ class GraphConf(Conf):
         }
 
 
-def placed(graph):
+def place_vertices(graph):
     """The layers of a GraphConf in their places, each behind what it reads."""
     shapes, result = dict(graph.input_shapes), []
     numbers = {vertex.name: index for index, vertex in enumerate(graph.vertices)}
@@ -140,7 +140,7 @@ def placed(graph):
         layer = vertex.layer.inherit(graph)
         sources = vertex.inputs
         if layer.takes_rows and len(shapes[sources[0]]) > 2:
-            flat = flattened(vertex, sources[0], shapes)
+            flat = place_flatten(vertex, sources[0], shapes)
             result.append(flat)
             sources, shapes[flat.name] = (flat.name,), flat.out_shape
         shape = tuple(shapes[s] for s in sources) if layer.several else shapes[sources[0]]
@@ -151,7 +151,7 @@ def placed(graph):
     return tuple(result)
 
 
-def flattened(vertex, source, shapes):
+def place_flatten(vertex, source, shapes):
     """The place of the Flatten between images and a vertex that takes rows."""
     layer = Flatten(name=f"{vertex.name}/flatten")
     return Placed(-1, layer, (source,), shapes[source], layer.out_shape(shapes[source]), layer.name)

@@ -23,7 +23,7 @@ class Group(NamedTuple):
     slots: dict[str, str]
 
 
-def grouped(network):
+def updater_groups(network):
     """The Groups of a network: as long stretches with one updater as there are; at least one."""
     entries = network.params_layout.entries
     owners = [updater_of(network, layer, name) for layer, name, _ in arrays(network)]
@@ -35,14 +35,14 @@ def grouped(network):
                 updater, slice(0, network.params_layout.size), network.params_layout, own(updater)
             ),
         )
-    return tuple(placed(stretches))
+    return tuple(place_groups(stretches))
 
 
 def own(updater):
     return {name: name for name in updater.slot_names}
 
 
-def placed(stretches):
+def place_groups(stretches):
     """A Group for each list of (updater, entry), one behind the other."""
     start = 0
     for stretch in stretches:

@@ -16,12 +16,12 @@ def initial_params(network):
     Each array is drawn from a generator of its own, keyed by the seed, the index of its layer and
     its name: the values of a layer do not depend on the sizes of others.
     """
-    return filled(network, network.params_layout, "param_shapes")
+    return initial_vector(network, network.params_layout, "param_shapes")
 
 
 def initial_buffers(network):
     """The first buffer vector, float32."""
-    buffers = filled(network, network.buffers_layout, "buffer_shapes")
+    buffers = initial_vector(network, network.buffers_layout, "buffer_shapes")
     first_buffers(network, buffers)
     return buffers
 
@@ -35,7 +35,7 @@ def initial_slots(network):
     return slots
 
 
-def filled(network, layout: Layout, kind):
+def initial_vector(network, layout: Layout, kind):
     """The vector of `layout` with each layer's first values."""
     vector = np.zeros(layout.size, np.float32)
     views = layout.views(vector)

@@ -16,16 +16,16 @@ def check_labels(conf):
     for place in conf.labelled:
         column = conf.label_column(place)
         first = conf.label_columns[column]
-        if wanted(place) != wanted(first):
+        if label_requirements(place) != label_requirements(first):
             raise ConfigError(
                 f"{place.name} and {first.name} cannot share the labels {column!r}: they take "
-                f"{told(place)} and {told(first)}"
+                f"{describe_labels(place)} and {describe_labels(first)}"
             )
         if column in conf.feature_columns:
             raise ConfigError(f"{place.name}.labels must be no input, got {column!r}")
 
 
-def wanted(place):
+def label_requirements(place):
     """Kind, shape and number of what an output is compared with."""
     return place.layer.label_kind, place.label_shape, units_of(place)
 
@@ -35,8 +35,8 @@ def units_of(place):
     return place.out_shape[0] if len(place.out_shape) > 2 else place.out_shape[-1]
 
 
-def told(place):
-    kind, shape, units = wanted(place)
+def describe_labels(place):
+    kind, shape, units = label_requirements(place)
     return f"{kind} of shape {shape}, {units} units"
 
 

@@ -24,13 +24,13 @@ SLOTS = ((SKIPPED, ()),)  # updates left out since the slots began: the updater 
 LEFT_OUT = "float16/left out"  # the same of a replica as long as it lives
 
 
-def scaled(gradients, loss, scale):
+def scale_gradients(gradients, loss, scale):
     """What `gradients` gives for a loss (), computed for `scale` times as much."""
     share = ops.div(1.0, scale)
     return [ops.mul(grad, share) for grad in gradients(ops.mul(loss, scale))]
 
 
-def guarded(update, params, grad, slots, rate, t):
+def guard_update(update, params, grad, slots, rate, t):
     """(params, slots) as `update` of the same arguments gives them, or as they were.
 
     Parameters
@@ -45,21 +45,21 @@ def guarded(update, params, grad, slots, rate, t):
     grad = ops.where(finite, grad, 0.0)  # all that follows waits for `finite`, and is one pass
     moved, after = update(params, grad, slots, rate, ops.sub(t, slots[SKIPPED]))
     after = {name: ops.where(finite, new, slots[name]) for name, new in after.items()}
-    after |= {SKIPPED: counted(finite, slots[SKIPPED])} | rescaled(finite, slots)
+    after |= {SKIPPED: count_skipped(finite, slots[SKIPPED])} | next_scale(finite, slots)
     return ops.where(finite, moved, params), after
 
 
-def rescaled(finite, slots):
-    """The state of the scale after a gradient that was finite (1) or was not (0); see `guarded`."""
+def next_scale(finite, slots):
+    """The state of the scale after a gradient that is finite (1) or not (0); see `guard_update`."""
     scale, good = slots[SCALE], ops.mul(finite, ops.add(slots[GOOD], 1.0))
     grows = ops.greater(good, INTERVAL - 0.5)
     larger = ops.where(grows, ops.minimum(ops.mul(scale, FACTOR), LARGEST), scale)
     new = ops.where(finite, larger, ops.div(scale, FACTOR))
-    left_out = counted(finite, slots[LEFT_OUT])
+    left_out = count_skipped(finite, slots[LEFT_OUT])
     return {SCALE: new, GOOD: ops.where(grows, 0.0, good), LEFT_OUT: left_out}
 
 
-def counted(finite, before):
+def count_skipped(finite, before):
     """One more of what was left out, unless the gradient is finite."""
     return ops.add(before, ops.sub(1.0, finite))
 

@@ -8,7 +8,7 @@ from sparkdl.nn.conf import Conf
 from sparkdl.nn.example_shape import ExampleShape
 from sparkdl.nn.labels import check_labels
 from sparkdl.nn.layers import Layer
-from sparkdl.nn.stack import INPUT, arranged, placed, without_automatic_names
+from sparkdl.nn.stack import INPUT, arrange_layers, place_layers, without_automatic_names
 from sparkdl.nn.truncated import check_tbptt
 
 
@@ -50,14 +50,14 @@ class NetworkConf(Conf):
 
     def validate(self):
         super().validate()
-        object.__setattr__(self, "layers", arranged(self.layers, self.input_shape))
+        object.__setattr__(self, "layers", arrange_layers(self.layers, self.input_shape))
         check_tbptt(self)
         check_labels(self)
 
     @cached_property
     def stack(self):
         """The layers in their places: a tuple of Placed."""
-        return placed(self)
+        return place_layers(self)
 
     @property
     def input_shapes(self):

@@ -6,7 +6,7 @@ Caffe calls weight decay. The loss that is reported is without it.
 """
 
 from sparkdl.engine import ops
-from sparkdl.nn.choices import chosen, is_bias, spread
+from sparkdl.nn.choices import is_bias, option_of, spread
 
 
 def coefficients(network, kind):
@@ -28,14 +28,14 @@ def coefficients(network, kind):
             return getattr(layer, f"bias_{kind}", 0.0)
         if name not in (*layer.penalized, *layer.pulled):
             return 0.0
-        return getattr(layer, kind) * chosen(layer, "decay_factor")
+        return getattr(layer, kind) * option_of(layer, "decay_factor")
 
     return spread(network, factor)
 
 
 def decay_factor(layer, name):
     """What decoupled decay of the parameter `name` is multiplied by: 0 for all but weights."""
-    return chosen(layer, "decay_factor") if name in layer.penalized else 0.0
+    return option_of(layer, "decay_factor") if name in layer.penalized else 0.0
 
 
 def penalty(network, params):

@@ -15,14 +15,14 @@ from sparkdl.nn.columns import (
     label_mask_of,
     mask_of,
     nominal_shapes,
-    padded,
+    pad_to_power_of_two,
     shapes_of,
 )
 from sparkdl.nn.forward import forward
 from sparkdl.nn.initial import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.scoring import example_losses
-from sparkdl.nn.states import carried, carry, states_in, states_out
-from sparkdl.nn.update import updated
+from sparkdl.nn.states import carry, state_columns, states_in, states_out
+from sparkdl.nn.update import update_params
 
 PROGRAMS = 8  # kept per replica: a program for each batch size has an arena of its own
 
@@ -126,7 +126,7 @@ class Replica:
 
     def _fed(self, batch, epoch, states):
         """(the program of the gradient of a batch, what it is fed)"""
-        columns = columns_of(self.conf, batch) | carried(self.conf, states, len(batch))
+        columns = columns_of(self.conf, batch) | state_columns(self.conf, states, len(batch))
         program = self._gradient(shapes_of(columns))
         return program, columns | {"ids": batch.ids, "epoch": epoch}
 
@@ -146,7 +146,7 @@ class Replica:
         """In place of `apply` where another updates: float16's loss scale follows `grad`."""
         if self.conf.dtype == loss_scale.FLOAT16:
             state, finite = scale_of(self), np.float32(np.isfinite(self.grad).all())
-            for name, value in loss_scale.rescaled(finite, state).items():
+            for name, value in loss_scale.next_scale(finite, state).items():
                 state[name][...] = value
 
     def step(self, batch, rate, t, epoch=0, states=None):
@@ -174,8 +174,8 @@ class Replica:
         batch = features if hasattr(features, "columns") else bare(features)
         columns = columns_of(self.conf, batch, labels=False)
         n = len(next(iter(columns.values())))
-        columns |= carried(self.conf, states, n)
-        columns = {name: padded(column) for name, column in columns.items()}
+        columns |= state_columns(self.conf, states, n)
+        columns = {name: pad_to_power_of_two(column) for name, column in columns.items()}
         results = self._forward(shapes_of(columns), outputs).run(columns)
         carry(states, results, n)
         return {name: results[name][:n].copy() for name in outputs}
@@ -184,7 +184,7 @@ class Replica:
         """(prediction (n, units), loss of each example (n,)) as a network in use computes them."""
         n = len(batch)
         columns = columns_of(self.conf, batch)
-        columns = {name: padded(column) for name, column in columns.items()}
+        columns = {name: pad_to_power_of_two(column) for name, column in columns.items()}
         results = self._loss(shapes_of(columns)).run(columns)
         return results["prediction"][:n].copy(), results["losses"][:n].copy()
 
@@ -222,7 +222,7 @@ def inputs_of(replica, shapes):
     return weights, states, batch
 
 
-def passed(conf, weights, states, batch, **options):
+def forward_batch(conf, weights, states, batch, **options):
     """What comes out of a batch {column: Tensor}."""
     x = {name: batch[column] for column, name in conf.feature_columns.items()}
     masks = {name: batch.get(mask_of(column)) for column, name in conf.feature_columns.items()}
@@ -246,45 +246,45 @@ def gradient_program(replica, shapes):
     weights, states, batch = inputs_of(replica, shapes)
     n = shapes[0][1][0]
     identity = {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
-    result = passed(conf, weights, states, batch, training=True, **identity)
+    result = forward_batch(conf, weights, states, batch, training=True, **identity)
     outputs = {"loss": ops.sum(losses_of(conf, result, batch))} | states_out(result, batch)
     outputs |= {f"next:{name}": value for name, value in result.buffer_updates.items()}
     inputs = weights | states | batch | identity
     outputs = simplify(Graph(inputs, outputs)).outputs
     mean, slope = ops.mul(outputs["loss"], 1 / n), partial(gradients, wrt=list(weights.values()))
     scale = states.get(loss_scale.SCALE)
-    grads = slope(mean) if scale is None else loss_scale.scaled(slope, mean, scale)
+    grads = slope(mean) if scale is None else loss_scale.scale_gradients(slope, mean, scale)
     outputs |= {f"grad:{name}": grad for name, grad in zip(weights, grads, strict=True)}
     views = conf.params_layout.views(replica.grad)
     bindings = params | buffers | {f"grad:{name}": view for name, view in views.items()}
     bindings |= {f"next:{name}": buffers[name] for name in result.buffer_updates}
-    return compiled(replica, inputs, outputs, bindings)
+    return compile_graph(replica, inputs, outputs, bindings)
 
 
 def forward_program(replica, shapes, names):
     weights, states, batch = inputs_of(replica, shapes)
-    result = passed(replica.conf, weights, states, batch, outputs=names)
+    result = forward_batch(replica.conf, weights, states, batch, outputs=names)
     outputs = result.activations | states_out(result, batch)
-    return compiled(replica, weights | states | batch, outputs, merged(replica))
+    return compile_graph(replica, weights | states | batch, outputs, params_and_buffers(replica))
 
 
 def loss_program(replica, shapes):
     conf = replica.conf
     weights, states, batch = inputs_of(replica, shapes)
-    result = passed(conf, weights, states, batch, outputs=(conf.output.name,))
+    result = forward_batch(conf, weights, states, batch, outputs=(conf.output.name,))
     prediction = result.activations[conf.output.name]
     outputs = {"prediction": prediction, "losses": losses_of(conf, result, batch)}
-    return compiled(replica, weights | states | batch, outputs, merged(replica))
+    return compile_graph(replica, weights | states | batch, outputs, params_and_buffers(replica))
 
 
 def update_program(replica):
     """The updater over the whole vector, in place."""
     conf = replica.conf
     vectors = {"params": replica.params, "grad": replica.grad}
-    slots, update = conf.slots_layout.views(replica.slots), partial(updated, conf)
+    slots, update = conf.slots_layout.views(replica.slots), partial(update_params, conf)
     if conf.dtype == loss_scale.FLOAT16:
         slots |= scale_of(replica)
-        update = partial(loss_scale.guarded, update)
+        update = partial(loss_scale.guard_update, update)
     bindings = vectors | {f"slot:{name}": view for name, view in slots.items()}
     inputs = {name: tensor(name, array.shape) for name, array in bindings.items()}
     inputs |= {"rate": tensor("rate", np.shape(conf.rate_at(0, 0))), "t": tensor("t", ())}
@@ -294,7 +294,7 @@ def update_program(replica):
     outputs = {"new:params": params} | {f"new:{name}": value for name, value in new.items()}
     bindings |= {"new:params": replica.params}
     bindings |= {f"new:{name}": view for name, view in slots.items()}
-    return compiled(replica, inputs, outputs, bindings)
+    return compile_graph(replica, inputs, outputs, bindings)
 
 
 def scale_of(replica):
@@ -304,12 +304,12 @@ def scale_of(replica):
     return scale | {loss_scale.LEFT_OUT: replica._vectors["left_out"].open().reshape(())}
 
 
-def compiled(replica, inputs, outputs, bindings):
+def compile_graph(replica, inputs, outputs, bindings):
     graph, tf32 = Graph(inputs, outputs), replica.conf.tf32
     return engine.compile(graph, replica.backend, bindings, replica.strict, tf32)
 
 
-def merged(replica):
+def params_and_buffers(replica):
     params, buffers = replica.arrays()
     return params | buffers
 

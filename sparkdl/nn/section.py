@@ -6,13 +6,13 @@ import numpy as np
 
 from sparkdl.nn.clipping import ClipNorm
 from sparkdl.nn.conf import entries
-from sparkdl.nn.groups import grouped, rate_at
+from sparkdl.nn.groups import rate_at, updater_groups
 from sparkdl.nn.layout import Layout
-from sparkdl.nn.update import updated
+from sparkdl.nn.update import update_params
 
 
 class Section:
-    """To `updated` it is a network of these layers alone.
+    """To `update_params` it is a network of these layers alone.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Section:
     @cached_property
     def groups(self):
         """As Conf.groups."""
-        return grouped(self)
+        return updater_groups(self)
 
     def rate_at(self, iteration, epoch):
         """As Conf.rate_at."""
@@ -56,7 +56,7 @@ class Section:
         t : int
             Number of the update, from 1.
         """
-        return updated(self, params, grad, slots, np.asarray(rate, np.float32), np.float32(t))
+        return update_params(self, params, grad, slots, np.asarray(rate, np.float32), np.float32(t))
 
     def _slot_places(self):
         layout = self._network.slots_layout

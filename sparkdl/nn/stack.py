@@ -9,7 +9,7 @@ from sparkdl.nn.place import Placed, check_unique, shape_after
 INPUT = "features"
 
 
-def arranged(layers, input_shape):
+def arrange_layers(layers, input_shape):
     """`layers` with Flatten where images meet rows, and each with a name.
 
     Raises
@@ -58,7 +58,7 @@ def check_kinds(layers):
         raise ConfigError(f"NetworkConf.layers must have one Output, the last layer, got {kinds}")
 
 
-def placed(network):
+def place_layers(network):
     """The layers of a NetworkConf in their places."""
     result, shape, before = [], network.input_shape, INPUT
     for index, layer in enumerate(network.layers):

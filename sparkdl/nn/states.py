@@ -7,7 +7,7 @@ from sparkdl.errors import ConfigError
 PREFIX = "state:"
 
 
-def carried(conf, states, n):
+def state_columns(conf, states, n):
     """The columns of `states`, of zeros where it is empty; none where it is None.
 
     Raises

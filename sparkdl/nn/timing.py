@@ -68,13 +68,13 @@ def time_step(conf, batch_size, backend="auto", repeats=10, training=True):
     replica = Replica(conf, backend)
     gradient, update = programs(replica, batch_size, training)
     layers, loss = {place.name: LayerTime() for place in conf.stack}, LayerTime()
-    for step, took in profiled(gradient, repeats):
+    for step, took in profile_steps(gradient, repeats):
         row = layers.get(step.scope.removesuffix(BACKWARD), loss)
         if f":{step.scope}".endswith(BACKWARD):
             row.backward += took
         else:
             row.forward += took
-    taken = () if update is None else profiled(update, repeats)
+    taken = () if update is None else profile_steps(update, repeats)
     updating = sum((took for _, took in taken), Pass())
     return StepTime(batch_size, layers, loss, updating, peak(backend))
 
@@ -89,7 +89,7 @@ def programs(replica, batch_size, training):
     return replica.program_in_use(batch_size, ends), None
 
 
-def profiled(program, repeats):
+def profile_steps(program, repeats):
     """(step, its Pass) of a program on random data."""
     rng = np.random.default_rng(0)
     feeds = {name: example(spec, rng) for name, spec in program.inputs.items()}

@@ -10,7 +10,7 @@ from sparkdl.nn.layout import cut
 from sparkdl.nn.penalty import add_penalty, decay_factor
 
 
-def updated(network, params, grad, slots, rate, t):
+def update_params(network, params, grad, slots, rate, t):
     """The parameters and slots after one update. Arrays or Tensors.
 
     Parameters
@@ -41,7 +41,7 @@ def updated(network, params, grad, slots, rate, t):
         steps.append(step)
         after |= {key: new[name] for name, key in group.slots.items()}
     step = steps[0] if len(steps) == 1 else ops.concat(steps)
-    return constrained(network, ops.add(params, step)), after
+    return constrain_params(network, ops.add(params, step)), after
 
 
 def part_of(vector, group):
@@ -76,7 +76,7 @@ def decays_of(network):
     return [part if part.any() else None for part in parts]
 
 
-def constrained(network, params):
+def constrain_params(network, params):
     """`params` (n,) with the arrays that have constraints moved to where they may be."""
     layout, parts, touched = network.params_layout, [], False
     for (layer, name, shape), part in zip(arrays(network), layout.slices.values(), strict=True):

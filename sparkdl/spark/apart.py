@@ -80,7 +80,7 @@ def turn():
 
 def elsewhere(device, compute, items, addresses, meeting, tally):
     """What compute(items) gives in another process, as it comes."""
-    with lent(addresses, meeting is None, turn()) as process:
+    with open_process(addresses, meeting is None, turn()) as process:
         yield from computing(process, device, compute, iter(items), meeting, tally)
 
 
@@ -104,7 +104,7 @@ def answering(process, items, meeting):
         if kind == "failed":
             raise error_from_json(said[0], str(process))
         if kind == "meeting":
-            process.say(gathered(meeting, *said))
+            process.say(gather_texts(meeting, *said))
             continue
         yield from said[0]
         if kind == "done":
@@ -112,7 +112,7 @@ def answering(process, items, meeting):
         process.say(*islice(items, 1))
 
 
-def gathered(meeting, text, timeout):
+def gather_texts(meeting, text, timeout):
     """The texts of all, or as JSON the error that the other process shall raise."""
     try:
         return meeting.all_gather(text, timeout)
@@ -121,7 +121,7 @@ def gathered(meeting, text, timeout):
 
 
 @contextmanager
-def lent(addresses, keep, turn):
+def open_process(addresses, keep, turn):
     """A Process for these GPUs; none is left behind by a failure, or by a task that was dropped."""
     process = idle(addresses) if keep else None
     if not keep:

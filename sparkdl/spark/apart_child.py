@@ -9,8 +9,8 @@ from contextlib import suppress
 
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import SparkdlError
-from sparkdl.nn.device import described, own, placed
-from sparkdl.spark.packing import packed, unpacked
+from sparkdl.nn.device import choose_backend, describe_device, own
+from sparkdl.spark.packing import pack, unpack
 
 PARENT_DEATH_SIGNAL = 1  # of prctl
 NOWHERE = "no GPU"
@@ -45,7 +45,7 @@ class Line:
         """One job, as `apart` sends it."""
         self._results = []
         try:
-            device, compute, member = unpacked(job)
+            device, compute, member = unpack(job)
             self._say("computes", place_of(device))
             meeting = () if member is None else (Meeting(self, *member),)
             for result in compute(*meeting, self._items()):
@@ -59,7 +59,7 @@ class Line:
     def ask(self, *message):
         """What the parent answers."""
         self._say(*message)
-        return unpacked(self._pipe.recv_bytes())
+        return unpack(self._pipe.recv_bytes())
 
     def _items(self):
         """The items of the task, as it has them; results go the other way."""
@@ -71,7 +71,7 @@ class Line:
             yield answer[0]
 
     def _say(self, *message):
-        self._pipe.send_bytes(packed(message))
+        self._pipe.send_bytes(pack(message))
 
 
 class Meeting:
@@ -91,6 +91,6 @@ class Meeting:
 def place_of(device):
     """Where this process computes. That it cannot, is for what it computes to find and to tell."""
     try:
-        return described(placed(device))
+        return describe_device(choose_backend(device))
     except SparkdlError:
         return NOWHERE

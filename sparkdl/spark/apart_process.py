@@ -6,7 +6,7 @@ import platform
 
 from sparkdl.errors import WorkerError
 from sparkdl.spark.apart_child import serve
-from sparkdl.spark.packing import packed, unpacked
+from sparkdl.spark.packing import pack, unpack
 
 GRACE = 5.0  # seconds for a process whose pipe is closed to end
 
@@ -39,7 +39,7 @@ class Process:
 
     def say(self, *message):
         """Send it; WorkerError if the process has ended."""
-        data = packed(message)
+        data = pack(message)
         try:
             self._pipe.send_bytes(data)
         except OSError:
@@ -64,7 +64,7 @@ class Process:
             data = self._pipe.recv_bytes()
         except (EOFError, OSError):
             raise self._lost() from None
-        return unpacked(data)
+        return unpack(data)
 
     def kill(self):
         """End it, whatever it does, and wait until it is gone: its memory on the GPU is free."""

@@ -23,7 +23,7 @@ class SparkBlocks:
 
     def chosen(self, numbers):
         """An RDD of the blocks `numbers` alone, in ascending order."""
-        return pruned(self.rdd, numbers)
+        return prune_partitions(self.rdd, numbers)
 
     def close(self):
         self.rdd.unpersist()
@@ -48,7 +48,7 @@ def load_blocks(batches, size, workers, options):
     level = storage_level(options)
     batches, blocks = batches.persist(level), None
     try:
-        counts, nbytes = measured(batches)
+        counts, nbytes = measure_partitions(batches)
         dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)
         pieces = batches.mapPartitionsWithIndex(dealing.pieces)
         # Kept as the JVM has them, in pieces: no Python process is needed but the one that trains.
@@ -71,7 +71,7 @@ def storage_level(options):
     return getattr(StorageLevel, options.storage_level)
 
 
-def measured(batches):
+def measure_partitions(batches):
     """Records of each partition, and bytes in all."""
     found = batches.mapPartitions(measure).collect()
     failure = next((f for _, _, f in found if f is not None), None)
@@ -93,7 +93,7 @@ def measure(batches):
     yield count, nbytes, None
 
 
-def pruned(rdd, numbers):
+def prune_partitions(rdd, numbers):
     """Some partitions of an RDD, in ascending order.
 
     Spark has PartitionPruningRDD for this; it takes a function from Int to Boolean, and a Scala set

@@ -24,7 +24,7 @@ def as_frame(spark, source, conf):
     if isinstance(source, Parquet):
         source.splits()  # names what is wrong with the files better than Spark does
         frame, column = spark.read.parquet(uri(source.path)), source.features
-        return transformed(frame, column, source.transform, conf), column
+        return transform_frame(frame, column, source.transform, conf), column
     schema = record_schema(source, conf)
     if "features" not in schema.inputs:
         names = list(schema.inputs)
@@ -55,7 +55,7 @@ def uri(path):
     return path if "://" in path else Path(path).as_uri()
 
 
-def transformed(frame, column, transform, conf):
+def transform_frame(frame, column, transform, conf):
     """The frame with another content of the column of features."""
     if transform is None:
         return frame

@@ -17,7 +17,7 @@ from sparkdl.training.schema import schema_of
 from sparkdl.training.steps import limit_threads, replica_for
 
 
-def loaded(model):
+def load_replica(model):
     """This process's replica with the weights of a Shared (conf, state, device, backend)."""
     limit_threads()
     conf, state, device, backend = model.value
@@ -28,7 +28,7 @@ def loaded(model):
 
 def outputs(model, layers, batches, transform):
     """[{layer: array (n, ...)}] for each piece of the batches."""
-    replica = loaded(model)
+    replica = load_replica(model)
     for batch in sound(batches):
         for piece in pieces(batch, transform, replica.conf):
             yield replica.forward(piece, layers)
@@ -50,7 +50,7 @@ def feature_batches(model, layers, transform, batches):
 def evaluate_partition(model, judge, partition, batches):
     """The partition's number with its Evaluation, or with the Failure in it."""
     try:
-        yield partition, judge.judged(loaded(model), sound(batches))
+        yield partition, judge.judged(load_replica(model), sound(batches))
     except SparkdlError as error:
         yield partition, Failure(error)
 
@@ -63,7 +63,7 @@ def sound(batches):
         yield batch
 
 
-def merged(ranked):
+def merge_evaluations(ranked):
     """The Evaluations of (rank, Evaluation) pairs as one, in the order of rank, so that sums come
     out the same each time. Where there are Failures it is the one of the lowest rank instead."""
     results = [result for _, result in sorted(ranked, key=itemgetter(0))]
@@ -85,20 +85,20 @@ def with_columns(frame, conf, transform, column, new, compute):
             f"the DataFrame must not have the columns {taken} yet; rename or drop them"
         )
     names = [field.name for field in new]
-    extend = partial(extended, schema, wanted, names, compute)
+    extend = partial(extend_tables, schema, wanted, names, compute)
     return frame.mapInArrow(extend, StructType([*frame.schema.fields, *new]))
 
 
-def extended(schema, wanted, names, compute, tables):
+def extend_tables(schema, wanted, names, compute, tables):
     """Each Arrow table of a partition with the new columns behind its own."""
     given = deque()
-    for arrays in compute(checked(schema, wanted, tables, given)):
+    for arrays in compute(check_tables(schema, wanted, tables, given)):
         table = given.popleft()
         columns = [*table.columns, *(arrow_column(arrays[name]) for name in names)]
         yield pyarrow.RecordBatch.from_arrays(columns, names=[*table.schema.names, *names])
 
 
-def checked(schema, wanted, tables, given):
+def check_tables(schema, wanted, tables, given):
     """The Batch of each Arrow table with rows, which is put into `given`."""
     start, partition = 0, TaskContext.get().partitionId()
     where = f"partition {partition}"
@@ -141,10 +141,10 @@ def prediction_columns(model, transform, batches):
     conf = model.value[0]
     name = conf.output.name
     for found in layer_columns((name,), model, transform, batches):
-        yield predicted(conf, found[name])
+        yield output_columns(conf, found[name])
 
 
-def predicted(conf, z):
+def output_columns(conf, z):
     """{column: array} from what the output layer gives."""
     if conf.loss.predicts == "class":
         best = z.argmax(axis=2 if z.ndim == 3 else 1)
@@ -155,7 +155,7 @@ def predicted(conf, z):
 
 def layer_columns(layers, model, transform, batches):
     """{layer: array} of each Batch, for each of `layers`."""
-    replica = loaded(model)
+    replica = load_replica(model)
     for batch in batches:
         parts = pieces(batch, transform, replica.conf)
         results = [replica.forward(piece, layers) for piece in parts]

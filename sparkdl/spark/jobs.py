@@ -27,12 +27,12 @@ def job(sc, description, doing):
     doing : str
         Begins the error: "a round" failed on the cluster.
     """
-    with described(sc, description), clear_errors(doing):
+    with describe_jobs(sc, description), clear_errors(doing):
         yield
 
 
 @contextmanager
-def described(sc, description):
+def describe_jobs(sc, description):
     """Jobs run here have a description on Spark's pages."""
     before = sc.getLocalProperty(DESCRIPTION)
     sc.setJobDescription(f"sparkdl: {description}")

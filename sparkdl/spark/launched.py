@@ -13,12 +13,12 @@ from pyspark.errors import PySparkException
 from sparkdl.spark.apart import apart
 from sparkdl.spark.error_notes import note_errors
 from sparkdl.spark.failures import failure
-from sparkdl.spark.jobs import described, message, no_waiting_for_locality
-from sparkdl.spark.logs import signed
+from sparkdl.spark.jobs import describe_jobs, message, no_waiting_for_locality
+from sparkdl.spark.logs import sign_logs
 from sparkdl.spark.rendezvous import BarrierRendezvous
 from sparkdl.spark.several import several
 from sparkdl.spark.shared import sharing
-from sparkdl.spark.shares import parted
+from sparkdl.spark.shares import split_items
 
 log = logging.getLogger(__name__)
 GRACE = 15.0  # seconds: Spark kills the process of a cancelled task after some 4
@@ -32,7 +32,7 @@ class Launched:
     ----------
     sc : SparkContext
     task : function (shared, rank, rendezvous, blocks, validation)
-    dealt : RDD with a partition for each task, of items as `parted` takes them
+    dealt : RDD with a partition for each task, of items as `split_items` takes them
     shared : what all workers are given
     judged : bool
         Whether there is data to evaluate on among the items.
@@ -73,7 +73,7 @@ class Launched:
             self._sc.addJobTag(self._tag)
             doing = f"{team.size} workers that train together"
             with sharing(self._sc, shared) as sent, no_waiting_for_locality(self._sc):
-                with described(self._sc, doing):
+                with describe_jobs(self._sc, doing):
                     each = partial(work, task, sent, judged, device, team)
                     dealt.barrier().mapPartitions(each).collect()
             self._done = True
@@ -106,8 +106,8 @@ def work(task, shared, judged, device, team, items):
 def train(task, shared, judged, rendezvous, items):
     """What a worker does in the process that computes; gives nothing."""
     rank, began = rendezvous.rank, time.perf_counter()
-    with signed(rank, rendezvous.size):
-        with parted(items) as (blocks, validation):
+    with sign_logs(rank, rendezvous.size):
+        with split_items(items) as (blocks, validation):
             log.info("begins to train")
             task(shared.value, rank, rendezvous, blocks, validation if judged else None)
         log.info("has trained for %.1f s", time.perf_counter() - began)

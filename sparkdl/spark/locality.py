@@ -20,14 +20,14 @@ def split_rdd(sc, splits):
     hosts, pickled = hosts_of(sc, splits), CPickleSerializer()
     if not any(hosts):
         return sc.parallelize(splits, max(len(splits), 1))
-    return RDD(located(sc, list(map(pickled.dumps, splits)), hosts, "[B"), sc, pickled)
+    return RDD(make_located_rdd(sc, list(map(pickled.dumps, splits)), hosts, "[B"), sc, pickled)
 
 
 def split_frame(spark, splits):
     """The same as a DataFrame, whose one column holds the splits pickled."""
     sc, dumps = spark.sparkContext, CPickleSerializer().dumps
     rows = [(dumps(split),) for split in splits]
-    made = located(sc, rows, hosts_of(sc, splits), "[Ljava.lang.Object;")
+    made = make_located_rdd(sc, rows, hosts_of(sc, splits), "[Ljava.lang.Object;")
     schema = StructType([StructField("split", BinaryType(), False)])
     frame = spark._jsparkSession.applySchemaToPythonRDD(made.rdd(), schema.json())
     return DataFrame(frame, spark)
@@ -46,10 +46,12 @@ def hosts_of(sc, splits):
     one question for each file.
     """
     blocks = {}
-    return [preferred(split.spans(), lambda path: blocks_of(sc, path, blocks)) for split in splits]
+    return [
+        preferred_hosts(split.spans(), lambda path: blocks_of(sc, path, blocks)) for split in splits
+    ]
 
 
-def preferred(spans, blocks_of):
+def preferred_hosts(spans, blocks_of):
     """Hosts that hold at least half of the bytes, the ones with most first.
 
     Parameters
@@ -73,7 +75,7 @@ def blocks_of(sc, path, known):
         return []
     if path not in known:
         try:
-            known[path] = asked(sc, path)
+            known[path] = ask_block_hosts(sc, path)
         except Py4JJavaError as error:
             text = message(error).partition("\n")[0]
             warnings.warn(
@@ -84,7 +86,7 @@ def blocks_of(sc, path, known):
     return known[path]
 
 
-def asked(sc, path):
+def ask_block_hosts(sc, path):
     place = sc._jvm.org.apache.hadoop.fs.Path(path)
     system = place.getFileSystem(sc._jsc.hadoopConfiguration())
     status = system.getFileStatus(place)
@@ -98,7 +100,7 @@ def asked(sc, path):
     ]
 
 
-def located(sc, items, hosts, kind):
+def make_located_rdd(sc, items, hosts, kind):
     """A JavaRDD of bytes, or of tuples as arrays, one a partition, which prefers these hosts.
 
     Parameters
@@ -112,11 +114,11 @@ def located(sc, items, hosts, kind):
     lists = seq([seq(list(names)).toSeq() for names in known]).toSeq()
     numbers = [known[tuple(names)] for names in hosts]
     # A call for each item would take seconds for some thousand. A Seq is a function of a number.
-    pairs = seq(sent(jvm, items)).zip(seq(sent(jvm, numbers)).map(lists)).toSeq()
+    pairs = seq(send_to_jvm(jvm, items)).zip(seq(send_to_jvm(jvm, numbers)).map(lists)).toSeq()
     tag = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName(kind))
     return sc._jsc.sc().makeRDD(pairs, tag).toJavaRDD()
 
 
-def sent(jvm, values):
+def send_to_jvm(jvm, values):
     """A list as one of the JVM, in one call."""
     return jvm.net.razorvine.pickle.Unpickler().loads(bytearray(CPickleSerializer().dumps(values)))

@@ -12,7 +12,7 @@ SPARKDL = logging.getLogger("sparkdl")
 
 
 @contextmanager
-def signed(rank, size):
+def sign_logs(rank, size):
     """Within this block what sparkdl logs, from INFO on, bears rank and host."""
     handler = logging.StreamHandler(sys.stderr)
     sender = f"rank {rank} of {size} on {platform.node()}"

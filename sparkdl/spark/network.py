@@ -266,8 +266,8 @@ class SparkNetwork:
                 each = partial(inference.evaluate_partition, model, judge)
                 each = self._placed(apart_at, master, each)
                 ranked, parts = batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
-                sums = tree(ranked, parts, depth=2, add=inference.merged)
-        result = unwrap(inference.merged(sums)) if sums else None
+                sums = tree(ranked, parts, depth=2, add=inference.merge_evaluations)
+        result = unwrap(inference.merge_evaluations(sums)) if sums else None
         if result is None or not result.examples:
             raise DataError("there are no records to evaluate on: every partition is empty")
         return result

@@ -14,13 +14,13 @@ class Packer(cloudpickle.CloudPickler):
     dispatch_table = ChainMap({Shared: Shared.held}, cloudpickle.CloudPickler.dispatch_table)
 
 
-def packed(value):
+def pack(value):
     """bytes"""
     file = io.BytesIO()
     Packer(file, 5).dump(value)
     return file.getbuffer()
 
 
-def unpacked(data):
+def unpack(data):
     """What was packed, by a process of the same task."""
     return cloudpickle.loads(data)

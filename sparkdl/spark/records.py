@@ -126,7 +126,7 @@ def to_row(item):
     """The row of a Batch or a Failure."""
     if isinstance(item, Failure):
         return {"error": json.dumps(error_to_json(item.error))}
-    return {"packed": packed(item)}
+    return {"packed": pack_batch(item)}
 
 
 def table_batches(schema, columns, partition, tables):
@@ -138,14 +138,14 @@ def table_batches(schema, columns, partition, tables):
             start += table.num_rows
 
 
-def packed(batch):
+def pack_batch(batch):
     """A Batch as bytes of numpy's own format."""
     file = BytesIO()
     np.savez(file, ids=batch.ids, **batch.columns)
     return file.getvalue()
 
 
-def unpacked(data):
+def unpack_batch(data):
     """The Batch of such bytes."""
     with np.load(BytesIO(data), allow_pickle=False) as arrays:
         columns = dict(arrays)
@@ -155,5 +155,5 @@ def unpacked(data):
 def of_row(row):
     """The Batch, or the Failure, of a row."""
     if row.error is None:
-        return unpacked(bytes(row.packed))
+        return unpack_batch(bytes(row.packed))
     return Failure(error_from_json(json.loads(row.error)))

@@ -82,7 +82,7 @@ def start(master=TWO_EXECUTORS, config=None, name="sparkdl"):
     for key, value in options.items():
         if not (submitted and conf.contains(key)):
             conf.set(key, value)
-    return created(conf, master)
+    return create_session(conf, master)
 
 
 def stop(spark, keep_log=False):
@@ -162,7 +162,7 @@ def why_not(log, options, error):
     )
 
 
-def created(conf, master):
+def create_session(conf, master):
     try:
         return SparkSession.builder.config(conf=conf).getOrCreate()
     except (Py4JError, PySparkException) as error:

@@ -6,7 +6,7 @@ from queue import SimpleQueue
 from threading import Barrier, BrokenBarrierError, Thread
 
 from sparkdl.errors import WorkerError
-from sparkdl.spark.apart import computing, gpus, lent, turn
+from sparkdl.spark.apart import computing, gpus, open_process, turn
 
 END = object()
 
@@ -35,7 +35,7 @@ def several(device, compute, items, meeting, team):
         stack.callback(end, queues)  # threads that wait for items when one fails
         for place, (rank, queue) in enumerate(queues.items()):
             own = gpus()[place : place + 1]  # none where Spark deals out none
-            process = stack.enter_context(lent(own, False, turn() * team.each + place))
+            process = stack.enter_context(open_process(own, False, turn() * team.each + place))
             mine = iter(queue.get, END), Member(together, place, rank)
             work = computing(process, device, compute, *mine)
             Thread(target=run, args=(work, ends), daemon=True).start()

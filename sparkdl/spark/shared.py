@@ -19,7 +19,7 @@ class Held(NamedTuple):
     value: Any
 
 
-def opened(rest, arrays):
+def open_shared(rest, arrays):
     """The Held of what a broadcast carries."""
     return Held(cloudpickle.loads(rest, buffers=arrays))
 
@@ -40,11 +40,11 @@ class Shared:
     @property
     def value(self):
         """On an executor: the value, its arrays read-only."""
-        return opened(*self._broadcast.value).value
+        return open_shared(*self._broadcast.value).value
 
     def held(self):
         """How it is pickled for a process that Spark does not know: to be a Held there."""
-        return opened, self._broadcast.value
+        return open_shared, self._broadcast.value
 
     def leave_executors(self):
         """Free memory there; a task that needs it fetches it again."""

@@ -5,15 +5,15 @@ from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
 
-from sparkdl.data.dealing import assembled
+from sparkdl.data.dealing import assemble_block
 from sparkdl.errors import WorkerError
-from sparkdl.spark.records import packed, unpacked
+from sparkdl.spark.records import pack_batch, unpack_batch
 from sparkdl.training.aggregate import Failure
 
 TASKS = 8  # for each worker, of the stage that hands out blocks
 
 
-def dealt(blocks, team, validation=None):
+def deal_blocks(blocks, team, validation=None):
     """An RDD with a partition for each task, to run a barrier stage on.
 
     Its items are (number, Batch) for the blocks of its workers, and ((partition, position), Batch
@@ -28,23 +28,23 @@ def dealt(blocks, team, validation=None):
     # A block is a partition: several together to a task, else starting tasks would take longest.
     items = blocks.chosen(team.owners).coalesce(TASKS * team.size).mapPartitions(whole)
     if validation is not None:
-        items = items.union(validation.mapPartitionsWithIndex(placed))
+        items = items.union(validation.mapPartitionsWithIndex(place_batches))
     return items.partitionBy(team.tasks, team.task)
 
 
 def whole(pieces):
     """(number, Batch) of each block, from the (number, Batch) of its pieces: they come together."""
     for number, own in groupby(pieces, itemgetter(0)):
-        yield number, assembled([piece for _, piece in own])
+        yield number, assemble_block([piece for _, piece in own])
 
 
-def placed(partition, batches):
+def place_batches(partition, batches):
     for position, batch in enumerate(batches):
         yield (partition, position), batch
 
 
 @contextmanager
-def parted(items):
+def split_items(items):
     """(blocks, validation): iterators over the two kinds of items of a worker.
 
     The first gives (number, Batch) as they come. The second gives Batches, in the same order at
@@ -68,7 +68,7 @@ class Later:
                 raise item.error
             if isinstance(key, tuple):
                 start = self._file.tell()
-                self._file.write(packed(item))
+                self._file.write(pack_batch(item))
                 self._places[key] = start, self._file.tell() - start
             else:
                 yield key, item
@@ -80,4 +80,4 @@ class Later:
         for key in sorted(self._places):
             start, length = self._places[key]
             self._file.seek(start)
-            yield unpacked(self._file.read(length))
+            yield unpack_batch(self._file.read(length))

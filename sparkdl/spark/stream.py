@@ -125,11 +125,11 @@ def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
     """
     place = None if checkpoints is None else Place(checkpoints, network)
     desk, pupil = Desk(), Pupil(network, fit, place)
-    query = started(frame.writeStream.foreachBatch(desk), trigger, place)
+    query = start_query(frame.writeStream.foreachBatch(desk), trigger, place)
     pupil.query, stopped = query, False
     try:
         for batch, number, done in desk.items(query):
-            stopped = not trained(pupil, batch, number, done)
+            stopped = not train_on(pupil, batch, number, done)
         finish(query)
     finally:
         desk.closed = True
@@ -137,7 +137,7 @@ def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
     return outcome(query, pupil, through=not stopped and not ENDING.isdisjoint(trigger or {}))
 
 
-def started(writer, trigger, place):
+def start_query(writer, trigger, place):
     """The running query."""
     try:
         if trigger is not None:
@@ -150,7 +150,7 @@ def started(writer, trigger, place):
         raise ConfigError(f"the stream cannot be started with trigger {trigger}: {text}") from error
 
 
-def trained(pupil, batch, number, done):
+def train_on(pupil, batch, number, done):
     """Whether the micro-batch was trained on, and the query not stopped meanwhile."""
     try:
         pupil.take(batch, number)

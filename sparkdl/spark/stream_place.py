@@ -2,7 +2,7 @@
 
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, require
-from sparkdl.training.checkpoint import CheckpointWriter, latest, load_checkpoint, numbered
+from sparkdl.training.checkpoint import CheckpointWriter, latest, list_checkpoints, load_checkpoint
 from sparkdl.training.manifest import as_text, parse_json
 
 STREAM, METADATA = "stream", "metadata"
@@ -31,7 +31,7 @@ class Place:
         self.stream = f"{self.path}/{STREAM}"
         self._writer = CheckpointWriter(checkpoints)
         self._query, self._last = None, -1
-        if numbered(self.path):
+        if list_checkpoints(self.path):
             self._go_on(network)
 
     @property

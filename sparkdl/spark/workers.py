@@ -4,15 +4,15 @@ import logging
 import time
 from functools import partial
 
-from sparkdl.data.dealing import assembled
+from sparkdl.data.dealing import assemble_block
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.apart import apart_at
 from sparkdl.spark.blocks import load_blocks
 from sparkdl.spark.jobs import clear_errors, job, no_waiting_for_locality
 from sparkdl.spark.launched import Launched
-from sparkdl.spark.logs import signed
+from sparkdl.spark.logs import sign_logs
 from sparkdl.spark.shared import sharing
-from sparkdl.spark.shares import dealt
+from sparkdl.spark.shares import deal_blocks
 from sparkdl.spark.slots import check_barrier, gpus_of_a_task, slots
 from sparkdl.spark.team import Team
 from sparkdl.training.aggregate import Failure, group, levels, total, unwrap
@@ -85,7 +85,7 @@ class SparkWorkers:
         """One barrier stage of as many tasks as the shares need; see Workers.launch."""
         check_barrier(self.sc, len(shares), self.room())
         team = Team.of(shares, self.each)
-        share, judged = dealt(blocks, team, validation), validation is not None
+        share, judged = deal_blocks(blocks, team, validation), validation is not None
         return Launched(self.sc, task, share, shared, judged, self._device, team)
 
     def close(self):
@@ -103,9 +103,9 @@ def contributions(task, shared, blocks, chosen, device):
 def contribute(task, shared, numbers, ranks, index, pieces):
     """What one task does, on an executor."""
     began = time.perf_counter()
-    block = assembled([piece for _, piece in pieces])
+    block = assemble_block([piece for _, piece in pieces])
     reading = time.perf_counter() - began
-    with signed(ranks[index], len(ranks)):
+    with sign_logs(ranks[index], len(ranks)):
         try:
             result = task(shared.value, numbers[index], block)
             result.reading += reading
@@ -133,7 +133,10 @@ def tree(ranked, count, depth, add):
     left = count
     for groups in levels(count, depth):
         keyed = ranked.map(partial(by_group, left, groups))
-        ranked, left = keyed.partitionBy(groups, int).mapPartitions(partial(added, add)), groups
+        ranked, left = (
+            keyed.partitionBy(groups, int).mapPartitions(partial(add_groups, add)),
+            groups,
+        )
     return ranked.collect()
 
 
@@ -141,7 +144,7 @@ def by_group(count, groups, pair):
     return group(pair[0], count, groups), pair
 
 
-def added(add, keyed):
+def add_groups(add, keyed):
     """(group, its sum), whatever order its values came in."""
     groups, pairs = zip(*keyed, strict=True)
     yield groups[0], add(pairs)

@@ -10,7 +10,7 @@ from sparkdl.training.device_buckets import DeviceBuckets
 from sparkdl.training.master import ResidentMaster
 from sparkdl.training.resident.mean import mean_buffers
 from sparkdl.training.resident.strategy import Strategy
-from sparkdl.training.resident.synchrony import synchronized
+from sparkdl.training.resident.synchrony import synchronize
 
 NORMALISE = ("examples", "workers")
 # Bytes of a bucket, least and most: fewer calls, or more that nothing hides.
@@ -96,7 +96,7 @@ class AllReduce(Strategy):
     def end_epoch(self):
         every = self.master.sync_epochs
         if every is not None and (self.worker.epoch + 1) % every == 0:
-            synchronized(self.worker)
+            synchronize(self.worker)
 
     def own(self):
         return self._buckets.own()
@@ -127,14 +127,16 @@ class AllReduce(Strategy):
 def buckets_for(master, worker):
     """What sums the gradient, the way that the workers exchange."""
     if isinstance(worker.group, DeviceGroup) and master.codec is None:
-        return DeviceBuckets(worker, master.bucket_bytes or suited(worker, 6, *ON_DEVICES))
+        return DeviceBuckets(
+            worker, master.bucket_bytes or clamp_bucket_bytes(worker, 6, *ON_DEVICES)
+        )
     return Buckets(worker, bucket_bytes(master, worker), master.codec)
 
 
 def bucket_bytes(master, worker):
     """The size of a bucket over sockets: what the option says, or what suits the network."""
-    return master.bucket_bytes or suited(worker, 16, *OVER_SOCKETS)
+    return master.bucket_bytes or clamp_bucket_bytes(worker, 16, *OVER_SOCKETS)
 
 
-def suited(worker, parts, least, most):
+def clamp_bucket_bytes(worker, parts, least, most):
     return min(max(worker.replica.grad.nbytes // parts, least), most)

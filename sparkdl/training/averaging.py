@@ -102,7 +102,7 @@ class ParameterAveraging(ResidentMaster):
 
     def plan(self, workers, blocks, state):
         """[[block of each worker] for each round]: all blocks once, in a new order each epoch."""
-        return planned(state.seed, state.epoch, len(blocks.sizes), workers.size)
+        return plan_rounds(state.seed, state.epoch, len(blocks.sizes), workers.size)
 
     def part(self, workers, blocks, state, marks):
         """The Part that is next, where the driver averages."""
@@ -133,7 +133,7 @@ class ParameterAveraging(ResidentMaster):
 
 
 @lru_cache(maxsize=2)
-def planned(seed, epoch, blocks, size):
+def plan_rounds(seed, epoch, blocks, size):
     order = permutation(seed, epoch, n=blocks).tolist()
     return [order[start : start + size] for start in range(0, len(order), size)]
 

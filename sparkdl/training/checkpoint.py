@@ -55,7 +55,7 @@ class CheckpointWriter(Listener):
     def on_fit_start(self, plan):
         """Raise CheckpointError where checkpoints of another run would get mixed with ours."""
         self._conf, self._extra, self._written_at = plan.conf, plan.extra, self.clock()
-        present = numbered(self.options.path)
+        present = list_checkpoints(self.options.path)
         for rounds in present:
             if rounds > plan.rounds:
                 raise CheckpointError(
@@ -94,7 +94,7 @@ class CheckpointWriter(Listener):
 
     def _prune(self, newest):
         """Delete all but the last `keep` up to the one just written, which is whole."""
-        present = numbered(self.options.path)
+        present = list_checkpoints(self.options.path)
         older = sorted(rounds for rounds in present if rounds <= newest)
         for rounds in older[: -self.options.keep]:
             files.remove(present[rounds])
@@ -117,7 +117,7 @@ def load_checkpoint(path):
     return load_model(path) if files.exists(f"{path}/{MANIFEST}") else _newest(path)[1]
 
 
-def numbered(path):
+def list_checkpoints(path):
     """{rounds: path} of all checkpoints in a folder, whole or not; empty if it does not exist."""
     path = as_text(path)
     names = files.list(path) if files.exists(path) else []
@@ -126,7 +126,7 @@ def numbered(path):
 
 
 def _newest(path):
-    present, damaged = numbered(path), []
+    present, damaged = list_checkpoints(path), []
     for rounds in sorted(present, reverse=True):
         try:
             return present[rounds], load_model(present[rounds])

@@ -120,7 +120,7 @@ class AroundStore(Elastic):
         self._store = worker.store(mode="async")
         if master.codec is not None:
             self._store.set_compression(master.codec)
-        self._store.set_optimizer(drawn)
+        self._store.set_optimizer(move_centre)
         self._store.init(CENTRE, self._centre)
         if worker.own:
             self._store.restore_compression(CENTRE, own_part(MOVES, worker.own))
@@ -142,6 +142,6 @@ class AroundStore(Elastic):
         self.worker.group.barrier()
 
 
-def drawn(key, value, moved, slots):
+def move_centre(key, value, moved, slots):
     """What a push does to the centre; in a thread of the store."""
     value += moved

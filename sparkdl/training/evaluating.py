@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.errors import DataError
 from sparkdl.training.evaluation import evaluation_for
-from sparkdl.training.judged import judged
+from sparkdl.training.judged import predictions_to_judge
 from sparkdl.training.minibatch import ready
 
 BATCH = 256  # examples that inference computes at once
@@ -52,10 +52,10 @@ def new_evaluation(conf):
 
 
 def evaluate_batches(replica, batches, evaluation):
-    """Add the replica's predictions for each batch to an evaluation; see `judged`."""
+    """Add the replica's predictions for each batch to an evaluation; see `predictions_to_judge`."""
     for batch in batches:
         prediction, losses = replica.losses(batch)
-        evaluation.add(*judged(replica.conf, batch, prediction, losses))
+        evaluation.add(*predictions_to_judge(replica.conf, batch, prediction, losses))
 
 
 def counts_of(evaluation):
@@ -102,9 +102,9 @@ def made_of(like, arrays):
         raise ValueError(f"{wanted}")
     if is_dataclass(like):
         values = (getattr(like, f.name) for f in fields(like))
-        return type(like)(*map(restored, values, arrays))
-    return restored(like, *arrays)
+        return type(like)(*map(restore_type, values, arrays))
+    return restore_type(like, *arrays)
 
 
-def restored(like, array):
+def restore_type(like, array):
     return array if isinstance(like, np.ndarray) else array[0].item()

@@ -48,10 +48,10 @@ class Restarted(NamedTuple):
         listeners.on_restart(self.restart)
 
 
-def driven(master, workers, conf, blocks, state, epochs, transform, evaluate, marks):
+def drive_rounds(master, workers, conf, blocks, state, epochs, transform, evaluate, marks):
     """Events of a fit whose rounds the driver runs one by one, up to epoch `epochs`."""
     if marks.first and evaluate is not None and state.iteration == 0:
-        yield validated(state, evaluate(state))
+        yield validation_event(state, evaluate(state))
     while state.epoch < epochs and not marks.over(state.iteration):
         for after, report in master.epoch(workers, conf, blocks, state, transform, marks):
             yield RoundDone(report, after)
@@ -64,11 +64,11 @@ def following(before, state, evaluate, marks):
     judged = evaluate is not None and marks.judged(before, state)
     evaluation = evaluate(state) if judged else None
     if judged and marks.validate is not None:
-        yield validated(state, evaluation)
+        yield validation_event(state, evaluation)
     if state.starts_epoch:
         yield EpochDone(state, None if marks.validate else evaluation)
 
 
-def validated(state, evaluation):
+def validation_event(state, evaluation):
     report = ValidationReport(iteration=state.iteration, epoch=state.epoch, validation=evaluation)
     return Validated(report, state)

@@ -41,13 +41,13 @@ def generate(network, characters, start, length=200, temperature=1.0, seed=0):
     found = network.rnn_time_step(vectors[characters.encode(start)][None])[0, -1]
     codes = []
     for _ in range(length):
-        codes.append(rng.choice(len(found), p=sharpened(found, temperature)))
+        codes.append(rng.choice(len(found), p=apply_temperature(found, temperature)))
         found = network.rnn_time_step(vectors[codes[-1]][None])[0]
     network.rnn_clear_previous_state()
     return characters.decode(codes)
 
 
-def sharpened(probabilities, temperature):
+def apply_temperature(probabilities, temperature):
     """p^(1 / temperature) with a sum of 1, in float64."""
     logs = np.log(np.maximum(probabilities.astype(np.float64), 1e-300)) / temperature
     raised = np.exp(logs - logs.max())

@@ -9,7 +9,7 @@ from sparkdl.training.report import (
     Restart,
     RoundReport,
     ValidationReport,
-    computed,
+    format_devices,
     total_seconds,
 )
 from sparkdl.training.table import align
@@ -86,7 +86,7 @@ class History:
             return self.ended or "no rounds"
         validations, restarts = ("\n".join(map(str, x)) for x in (self.validations, self.restarts))
         skipped = f"{self.skipped} updates left out: gradients in float16 were not finite"
-        where = computed("workers", self.devices)
+        where = format_devices("workers", self.devices)
         parts = [_epoch_table(self.epochs), validations, _time_table(self), where]
         parts += [skipped if self.skipped else "", restarts, self.ended]
         return "\n\n".join(filter(None, parts))

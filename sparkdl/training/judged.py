@@ -6,7 +6,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn.columns import label_mask_of, mask_of
 
 
-def judged(conf, batch, predictions, losses):
+def predictions_to_judge(conf, batch, predictions, losses):
     """Predictions, labels and losses of what counts, each thing that is predicted a row.
 
     Of several outputs the main one is judged. What a mask leaves out and labels that the loss

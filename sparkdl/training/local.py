@@ -10,7 +10,7 @@ from threading import Event, Timer
 from typing import Any
 
 from sparkdl.data.batch import Batch
-from sparkdl.data.dealing import assembled, deal
+from sparkdl.data.dealing import assemble_block, deal
 from sparkdl.data.source import checked_batches
 from sparkdl.errors import ConfigError, NoRecords, WorkerError
 from sparkdl.nn.device import own
@@ -75,7 +75,7 @@ class LocalWorkers:
         for partition, part in enumerate(parts):
             for block, piece in dealing.pieces(partition, part):
                 pieces[block].append(piece)
-        return LocalBlocks([assembled(piece) for piece in pieces])
+        return LocalBlocks([assemble_block(piece) for piece in pieces])
 
     def sum(self, task, blocks, chosen, shared, depth):
         """Run the task on each chosen block, a block a worker; see Workers.sum."""
@@ -181,10 +181,10 @@ def serve(pipe, threads, rank=0):
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner, who then hangs up
     with suppress(EOFError, OSError):  # the owner has hung up
         while True:
-            pipe.send(served(pipe))
+            pipe.send(serve_job(pipe))
 
 
-def served(pipe):
+def serve_job(pipe):
     """The result of the next job."""
     try:
         job = pipe.recv()

@@ -30,16 +30,16 @@ class ResidentJob:
     def run(self, pipe):
         """In the process: None, or what went wrong as a Failure."""
         rendezvous = FileRendezvous(self.folder, self.rank, self.size)
-        validation = received(pipe) if self.evaluates else None
+        validation = receive_items(pipe) if self.evaluates else None
         try:
-            self.task(self.shared, self.rank, rendezvous, received(pipe), validation)
+            self.task(self.shared, self.rank, rendezvous, receive_items(pipe), validation)
         except Exception as error:
             return Failure(error, f"worker {self.rank}")
         gc.collect()  # the process goes on: a group's memory, held in cycles, is not for the next
         return None
 
 
-def received(pipe):
+def receive_items(pipe):
     """What the owner sends, until it says that this is all."""
     while (item := pipe.recv()) != END:
         yield item

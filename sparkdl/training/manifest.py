@@ -48,7 +48,7 @@ def read_directory(path, names):
     for name in sorted(present - {MANIFEST, *names}):
         raise CheckpointError(f"{path}: {name} does not belong to the model; move it elsewhere")
     for name in names:
-        yield name, _checked(f"{path}/{name}", entries[name])
+        yield name, _check_entry(f"{path}/{name}", entries[name])
 
 
 def read_manifest(path):
@@ -105,7 +105,7 @@ def _check_manifest(path, manifest):
             raise CheckpointError(f"{path}: {name} must have bytes and sha256, got {entry!r}")
 
 
-def _checked(path, entry):
+def _check_entry(path, entry):
     content = _read(path)
     for what, found in _fingerprint(content).items():
         if found != entry[what]:
@@ -140,7 +140,7 @@ def _version(package):
 
 def _visible(path):
     """Names in a directory; hidden ones are the file system's own (.crc, .DS_Store)."""
-    with _named(path, "listed"):
+    with _name_errors(path, "listed"):
         return {name for name in files.list(path) if not name.startswith(".")}
 
 
@@ -154,17 +154,17 @@ def _left_beside(path):
 
 
 def _read(path):
-    with _named(path, "read"), files.open(path, "rb") as file:
+    with _name_errors(path, "read"), files.open(path, "rb") as file:
         return file.read()
 
 
 def _write(path, content):
-    with _named(path, "written"), files.open(path, "wb") as file:
+    with _name_errors(path, "written"), files.open(path, "wb") as file:
         file.write(content)
 
 
 @contextmanager
-def _named(path, done):
+def _name_errors(path, done):
     try:
         yield
     except DataError as error:  # names the path already

@@ -11,7 +11,7 @@ from sparkdl.data.readers.arrays import Arrays
 from sparkdl.data.source import checked_batches
 from sparkdl.errors import CheckpointError, ConfigError, DataError, require
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
-from sparkdl.nn.device import DEVICES, placed
+from sparkdl.nn.device import DEVICES, choose_backend
 from sparkdl.nn.replica import Replica
 from sparkdl.nn.solvers import Lbfgs
 from sparkdl.nn.truncated import check_carries
@@ -21,7 +21,7 @@ from sparkdl.training.evaluating import Judge, evaluate_batches, new_evaluation,
 from sparkdl.training.full_batch import solve
 from sparkdl.training.local import LocalWorkers
 from sparkdl.training.marks import Marks
-from sparkdl.training.pretraining import pretrained
+from sparkdl.training.pretraining import pretrain_layers
 from sparkdl.training.schema import schema_of
 from sparkdl.training.state import TrainState
 from sparkdl.training.store import load_model, save_model
@@ -53,7 +53,7 @@ class Network:
 
     @cached_property
     def replica(self):
-        return Replica(self.conf, placed(self.device))
+        return Replica(self.conf, choose_backend(self.device))
 
     def fit(self, data, epochs=1, master=None, workers=None, **options):
         """Train on this machine; returns a History. See `fit_network` for the options."""
@@ -103,7 +103,7 @@ class Network:
         {layer name: History}
         """
         names = (layers,) if isinstance(layers, str) else layers
-        return pretrained(self, names, lambda part: part.fit(data, **options))
+        return pretrain_layers(self, names, lambda part: part.fit(data, **options))
 
     def predict(self, features):
         """The output (n, units) for features (n, ...): probabilities for classes."""
@@ -251,7 +251,7 @@ def fit_network(
     conf, extra = network.conf, {}
     state = start_state(conf, master, network.state)
     if resume is not None:
-        state, extra = resumed(conf, resume)
+        state, extra = load_to_resume(conf, resume)
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
     options |= evaluating(conf, master, state, validation, evaluate)
     trainer = Trainer(conf, master, workers, **options)
@@ -298,7 +298,7 @@ def with_seed(master, state):
     return replace(master, seed=state.seed)
 
 
-def resumed(conf, path):
+def load_to_resume(conf, path):
     """State and extra of the checkpoint at `path`, which must be of this network."""
     saved, state, extra = load_checkpoint(path)
     if saved != conf:

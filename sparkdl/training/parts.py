@@ -69,7 +69,7 @@ def part_of(state, blocks, rounds, sizes, master, marks):
     return Part(state.round, rounds, blocks, state.done, stop, examples, stop == most)
 
 
-def walked(state, part, sizes, master):
+def locate_update(state, part, sizes, master):
     """The counters that a fit has when it comes to the updates of `state`.
 
     Parameters

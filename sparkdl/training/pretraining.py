@@ -6,7 +6,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn.pretraining import pretraining, reconstructing
 
 
-def pretrained(network, layers, fit):
+def pretrain_layers(network, layers, fit):
     """The history of each layer's training, {name: History}; `network` takes over what they learn.
 
     Parameters

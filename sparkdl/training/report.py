@@ -199,7 +199,7 @@ class Restart:
         return f"{self.reason}; {self.workers} workers go on from {place}, {self.lost} rounds lost"
 
 
-def computed(who, devices):
+def format_devices(who, devices):
     """Where workers or tasks have computed, in a line; nothing for none.
 
     Parameters

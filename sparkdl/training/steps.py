@@ -13,7 +13,7 @@ from sparkdl.data.blocks import permutation
 from sparkdl.data.prefetch import prefetch
 from sparkdl.data.transforms import in_training
 from sparkdl.nn import initial_slots
-from sparkdl.nn.device import described, placed
+from sparkdl.nn.device import choose_backend, describe_device
 from sparkdl.nn.loss_scale import check_scale
 from sparkdl.nn.replica import Replica
 from sparkdl.nn.truncated import chunks
@@ -71,7 +71,7 @@ def train_block(shared, number, block):
     batches = prefetch(made, shared.prefetch)
     loss, updates, reading = 0.0, 0, time.perf_counter() - began
     skipped = replica.left_out
-    for batch, waited in timed(batches):
+    for batch, waited in time_items(batches):
         for chunk, share, states in chunks(shared.conf, batch):
             iteration = state.iteration + updates
             rate = shared.conf.rate_at(iteration, state.epoch)
@@ -84,7 +84,7 @@ def train_block(shared, number, block):
     parts = [replica.params, replica.buffers] + [replica.slots] * shared.keep_slots
     vector = np.concatenate(parts) * np.float32(len(order) / shared.examples)
     compute = time.perf_counter() - began - reading
-    options = {"skipped": skipped, "devices": {described(replica.backend): 1}}
+    options = {"skipped": skipped, "devices": {describe_device(replica.backend): 1}}
     times = {"reading": reading, "compute": compute}
     return Contribution(vector, len(order), float(loss), updates, **times, **options)
 
@@ -100,7 +100,7 @@ def records(part, size):
     return slice(part.start * size, None if part.stop is None else part.stop * size)
 
 
-def timed(iterator):
+def time_items(iterator):
     """(item, seconds waited for it)"""
     while True:
         began = time.perf_counter()
@@ -114,7 +114,7 @@ def timed(iterator):
 @lru_cache(maxsize=2)
 def replica_for(conf, device="auto", backend="auto"):
     """The replica of this process: compiled programs outlive the task, as the process does."""
-    return Replica(conf, placed(device, backend))
+    return Replica(conf, choose_backend(device, backend))
 
 
 @lru_cache(maxsize=1)

@@ -47,7 +47,7 @@ def save_model(path, conf, state, extra=None):
         NETWORK: conf.to_json().encode(),
         TRAINING: _to_json(training).encode(),
         VECTORS: safetensors.numpy.save(
-            {name: np.ascontiguousarray(vector) for name, vector in _named(state).items()}
+            {name: np.ascontiguousarray(vector) for name, vector in _vectors_by_name(state).items()}
         ),
     }
     if state.own:
@@ -84,7 +84,7 @@ def load_model(path):
         raise CheckpointError(f"{path}/{TRAINING}: {error}") from error
 
 
-def _named(state):
+def _vectors_by_name(state):
     """{name in the file: vector}"""
     vectors = {name: getattr(state, name) for name in NAMES}
     return vectors | {KEPT + name: vector for name, vector in state.kept.items()}

@@ -7,11 +7,11 @@ from functools import partial
 
 from sparkdl.errors import CheckpointError, ConfigError, DivergedError
 from sparkdl.training.checkpoint import CheckpointWriter
-from sparkdl.training.events import driven
+from sparkdl.training.events import drive_rounds
 from sparkdl.training.history import History
 from sparkdl.training.listeners import Listeners
 from sparkdl.training.marks import Marks
-from sparkdl.training.parts import walked
+from sparkdl.training.parts import locate_update
 from sparkdl.training.report import FitPlan
 from sparkdl.training.resident.own import deal_own
 from sparkdl.training.resident.schedule import BEGUN, schedule_of
@@ -108,7 +108,7 @@ class Trainer:
             part = partial(schedule.part, master=self.master, marks=marks)
         else:
             part = partial(self.master.part, self.workers, blocks, marks=marks)
-        return walked(state, part, blocks.sizes, self.master)
+        return locate_update(state, part, blocks.sizes, self.master)
 
     def fingerprint(self, blocks):
         """What must be the same for a resumed run to equal the one that was not interrupted."""
@@ -162,7 +162,7 @@ class Trainer:
         """RoundDone, EpochDone ... as they come."""
         if not self.master.resident:
             parts = self.master, self.workers, self.conf, blocks, state
-            return driven(*parts, epochs, transform, self.evaluate, self.marks)
+            return drive_rounds(*parts, epochs, transform, self.evaluate, self.marks)
         return self._supervisor(blocks, state, epochs, transform, extra).events()
 
     def _supervisor(self, blocks, state, epochs, transform, extra):

@@ -75,7 +75,7 @@ def test_the_table_has_all_masters():
 
 @pytest.fixture
 def known(monkeypatch):
-    monkeypatch.setattr(trial, "measured", lambda: COSTS)
+    monkeypatch.setattr(trial, "measure_costs", lambda: COSTS)
     monkeypatch.setattr(trial, "LONG", 10_000)
     monkeypatch.setattr(trial, "SHORT", 10_000)
 
@@ -108,7 +108,7 @@ def test_a_mistake_is_one_sentence(known, capsys, option, value, sentence):
 
 
 def test_two_processes_give_the_constants():
-    costs = trial.measured()
+    costs = trial.measure_costs()
     for name in ("message", "socket", "add", "shared", "meeting"):
         assert 0 < getattr(costs, name) < 1, name
 
@@ -119,7 +119,7 @@ def test_the_model_gives_back_what_the_two_processes_took():
         True: {trial.LARGE: 5e-3, trial.SMALL: 1e-5},
     }
     for cores in (1, 2, 8):
-        costs = trial.solved(found, 1e-10, cores)
+        costs = trial.fit_costs(found, 1e-10, cores)
         two = {"costs": costs, "workers": 2, "per_machine": 2, "cores": cores}
         apart = Cluster(**two, shared_memory=False)
         assert apart.ring(trial.LARGE, 2).seconds == pytest.approx(0.02)
@@ -128,7 +128,7 @@ def test_the_model_gives_back_what_the_two_processes_took():
 
 
 def test_a_codec_is_timed_on_random_gradients(known):
-    coding = trial.coded(simulate.OneBit())
+    coding = trial.measure_coding(simulate.OneBit())
     assert 1 / 33 < coding.ratio < 1 / 20
     assert 0 < coding.decode < 1e-6
     assert not coding.to_all

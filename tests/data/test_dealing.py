@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkdl.data.batch import Batch
-from sparkdl.data.dealing import WAYS, Dealing, assembled, deal, scattered
+from sparkdl.data.dealing import WAYS, Dealing, assemble_block, deal, shuffle_positions
 from sparkdl.errors import ConfigError, DataError
 
 TOTALS = [1, 2, 3, 4, 5, 10, 16, 17, 255, 1000, 4096, 4097, 65_537]
@@ -41,7 +41,9 @@ def dealt(dealing):
 
 
 def contents(dealing):
-    return {block: assembled(pieces).features.tolist() for block, pieces in dealt(dealing).items()}
+    return {
+        block: assemble_block(pieces).features.tolist() for block, pieces in dealt(dealing).items()
+    }
 
 
 def dealing(counts, size=4, scatter=False, window=8, seed=1):
@@ -52,7 +54,7 @@ def dealing(counts, size=4, scatter=False, window=8, seed=1):
 @pytest.mark.parametrize("total", TOTALS)
 @pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])
 def test_a_shuffle_puts_every_record_in_a_place_of_its_own(total, seed):
-    places = scattered(np.arange(total), total, seed)
+    places = shuffle_positions(np.arange(total), total, seed)
     assert places.dtype == np.int64
     np.testing.assert_array_equal(np.sort(places), np.arange(total))
 
@@ -60,26 +62,28 @@ def test_a_shuffle_puts_every_record_in_a_place_of_its_own(total, seed):
 @given(st.integers(1, 3000), st.integers(0, 2**63 - 1))
 @settings(max_examples=60, deadline=None)
 def test_a_shuffle_is_one_for_any_total_and_seed(total, seed):
-    assert len(set(scattered(np.arange(total), total, seed).tolist())) == total
+    assert len(set(shuffle_positions(np.arange(total), total, seed).tolist())) == total
 
 
 def test_a_part_of_a_shuffle_is_that_part_of_the_whole():
     """Each partition works out the places of its own records, and asks nobody."""
-    whole = scattered(np.arange(1000), 1000, 3)
-    parts = [scattered(np.arange(a, b), 1000, 3) for a, b in [(0, 1), (1, 400), (400, 1000)]]
+    whole = shuffle_positions(np.arange(1000), 1000, 3)
+    parts = [
+        shuffle_positions(np.arange(a, b), 1000, 3) for a, b in [(0, 1), (1, 400), (400, 1000)]
+    ]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
-    assert scattered(np.arange(0), 1000, 3).tolist() == []
+    assert shuffle_positions(np.arange(0), 1000, 3).tolist() == []
 
 
 def test_seeds_shuffle_differently():
-    one, other = (scattered(np.arange(1000), 1000, seed) for seed in (3, 4))
+    one, other = (shuffle_positions(np.arange(1000), 1000, seed) for seed in (3, 4))
     assert (one == other).mean() < 0.02
 
 
 @pytest.mark.parametrize("total", [1000, 4097, 60_000])
 def test_a_shuffle_looks_random(total):
     """Neighbours part, and every tenth of the records is spread over every tenth of the places."""
-    places = scattered(np.arange(total), total, 5)
+    places = shuffle_positions(np.arange(total), total, 5)
     assert abs(np.corrcoef(places[:-1], places[1:])[0, 1]) < 4 / np.sqrt(total)
     table, _, _ = np.histogram2d(np.arange(total), places, bins=10)
     chi_square = ((table - total / 100) ** 2 / (total / 100)).sum()
@@ -87,7 +91,7 @@ def test_a_shuffle_looks_random(total):
 
 
 def test_ten_million_records_take_no_memory_of_that_size():
-    places = scattered(np.arange(9_999_000, 10_000_000), 10_000_000, 1)
+    places = shuffle_positions(np.arange(9_999_000, 10_000_000), 10_000_000, 1)
     assert len(set(places.tolist())) == 1000 and 0 <= places.min() <= places.max() < 10_000_000
 
 
@@ -121,17 +125,17 @@ def test_how_a_partition_is_cut_into_batches_does_not_matter(made, per_batch):
     for partition, batches in enumerate(partitions(made.counts, per_batch)):
         for block, piece in made.pieces(partition, iter(batches)):
             blocks.setdefault(block, []).append(piece)
-    assert {number: assembled(p).features.tolist() for number, p in blocks.items()} == contents(
-        made
-    )
+    assert {
+        number: assemble_block(p).features.tolist() for number, p in blocks.items()
+    } == contents(made)
 
 
 @pytest.mark.parametrize("scatter", [True, False])
 def test_a_block_does_not_depend_on_the_order_in_which_its_pieces_come(scatter, rng):
     for number, pieces in dealt(dealing([9, 0, 14, 2], scatter=scatter)).items():
-        wanted = assembled(pieces)
+        wanted = assemble_block(pieces)
         for _ in range(3):
-            found = assembled([pieces[i] for i in rng.permutation(len(pieces))])
+            found = assemble_block([pieces[i] for i in rng.permutation(len(pieces))])
             np.testing.assert_array_equal(found.features, wanted.features, str(number))
             np.testing.assert_array_equal(found.ids, wanted.ids)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sparkdl.engine import Graph, compile, gradients, ops
 from sparkdl.engine.backends import get
-from sparkdl.engine.types import BFLOAT16, computed, is_float, lowest, summed, widened
+from sparkdl.engine.types import BFLOAT16, computing_dtype, is_float, lowest, sum_dtype, widen
 from tests.engine.cases import CASES
 from tests.engine.support import feeds, tensors, with_gradients
 
@@ -21,11 +21,15 @@ def narrow(rng, *shape):
 
 def test_types():
     assert is_float(BFLOAT16) and is_float("float64") and not is_float("int32")
-    assert (summed(BFLOAT16), summed("float16"), summed("int32")) == ("float32", "float32", "int64")
+    assert (sum_dtype(BFLOAT16), sum_dtype("float16"), sum_dtype("int32")) == (
+        "float32",
+        "float32",
+        "int64",
+    )
     assert lowest("float16") == -65504 and lowest("float32") < lowest(BFLOAT16) < -3.3e38
-    assert (computed("float16"), computed("float64")) == ("float32", "float64")
-    assert widened(np.ones(2, BFLOAT16)).dtype == np.float32
-    assert widened(np.ones(2, np.float64)).dtype == np.float64
+    assert (computing_dtype("float16"), computing_dtype("float64")) == ("float32", "float64")
+    assert widen(np.ones(2, BFLOAT16)).dtype == np.float32
+    assert widen(np.ones(2, np.float64)).dtype == np.float64
 
 
 def test_numbers_beside_it_take_its_type_and_float32_widens_it(rng):
@@ -100,7 +104,7 @@ def both_ways(function, arrays, backend):
     grads = gradients(loss, list(inputs.values()))
     graph = Graph(inputs, {"y": y} | {f"g{i}": grad for i, grad in enumerate(grads)})
     program = compile(graph, backend)
-    return program, {n: widened(a.copy()) for n, a in program.run(feeds(arrays)).items()}
+    return program, {n: widen(a.copy()) for n, a in program.run(feeds(arrays)).items()}
 
 
 def assert_close(found, expected):
@@ -113,7 +117,7 @@ def assert_close(found, expected):
 def test_the_reference_is_that_of_float32_rounded(name, rng):
     function, shapes = OPERATIONS[name]
     arrays = [narrow(rng, *shape) for shape in shapes]
-    wide = both_ways(function, [widened(a) for a in arrays], "reference")[1]
+    wide = both_ways(function, [widen(a) for a in arrays], "reference")[1]
     assert_close(both_ways(function, arrays, "reference")[1], wide)
 
 
@@ -140,7 +144,7 @@ def test_recurrent_rows_round_what_they_store_and_nothing_between(name, backend)
     exact = [array.astype(np.float64) for array in arrays]
     expected = compile(with_gradients(case.op, *exact)).run(feeds(exact))
     found = compile(with_gradients(case.op, *arrays), backend).run(feeds(arrays))
-    assert_close({n: widened(a) for n, a in found.items()}, expected)
+    assert_close({n: widen(a) for n, a in found.items()}, expected)
 
 
 @with_onednn

@@ -10,7 +10,7 @@ from jax import numpy as jnp
 
 from sparkdl.engine import compile, gradients, ops, value_and_grad
 from sparkdl.engine.check import check_gradients
-from sparkdl.engine.shared_weights import added
+from sparkdl.engine.shared_weights import add_products
 from tests.engine.support import run, trace, uniform
 
 ROWS, STEPS = 2, 4
@@ -108,7 +108,7 @@ def test_sums_are_those_of_the_products(kind, backend):
 
     def joined(*xs):
         pairs = zip(xs[::2], xs[1::2], strict=True)
-        return added([ops.matmul(x, y, transpose_x=True) for x, y in pairs])
+        return add_products([ops.matmul(x, y, transpose_x=True) for x, y in pairs])
 
     graph = trace(joined, *xs)
     assert counts(graph)["MatMul"] == 1
@@ -122,6 +122,6 @@ def test_sums_are_those_of_the_products(kind, backend):
 
 def test_other_tensors_are_added_in_their_order():
     x = uniform(3, 5, 5).astype(np.float32)
-    [found] = run(lambda x: added([x, x * 3, x, x * 0.1]), x)
+    [found] = run(lambda x: add_products([x, x * 3, x, x * 0.1]), x)
     three, tenth = x * np.float32(3), x * np.float32(0.1)
     np.testing.assert_array_equal(found, ((x + three) + x) + tenth)

@@ -26,7 +26,7 @@ from sparkdl.error_messages import error_to_json
 from sparkdl.errors import DataError, PeerError
 from sparkdl.exchange.deadline import Deadline
 from sparkdl.exchange.endpoint import Endpoint
-from sparkdl.exchange.frame import HEADER, Kind, packed, unpacked
+from sparkdl.exchange.frame import HEADER, Kind, pack_header, unpack_header
 from sparkdl.exchange.handshake import (
     HELLO,
     MAC,
@@ -36,7 +36,7 @@ from sparkdl.exchange.handshake import (
     Verdict,
     examine,
     introduce,
-    signed,
+    sign,
 )
 from sparkdl.exchange.link import LONGEST_FRAME, Link
 from sparkdl.exchange.mail import Receipt
@@ -56,10 +56,12 @@ MEMBER = Member(rank=1, host="here", address="::1", port=1, pid=1, machine="m", 
 def frame(rng):
     """The frame decoder."""
     kind = rng.choice(list(Kind))
-    data = mutated(packed(kind, rng.getrandbits(64), rng.getrandbits(rng.choice([4, 20, 64]))), rng)
+    data = mutated(
+        pack_header(kind, rng.getrandbits(64), rng.getrandbits(rng.choice([4, 20, 64]))), rng
+    )
     data = rng.choice([data, garbage(rng)]).ljust(HEADER.size, b"\0")[: HEADER.size]
     with contextlib.suppress(DataError):
-        assert unpacked(data, LIMIT).length <= LIMIT
+        assert unpack_header(data, LIMIT).length <= LIMIT
 
 
 def message(rng):
@@ -90,7 +92,7 @@ def wire(rng):
 
 def some_message(rng):
     if rng.random() < 0.3:
-        yield packed(Kind.HEARTBEAT)
+        yield pack_header(Kind.HEARTBEAT)
     meta = {"round": rng.getrandbits(8), "text": "é" * rng.randint(0, 20), "deep": [[{}]]}
     arrays = [np.zeros(rng.randint(0, 300), rng.choice(["f4", "i8", "u1"])) for _ in range(3)]
     yield from packed_message(meta, arrays[: rng.randint(0, 3)])
@@ -124,7 +126,7 @@ def some_frame(tag, rng):
         (b"", Kind.GOODBYE, 0),
         (told, Kind.ABORT, 0),
     ])  # fmt: skip
-    return packed(kind, tag, len(body)) + body
+    return pack_header(kind, tag, len(body)) + body
 
 
 def listener(rng):
@@ -132,7 +134,7 @@ def listener(rng):
 
     def answer(greeting):
         head = rng.randbytes(NONCE) + HELLO.pack(3, 5) + b"links"
-        good = PROTOCOL + head + signed(SECRET, b"caller", greeting + head)
+        good = PROTOCOL + head + sign(SECRET, b"caller", greeting + head)
         sent = rng.choice([good, mutated(good, rng), mutated(good, rng), garbage(rng)])
         line.right = sent.startswith(good)
         return sent

@@ -51,7 +51,7 @@ def test_what_is_not_here_is_refused_with_what_is(wanted):
 def test_the_name_of_the_driver_may_be_given_on_the_driver(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     assert own_address("localhost") == own_address(toward="localhost")
-    monkeypatch.setattr(address, "resolved", lambda name: ["127.0.1.1"])
+    monkeypatch.setattr(address, "resolve_host", lambda name: ["127.0.1.1"])
     monkeypatch.setattr(address, "reaching", lambda name: f"the way to {name}")
     assert own_address("this-host") == "the way to this-host"
 

@@ -12,7 +12,7 @@ import pytest
 from sparkdl.errors import PeerError, WorkerError
 from sparkdl.exchange import progress
 from sparkdl.exchange.endpoint import Endpoint
-from sparkdl.exchange.frame import Kind, packed
+from sparkdl.exchange.frame import Kind, pack_header
 from sparkdl.exchange.group import Group
 from sparkdl.exchange.link import LONGEST_FRAME, MOST_KEPT
 from sparkdl.exchange.member import Member
@@ -100,11 +100,11 @@ def test_a_cut_link_ends_the_group_for_all():
 
 GARBAGE = {
     "noise": bytes(range(100)),
-    "length": packed(Kind.DATA, 0, 1 << 60),
-    "kind": packed(Kind.MESSAGE, 0, 2) + b"{}",
-    "abort": packed(Kind.ABORT, 0, 5) + b"[[[[[",
-    "heartbeat": packed(Kind.HEARTBEAT, 0, 9) + bytes(9),
-    "another call": packed(Kind.DATA, 0, 8) + bytes(8),
+    "length": pack_header(Kind.DATA, 0, 1 << 60),
+    "kind": pack_header(Kind.MESSAGE, 0, 2) + b"{}",
+    "abort": pack_header(Kind.ABORT, 0, 5) + b"[[[[[",
+    "heartbeat": pack_header(Kind.HEARTBEAT, 0, 9) + bytes(9),
+    "another call": pack_header(Kind.DATA, 0, 8) + bytes(8),
     "nothing": b"",
 }
 
@@ -129,7 +129,7 @@ def test_who_was_not_there_takes_nobody_for_silent(monkeypatch):
         def held_up(*arguments):
             clock.ahead += 100 * (not turns)
             if turns:
-                right.sendall(packed(Kind.DATA, tag, len(data)) + data)
+                right.sendall(pack_header(Kind.DATA, tag, len(data)) + data)
             turns.append(turn(0.1))
 
         monkeypatch.setattr(group._progress.watch, "turn", held_up)
@@ -138,7 +138,9 @@ def test_who_was_not_there_takes_nobody_for_silent(monkeypatch):
 
 def test_what_comes_unasked_is_kept_up_to_a_bound():
     (left, right), (silent, other) = socket.socketpair(), socket.socketpair()
-    frame = packed(Kind.DATA, tag_of(0, True, 5, "unasked"), LONGEST_FRAME) + bytes(LONGEST_FRAME)
+    frame = pack_header(Kind.DATA, tag_of(0, True, 5, "unasked"), LONGEST_FRAME) + bytes(
+        LONGEST_FRAME
+    )
     right.settimeout(2.0)
     with Group.over({1: left, 2: silent}, members("abc"), 0) as group, right, other:
         ended = Thread(target=fails_to_receive, args=(group, 2))

@@ -17,7 +17,7 @@ from sparkdl.exchange.handshake import (
     examine,
     introduce,
     receive,
-    signed,
+    sign,
     welcome,
 )
 from tests.exchange.pairs import SECRET
@@ -166,7 +166,7 @@ def test_a_listener_does_not_believe_its_own_proof():
 
 
 def test_the_roles_sign_differently():
-    assert signed(SECRET, b"caller", b"x") != signed(SECRET, b"listener", b"x")
+    assert sign(SECRET, b"caller", b"x") != sign(SECRET, b"listener", b"x")
 
 
 def test_greetings_are_fresh():

@@ -14,7 +14,7 @@ import pytest
 
 from sparkdl.errors import PeerError, WorkerError
 from sparkdl.exchange.levels.finding import find_levels
-from sparkdl.exchange.levels.packing import packed, unpacked
+from sparkdl.exchange.levels.packing import pack_parts, unpack_parts
 from tests.exchange.crew import crew
 from tests.exchange.test_group import (
     broadcast_all,
@@ -216,4 +216,4 @@ def test_two_hosts_find_out_who_is_where(tmp_path):
 def test_parts_are_packed_and_found_again():
     for parts in ([], [b""], [b"abc", b"", b"d"]):
         arrays = [np.frombuffer(part, np.uint8) for part in parts]
-        assert [bytes(part) for part in unpacked(packed(arrays))] == parts
+        assert [bytes(part) for part in unpack_parts(pack_parts(arrays))] == parts

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from sparkdl.errors import PeerError
-from sparkdl.exchange.frame import Kind, packed
+from sparkdl.exchange.frame import Kind, pack_header
 from sparkdl.exchange.link import Link
 from sparkdl.exchange.mail import Receipt
 from sparkdl.exchange.member import Member
@@ -60,7 +60,7 @@ def test_the_rest_of_a_long_frame_is_awaited_in_large_parts(ends):
     data = bytes(range(250)) * (LENGTH // 250)
     receipt = Receipt(TAG, memoryview(bytearray(LENGTH)))
     link.post(receipt)
-    peer.sendall(packed(Kind.DATA, TAG, LENGTH) + data[:1000])
+    peer.sendall(pack_header(Kind.DATA, TAG, LENGTH) + data[:1000])
     arrived(link, 1024)
     link.read(1.0)
     peer.sendall(data[1000:2000])
@@ -82,15 +82,15 @@ def test_what_follows_a_long_frame_is_heard_at_once(ends):
     receipts = [Receipt(TAG, memoryview(bytearray(n))) for n in (LENGTH, 5, 0, 3000)]
     for receipt in receipts:
         link.post(receipt)
-    frames = [packed(Kind.DATA, TAG, len(r.view)) + b"x" * len(r.view) for r in receipts]
+    frames = [pack_header(Kind.DATA, TAG, len(r.view)) + b"x" * len(r.view) for r in receipts]
     peer.sendall(b"".join(frames[:1])[:5000])
     arrived(link, 5000)
     link.read(time.monotonic())
-    peer.sendall(b"".join(frames)[5000:] + packed(Kind.HEARTBEAT, 3))
+    peer.sendall(b"".join(frames)[5000:] + pack_header(Kind.HEARTBEAT, 3))
     arrived(link, sum(map(len, frames)) - 5000 + 24)
     link.read(time.monotonic())
     assert all(receipt.done for receipt in receipts) and link.awaits == 2
-    peer.sendall(packed(Kind.HEARTBEAT, 0))
+    peer.sendall(pack_header(Kind.HEARTBEAT, 0))
     arrived(link, 24)
     assert ready(link)
     link.read(time.monotonic())
@@ -100,7 +100,7 @@ def test_what_follows_a_long_frame_is_heard_at_once(ends):
 def test_a_peer_that_hangs_up_in_a_long_frame_is_heard_at_once(ends):
     link, peer = ends
     link.post(Receipt(TAG, memoryview(bytearray(LENGTH))))
-    peer.sendall(packed(Kind.DATA, TAG, LENGTH) + bytes(10))
+    peer.sendall(pack_header(Kind.DATA, TAG, LENGTH) + bytes(10))
     arrived(link, 34)
     link.read(time.monotonic())
     peer.close()

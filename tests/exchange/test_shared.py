@@ -341,7 +341,7 @@ def test_machines_are_those_who_took_the_same_memory(leaders, machines):
 
 
 def test_without_shared_memory_everyone_is_alone(monkeypatch):
-    monkeypatch.setattr(futex, "supported", lambda: False)
+    monkeypatch.setattr(futex, "is_supported", lambda: False)
     texts = {"null": ["null", "null"], "1": ["0", "1"], "": ["", ""]}
     assert find_memory(1, texts.__getitem__, []) == ([[0], [1]], None)
 

@@ -10,7 +10,7 @@ import pytest
 
 from sparkdl.errors import ConfigError, DataError, PeerError
 from sparkdl.exchange import stream
-from sparkdl.exchange.frame import HEADER, Kind, packed
+from sparkdl.exchange.frame import HEADER, Kind, pack_header
 from sparkdl.exchange.message import TYPES
 from sparkdl.exchange.wire import Wire
 from tests.exchange.clock import Clock
@@ -169,7 +169,7 @@ def test_a_silent_peer_is_an_error_at_the_limit():
 
 def test_a_silent_peer_is_seen_by_one_who_only_looks_now_and_then():
     with wire_and_socket(timeout=60.0) as (wire, sock):
-        sock.sendall(packed(Kind.HEARTBEAT))
+        sock.sendall(pack_header(Kind.HEARTBEAT))
         wire._stream._heard -= 61
         assert not wire.ready()  # it was not silent: its heartbeat had come
         wire._stream._heard -= 61
@@ -186,7 +186,7 @@ def test_who_was_not_there_takes_nobody_for_silent(monkeypatch):
         def poll(milliseconds):
             clock.ahead += 100 * (not polls)
             if polls:
-                sock.sendall(packed(Kind.MESSAGE, length=len(TWO)) + TWO)
+                sock.sendall(pack_header(Kind.MESSAGE, length=len(TWO)) + TWO)
             polls.append(milliseconds)
 
         monkeypatch.setattr(wire._stream, "_readable", SimpleNamespace(poll=poll))
@@ -222,7 +222,7 @@ def test_a_peer_that_takes_nothing_is_an_error_at_the_limit():
 
 def test_a_peer_that_stops_in_the_middle_is_an_error():
     with wire_and_socket(timeout=0.4) as (wire, sock):
-        sock.sendall(packed(Kind.MESSAGE, length=100) + b"{")
+        sock.sendall(pack_header(Kind.MESSAGE, length=100) + b"{")
         with pytest.raises(PeerError, match="was silent for 0.4 s"):
             wire.receive()
 
@@ -266,7 +266,7 @@ def test_a_full_peer_costs_a_heartbeat_no_time_and_breaks_no_message():
         while not data.endswith(b"}"):
             data += sock.recv(1 << 20)
         reader.join(5)
-    assert data.startswith(packed(Kind.HEARTBEAT) * beats)
+    assert data.startswith(pack_header(Kind.HEARTBEAT) * beats)
     assert HEADER.unpack(data[-len(b'{"meta":{"end":1},"arrays":[]}') - 24 :][:24])[1] == 2
 
 
@@ -274,9 +274,9 @@ TWO = b'{"meta":{"n":2},"arrays":[]}'
 ONE = b'{"meta":{},"arrays":[["<f4",[2]]]}'
 HOSTILE = {
     "garbage": b"GET / HTTP/1.1\r\nHost: somewhere\r\n",
-    "a long text": packed(Kind.MESSAGE, length=1 << 40),
-    "another kind": packed(Kind.DATA, length=8),
-    "a heartbeat with a body": packed(Kind.HEARTBEAT, length=8),
+    "a long text": pack_header(Kind.MESSAGE, length=1 << 40),
+    "another kind": pack_header(Kind.DATA, length=8),
+    "a heartbeat with a body": pack_header(Kind.HEARTBEAT, length=8),
     "no JSON": b"{nonsense",
     "no object": b"[1]",
     "no meta": b'{"arrays":[]}',
@@ -300,7 +300,7 @@ HOSTILE = {
 def test_what_cannot_be_is_refused(name):
     sent = HOSTILE[name]
     if not sent.startswith((b"SDL1", b"GET")):
-        sent = packed(Kind.MESSAGE, length=len(sent)) + sent
+        sent = pack_header(Kind.MESSAGE, length=len(sent)) + sent
     with wire_and_socket(limit=1 << 30) as (wire, sock):
         sock.sendall(sent)
         with pytest.raises(PeerError, match="rank 3 on the peer's host: sent what cannot be"):

@@ -10,7 +10,7 @@ import pytest
 
 from sparkdl.engine import ops
 from sparkdl.errors import ConfigError
-from sparkdl.nn import BatchNorm, Conv2D, Dense, NetworkConf, Output, Sgd, layers, updated
+from sparkdl.nn import BatchNorm, Conv2D, Dense, NetworkConf, Output, Sgd, layers, update_params
 from sparkdl.nn.constraints import MaxNorm, MinMaxNorm, NonNegative, UnitNorm
 from sparkdl.nn.run import Run
 from tests.nn.examples import CONSTRAINTS
@@ -69,7 +69,7 @@ def test_constraints_hold_after_an_update_where_they_are_set(rng):
         input_shape=(2, 3, 3), layers=layers, updater=Sgd(rate=0.5), constraints=[MaxNorm(limit=1)]
     )
     params, grad = rng.normal(size=(2, conf.parameter_count))
-    after, _ = updated(conf, params, grad, {}, 0.5, 1)
+    after, _ = update_params(conf, params, grad, {}, 0.5, 1)
     views = conf.params_layout.views(after)
     free = conf.params_layout.views(params - 0.5 * grad)
     expected = {
@@ -116,7 +116,7 @@ def test_norms_are_those_of_the_weights_that_a_unit_depends_on(layer, in_shape, 
     stack = [replace(layer, name="it"), Output(units=1, constraints=())]
     conf = NetworkConf(input_shape=in_shape, layers=stack, constraints=[UnitNorm()])
     params = rng.normal(size=conf.parameter_count)
-    after, _ = updated(conf, params, 0 * params, {}, 0.5, 1)
+    after, _ = update_params(conf, params, 0 * params, {}, 0.5, 1)
     views = {n.removeprefix("it/"): v for n, v in conf.params_layout.views(after).items()}
     into = list(weights_into_units(layer, in_shape, axes, views, rng))
     np.testing.assert_array_equal(np.sum(into, axis=0), 1)
@@ -129,7 +129,7 @@ def test_biases_have_one_norm_whatever_their_axes(rng):
     for kind, shape in kinds.items():
         conf = NetworkConf(input_shape=shape, layers=[kind(**options), Output(units=1)])
         params = rng.normal(size=conf.parameter_count)
-        after, _ = updated(conf, params, 0 * params, {}, 0.5, 1)
+        after, _ = update_params(conf, params, 0 * params, {}, 0.5, 1)
         assert np.linalg.norm(conf.params_layout.views(after)["it/b"]) == pytest.approx(1)
 
 
@@ -141,7 +141,7 @@ def test_a_layer_s_own_constraints_hold_for_its_factors_and_the_network_s_do_not
     for stack, moves in [(free, False), (held, True), (still, False)]:
         conf = NetworkConf(input_shape=(3,), layers=[*stack, Output(units=1)], **options)
         params = -np.abs(rng.normal(size=conf.parameter_count))
-        after, _ = updated(conf, params, 0 * params, {}, 0.5, 1)
+        after, _ = update_params(conf, params, 0 * params, {}, 0.5, 1)
         before = conf.params_layout.views(params)
         for name, view in conf.params_layout.views(after).items():
             factor = name.endswith(("alpha", "gamma")) or name == "learned_1/W"

@@ -9,7 +9,7 @@ from sparkdl.engine.backends import base
 from sparkdl.nn import Activation, Conv2D, ElementWise, GlobalPool, GraphBuilder, Output, zoo
 from sparkdl.nn.replica import Replica
 from sparkdl.nn.zoo.googlenet import inception
-from sparkdl.nn.zoo.resnet import basic, convolved
+from sparkdl.nn.zoo.resnet import add_convolution, basic
 from tests.nn.test_cuda import distance
 from tests.nn.test_graph import batch_of
 from tests.nn.test_transformer import SMALL, texts
@@ -19,12 +19,12 @@ from tests.support.cuda.compiler import available
 def with_residuals():
     """The block of resnet18 twice, the second with a shortcut of its own."""
     build = GraphBuilder(features=(3, 12, 10))
-    stem = convolved(build, "features", 8, 3, 1, "stem")
+    stem = add_convolution(build, "features", 8, 3, 1, "stem")
     first = basic(build, stem, 8, 1, "block1")
     build.add(ElementWise(operation="add"), first, stem, name="sum1")
     relu = build.add(Activation(function="relu"), name="relu1")
     second = basic(build, relu, 16, 2, "block2")
-    shortcut = convolved(build, relu, 16, 1, 2, "shortcut", relu=False)
+    shortcut = add_convolution(build, relu, 16, 1, 2, "shortcut", relu=False)
     build.add(ElementWise(operation="add"), second, shortcut, name="sum2")
     build.add(Activation(function="relu"), name="relu2")
     build.add(GlobalPool(kind="avg"), name="pool")

@@ -6,7 +6,7 @@ from sparkdl.engine.backends import base
 from sparkdl.engine.backends.own import OWN, Own
 from sparkdl.errors import UnsupportedError
 from sparkdl.nn import device
-from sparkdl.nn.device import PROCESSOR, described, own, placed
+from sparkdl.nn.device import PROCESSOR, choose_backend, describe_device, own
 from tests.support.cuda.compiler import available
 
 HERE, BROKEN = "tests.support.cuda.backend", "tests.nn.no_gpu"
@@ -28,10 +28,10 @@ def there(monkeypatch):
     def of(reason, module):
         monkeypatch.setattr(device, "absent", lambda: reason)
         monkeypatch.setitem(base.MODULES, "cuda", module)
-        placed.cache_clear()
+        choose_backend.cache_clear()
 
     yield of
-    placed.cache_clear()
+    choose_backend.cache_clear()
 
 
 @pytest.mark.parametrize("name", PLACED)
@@ -40,17 +40,17 @@ def test_where_a_process_computes(name, there):
     if expected == "cuda" and not available():
         pytest.skip("no g++ to run the kernels of cuda on the host")
     there(reason, module)
-    assert placed(told, backend) == expected
+    assert choose_backend(told, backend) == expected
     where = "the host (GPU-0)" if expected == "cuda" else PROCESSOR
-    assert described(expected) == where
+    assert describe_device(expected) == where
 
 
 def test_a_gpu_that_does_not_work_is_told_or_an_error(there, caplog):
     there(None, BROKEN)
-    assert placed("auto") == "auto"
+    assert choose_backend("auto") == "auto"
     assert "computes on the processor: there is a driver, but no device" in caplog.text
     with pytest.raises(UnsupportedError, match="there is a driver, but no device"):
-        placed("cuda")
+        choose_backend("cuda")
 
 
 def test_a_process_is_told_what_is_its_own():

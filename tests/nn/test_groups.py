@@ -19,7 +19,7 @@ from sparkdl.nn import (
     Sgd,
     Step,
     initial_slots,
-    updated,
+    update_params,
 )
 from sparkdl.nn.penalty import coefficients
 from sparkdl.nn.replica import Replica
@@ -48,7 +48,7 @@ def step(conf, params, grad, slots=None, iteration=0):
     if slots is None:
         slots = initial_slots(conf).astype(float)
     views = conf.slots_layout.views(slots) if isinstance(slots, np.ndarray) else slots
-    return updated(conf, params, grad, views, conf.rate_at(iteration, 0), iteration + 1)
+    return update_params(conf, params, grad, views, conf.rate_at(iteration, 0), iteration + 1)
 
 
 def test_one_updater_is_one_group_and_its_slots_are_as_ever():

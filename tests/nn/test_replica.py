@@ -18,7 +18,7 @@ from sparkdl.nn import (
     initial_params,
     initial_slots,
 )
-from sparkdl.nn.columns import padded, rounded
+from sparkdl.nn.columns import next_power_of_two, pad_to_power_of_two
 from sparkdl.nn.losses import SoftmaxCrossEntropy
 from sparkdl.nn.replica import PROGRAMS, Replica
 from tests.nn.networks import mixed
@@ -371,6 +371,6 @@ def test_it_starts_as_the_network_says():
 
 @pytest.mark.parametrize("n, size", [(1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (200, 256)])
 def test_batches_are_padded_to_powers_of_two(n, size):
-    assert rounded(n) == size
-    column = padded(np.arange(1, n + 1))
+    assert next_power_of_two(n) == size
+    column = pad_to_power_of_two(np.arange(1, n + 1))
     assert column.tolist() == [*range(1, n + 1), *[1] * (size - n)]

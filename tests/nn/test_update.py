@@ -7,7 +7,17 @@ import numpy as np
 import optax
 import pytest
 
-from sparkdl.nn import AdamW, ClipNorm, Dense, Lamb, Lars, Momentum, NetworkConf, Output, updated
+from sparkdl.nn import (
+    AdamW,
+    ClipNorm,
+    Dense,
+    Lamb,
+    Lars,
+    Momentum,
+    NetworkConf,
+    Output,
+    update_params,
+)
 from sparkdl.nn.replica import Replica
 from tests.nn.examples import UPDATERS
 from tests.nn.support import label, run_as_graph
@@ -23,13 +33,13 @@ def test_clips_then_adds_the_penalty_then_steps():
     )
     params, grad = np.array([2.0, 4.0]), np.array([3.0, 4.0])  # a weight and a bias; norm 5
     slots = {"velocity": np.array([1.0, 1.0])}
-    after, new_slots = updated(conf, params, grad, slots, 0.1, 1)
+    after, new_slots = update_params(conf, params, grad, slots, 0.1, 1)
     velocity = [0.5 - 0.1 * (0.6 + 0.5 * 2), 0.5 - 0.1 * 0.8]
     np.testing.assert_allclose(new_slots["velocity"], velocity)
     np.testing.assert_allclose(after, [2 + velocity[0], 4 + velocity[1]])
 
     def graph(params, grad, velocity, rate, t):
-        after, slots = updated(conf, params, grad, {"velocity": velocity}, rate, t)
+        after, slots = update_params(conf, params, grad, {"velocity": velocity}, rate, t)
         return after, slots["velocity"]
 
     arrays = [params, grad, slots["velocity"], np.array(0.1), np.array(1.0)]
@@ -53,7 +63,7 @@ def test_decoupled_decay_is_that_of_optax_and_spares_biases(rng, x64):
     state = optimizer.init(theirs)
     for t in range(1, 21):
         grad = rng.normal(size=params.size)
-        params, slots = updated(conf, params, grad, slots, 0.1, t)
+        params, slots = update_params(conf, params, grad, slots, 0.1, t)
         steps, state = optimizer.update([jnp.asarray(g) for g in grad], state, theirs)
         theirs = optax.apply_updates(theirs, steps)
         np.testing.assert_allclose(params, theirs, rtol=1e-6)
@@ -66,7 +76,7 @@ def test_any_updater_may_decay_weights(updater, rng):
     confs = [NetworkConf(input_shape=(2,), layers=layers, updater=one) for one in (plain, decayed)]
     params, grad = rng.normal(size=(2, confs[0].params_layout.size))
     slots = {name: np.full_like(params, 0.5) for name in updater.slot_names}
-    free, less = (updated(conf, params, grad, slots, 0.1, 1)[0] for conf in confs)
+    free, less = (update_params(conf, params, grad, slots, 0.1, 1)[0] for conf in confs)
     for name, part in confs[0].params_layout.slices.items():
         moved = less[part] - free[part]
         if isinstance(updater, Lars | Lamb):  # there it goes into the measure of the step
@@ -117,7 +127,7 @@ def test_steps_measured_by_the_arrays_are_those_of_optax(updater, theirs, rng, x
     for t in range(1, 11):
         grad = rng.normal(size=params.size) * (t != 2)
         arrays = {name: jnp.asarray(array) for name, array in layout.views(grad).items()}
-        params, slots = updated(conf, params, grad, slots, 0.1, t)
+        params, slots = update_params(conf, params, grad, slots, 0.1, t)
         steps, state = optimizer.update(arrays, state, expected)
         expected = optax.apply_updates(expected, steps)
         for name, array in layout.views(params).items():
@@ -132,7 +142,7 @@ def test_a_replica_updated_in_place_is_where_arrays_lead(updater, rng):
     slots = {n: v.astype(float) for n, v in conf.slots_layout.views(replica.slots).items()}
     for t in range(1, 4):
         replica.grad[:] = rng.normal(size=params.size)
-        params, slots = updated(conf, params, replica.grad.astype(float), slots, 0.1, t)
+        params, slots = update_params(conf, params, replica.grad.astype(float), slots, 0.1, t)
         replica.apply(0.1, t)
         np.testing.assert_allclose(replica.params, params, rtol=1e-4, atol=1e-5)
     for name, view in conf.slots_layout.views(replica.slots).items():

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from sparkdl.nn.labels import wanted
+from sparkdl.nn.labels import label_requirements
 
 
 def labels_of(place, n, rng):
     """Labels (n, ...) of the output at `place`."""
-    loss, (kind, shape, units) = place.layer.loss, wanted(place)
+    loss, (kind, shape, units) = place.layer.loss, label_requirements(place)
     if loss.type_name in MADE:
         return MADE[loss.type_name](loss, (n, *shape), place, rng)
     if kind == "class":

@@ -36,6 +36,13 @@ def axis(choices, shape):
     return choices.integer(0, len(shape) - 1)
 
 
+def arg_max(choices, shape):
+    along = choices.pick((None, axis(choices, shape)))
+    most = prod(shape) if along is None else shape[along]
+    top_k = choices.integer(1, min(most, 3))
+    return layers.ArgMax(axis=along, top_k=top_k, values=choices.chance(0.5))
+
+
 def affine(choices, shape):
     options = options_of(choices, layers.Affine)
     if options.get("scale") is False:
@@ -145,6 +152,7 @@ def units(cls, **more):
 DRAWN = {  # type: (ranks of examples that it takes, function (choices, shape))
     "Dense": (ALL, units(layers.Dense)),
     "Activation": (ALL, of(layers.Activation, function=one(*ACTIVATIONS))),
+    "ArgMax": (ALL, arg_max),
     "BatchNorm": (
         ALL,
         of(

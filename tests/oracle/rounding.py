@@ -19,7 +19,7 @@ from sparkdl.engine import ops
 from sparkdl.engine.backends import base
 from sparkdl.engine.backends.memory import Vector
 from sparkdl.engine.graph import Spec, Tensor, topological
-from sparkdl.engine.types import computed, is_float
+from sparkdl.engine.types import computing_dtype, is_float
 from sparkdl.errors import ShapeError
 
 NAME = "rounding"
@@ -182,7 +182,7 @@ class Evaluation:
     def _decomposed(self, node, arrays):
         """The results by way of simpler operations, each with its errors."""
         if node not in self.inside:
-            inputs = [Tensor(Spec(t.shape, computed(t.spec.dtype))) for t in node.inputs]
+            inputs = [Tensor(Spec(t.shape, computing_dtype(t.spec.dtype))) for t in node.inputs]
             outputs = simpler(node.op, inputs)
             self.inside[node] = inputs, outputs, topological(outputs)
         inputs, outputs, nodes = self.inside[node]

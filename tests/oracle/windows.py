@@ -146,6 +146,7 @@ FAMILIES = [
     ("AvgPool{}D", (1, 2, 3), pool),
     ("LpPool{}D", (1, 2, 3), pool),
     ("StochasticPool{}D", (2,), pool),
+    ("MaxPoolIndex{}D", (2,), pool),
     ("ZeroPadding{}D", (1, 2, 3), lambda cls: amounts(cls, 2)),
     ("Cropping{}D", (1, 2, 3), lambda cls: amounts(cls, 1)),
     ("UpSampling{}D", (1, 2, 3), upsampling),

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from sparkdl.errors import DataError, ShapeError
-from sparkdl.nn.device import described, placed
+from sparkdl.nn.device import choose_backend, describe_device
 
 
 class Unpackable(Exception):
@@ -39,7 +39,7 @@ def value(host, shared, items):
 
 def place(items):
     """Where it computes, as all find it who make a replica."""
-    yield placed("cuda")
+    yield choose_backend("cuda")
 
 
 def fail(host, kind, items):
@@ -65,7 +65,7 @@ def meet(host, timeout, meeting, items):
 def note(host, folder, meeting, items):
     """Writes down where it is, whom it meets and which blocks it has."""
     met = meeting.all_gather(f"{meeting.rank} of {meeting.size}", LIMIT)
-    found = [described(placed("cuda")), met, [key for key, _ in items]]
+    found = [describe_device(choose_backend("cuda")), met, [key for key, _ in items]]
     Path(folder, str(meeting.rank)).write_text(json.dumps(found))
     return iter(())
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data import Batch
-from sparkdl.data.dealing import assembled
+from sparkdl.data.dealing import assemble_block
 from sparkdl.nn.replica import Replica
 from sparkdl.spark import SparkNetwork, SparkWorkers
 from sparkdl.spark.records import Records
@@ -40,7 +40,7 @@ def blocks_of(sc, conf, master, rdd):
     blocks = workers.load(Records(rdd), schema_of(conf), size, options)
     parts = blocks.rdd.glom().collect()
     blocks.close()
-    contents = [assembled([piece for _, piece in part]) for part in parts]
+    contents = [assemble_block([piece for _, piece in part]) for part in parts]
     return contents, lambda epoch: master.plan(workers, blocks, replace(state, epoch=epoch))
 
 

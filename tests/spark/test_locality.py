@@ -2,7 +2,7 @@
 
 import pytest
 
-from sparkdl.spark.locality import blocks_of, preferred
+from sparkdl.spark.locality import blocks_of, preferred_hosts
 
 BLOCKS = {
     "a": [(0, 100, ["one", "two"]), (100, 200, ["two", "three"]), (200, 210, ["four"])],
@@ -25,7 +25,7 @@ CASES = [
 
 @pytest.mark.parametrize("spans, hosts", CASES)
 def test_who_has_most_of_it(spans, hosts):
-    assert preferred(spans, BLOCKS.get) == hosts
+    assert preferred_hosts(spans, BLOCKS.get) == hosts
 
 
 @pytest.mark.parametrize("path", ["/a", "file:///a", "memory://a", "s3a://bucket/a"])

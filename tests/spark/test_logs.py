@@ -5,14 +5,14 @@ import platform
 
 import pytest
 
-from sparkdl.spark.logs import SPARKDL, signed
+from sparkdl.spark.logs import SPARKDL, sign_logs
 
 log = logging.getLogger("sparkdl.spark.workers")
 HOST = platform.node()
 
 
 def test_a_line_says_whose_it_is(capsys):
-    with signed(3, 8):
+    with sign_logs(3, 8):
         log.info("a round of %d examples", 64)
     line = capsys.readouterr().err
     assert line.endswith(f" INFO rank 3 of 8 on {HOST}: a round of 64 examples\n")
@@ -21,7 +21,7 @@ def test_a_line_says_whose_it_is(capsys):
 def test_a_level_that_somebody_chose_holds(capsys):
     SPARKDL.setLevel(logging.ERROR)
     try:
-        with signed(0, 1):
+        with sign_logs(0, 1):
             log.warning("not to be seen")
         assert SPARKDL.level == logging.ERROR
     finally:
@@ -31,6 +31,6 @@ def test_a_level_that_somebody_chose_holds(capsys):
 
 def test_nothing_stays(capsys):
     before = SPARKDL.handlers[:], SPARKDL.level
-    with pytest.raises(ZeroDivisionError), signed(0, 1):
+    with pytest.raises(ZeroDivisionError), sign_logs(0, 1):
         raise ZeroDivisionError
     assert (SPARKDL.handlers, SPARKDL.level) == before

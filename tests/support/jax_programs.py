@@ -7,7 +7,6 @@ import ctypes
 import gc
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 import psutil
@@ -17,11 +16,14 @@ MUCH = 200 << 20  # bytes that a process may grow by before it forgets
 _after_last = 0
 
 
-def cheap_programs():
-    """From now on JAX, once loaded, optimizes little, and keeps on disk what it has compiled."""
-    folder = Path(tempfile.gettempdir(), f"sparkdl-jax-{os.getuid()}")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
+def keep_programs():
+    """From now on JAX, once loaded, keeps on disk what it has compiled, for later runs too.
+
+    With JAX_DISABLE_MOST_OPTIMIZATIONS it would compile faster, and gradients of masked maxima
+    would be wrong.
+    """
+    folder = Path(__file__).parents[2] / ".pytest_cache" / "jax"
+    folder.mkdir(parents=True, exist_ok=True)
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"

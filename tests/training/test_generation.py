@@ -7,7 +7,7 @@ from sparkdl.data import Characters, TextSequences
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import LSTM, Adam, NetworkConf, RnnOutput
 from sparkdl.training.averaging import ParameterAveraging
-from sparkdl.training.generation import generate, sharpened
+from sparkdl.training.generation import apply_temperature, generate
 from sparkdl.training.local import LocalWorkers
 from sparkdl.training.network import Network
 
@@ -51,9 +51,9 @@ def test_the_seed_decides(learned):
 
 def test_a_low_temperature_takes_the_likeliest():
     p = np.array([0.2, 0.5, 0.3], np.float32)
-    np.testing.assert_allclose(sharpened(p, 1.0), p, rtol=1e-6)
-    np.testing.assert_allclose(sharpened(p, 0.5), p**2 / (p**2).sum(), rtol=1e-6)
-    np.testing.assert_allclose(sharpened(p, 1e-3), [0, 1, 0], atol=1e-12)
+    np.testing.assert_allclose(apply_temperature(p, 1.0), p, rtol=1e-6)
+    np.testing.assert_allclose(apply_temperature(p, 0.5), p**2 / (p**2).sum(), rtol=1e-6)
+    np.testing.assert_allclose(apply_temperature(p, 1e-3), [0, 1, 0], atol=1e-12)
 
 
 REFUSED = [

@@ -25,8 +25,8 @@ def run(options, master):
     """The modes that are asked for: what can be wrong with the files is found before Spark runs."""
     for note in options.notes:
         tell(note)
-    trained = training.prepared(options) if options.train else None
-    used = use.prepared(options, tell) if options.use else None
+    trained = training.prepare_training(options) if options.train else None
+    used = use.prepare_use(options, tell) if options.use else None
     with session(master or own_master(options), name="sparkdl caffe") as spark:
         for note in places(spark.sparkContext.master, options):
             tell(note)

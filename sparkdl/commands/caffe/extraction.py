@@ -5,7 +5,7 @@ from functools import partial
 from sparkdl.commands.caffe.records import reading_of
 from sparkdl.interop.caffe.shown import blobs_of
 from sparkdl.spark.computed import computed_frame
-from sparkdl.spark.inference import loaded
+from sparkdl.spark.inference import load_replica
 
 ID = "SampleID"
 
@@ -30,6 +30,6 @@ def features_frame(spark, net, source, model, names, device, tally):
 
 def features_of(model, reading, split):
     """(ids, {blob: (n, numbers)}) of the minibatches of a split."""
-    replica = loaded(model)
+    replica = load_replica(model)
     for ids, batch in reading.identified(split):
         yield ids, reading.blobs.rows(replica, batch)

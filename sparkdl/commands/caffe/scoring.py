@@ -9,9 +9,9 @@ from sparkdl.data import files
 from sparkdl.errors import DataError, SparkdlError
 from sparkdl.interop.caffe.first import First
 from sparkdl.interop.caffe.shown import blobs_of
-from sparkdl.interop.caffe.testing import shown
+from sparkdl.interop.caffe.testing import shown_outputs
 from sparkdl.spark.apart import apart_at
-from sparkdl.spark.inference import loaded
+from sparkdl.spark.inference import load_replica
 from sparkdl.spark.jobs import job
 from sparkdl.spark.locality import split_rdd
 from sparkdl.spark.shared import sharing
@@ -33,7 +33,7 @@ def means_of(sc, net, source, state, batches, device, tally):
     """
     if batches is not None:
         source = First(source, batches * batch_size(net), batch_size(net))
-    reading = reading_of(source, net, blobs_of(net, shown(net), "a test"))
+    reading = reading_of(source, net, blobs_of(net, shown_outputs(net), "a test"))
     with job(sc, "test", "a test"), sharing(sc, (net.conf, state, device, "auto")) as model:
         each = partial(apart_at, device, partial(score, model, reading), tally=tally)
         ranked = split_rdd(sc, source.splits()).mapPartitionsWithIndex(each).collect()
@@ -51,7 +51,7 @@ def means_of(sc, net, source, state, batches, device, tally):
 def score(model, reading, number, splits):
     """(number, [(examples, {blob: mean})] of the minibatches) of a partition, or a Failure."""
     try:
-        replica = loaded(model)
+        replica = load_replica(model)
         batches = (batch for split in splits for batch in reading.batches(split))
         yield number, [(len(one), reading.blobs.means(replica, one)) for one in batches]
     except SparkdlError as error:

@@ -21,7 +21,7 @@ LOG = "sparkdl.caffe"
 
 @dataclass(frozen=True)
 class Training:
-    """What is needed to train. Made by `prepared`.
+    """What is needed to train. Made by `prepare_training`.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Training:
         print(f"what the tests have shown is in {options.validations}", flush=True)
 
 
-def prepared(options):
+def prepare_training(options):
     """The Training; what can be wrong with the files is found here."""
     job = beside_the_model(read_job(options.conf, options.shapes), options.model)
     if options.validations:

@@ -13,12 +13,12 @@ from sparkdl.spark.jobs import job
 from sparkdl.spark.shared import sharing
 from sparkdl.spark.tally import Tally
 from sparkdl.training.network import first_state
-from sparkdl.training.report import computed
+from sparkdl.training.report import format_devices
 
 
 @dataclass(frozen=True)
 class Use:
-    """What is needed to use a model. Made by `prepared`.
+    """What is needed to use a model. Made by `prepare_use`.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ class Use:
 
     def run(self, spark, trained=None):
         """Test, or extract features, with the weights of `trained`, a Network, if it is given."""
-        states = self.states or [carried(trained, net) for net in self.nets]
+        states = self.states or [carry_to_test_net(trained, net) for net in self.nets]
         tally = Tally(spark.sparkContext)
         if self.options.use == "test":
             told = self._test(spark, states, tally)
         else:
             told = self._features(spark, self.nets[0], self.sources[0], states[0], tally)
-        print(computed("tasks", tally.devices), told, sep="\n", flush=True)
+        print(format_devices("tasks", tally.devices), told, sep="\n", flush=True)
 
     def _test(self, spark, states, tally):
         """Write and print the means of all test nets; what there is to tell."""
@@ -76,7 +76,7 @@ class Use:
         return f"wrote {options.output}"
 
 
-def prepared(options, tell):
+def prepare_use(options, tell):
     """The Use; what can be wrong with the files is found here."""
     solver, nets = read_tests(options.conf, options.shapes)
     nets = nets if options.use == "test" else nets[:1]
@@ -99,6 +99,6 @@ def state_of(net, path, tell):
     return state
 
 
-def carried(trained, net):
+def carry_to_test_net(trained, net):
     """The state of a test net with the weights of the Network that was trained."""
     return carry_weights(trained.conf, trained.state, net.conf, first_state(net.conf))

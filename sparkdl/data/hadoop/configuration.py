@@ -43,7 +43,10 @@ class Configuration:
         for name in FILES if folder else ():
             if (folder / name).exists():
                 _merge(folder / name, found, final)
-        return cls(folder=folder, properties={name: _filled(found[name], found) for name in found})
+        return cls(
+            folder=folder,
+            properties={name: _substitute_variables(found[name], found) for name in found},
+        )
 
     @property
     def is_secure(self):
@@ -139,7 +142,7 @@ def _properties(path):
             yield from _properties(path.parent / one.get("href", ""))
 
 
-def _filled(value, properties):
+def _substitute_variables(value, properties):
     """The value with ${name} and ${env.NAME} put in; unknown ones stay, as Hadoop has it."""
     for _ in range(DEEPEST):
         filled = VARIABLE.sub(lambda match: _variable(match, properties), value)

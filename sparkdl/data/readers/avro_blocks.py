@@ -29,7 +29,7 @@ class Bytes:
         return self.window.position
 
 
-def opened(path, file):
+def open_blocks(path, file):
     """(Bytes, fastavro's reader of blocks) behind the header of a file. Raises DataError."""
     source = Bytes(Window(file, 0))
     with damages(path):

@@ -8,9 +8,9 @@ from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers.arrow import require_column
-from sparkdl.data.readers.avro_blocks import opened, records
+from sparkdl.data.readers.avro_blocks import open_blocks, records
 from sparkdl.data.readers.base import CutByBytes, OfNumbersOrImages, Reader, Stored
-from sparkdl.data.readers.chunks import batches, stacked
+from sparkdl.data.readers.chunks import batches, stack_arrays
 from sparkdl.data.readers.image import decode_image
 from sparkdl.data.readers.listing import Bytes, byte_splits
 from sparkdl.errors import DataError
@@ -54,7 +54,7 @@ class AvroFiles(Stored, Reader, OfNumbersOrImages, CutByBytes):
     def read(self, split):
         """Batches of a few megabytes: features and labels as they are stored."""
         with files.open(split.path) as file:
-            source, blocks = opened(split.path, file)
+            source, blocks = open_blocks(split.path, file)
             self._check_fields(split.path, blocks.writer_schema)
             found = records(split, file, source, blocks)
             yield from batches(
@@ -70,10 +70,10 @@ class AvroFiles(Stored, Reader, OfNumbersOrImages, CutByBytes):
 
     def _columns(self, found):
         x = [self._array(record[self.features], row) for row, record in enumerate(found)]
-        columns = {"features": stacked(x)}
+        columns = {"features": stack_arrays(x)}
         if self.label is not None:
             y = [numbers(record[self.label], self.label, row) for row, record in enumerate(found)]
-            columns["labels"] = stacked(y, "label")
+            columns["labels"] = stack_arrays(y, "label")
         return columns
 
     def _array(self, value, row):

@@ -56,7 +56,7 @@ def chunk_batch(split, start, values, columns):
     return Batch(columns=found, ids=record_ids(split.partition, start, len(values)))
 
 
-def stacked(arrays, what="features"):
+def stack_arrays(arrays, what="features"):
     """One array of arrays of one shape. Raises Offence for the first of another."""
     shape = arrays[0].shape
     for row, array in enumerate(arrays):

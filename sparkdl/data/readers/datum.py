@@ -11,7 +11,7 @@ import numpy as np
 from google.protobuf import message
 
 from sparkdl.data.columns import Offence
-from sparkdl.data.readers.image import decode_image, resized
+from sparkdl.data.readers.image import decode_image, resize_image
 from sparkdl.data.readers.messages import messages
 
 Datum = messages(
@@ -71,7 +71,7 @@ def _decode_alike(values, shape):
     What is done to each value by itself would take longer than all the copying, so it is little.
     """
     head, count = _head(shape), len(values)
-    heads, images, tails = _parted(values, len(head), len(head) + math.prod(shape))
+    heads, images, tails = _split_values(values, len(head), len(head) + math.prod(shape))
     if heads != head * count or len(images) != count * math.prod(shape):
         return None
     labels = {tail: _label(tail) for tail in set(tails)}
@@ -81,7 +81,7 @@ def _decode_alike(values, shape):
     return np.frombuffer(images, np.uint8).reshape(count, *shape), found
 
 
-def _parted(values, start, stop):
+def _split_values(values, start, stop):
     """What stands before `start` of all values, joined; up to `stop`, joined; behind, in a list."""
     if len(set(map(len, values))) > 1:
         tails = [bytes(value[stop:]) for value in values]
@@ -127,17 +127,17 @@ def _parse(value, row, size):
         datum = Datum.FromString(bytes(value))
     except message.DecodeError:
         raise Offence(row, f"must be a Datum, got {bytes(value[:16])!r}") from None
-    return resized(
-        _decoded(datum, row) if datum.encoded else _stored(datum, row), size
+    return resize_image(
+        _decode_pixels(datum, row) if datum.encoded else _stored_pixels(datum, row), size
     ), datum.label
 
 
-def _decoded(datum, row):
+def _decode_pixels(datum, row):
     image = decode_image(datum.data, row=row)
     return image[::-1] if len(image) == 3 else image
 
 
-def _stored(datum, row):
+def _stored_pixels(datum, row):
     shape = datum.channels, datum.height, datum.width
     image = _numbers(datum)
     if image.size == 0 or image.size != math.prod(shape) or min(shape) < 1:

@@ -135,13 +135,13 @@ def ranges(path, counted, records_per_split):
 
 def idx_header(path):
     """(dtype, shape, bytes of the header) of an IDX file."""
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         return _header(path, file)
 
 
 def idx_rows(path, start, stop):
     """Records `start` to `stop` of an IDX file."""
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         dtype, (_, *shape), size = _header(path, file)
         nbytes = dtype.itemsize * math.prod(shape)
         try:
@@ -154,7 +154,7 @@ def idx_rows(path, start, stop):
     return np.frombuffer(content, dtype).reshape(-1, *shape).astype(dtype.newbyteorder("="))
 
 
-def opened(path):
+def open_decompressed(path):
     file = files.open(path)
     zipped = file.read(len(GZIP)) == GZIP
     file.seek(0)

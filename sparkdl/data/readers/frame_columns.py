@@ -10,8 +10,8 @@ import pyarrow as pa
 from sparkdl.config import Boolean, Choice, Mapping, Member, Sequence, Size, Text, option
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers.arrow import to_array
-from sparkdl.data.readers.chunks import stacked
-from sparkdl.data.readers.image import decode_image, resized
+from sparkdl.data.readers.chunks import stack_arrays
+from sparkdl.data.readers.image import decode_image, resize_image
 from sparkdl.errors import require
 
 BESIDE = ("channels", "height", "width", "encoded")
@@ -86,7 +86,9 @@ class Pictures(FrameColumn):
             return to_array(column)  # all of one length; the schema knows their shape
         said = {what: to_array(values) for what, values in found.items()}
         contents = enumerate(map(as_bytes, range(table.num_rows), column.to_pylist()))
-        return stacked([self._image(row, content, said) for row, content in contents], "images")
+        return stack_arrays(
+            [self._image(row, content, said) for row, content in contents], "images"
+        )
 
     def _image(self, row, content, said):
         channels, *size = self.shape or (3, None)
@@ -98,7 +100,7 @@ class Pictures(FrameColumn):
         if len(content) != np.prod(shape):
             text = f"must have {np.prod(shape)} bytes, as its shape {shape} says"
             raise Offence(row, f"{text}, got {len(content)}")
-        return resized(np.frombuffer(content, np.uint8).reshape(shape), size)
+        return resize_image(np.frombuffer(content, np.uint8).reshape(shape), size)
 
 
 def is_text(column):

@@ -80,7 +80,7 @@ class HDF5(Stored, Reader, CutByRecords):
 
     def read(self, split):
         """Batches of a few megabytes, dtypes as stored."""
-        with opened(split.path) as file:
+        with open_hdf5(split.path) as file:
             datasets = self._datasets(split.path, file)
             step = min(map(batch_size, datasets.values()))
             for start in range(split.start, split.stop, step):
@@ -91,10 +91,10 @@ class HDF5(Stored, Reader, CutByRecords):
 
     def _files(self):
         is_folder = files.is_directory(self.path)
-        return data_files(self.path, ENDINGS) if is_folder else listed(self.path)
+        return data_files(self.path, ENDINGS) if is_folder else list_hdf5_files(self.path)
 
     def _bounds(self, path):
-        with opened(path) as file:
+        with open_hdf5(path) as file:
             dataset = next(iter(self._datasets(path, file).values()))
             count, chunk = len(dataset), (dataset.chunks or (1,))[0]
         if count == 0:
@@ -122,7 +122,7 @@ class HDF5(Stored, Reader, CutByRecords):
         return found
 
 
-def listed(path):
+def list_hdf5_files(path):
     """Absolute paths: `path` itself where that is HDF5, else those of the text file that it is."""
     with files.open(path) as file:
         content = file.read(len(MAGIC))
@@ -155,7 +155,7 @@ def batch_size(dataset):
 
 
 @contextmanager
-def opened(path):
+def open_hdf5(path):
     """The h5py.File of a file on any file system; what goes wrong is a DataError that names it."""
     with files.open(path) as content:
         try:

@@ -33,7 +33,7 @@ def decode_image(content, channels=None, size=None, row=0):
     """
     try:
         with Image.open(io.BytesIO(content)) as image:
-            return resized(_array(image, channels, row), size)
+            return resize_image(_array(image, channels, row), size)
     except UnidentifiedImageError:
         raise Offence(row, f"must be an image, got {bytes(content[:8])!r}") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
@@ -48,7 +48,7 @@ def encode_image(x, kind="PNG"):
     return content.getvalue()
 
 
-def resized(x, size):
+def resize_image(x, size):
     """uint8 (C, H, W) at another size, if one is given."""
     if size is None or x.shape[1:] == tuple(size):
         return x

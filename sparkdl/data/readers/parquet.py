@@ -81,7 +81,7 @@ def row_groups(path, columns):
 
 
 def groups_of(path, columns):
-    with _opened(path) as file:
+    with _open_parquet(path) as file:
         for column in columns:
             require_column(column, file.schema_arrow.names, path)
         found = [facts(file.metadata.row_group(i)) for i in range(file.num_row_groups)]
@@ -90,7 +90,7 @@ def groups_of(path, columns):
 
 def tables(split, columns):
     """Arrow record batches of these columns, as far as there are such, of a RowGroup."""
-    with _opened(split.path) as file:
+    with _open_parquet(split.path) as file:
         size = batch_size(file.metadata.row_group(split.group))
         yield from file.iter_batches(size, row_groups=[split.group], columns=columns)
 
@@ -110,7 +110,7 @@ def batch_size(group):
 
 
 @contextmanager
-def _opened(path):
+def _open_parquet(path):
     """The ParquetFile; pyarrow reads a local one itself, piece by piece as records are wanted, at
     several times the speed that Python's files allow."""
     local = files.is_local(path)

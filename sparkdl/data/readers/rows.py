@@ -54,13 +54,13 @@ def _one_by_one(schema, chunk, fields, where, start):
 def _columns(schema, chunk, fields):
     return schema.convert(
         {
-            name: _stacked(values, name, schema)
+            name: _stack_column(values, name, schema)
             for name, values in _split(chunk, fields, bool(schema.outputs)).items()
         }
     )
 
 
-def _stacked(values, name, schema):
+def _stack_column(values, name, schema):
     """The column's array; of sequences that differ in length a Ragged."""
     what = "label" if name in schema.outputs else name
     dtype = np.float32 if name in schema.inputs else None
@@ -77,7 +77,7 @@ def _split(chunk, fields, labelled):
     first = chunk[0]
     if (columns := _column_names(first)) is not None:
         by = attrgetter if hasattr(first, "_fields") else itemgetter
-        return {name: _named(chunk, field, columns, by) for name, field in fields.items()}
+        return {name: _column_by_name(chunk, field, columns, by) for name, field in fields.items()}
     if len(fields) > 1 + labelled:
         named = list(fields.values())
         raise Offence(0, f"must be a Row or dict with columns {named}, got {_describe(first)}")
@@ -99,7 +99,7 @@ def _column_names(record):
     return names if names is not None else getattr(record, "_fields", None)  # named tuple
 
 
-def _named(chunk, name, columns, by):
+def _column_by_name(chunk, name, columns, by):
     if name not in columns:
         raise Offence(0, f"has no column {name!r}; columns are {list(columns)}")
     return list(map(by(name), chunk))

@@ -9,9 +9,9 @@ from sparkdl.config import Boolean, Choice, option
 from sparkdl.data import files
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers.base import CutByBytes, OfImages, Reader, Stored
-from sparkdl.data.readers.chunks import batches, stacked
+from sparkdl.data.readers.chunks import batches, stack_arrays
 from sparkdl.data.readers.datum import decode
-from sparkdl.data.readers.image import decode_image, resized
+from sparkdl.data.readers.image import decode_image, resize_image
 from sparkdl.data.readers.java_objects import MAGIC, read_object
 from sparkdl.data.readers.listing import Bytes, byte_splits
 from sparkdl.data.readers.sequence_format import Header, read_header
@@ -83,7 +83,7 @@ class SequenceFiles(Stored, Reader, OfImages, CutByBytes):
     def _columns(self, pairs, array_of):
         keys = [key_of(row, key) for row, (key, _) in enumerate(pairs)]
         x = [array_of(row, keys[row], as_bytes(row, value)) for row, (_, value) in enumerate(pairs)]
-        columns = {"features": stacked(x)}
+        columns = {"features": stack_arrays(x)}
         if self.label:
             columns["labels"] = np.array([label_of(row, k) for row, k in enumerate(keys)], np.int32)
         return columns
@@ -137,7 +137,7 @@ def image_of(row, key, value, channels, size):
         shape = tuple(key[2:5])
         if len(value) != np.prod(shape):
             raise Offence(row, f"image of shape {shape} must hold as many bytes, got {len(value)}")
-        return resized(np.frombuffer(value, np.uint8).reshape(shape), size)
+        return resize_image(np.frombuffer(value, np.uint8).reshape(shape), size)
     return decode_image(value, channels, size, row)
 
 

@@ -84,7 +84,7 @@ def _header(content):
     codec = None
     if compressed:
         codec, at = get_text(content, at)
-        codec = known(codec.removeprefix(f"{HADOOP}compress."), CODECS, "codec")
+        codec = require_known(codec.removeprefix(f"{HADOOP}compress."), CODECS, "codec")
     (pairs,), at = INT.unpack_from(content, at), at + INT.size
     for _ in range(2 * pairs):
         _, at = get_text(content, at)
@@ -92,8 +92,8 @@ def _header(content):
     if len(sync) < SYNC_BYTES:
         raise IndexError
     return Header(
-        key=known(key.removeprefix(HADOOP), WRITABLES, "keys"),
-        value=known(value.removeprefix(HADOOP), WRITABLES, "values"),
+        key=require_known(key.removeprefix(HADOOP), WRITABLES, "keys"),
+        value=require_known(value.removeprefix(HADOOP), WRITABLES, "values"),
         compression="block" if blocks else "record" if compressed else "none",
         codec=codec,
         sync=sync,
@@ -101,7 +101,7 @@ def _header(content):
     )
 
 
-def known(name, names, what):
+def require_known(name, names, what):
     if name not in names:
         raise Offence(0, f"{what} must be one of {', '.join(names)}, got {name}")
     return name

@@ -43,20 +43,20 @@ def _record(window, header):
         raise Offence(0, f"is damaged: a record of {size} bytes has a key of {key_size}")
     key, value = window.take(key_size), window.take(size - key_size)
     if header.compression == "record":
-        value = _decompressed(header, value)
+        value = _decompress(header, value)
     yield deserialize(header.key, key), deserialize(header.value, value)
 
 
 def _block(window, header):
     count = window.vint()
-    parts = [_decompressed(header, window.take(window.vint())) for _ in range(4)]
-    keys = _parted(parts[1], parts[0], count)
-    values = _parted(parts[3], parts[2], count)
+    parts = [_decompress(header, window.take(window.vint())) for _ in range(4)]
+    keys = _split_content(parts[1], parts[0], count)
+    values = _split_content(parts[3], parts[2], count)
     for key, value in zip(keys, values, strict=True):
         yield deserialize(header.key, key), deserialize(header.value, value)
 
 
-def _parted(content, lengths, count):
+def _split_content(content, lengths, count):
     """`content` cut into `count` pieces, whose lengths are vints."""
     pieces, at, place = [], 0, 0
     try:
@@ -71,7 +71,7 @@ def _parted(content, lengths, count):
     return pieces
 
 
-def _decompressed(header, content):
+def _decompress(header, content):
     try:
         return CODECS[header.codec][1](content)
     except DAMAGES as error:

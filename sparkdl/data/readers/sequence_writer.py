@@ -11,7 +11,7 @@ from sparkdl.data.readers.sequence_format import (
     SYNC_BYTES,
     WRITABLES,
     Header,
-    known,
+    require_known,
     serialize,
     vint,
 )
@@ -54,10 +54,10 @@ def write_sequence_file(
 def _header(key, value, compression, codec):
     try:
         return Header(
-            key=known(key, WRITABLES, "key"),
-            value=known(value, WRITABLES, "value"),
-            compression=known(compression, COMPRESSIONS, "compression"),
-            codec=None if compression == "none" else known(codec, CODECS, "codec"),
+            key=require_known(key, WRITABLES, "key"),
+            value=require_known(value, WRITABLES, "value"),
+            compression=require_known(compression, COMPRESSIONS, "compression"),
+            codec=None if compression == "none" else require_known(codec, CODECS, "codec"),
             sync=os.urandom(SYNC_BYTES),
         )
     except Offence as offence:

@@ -11,7 +11,7 @@ from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers.base import OfNumbersOrImages, Reader, Stored
-from sparkdl.data.readers.chunks import batches, stacked
+from sparkdl.data.readers.chunks import batches, stack_arrays
 from sparkdl.data.readers.example import feature, numbers, one_string, parse
 from sparkdl.data.readers.image import decode_image
 from sparkdl.data.readers.listing import data_files
@@ -69,15 +69,17 @@ class TFRecords(Stored, Reader, OfNumbersOrImages):
 
     def read(self, split):
         """Batches of a few megabytes: features and labels as they are stored."""
-        with opened(split.path) as file:
+        with open_records(split.path) as file:
             yield from batches(split, checked_records(split, file), self._columns)
 
     def _columns(self, contents):
         parsed = [parse(content, row) for row, content in enumerate(contents)]
-        columns = {"features": stacked([self._array(one, row) for row, one in enumerate(parsed)])}
+        columns = {
+            "features": stack_arrays([self._array(one, row) for row, one in enumerate(parsed)])
+        }
         if self.label is not None:
             labels = [self._numbers(one, self.label, row) for row, one in enumerate(parsed)]
-            labels = stacked(labels, "label")
+            labels = stack_arrays(labels, "label")
             columns["labels"] = labels[:, 0] if labels.shape[1:] == (1,) else labels
         return columns
 
@@ -93,7 +95,7 @@ class TFRecords(Stored, Reader, OfNumbersOrImages):
 
 
 @contextmanager
-def opened(path):
+def open_records(path):
     """The file, decompressed if it is gzipped."""
     with files.open(path) as file:
         head = file.read(HEAD.size)
@@ -123,17 +125,17 @@ def next_record(window):
     if not sound(head):
         raise Offence(0, "is damaged or no TFRecord: the checksum of a length differs")
     content = window.take(length)
-    if masked(content) != TAIL.unpack(window.take(TAIL.size))[0]:
+    if masked_crc(content) != TAIL.unpack(window.take(TAIL.size))[0]:
         raise Offence(0, "is damaged: the checksum of a record differs")
     return content
 
 
 def sound(head):
     """Whether a length has its checksum behind it."""
-    return len(head) == HEAD.size and masked(head[:8]) == HEAD.unpack(head)[1]
+    return len(head) == HEAD.size and masked_crc(head[:8]) == HEAD.unpack(head)[1]
 
 
-def masked(content):
+def masked_crc(content):
     """The masked CRC-32C of bytes, as TensorFlow and LevelDB store it."""
     crc = google_crc32c.value(content)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF

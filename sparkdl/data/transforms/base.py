@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl import philox
 from sparkdl.config import Member, Text, option
-from sparkdl.data.transforms.pixels import computed, described
+from sparkdl.data.transforms.pixels import as_pixels, compute_pixels
 from sparkdl.errors import ShapeError
 
 STREAM = 1 << 31  # of random numbers; the layers of a network have those below
@@ -57,7 +57,7 @@ class Transform(Member):
 
     def __call__(self, batch):
         """The batch as a network in use takes it."""
-        return computed(self.apply(batch, None))
+        return compute_pixels(self.apply(batch, None))
 
     def in_training(self, seed, epoch, leave=()):
         """Function Batch to Batch for the minibatches of an epoch of training.
@@ -67,13 +67,13 @@ class Transform(Member):
 
         def trained(batch):
             chance = Chance(ids=batch.ids, seed=seed, epoch=epoch)
-            return computed(self.apply(batch, chance), leave)
+            return compute_pixels(self.apply(batch, chance), leave)
 
         return trained
 
     def apply(self, batch, chance):
         """The batch, with what chance decides drawn from `chance` (None: in use)."""
-        changed = self.change(described(batch.columns[self.column]).numbers(), chance)
+        changed = self.change(as_pixels(batch.columns[self.column]).numbers(), chance)
         return batch.replace(**{self.column: changed})
 
     def change(self, x, chance):
@@ -106,7 +106,7 @@ class PixelTransform(Transform, abstract=True):
     """
 
     def apply(self, batch, chance):
-        pixels = self.describe(described(batch.columns[self.column]), chance)
+        pixels = self.describe(as_pixels(batch.columns[self.column]), chance)
         return batch.replace(**{self.column: pixels})
 
     def describe(self, pixels, chance):

@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.config import Integer, Number, Sequence, option
 from sparkdl.data.transforms.base import Transform, image_shape
-from sparkdl.data.transforms.hue import turned
+from sparkdl.data.transforms.hue import shift_hue
 from sparkdl.data.transforms.interpolate import stored_as
 from sparkdl.errors import ShapeError, require
 
@@ -60,7 +60,7 @@ class ColourJitter(Transform):
             if self.saturation:
                 z = self.cut(blend(z, grey(z), factor(self.saturation, saturation)))
             if self.hue:
-                z = turned(z, self.hue * hue)
+                z = shift_hue(z, self.hue * hue)
             y[i] = stored_as(z, x.dtype)
         return y
 

@@ -25,7 +25,7 @@ class Compose(Transform):
 
     def validate(self):
         super().validate()
-        object.__setattr__(self, "transforms", tuple(flattened(self.transforms)))
+        object.__setattr__(self, "transforms", tuple(flatten_transforms(self.transforms)))
 
     def apply(self, batch, chance):
         for place, transform in enumerate(self.transforms):
@@ -54,7 +54,7 @@ def in_order(transforms, scale):
     return Compose(left) if len(left) > 1 else (left or [None])[0]
 
 
-def flattened(transforms):
+def flatten_transforms(transforms):
     """Those within a Compose stand beside the others."""
     for one in transforms:
         yield from one.transforms if isinstance(one, Compose) else (one,)

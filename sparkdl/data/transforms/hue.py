@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def turned(x, part):
+def shift_hue(x, part):
     """RGB image (3, H, W) float32 with hues turned by a part of the circle.
 
     Value and saturation (HSV) stay. A turn moves no channel out of [least, most] of its pixel, so

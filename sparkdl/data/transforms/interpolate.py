@@ -22,8 +22,8 @@ def bilinear(x, box, size):
     jax.image.resize without antialias.
     """
     top, left, height, width = box
-    y = mixed(x, -2, *neighbours(top, height, size[0], x.shape[-2]))
-    return mixed(y, -1, *neighbours(left, width, size[1], x.shape[-1]))
+    y = interpolate_axis(x, -2, *neighbours(top, height, size[0], x.shape[-2]))
+    return interpolate_axis(y, -1, *neighbours(left, width, size[1], x.shape[-1]))
 
 
 def neighbours(start, length, count, most):
@@ -35,7 +35,7 @@ def neighbours(start, length, count, most):
     return before, after, (places - before).astype(np.float32)
 
 
-def mixed(x, axis, before, after, share):
+def interpolate_axis(x, axis, before, after, share):
     share = share.reshape(-1, *(1 for _ in range(-1 - axis)))
     first = np.take(x, before, axis).astype(np.float32)
     second = np.take(x, after, axis).astype(np.float32)

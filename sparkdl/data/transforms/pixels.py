@@ -103,7 +103,7 @@ class Pixels:
         y = room(self.shape) if kind == np.float32 else np.empty(self.shape, kind)
         for i, (window, turns) in enumerate(self._places()):
             part = x[i] if window is None else x[i][window]
-            y[i] = mirrored(np.ascontiguousarray(part), *turns) if turns else part
+            y[i] = mirror_pixels(np.ascontiguousarray(part), *turns) if turns else part
         return y
 
     def _one_by_one(self):
@@ -117,7 +117,7 @@ class Pixels:
             if self.factor is not None:
                 part *= self.factor
             if turns:
-                y[i] = mirrored(part, *turns)
+                y[i] = mirror_pixels(part, *turns)
         return y
 
     def _places(self):
@@ -134,7 +134,7 @@ class Pixels:
         return zip(windows, turned, strict=True)
 
 
-def mirrored(x, vertical, horizontal):
+def mirror_pixels(x, vertical, horizontal):
     x = x[..., ::-1, :] if vertical else x
     return reversed_rows(x) if horizontal else x
 
@@ -149,12 +149,12 @@ def reversed_rows(x):
     return x.view(np.uint64)[..., ::-1].byteswap().view(np.uint8)
 
 
-def described(column):
+def as_pixels(column):
     """A column as Pixels."""
     return column if isinstance(column, Pixels) else Pixels(images=column)
 
 
-def computed(batch, but=()):
+def compute_pixels(batch, but=()):
     """The batch with all Pixels computed, but those of images stored in one of the types `but`."""
     waiting = {n: c for n, c in batch.columns.items() if isinstance(c, Pixels)}
     done = {n: c.numbers() for n, c in waiting.items() if c.images.dtype not in but}

@@ -47,7 +47,7 @@ class RandomResizedCrop(Transform):
         channels, height, width = image_shape(self, x.shape[1:])
         if chance is None:
             shape = self.size[1] / self.size[0]
-            box = centred(height, width, shape, shape)
+            box = central_window(height, width, shape, shape)
             return stored_as(bilinear(x, box, self.size), x.dtype)
         y = np.empty((len(x), channels, *self.size), x.dtype)
         for i, box in enumerate(self.boxes(chance, height, width)):
@@ -64,7 +64,7 @@ class RandomResizedCrop(Transform):
         fits = (high >= 1) & (wide >= 1) & (high <= height) & (wide <= width)
         for i, first in enumerate(fits.argmax(axis=1)):
             if not fits[i, first]:
-                yield centred(height, width, *self.ratio)
+                yield central_window(height, width, *self.ratio)
                 continue
             h, w = int(high[i, first]), int(wide[i, first])
             top, left = (int(u[i, k] * (n + 1)) for k, n in ((-2, height - h), (-1, width - w)))
@@ -82,7 +82,7 @@ def between(u, least, most):
     return least + u * (most - least)
 
 
-def centred(height, width, least, most):
+def central_window(height, width, least, most):
     """The largest window in the centre with width / height in [least, most], whole numbers."""
     ratio = min(max(width / height, least), most)
     h = min(height, max(1, round(width / ratio)))

@@ -26,13 +26,13 @@ def room(shape):
     size = 4 * math.prod(shape)
     if size < LEAST:
         return np.empty(shape, np.float32)
-    buffer = _taken(size)
+    buffer = _take_buffer(size)
     y = np.frombuffer(buffer, np.float32)  # views of it refer to it, since memory owns no array
     weakref.finalize(y, _give_back, buffer).atexit = False
     return y.reshape(shape)
 
 
-def _taken(size):
+def _take_buffer(size):
     with _lock:
         buffers = _free.pop(size, None) or deque()
         _free[size] = buffers  # now the last one, as the one used most recently

@@ -30,7 +30,7 @@ class Rotate(Transform):
             return x
         y = np.empty_like(x)
         for i, angle in enumerate(np.radians(self.degrees * (2 * chance.uniform(1)[:, 0] - 1))):
-            y[i] = stored_as(rotated(x[i], float(angle), self.fill), x.dtype)
+            y[i] = stored_as(rotate_image(x[i], float(angle), self.fill), x.dtype)
         return y
 
     def out_shape(self, shape):
@@ -39,10 +39,10 @@ class Rotate(Transform):
     in_shape = out_shape
 
 
-def rotated(x, angle, fill):
+def rotate_image(x, angle, fill):
     """Image (C, H, W) turned counter-clockwise by `angle` radians, float32."""
     channels, height, width = x.shape
-    down, right = centred(height, width)
+    down, right = centred_coordinates(height, width)
     cos, sin = np.float32(np.cos(angle)), np.float32(np.sin(angle))
     # Places in the image with a border of one pixel around it, so one more.
     rows = np.clip(cos * down + sin * right + (height + 1) / 2, 0, height + 1)
@@ -59,7 +59,7 @@ def rotated(x, angle, fill):
 
 
 @lru_cache(maxsize=8)
-def centred(height, width):
+def centred_coordinates(height, width):
     """How far down and right of the centre each pixel is, float32 (height, 1) and (1, width)."""
     down = np.arange(height, dtype=np.float32) - np.float32((height - 1) / 2)
     right = np.arange(width, dtype=np.float32) - np.float32((width - 1) / 2)

@@ -11,7 +11,7 @@ from sparkdl.engine.fusion import RULES, BiasActivation, fuse
 from sparkdl.engine.ops.elementwise import Elementwise
 from sparkdl.engine.ops.matmul import MatMul
 from sparkdl.engine.program import Program
-from sparkdl.engine.types import is_narrow, widened
+from sparkdl.engine.types import is_narrow, widen
 
 
 class Reference:
@@ -70,7 +70,7 @@ def copying(op, inputs, outputs):
     """Whatever `reference` gives, copied to where it belongs."""
 
     def call():
-        results = op.reference(*map(widened, inputs))
+        results = op.reference(*map(widen, inputs))
         results = results if isinstance(results, tuple) else (results,)
         for out, result in zip(outputs, results, strict=True):
             np.copyto(out, result, casting="unsafe")

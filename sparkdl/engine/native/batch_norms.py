@@ -38,7 +38,7 @@ GATED_GRADIENT = (  # gy, x, mean, scale, beta, slope, offset
 )
 
 
-def preferred(x):
+def is_preferred(x):
     """Whether these kernels are the faster ones for x, and can be had."""
     wide = x.ndim > 2 and x.shape[1] >= WIDE and x.nbytes >= LARGE
     if not wide or x.dtype != np.float32:
@@ -55,7 +55,7 @@ def forward(op, x, gamma, beta, y, mean, variance, relu=False):
     sample = rows[:: max(1, len(rows) // SAMPLES)][:SAMPLES]
     centre, scale = np.empty_like(mean), np.empty_like(mean)
     sums, (first, second) = row_sums_kernel(SQUARES, (2, 3), (rows, centre), compiler())
-    apply = applied(x, mean, scale, beta, y, relu)
+    apply = affine_kernel(x, mean, scale, beta, y, relu)
 
     def call():
         np.mean(sample, axis=0, out=centre)
@@ -69,10 +69,10 @@ def forward(op, x, gamma, beta, y, mean, variance, relu=False):
     return call
 
 
-def given(op, x, gamma, beta, mean, variance, y, relu=False):
+def inference_kernel(op, x, gamma, beta, mean, variance, y, relu=False):
     """A call that fills y, with a mean and a variance that are given."""
     scale = np.empty_like(mean)
-    apply = applied(x, mean, scale, beta, y, relu)
+    apply = affine_kernel(x, mean, scale, beta, y, relu)
 
     def call():
         scale[...] = gamma * inverse(op, variance)
@@ -81,7 +81,7 @@ def given(op, x, gamma, beta, mean, variance, y, relu=False):
     return call
 
 
-def applied(x, mean, scale, beta, y, relu):
+def affine_kernel(x, mean, scale, beta, y, relu):
     """A call that fills y once the statistics are there."""
     steps = (*NORMALISED, (Relu(), (6,))) if relu else NORMALISED
     chain = Chain(steps, (len(steps) - 1,))

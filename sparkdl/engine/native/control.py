@@ -60,7 +60,7 @@ def counting(code, begin, end, step):
         yield index
 
 
-def accumulated(code, begin, end, step, vectors, body):
+def accumulate(code, begin, end, step, vectors, body):
     """What `vectors` have become by body(i, *vectors) for i from begin below end."""
     current = [replace(v, name=code.name()) for v in vectors]
     with loop(code, begin, end, step) as (index, carried):

@@ -13,7 +13,7 @@ from sparkdl.engine.native.calls import bound
 from sparkdl.engine.native.code import LANES, TYPES, UNSIGNED, Code, Vector, literal
 from sparkdl.engine.native.control import (
     FIRST,
-    accumulated,
+    accumulate,
     counting,
     module,
     pointer,
@@ -87,13 +87,13 @@ def loss_of(code, base, classes, label):
         return [(found > largest).select(found, largest)]
 
     lowest = Vector(code, "float32", LOWEST)
-    [largest] = accumulated(code, "0", classes, LANES, [lowest], larger)
+    [largest] = accumulate(code, "0", classes, LANES, [lowest], larger)
     top = code.splat("float32", largest.across("fmax"))
 
     def added(i, total):
         return [total + formulas.exp(some(i) - top).cast("float64")]
 
-    [total] = accumulated(code, "0", classes, LANES, zeros(code, 1), added)
+    [total] = accumulate(code, "0", classes, LANES, zeros(code, 1), added)
     total = code.splat("float64", total.across("fadd reassoc")).cast("float32")
     known = code.define(f"icmp ult i64 {label}, {classes}")
     inside = code.define(f"select i1 {known}, i64 {label}, i64 0")

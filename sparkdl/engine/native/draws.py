@@ -67,13 +67,13 @@ def text(scattered):
     code = Code()
     begin, end = share(code, word(code, ROWS), 1)
     key, count = word(code, KEY), word(code, COUNT)
-    keys = [code.define(f"trunc i64 {k} to i32") for k in (key, shifted(code, key))]
+    keys = [code.define(f"trunc i64 {k} to i32") for k in (key, upper_word(code, key))]
     epoch = scalar(code, pointer(code, EPOCH))
     ids, numbers, apart = pointer(code, IDS), pointer(code, NUMBERS), word(code, APART)
     with counting(code, begin, end, 1) as row:
         number = code.define(f"load i64, ptr {code.pointer(ids, 'i64', row)}")
         low = scalar_of(code, number)
-        high = scalar_of(code, shifted(code, number))
+        high = scalar_of(code, upper_word(code, number))
         base = code.pointer(numbers, "i8", code.define(f"mul i64 {row}, {apart}"))
         with counting(code, "0", count, BLOCKS) as first:
             block = places(code, code.define(f"lshr i64 {first}, 2"))
@@ -84,7 +84,7 @@ def text(scattered):
     return module(code)
 
 
-def shifted(code, wide):
+def upper_word(code, wide):
     return code.define(f"lshr i64 {wide}, 32")
 
 
@@ -125,7 +125,7 @@ def philox(counter, keys):
 
 def store(code, values, base, first, count):
     """The four numbers of each block behind one another."""
-    pairs = [shuffled(code, values[i], values[i + 1]) for i in (0, 2)]
+    pairs = [interleave(code, values[i], values[i + 1]) for i in (0, 2)]
     order = [(i // 4) * 2 + (i % 4 // 2) * 2 * LANES + i % 2 for i in range(BLOCKS)]
     wide, half = f"<{BLOCKS} x float>", f"<{2 * LANES} x float>"
     mask = ", ".join(f"i32 {i}" for i in order)
@@ -144,7 +144,7 @@ def store(code, values, base, first, count):
     code.add(code.call("void", function, (wide, all_), at, ("i32", 4), mask))
 
 
-def shuffled(code, x, y):
+def interleave(code, x, y):
     """x0 y0 x1 y1 ..."""
     order = ", ".join(f"i32 {i // 2 + i % 2 * LANES}" for i in range(2 * LANES))
     kinds = f"{x.typed}, {y.typed}, <{2 * LANES} x i32> <{order}>"

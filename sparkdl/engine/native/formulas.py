@@ -41,7 +41,7 @@ def polynomial(x, coefficients):
     return total
 
 
-def capped(x, least, most):
+def clamp(x, least, most):
     """x between two numbers; NaN stays."""
     x = (x < least).select(x.of(least), x)
     return (x > most).select(x.of(most), x)
@@ -61,7 +61,7 @@ def power_of_two(n):
 
 
 def exp(x):
-    n, r = halves(capped(x, -104.0, 89.0))
+    n, r = halves(clamp(x, -104.0, 89.0))
     e = polynomial(r, (1.0, 1.0, *EXP))
     half = n >> 1  # in two steps, as 2^128 and 2^-149 are no normal numbers
     return e * power_of_two(half) * power_of_two(n - half)
@@ -69,7 +69,7 @@ def exp(x):
 
 def expm1(x):
     """e^x - 1 for x up to 0."""
-    n, r = halves(capped(x, -30.0, 0.0))
+    n, r = halves(clamp(x, -30.0, 0.0))
     scale = power_of_two(n)
     return scale.fma((r * r).fma(polynomial(r, EXP), r), scale - 1.0)
 
@@ -116,7 +116,7 @@ def tanh(x):
 
 
 def sigmoid(x):
-    return 1.0 / (exp(capped(-x, -104.0, 88.0)) + 1.0)
+    return 1.0 / (exp(clamp(-x, -104.0, 88.0)) + 1.0)
 
 
 def softplus(x):
@@ -126,7 +126,7 @@ def softplus(x):
 def erf(x):
     size = magnitude(x)
     small = x.fma(polynomial(x * x, ERF), x)
-    large = 1.0 - exp(-polynomial(capped(size, 1.0, 4.0), ERF_TAIL))
+    large = 1.0 - exp(-polynomial(clamp(size, 1.0, 4.0), ERF_TAIL))
     return (size < 1.0).select(small, with_sign(large, x))
 
 
@@ -178,7 +178,7 @@ def logarithm2(x):
 
 def exponential2(x):
     """2^x in float64, to 1e-13, as far as float32 goes."""
-    x = capped(x, -160.0, 140.0)
+    x = clamp(x, -160.0, 140.0)
     shifted = x + WIDE_ROUND
     r = (x - (shifted - WIDE_ROUND)) * log(2)
     n = shifted.bits("int64") - WIDE_ROUND_BITS

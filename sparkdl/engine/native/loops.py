@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sparkdl.engine.native.code import LANES, TYPES, Code
 from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
 from sparkdl.engine.native.memory import below, gather, load, store
-from sparkdl.engine.native.operations import apply, converted
+from sparkdl.engine.native.operations import apply, convert_vector
 
 DENSE, APART, SHARED = "dense", "apart", "shared"
 GRAIN = 64  # numbers: threads share no cache line of an array
@@ -55,11 +55,11 @@ def function(loop):
         along_row(code, loop, pointers, begin, end)
     else:
         with counting(code, begin, end, 1) as row:
-            along_row(code, loop, moved(code, loop, pointers, row), "0", length)
+            along_row(code, loop, row_pointers(code, loop, pointers, row), "0", length)
     return module(code)
 
 
-def moved(code, loop, pointers, row):
+def row_pointers(code, loop, pointers, row):
     """The operands' addresses in a row; its number is taken apart from the innermost axis on."""
     places, rest = [], row
     for axis in reversed(range(loop.axes)):
@@ -112,4 +112,4 @@ def element(code, loop, readers, pointers, index, mask):
         values.append(apply(op, [values[i] for i in operands], kind))
     count = len(loop.inputs)
     for base, kind, i in zip(pointers[count:], loop.outputs, loop.results, strict=True):
-        store(code, converted(values[count + i], kind), base, index, mask)
+        store(code, convert_vector(values[count + i], kind), base, index, mask)

@@ -24,15 +24,15 @@ def apply(op, vectors, kind):
     make = OPERATIONS.get(type(op))
     if make is None:
         raise UnsupportedError(f"{type(op).__name__} is not compiled")
-    return converted(make(op, *map(widened, vectors)), kind)
+    return convert_vector(make(op, *map(widen_vector, vectors)), kind)
 
 
-def widened(vector):
+def widen_vector(vector):
     """bfloat16 is computed in float32, and each operation's result is rounded."""
     return vector.cast("float32") if vector.kind == BFLOAT16 else vector
 
 
-def converted(vector, kind):
+def convert_vector(vector, kind):
     if kind == "bool" and vector.kind != "mask":
         vector = truth(vector)
     return vector.cast(kind)

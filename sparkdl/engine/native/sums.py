@@ -13,7 +13,7 @@ from sparkdl.engine.native.calls import bound
 from sparkdl.engine.native.code import LANES, Code, Vector
 from sparkdl.engine.native.control import (
     FIRST,
-    accumulated,
+    accumulate,
     counting,
     module,
     pointer,
@@ -50,7 +50,7 @@ def summing(x, y, along, compiler):
         raise UnsupportedError("sums of float32 only are compiled")
     if not x.size:
         raise UnsupportedError("an empty batch is left to numpy")
-    axes = merged(x, y, along)
+    axes = merge_axes(x, y, along)
     if axes and axes[-1][1] != x.itemsize:
         raise UnsupportedError("the numbers lie in no order that is compiled")
     (groups, apart, sums_apart), (length, step, _), (width, _, beside) = three(axes)
@@ -65,7 +65,7 @@ def summing(x, y, along, compiler):
     return bound(function, words, x.nbytes)
 
 
-def merged(x, y, along):
+def merge_axes(x, y, along):
     """[(size, bytes to the next of x, of y or None where it is summed)] from the outermost in."""
     kept = [a for a in range(x.ndim) if a not in along]
     strides = y.strides if y.ndim == len(kept) else [y.strides[a - x.ndim] for a in kept]
@@ -121,7 +121,7 @@ def rows(code):
             left = below(code, code.define(f"sub i64 {length}, {i}"))
             return [total + load(code, "float32", base, i, left).cast("float64")]
 
-        [total] = accumulated(code, "0", length, LANES, zeros(code, 1), body)
+        [total] = accumulate(code, "0", length, LANES, zeros(code, 1), body)
         value = code.define(f"fptrunc double {total.across('fadd reassoc')} to float")
         at = code.pointer(sums, "i8", code.define(f"mul i64 {row}, {sums_apart}"))
         code.add(f"store float {value}, ptr {at}, align 4")
@@ -148,7 +148,7 @@ def columns(code, vectors):
             found = [load(code, "float32", row, a, m) for a, m in zip(at, masks, strict=True)]
             return [t + f.cast("float64") for t, f in zip(totals, found, strict=True)]
 
-        totals = accumulated(code, "0", length, 1, zeros(code, vectors), body)
+        totals = accumulate(code, "0", length, 1, zeros(code, vectors), body)
         to = code.pointer(sums, "i8", code.define(f"mul i64 {group}, {sums_apart}"))
         for total, a, mask in zip(totals, at, masks, strict=True):
             store(code, total.cast("float32"), to, a, mask)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.engine.graph import Node, Spec, Tensor, constant, topological
-from sparkdl.engine.types import is_float, is_narrow, widened
+from sparkdl.engine.types import is_float, is_narrow, widen
 from sparkdl.errors import ShapeError
 
 OPS = {}
@@ -74,7 +74,7 @@ class Op:
     def compute(self, *arrays):
         """The result now, in the type that a program would give it."""
         specs = self.infer(*(Spec(a.shape, a.dtype.name) for a in arrays))
-        results = self.reference(*map(widened, arrays))
+        results = self.reference(*map(widen, arrays))
         if not isinstance(specs, tuple):
             return results.astype(specs.dtype, copy=False)
         pairs = zip(results, specs, strict=True)
@@ -108,10 +108,10 @@ def coerce(args):
     if not any(weak) or not arrays:
         return args
     kind = common_type(*(a if isinstance(a, Tensor) else np.asarray(a) for a in arrays))
-    return [typed(a, kind) if w else a for a, w in zip(args, weak, strict=True)]
+    return [typed_number(a, kind) if w else a for a, w in zip(args, weak, strict=True)]
 
 
-def typed(number, kind):
+def typed_number(number, kind):
     """A number as an array of type `kind`, or of float64 where it would lose its fraction."""
     number = float(number) if isinstance(number, float) else number
     return np.asarray(number, kind if is_narrow(kind) else np.result_type(kind, number))

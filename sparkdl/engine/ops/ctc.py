@@ -107,8 +107,8 @@ class Trellis:
         alpha[:, 0] = 0
         result = []
         for t in range(self.logp.shape[1]):
-            skipped = np.where(self.skips, shifted(alpha, 2), -np.inf)
-            after = add([alpha, shifted(alpha, 1), skipped]) + self.emitted[:, t]
+            skipped = np.where(self.skips, shift_columns(alpha, 2), -np.inf)
+            after = add([alpha, shift_columns(alpha, 1), skipped]) + self.emitted[:, t]
             alpha = np.where(self.counts[:, t, None], after, alpha)
             result.append(alpha)
         return np.stack(result)
@@ -116,12 +116,12 @@ class Trellis:
     def walk_backward(self):
         """log beta of each step, (T, N, S): all that happens after it."""
         beta = np.where(self.ends, np.zeros((), self.logp.dtype), -np.inf)
-        skips = shifted(self.skips, -2, False)
+        skips = shift_columns(self.skips, -2, False)
         result = [beta]
         for t in range(self.logp.shape[1] - 1, 0, -1):
             ahead = beta + self.emitted[:, t]
-            skipped = np.where(skips, shifted(ahead, -2), -np.inf)
-            before = add([ahead, shifted(ahead, -1), skipped])
+            skipped = np.where(skips, shift_columns(ahead, -2), -np.inf)
+            before = add([ahead, shift_columns(ahead, -1), skipped])
             beta = np.where(self.counts[:, t, None], before, beta)
             result.append(beta)
         return np.stack(result[::-1])
@@ -138,7 +138,7 @@ class Trellis:
         return (np.exp(self.logp) - share @ emits) * inside[:, :, None]
 
 
-def shifted(x, by, fill=-np.inf):
+def shift_columns(x, by, fill=-np.inf):
     """x (N, S) with what stood `by` columns before, and `fill` where nothing stood."""
     result = np.full_like(x, fill)
     if by > 0:

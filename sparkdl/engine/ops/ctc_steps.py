@@ -30,8 +30,8 @@ def loss(logits, labels, mask, blank):
     alpha = np.full(states.shape, NOTHING, logits.dtype)
     alpha[:, 0] = 0
     for t in range(steps):
-        skipped = where(skips, shifted(alpha, 2), np.asarray(NOTHING, logits.dtype))
-        ways = sum_of(alpha, shifted(alpha, 1), skipped)
+        skipped = where(skips, shift_columns(alpha, 2), np.asarray(NOTHING, logits.dtype))
+        ways = sum_of(alpha, shift_columns(alpha, 1), skipped)
         after = add(
             ways, reshape(slice(emitted, (0, t, 0), (n, t + 1, states.shape[1])), ways.shape)
         )
@@ -73,7 +73,7 @@ def ends(labels, states, dtype):
     return add(one_hot(last, states, dtype), one_hot(sub(last, 1), states, dtype))
 
 
-def shifted(x, by):
+def shift_columns(x, by):
     """x (N, S) with what stood `by` columns before."""
     n, s = x.shape
     return slice(concat([np.full((n, by), NOTHING, x.dtype), x], 1), (0, 0), (n, s))

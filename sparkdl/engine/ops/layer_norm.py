@@ -13,7 +13,7 @@ from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, square, sub
 from sparkdl.engine.ops.normalization import normalized_gradient
-from sparkdl.engine.ops.reduce import mean, reduced
+from sparkdl.engine.ops.reduce import mean, reduced_shape
 from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.shape import axis_of, reshape, widen
 from sparkdl.errors import ShapeError
@@ -32,11 +32,11 @@ class AlongAxis(Op):
 
     def wide(self, v, x):
         """A statistic, shaped so that it broadcasts over x."""
-        return reshape(v, reduced(x.shape, (self.axis,), True))
+        return reshape(v, reduced_shape(x.shape, (self.axis,), True))
 
     def along(self, v, x):
         """A weight (n,), shaped so that it broadcasts over x."""
-        return reshape(v, reduced(x.shape, self.others(x), True))
+        return reshape(v, reduced_shape(x.shape, self.others(x), True))
 
     def statistics(self, x):
         mu = mean(x, self.axis)
@@ -65,7 +65,7 @@ class LayerNorm(AlongAxis):
             )
         if x.shape[self.axis] == 0:
             raise ShapeError(f"layer_norm needs numbers to take the mean of, got {x.shape}")
-        rest = Spec(reduced(x.shape, (self.axis,), False), x.dtype)
+        rest = Spec(reduced_shape(x.shape, (self.axis,), False), x.dtype)
         return x, rest, rest
 
     def reference(self, x, gamma, beta):

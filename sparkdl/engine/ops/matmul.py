@@ -36,7 +36,9 @@ class MatMul(Op):
         return np.matmul(*self.operands(x, y))
 
     def operands(self, x, y):
-        return (swapped(x) if self.transpose_x else x), (swapped(y) if self.transpose_y else y)
+        return (swap_last_axes(x) if self.transpose_x else x), (
+            swap_last_axes(y) if self.transpose_y else y
+        )
 
     def flops(self, x, y):
         return 2 * self.shape(x, y).size * x.shape[-2 if self.transpose_x else -1]
@@ -48,7 +50,7 @@ class MatMul(Op):
         return gx, gy
 
 
-def swapped(x):
+def swap_last_axes(x):
     return np.swapaxes(x, -1, -2)
 
 

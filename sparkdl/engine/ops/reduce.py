@@ -9,7 +9,7 @@ from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.engine.ops.elementwise import div, mul
 from sparkdl.engine.ops.shape import axis_of, broadcast_to, reshape
-from sparkdl.engine.types import summed
+from sparkdl.engine.types import sum_dtype
 from sparkdl.errors import ShapeError
 
 
@@ -21,11 +21,11 @@ class Reduction(Op):
     keepdims: bool
 
     def shape(self, x):
-        return Spec(reduced(x.shape, self.axes, self.keepdims), x.dtype)
+        return Spec(reduced_shape(x.shape, self.axes, self.keepdims), x.dtype)
 
     def wide(self, y, x):
         """A value per slice, back over the shape of x."""
-        return broadcast_to(reshape(y, reduced(x.shape, self.axes, True)), x.shape)
+        return broadcast_to(reshape(y, reduced_shape(x.shape, self.axes, True)), x.shape)
 
 
 @register
@@ -34,7 +34,7 @@ class Sum(Reduction):
     """The sum along axes; integers are summed in 64 bits, as in numpy, narrow floats in 32."""
 
     def shape(self, x):
-        return Spec(super().shape(x).shape, summed(x.dtype))
+        return Spec(super().shape(x).shape, sum_dtype(x.dtype))
 
     def reference(self, x):
         return np.sum(x, axis=self.axes, keepdims=self.keepdims)
@@ -86,7 +86,7 @@ class Equal(Op):
 equal = Equal()
 
 
-def reduced(shape, axes, keepdims):
+def reduced_shape(shape, axes, keepdims):
     if keepdims:
         return tuple(1 if i in axes else n for i, n in enumerate(shape))
     return tuple(n for i, n in enumerate(shape) if i not in axes)

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type, register
-from sparkdl.engine.types import computed, is_float
+from sparkdl.engine.types import computing_dtype, is_float
 from sparkdl.errors import ShapeError
 
 
@@ -295,4 +295,4 @@ def cast(x, dtype):
 
 def widen(x):
     """x in the type that its numbers are computed in: float32 in place of narrow ones."""
-    return cast(x, computed(x.dtype))
+    return cast(x, computing_dtype(x.dtype))

@@ -146,7 +146,7 @@ class Coder:
             If names, shapes or types differ.
         """
         kept = self.kept()
-        ours, given = described(kept), described(state)
+        ours, given = describe_arrays(kept), describe_arrays(state)
         if ours != given:
             raise CheckpointError(f"{type(self.codec).__name__} needs state {ours}, got {given}")
         for name, array in kept.items():
@@ -196,5 +196,5 @@ def refuse_unless(finite, codec, part, start, limit=MOST):
     )
 
 
-def described(arrays):
+def describe_arrays(arrays):
     return {name: (str(a.dtype), a.shape) for name, a in sorted(arrays.items())}

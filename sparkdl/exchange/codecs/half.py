@@ -41,7 +41,7 @@ class Half(Codec):
 
     def write(self, words, out, add):
         for block in blocks(len(out)):
-            numbers = widened(words[block], self.dtype)
+            numbers = widen_words(words[block], self.dtype)
             if add:
                 out[block] += numbers
             else:
@@ -78,7 +78,7 @@ def to_bfloat16(x, out):
     return finite
 
 
-def widened(words, dtype):
+def widen_words(words, dtype):
     """The float32 (n,) of 16-bit words (n,)."""
     if dtype == "float16":
         return words.view("<f2").astype(np.float32)

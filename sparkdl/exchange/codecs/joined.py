@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparkdl.errors import CheckpointError
-from sparkdl.exchange.codecs.base import described
+from sparkdl.exchange.codecs.base import describe_arrays
 
 
 def joined_state(coders):
@@ -21,7 +21,7 @@ def restore_joined(coders, state):
     CheckpointError
         If names, lengths or types differ.
     """
-    ours, given = described(joined_state(coders)), described(state)
+    ours, given = describe_arrays(joined_state(coders)), describe_arrays(state)
     if ours != given:
         codec = type(coders[0].codec).__name__ if coders else "no codec"
         raise CheckpointError(f"{codec} needs state {ours}, got {given}")

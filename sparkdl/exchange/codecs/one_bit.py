@@ -63,7 +63,7 @@ class OneBit(Codec):
         for block in blocks(len(out), block_of(self.chunk)):
             first = slice(block.start // self.chunk, chunks_in(block.stop, self.chunk))
             some = bits[block.start // 8 : (block.stop + 7) // 8]
-            numbers = chosen(levels[first], some, self.chunk)[: block.stop - block.start]
+            numbers = decode_levels(levels[first], some, self.chunk)[: block.stop - block.start]
             if add:
                 out[block] += numbers
             else:
@@ -91,7 +91,7 @@ class OneBitCoder(ResidualCoder):
             sides = self.quantised(total.reshape(rows, chunk), length, some)
             refuse_unless(np.isfinite(some).all(), self.codec, total[:length], block.start)
             bits[block.start // 8 :][: (length + 7) // 8] = sides[: (length + 7) // 8]
-            sent = chosen(some, sides, chunk)
+            sent = decode_levels(some, sides, chunk)
             np.subtract(total[:length], sent[:length], out=self.residual[block])
         return len(self.body)
 
@@ -105,7 +105,7 @@ class OneBitCoder(ResidualCoder):
         with np.errstate(over="ignore", invalid="ignore"):  # asked about by the caller
             if self.codec.zero_threshold:
                 return two_means(total, counts, levels)
-            return tied(total, counts, levels, length)
+            return encode_symmetric(total, counts, levels, length)
 
 
 def two_means(total, counts, levels):
@@ -122,7 +122,7 @@ def two_means(total, counts, levels):
     return sides
 
 
-def tied(total, counts, levels, length):
+def encode_symmetric(total, counts, levels, length):
     """Levels are the mean less and plus the mean distance from it."""
     mean = np.einsum("ij->i", total) / counts
     away = total - mean[:, None]
@@ -133,7 +133,7 @@ def tied(total, counts, levels, length):
     return sides
 
 
-def chosen(levels, bits, chunk):
+def decode_levels(levels, bits, chunk):
     """The level of each number, (rows * chunk,), for levels (rows, 2); bits may end earlier."""
     masks = np.empty((len(levels) * chunk // 8, 8), np.int32)
     np.take(MASKS, bits, axis=0, out=masks[: len(bits)], mode="clip")

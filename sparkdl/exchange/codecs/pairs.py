@@ -10,7 +10,7 @@ def bytes_for(n):
     return -(-n // 4)
 
 
-def packed(high, low):
+def pack_pairs(high, low):
     """The bytes of the codes whose bits are `high` and `low`, bool (n,); zeros at the end."""
     both = np.empty((len(high), 2), bool)
     both[:, 0], both[:, 1] = high, low

@@ -148,7 +148,7 @@ class ThresholdCoder(ResidualCoder):
             total = self.residual[block]
             up, down = total >= t, total <= -t
             half = (total <= -t / 2) ^ down
-            codes = pairs.packed(up | down, up | half)
+            codes = pairs.pack_pairs(up | down, up | half)
             body[block.start // 4 :][: len(codes)] = codes
             total -= pairs.levels(codes, of_code(t))[: len(total)]
         return len(body)

@@ -75,7 +75,7 @@ class TwoBitCoder(ResidualCoder):
             total += vector[block]
             size = np.abs(total)
             refuse_unless(size.max() < np.inf, self.codec, total, block.start)
-            codes = pairs.packed(size >= threshold, total >= threshold)
+            codes = pairs.pack_pairs(size >= threshold, total >= threshold)
             body[block.start // 4 :][: len(codes)] = codes
             total -= pairs.levels(codes, of_code)[: len(total)]
         return len(self.body)

@@ -35,7 +35,7 @@ def stripes(call, codec, coders, x):
     others = [(rank + i) % call.size for i in range(1, call.size)]
 
     parts = {other: np.empty(coders[rank].size, np.uint8) for other in others}
-    receipts = awaited(call, parts)
+    receipts = await_messages(call, parts)
     for other in others:  # while one is on its way the next is encoded
         send_all(call, [other], coders[other].encode(stripe[other]))
     for other in sorted(others):
@@ -43,7 +43,7 @@ def stripes(call, codec, coders, x):
         decode(call, codec, other, parts[other], stripe[rank], add=True)
 
     sums = {other: np.empty(coders[other].size, np.uint8) for other in others}
-    receipts = awaited(call, sums)
+    receipts = await_messages(call, sums)
     own = coders[rank].encode(stripe[rank])
     send_all(call, others, own)
     decode(call, codec, rank, own, stripe[rank])  # what the others will have
@@ -53,7 +53,7 @@ def stripes(call, codec, coders, x):
     return x
 
 
-def awaited(call, messages):
+def await_messages(call, messages):
     """{rank: receipts of all pieces of its message} for {rank: memory}."""
     return {
         other: [call.receive(other, piece) for piece in pieces(raw(memory), PIECE)]

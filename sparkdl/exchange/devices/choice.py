@@ -13,7 +13,7 @@ WISHES = ("auto", "nccl", "sockets")
 CARRIED = ("bfloat16", "float16", "float32")
 
 
-def carried(x, op="sum"):
+def is_carried(x, op="sum"):
     """Whether NCCL takes this array."""
     return op == "sum" and getattr(getattr(x, "dtype", None), "name", None) in CARRIED
 
@@ -66,15 +66,16 @@ def obstacle(places):
     for device, ranks in by_device.items():
         if len(ranks) > 1:
             return (
-                f"{named(ranks)} on {places[ranks[0]].host} have the same GPU, {device}, and NCCL "
-                "wants one for each: spark.task.resource.gpu.amount=1 gives each task its own"
+                f"{format_ranks(ranks)} on {places[ranks[0]].host} have the same GPU, {device}, "
+                "and NCCL wants one for each: "
+                "spark.task.resource.gpu.amount=1 gives each task its own"
             )
     if len(by_version) > 1:
-        versions = "; ".join(f"{named(r)} {v}" for v, r in by_version.items())
+        versions = "; ".join(f"{format_ranks(r)} {v}" for v, r in by_version.items())
         hosts = sorted({place.host for place in places})
         return f"NCCL is not the same everywhere: {versions} (on {', '.join(hosts)})"
     return None
 
 
-def named(ranks):
+def format_ranks(ranks):
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"

@@ -3,7 +3,7 @@
 from sparkdl.errors import DeviceError, PeerError
 from sparkdl.exchange.collectives import barrier
 from sparkdl.exchange.collectives.pieces import cuts
-from sparkdl.exchange.devices.choice import CARRIED, carried, named
+from sparkdl.exchange.devices.choice import CARRIED, format_ranks, is_carried
 from sparkdl.exchange.devices.ending import end_soon
 from sparkdl.exchange.devices.watchdog import Watchdog
 from sparkdl.exchange.group import Group, check_rank
@@ -36,30 +36,30 @@ class DeviceGroup(Group):
         return f"{self.size} GPUs exchange {', '.join(CARRIED)} by NCCL {self._link.version}"
 
     def start_all_reduce(self, x, op="sum"):
-        if not carried(x, op):
+        if not is_carried(x, op):
             return super().start_all_reduce(x, op)
         return self._start("all_reduce", flat(x, "all_reduce"), x)
 
     def all_reduce(self, x, op="sum"):
-        if not carried(x, op):
+        if not is_carried(x, op):
             return super().all_reduce(x, op)
         return self.start_all_reduce(x).wait()
 
     def reduce_scatter(self, x, op="sum"):
-        if not carried(x, op):
+        if not is_carried(x, op):
             return super().reduce_scatter(x, op)
         vector = flat(x, "reduce_scatter")
         own, edges = vector[self.part(len(vector))], cuts(len(vector), self.size)
         return self._start("reduce_scatter", vector, own, edges).wait()
 
     def all_gather(self, x, out):
-        if not carried(out):
+        if not is_carried(out):
             return super().all_gather(x, out)
         vector, _ = self._parts(x, out)
         return self._start("all_gather", vector, out, cuts(len(vector), self.size)).wait()
 
     def broadcast(self, x, root=0):
-        if not carried(x):
+        if not is_carried(x):
             return super().broadcast(x, root)
         check_rank(root, self.size)
         return self._start("broadcast", flat(x, "broadcast"), x, root).wait()
@@ -132,7 +132,7 @@ class DeviceGroup(Group):
         hosts = ", ".join(sorted({member.host for member in others}))
         if len(others) == 1:
             return PeerError(others[0].rank, hosts, what)
-        return PeerError(None, hosts, f"one of {named([m.rank for m in others])} {what}")
+        return PeerError(None, hosts, f"one of {format_ranks([m.rank for m in others])} {what}")
 
 
 class Accompanied(Pending):

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 PAUSE = 0.05  # seconds between two looks at the others
 
 
-def linked(group, make, wish="auto"):
+def link_devices(group, make, wish="auto"):
     """The group as it exchanges from now on: a DeviceGroup of the same members, or itself.
 
     All ranks call it, with the same wish. What is chosen, and why, is logged by rank 0.
@@ -36,7 +36,7 @@ def linked(group, make, wish="auto"):
     """
     if wish == "sockets" or group.size == 1:
         return group
-    link, own = offered(group.members[group.rank].host, make)
+    link, own = offer_link(group.members[group.rank].host, make)
     places = [Place.unpacked(data) for data in group.all_gather_bytes(own.packed())]
     why = obstacle(places)
     if why is not None:
@@ -50,7 +50,7 @@ def linked(group, make, wish="auto"):
     return found
 
 
-def offered(host, make):
+def offer_link(host, make):
     """(this rank's link or None, its Place)"""
     try:
         link = make()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.exchange.levels.packing import packed, unpacked
+from sparkdl.exchange.levels.packing import pack_parts, unpack_parts
 from sparkdl.exchange.shared.alone import Alone
 from sparkdl.exchange.shared.pieces import bounds_of_one, equal_bounds
 
@@ -79,13 +79,13 @@ class Calls:
         own = self._one.all_gather_bytes(np.frombuffer(data, np.uint8))
         if self.one_machine:
             return own
-        between = self._begin(self._place == 0, "all_gather_bytes", beside, packed(own))
+        between = self._begin(self._place == 0, "all_gather_bytes", beside, pack_parts(own))
         yield
         told = between()
-        shown = packed(told) if told is not None else NOTHING
-        machines, found = unpacked(self._two.all_gather_bytes(shown)[0]), {}
+        shown = pack_parts(told) if told is not None else NOTHING
+        machines, found = unpack_parts(self._two.all_gather_bytes(shown)[0]), {}
         for ranks, data in zip(self._machines, machines, strict=True):
-            found.update(zip(ranks, unpacked(data), strict=True))
+            found.update(zip(ranks, unpack_parts(data), strict=True))
         return [found[rank] for rank in sorted(found)]
 
     def reduce_scatter(self, x, op):

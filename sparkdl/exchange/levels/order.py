@@ -35,7 +35,7 @@ class Order:
         if self._under_way:
             with self._news:
                 self._news.wait_for(lambda: not self._under_way)
-        return exhausted(self._checked(steps))
+        return run_steps(self._checked(steps))
 
     def start(self, steps):
         """Begin a call that goes on beside what the caller does next: a Job."""
@@ -96,7 +96,7 @@ class Order:
             self._news.notify_all()
 
 
-def exhausted(steps):
+def run_steps(steps):
     """The result of a generator, all of whose steps are taken."""
     while True:
         try:

@@ -39,7 +39,7 @@ def find_memory(rank, gather, members, timeout=60.0, patience=600.0, lanes=(1, 2
     memory : SharedMemory or None
         None if this rank is alone.
     """
-    own = Segment.create() if futex.supported() and hasattr(os, "memfd_create") else None
+    own = Segment.create() if futex.is_supported() and hasattr(os, "memfd_create") else None
     offers = [json.loads(text) for text in gather(_offer(own))]
     leader, segment = _first_seen(offers[:rank], own)
     machines = _machines([int(text) for text in gather(str(leader))])

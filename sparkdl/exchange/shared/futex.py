@@ -18,7 +18,7 @@ class _Duration(ctypes.Structure):
 _SLICE = _Duration(0, int(SLICE * 1e9))
 
 
-def supported():
+def is_supported():
     """Whether processes can wait for each other this way here.
 
     What one process writes must be seen by others in the order in which it was written. x86-64

@@ -109,12 +109,12 @@ class TwoLevelStore(Verbs):
 
     def _led(self, act):
         """What the leader's act() gives, in JSON; its error, for all of the machine."""
-        text = b"" if self.local.rank else json.dumps(attempted(act)).encode()
+        text = b"" if self.local.rank else json.dumps(attempt(act)).encode()
         result = json.loads(bytes(self.local.all_gather_bytes(text)[0]))
         return check_reply(result, "the leader of this machine")["result"]
 
 
-def attempted(act):
+def attempt(act):
     try:
         return {"result": act()}
     except Exception as error:

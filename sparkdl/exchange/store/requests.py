@@ -33,7 +33,7 @@ class Requests:
         return {"verb": verb, "keys": self.keys[server]} | self._facts[server] | more
 
 
-def paired(key, value, writeable=False):
+def pair_keys_and_vectors(key, value, writeable=False):
     """[(name, vector that views an array)] of a key and an array, or of lists of both."""
     keys, values = (key, value) if isinstance(key, list | tuple) else ([key], [value])
     if len(keys) != len(values) or len(set(keys)) != len(keys):

@@ -200,7 +200,10 @@ def init(shard, rank, meta, arrays):
 def await_keys(shard, rank, meta, arrays):
     keys = keys_of(meta)
     for key, dtype, length in zip(
-        keys, listed(meta, "dtypes", str, keys), listed(meta, "lengths", int, keys), strict=True
+        keys,
+        require_list(meta, "dtypes", str, keys),
+        require_list(meta, "lengths", int, keys),
+        strict=True,
     ):
         shard.await_key(rank, key, dtype, length)
     return {}, []
@@ -208,7 +211,7 @@ def await_keys(shard, rank, meta, arrays):
 
 def push(shard, rank, meta, arrays):
     keys = keys_of(meta, arrays)
-    coded, weight = listed(meta, "coded", bool, keys), meta.get("weight")
+    coded, weight = require_list(meta, "coded", bool, keys), meta.get("weight")
     if type(weight) is not float or not 0 <= weight < float("inf"):
         raise DataError(f"weight must be a float >= 0, got {weight!r}")
     several = zip(keys, arrays, coded, strict=True)
@@ -258,7 +261,7 @@ def slots(shard, rank, meta, arrays):
 
 def set_slots(shard, rank, meta, arrays):
     [key] = keys_of(meta)
-    names = listed(meta, "names", str, arrays)
+    names = require_list(meta, "names", str, arrays)
     shard.set_slots(key, dict(zip(names, arrays, strict=True)))
     return {}, []
 
@@ -269,10 +272,10 @@ VERBS |= {f.__name__: f for f in (failure, rest, resume, slots, set_slots)}
 
 def keys_of(meta, arrays=None):
     """The keys of a request, one for each array where there are arrays."""
-    return listed(meta, "keys", str, arrays)
+    return require_list(meta, "keys", str, arrays)
 
 
-def listed(meta, name, kind, beside=None):
+def require_list(meta, name, kind, beside=None):
     """A list in a request, of one type, as long as another one."""
     values = meta.get(name)
     if not isinstance(values, list) or any(type(value) is not kind for value in values):

@@ -15,7 +15,7 @@ from sparkdl.errors import CheckpointError
 CONTENTS, FORMAT = "contents", "sparkdl optimizer states 1"
 
 
-def collected(stretches, slots_of):
+def collect_states(stretches, slots_of):
     """{key: {name: array}} of all keys.
 
     Parameters
@@ -25,12 +25,12 @@ def collected(stretches, slots_of):
         `slots_of(key, stretch)` is {name: array} of one part.
     """
     return {
-        key: joined(parts, [slots_of(key, part) for part in parts])
+        key: join_slots(parts, [slots_of(key, part) for part in parts])
         for key, parts in stretches.items()
     }
 
 
-def joined(stretches, several):
+def join_slots(stretches, several):
     """Slots as long as their parts one behind the other; of others, the first part's."""
     first = several[0]
     return {
@@ -41,7 +41,7 @@ def joined(stretches, several):
     }
 
 
-def dealt(kept, stretches):
+def split_states(kept, stretches):
     """(key, Stretch, slots of this part) for all parts; CheckpointError where they do not fit."""
     if kept.keys() != stretches.keys():
         raise CheckpointError(

@@ -9,10 +9,10 @@ from sparkdl.exchange.codecs.joined import joined_state, restore_joined
 from sparkdl.exchange.store import states
 from sparkdl.exchange.store.options import StoreOptions
 from sparkdl.exchange.store.part import Outcome
-from sparkdl.exchange.store.requests import Requests, paired
+from sparkdl.exchange.store.requests import Requests, pair_keys_and_vectors
 from sparkdl.exchange.store.servers import Servers
 from sparkdl.exchange.store.spread import spread
-from sparkdl.exchange.store.tally import added
+from sparkdl.exchange.store.tally import add_tallies
 from sparkdl.exchange.store.verbs import Verbs
 
 
@@ -61,7 +61,7 @@ class KeyValueStore(Verbs):
         the keys' names, and splits big ones.
         """
         requests = Requests()
-        for name, array in paired(key, value):
+        for name, array in pair_keys_and_vectors(key, value):
             places = len(self._servers.ranks), self.options.big, at
             self._stretches[name] = spread(name, array.size, *places)
             self._dtypes[name] = array.dtype
@@ -87,7 +87,7 @@ class KeyValueStore(Verbs):
             Whether it was dropped (by one of its servers), and how stale it was (the most).
         """
         requests, names = Requests(), []
-        for name, array in paired(key, value):
+        for name, array in pair_keys_and_vectors(key, value):
             names.append(name)
             for stretch in self._where(name, array):
                 part, coded = self._coded(name, stretch, array[stretch.start : stretch.stop])
@@ -109,7 +109,7 @@ class KeyValueStore(Verbs):
             How many updates the value has had (of a big key, the part with the most).
         """
         requests = Requests()
-        for name, array in paired(key, out, writeable=True):
+        for name, array in pair_keys_and_vectors(key, out, writeable=True):
             for stretch in self._where(name, array):
                 requests.add(stretch.server, name, array[stretch.start : stretch.stop])
         replies = self._servers.ask(requests.into_arrays("pull"))
@@ -163,7 +163,7 @@ class KeyValueStore(Verbs):
     def save_optimizer_states(self, path):
         """Write what the optimizer keeps to a file, whole or not at all; all workers call it."""
         self._servers.by_first(
-            lambda: states.write(path, states.collected(self._stretches, self._slots))
+            lambda: states.write(path, states.collect_states(self._stretches, self._slots))
         )
 
     def load_optimizer_states(self, path):
@@ -175,7 +175,7 @@ class KeyValueStore(Verbs):
         and staleness {updates between pull and push: pushes}; a big key counts once per part.
         """
         replies = self._servers.ask_all("statistics")
-        return added(meta["statistics"] for meta, _ in replies.values())
+        return add_tallies(meta["statistics"] for meta, _ in replies.values())
 
     def rest(self):
         """Say that nobody shall wait for this worker until it calls `resume`."""
@@ -254,7 +254,7 @@ class KeyValueStore(Verbs):
         return dict(zip(meta["names"], arrays, strict=True))
 
     def _set_slots(self, kept):
-        for name, stretch, slots in states.dealt(kept, self._stretches):
+        for name, stretch, slots in states.split_states(kept, self._stretches):
             meta = {"verb": "set_slots", "keys": [name], "names": list(slots)}
             self._servers.ask({stretch.server: (meta, list(slots.values()), None)})
 

@@ -32,7 +32,7 @@ class Tally:
             }
 
 
-def added(tallies):
+def add_tallies(tallies):
     """The counts of several servers together; of JSON too, whose keys are text."""
     total, staleness = Counter(), Counter()
     for tally in tallies:

@@ -68,7 +68,7 @@ class Arrays:
             blobs = blobs[count:]
         filled = {}
         for place, part in [*parts, (last, blobs)]:
-            part = joined(part, self._widths.get(place.name))
+            part = join_static_weights(part, self._widths.get(place.name))
             found = arrays_of(place.layer, part, self._of(place), self._said.get(name))
             filled |= {f"{place.owner}/{array}": numbers for array, numbers in found.items()}
         for array, numbers in filled.items():
@@ -76,7 +76,7 @@ class Arrays:
 
     def _blobs(self, place, name):
         found = blobs_of(place.layer, self._of(place), self._said.get(name))
-        return parted(found, self._widths.get(place.name))
+        return split_static_weights(found, self._widths.get(place.name))
 
     def _of(self, place):
         """{array: view} of a layer of ours."""
@@ -106,7 +106,7 @@ def widths(conf):
     }
 
 
-def parted(blobs, width):
+def split_static_weights(blobs, width):
     """The blobs of a recurrent layer as Caffe has them: the weights of a static input by itself."""
     if width is None:
         return blobs
@@ -114,7 +114,7 @@ def parted(blobs, width):
     return [w[:, :width], b, w[:, width:], *rest]
 
 
-def joined(blobs, width):
+def join_static_weights(blobs, width):
     """The blobs of a recurrent layer with all inputs' weights in the first."""
     if width is None or [blob.ndim for blob in blobs[:3]] != [2, 1, 2]:
         return blobs

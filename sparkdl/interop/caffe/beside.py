@@ -8,7 +8,7 @@ def paths_of(source):
     return tuple(path.strip() for path in source.split(",") if path.strip())
 
 
-def found(name, near):
+def locate_file(name, near):
     """The path of a file that another one, `near`, names: as it says, or beside it."""
     folder, slash, _ = str(near).rpartition("/")
     beside = f"{folder}{slash}{name.rpartition('/')[2]}"

@@ -52,9 +52,9 @@ def write_mean(path, mean):
 
 def array_of(blob, where):
     """The array that a BlobProto (of RAW) is; DataError, saying where, if it is none."""
-    shape, content, dtype = shape_of(blob), *packed(blob)
+    shape, content, dtype = shape_of(blob), *packed_numbers(blob)
     if not is_whole(shape, content, dtype):
-        content, dtype = packed(repacked(blob, where))
+        content, dtype = packed_numbers(repack_numbers(blob, where))
     if not is_whole(shape, content, dtype):
         found = len(content) / dtype.itemsize
         raise DataError(
@@ -63,13 +63,13 @@ def array_of(blob, where):
     return np.frombuffer(content, dtype).reshape(shape)
 
 
-def packed(blob):
+def packed_numbers(blob):
     """(the numbers as bytes, their dtype) of a BlobProto of RAW, where they are packed."""
     kind = "double_data" if blob.double_data else "data"
     return b"".join(getattr(blob, kind)), DTYPES[kind]
 
 
-def repacked(blob, where):
+def repack_numbers(blob, where):
     """The same BlobProto with numbers packed that stood one by one, as a file may have them."""
     try:
         exact = MESSAGES["BlobProto"].FromString(blob.SerializeToString())

@@ -50,7 +50,7 @@ def of_images(data):
     """A MemoryData layer with ImageDataFrame: columns data and label, and what records say of
     themselves in columns id, channels, height, width and encoded."""
     options = data.layer.memory_data_param
-    names = selected(data, options.dataframe_column_select)
+    names = select_columns(data, options.dataframe_column_select)
     missing = [name for name in ("data", "label") if names and name not in names]
     if missing:
         text = f"must select {' and '.join(missing)} by dataframe_column_select, got {names}"
@@ -71,7 +71,7 @@ def of_images(data):
     )
 
 
-def selected(data, expressions):
+def select_columns(data, expressions):
     """{name: column of the DataFrame} of "column" and "column as name"."""
     found = {}
     for text in expressions:

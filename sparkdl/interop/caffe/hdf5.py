@@ -16,10 +16,10 @@ DEFLATED = 1032  # at most so many bytes come out of one that was compressed
 
 def weights_in(content, path):
     """{layer: [array]} of layers that have any in the HDF5 file `content`, read from `path`."""
-    with opened(content, path) as file:
+    with open_hdf5(content, path) as file:
         layers, found = groups(inner(file, "data", path), path), {}
         for name, group in layers.items():
-            arrays = numbered(group, f"{path}, layer {name!r}")
+            arrays = numbered_arrays(group, f"{path}, layer {name!r}")
             if arrays:
                 found[name] = arrays
         return found
@@ -27,7 +27,7 @@ def weights_in(content, path):
 
 def with_weights(weights):
     """The content of an HDF5 file with {layer: [array]}."""
-    with written() as (content, file):
+    with create_hdf5() as (content, file):
         data = file.create_group("data")
         for layer, arrays in weights.items():
             if any(part in ("", ".") for part in layer.split("/")):
@@ -41,18 +41,18 @@ def with_weights(weights):
 
 def state_in(content, path):
     """The options of a SolverState in the HDF5 file `content`, read from `path`."""
-    with opened(content, path) as file:
+    with open_hdf5(content, path) as file:
         return {
             "iteration": whole(file, "iter", path),
             "current_step": whole(file, "current_step", path),
             "weights": text(file, "learned_net", path),
-            "history": tuple(numbered(inner(file, "history", path), f"{path}, history")),
+            "history": tuple(numbered_arrays(inner(file, "history", path), f"{path}, history")),
         }
 
 
 def with_state(state):
     """The content of an HDF5 file with a SolverState."""
-    with written() as (content, file):
+    with create_hdf5() as (content, file):
         file["iter"] = np.array([state.iteration], np.int32)
         file["learned_net"] = np.bytes_(state.weights)
         file["current_step"] = np.array([state.current_step], np.int32)
@@ -61,7 +61,7 @@ def with_state(state):
 
 
 @contextmanager
-def opened(content, path):
+def open_hdf5(content, path):
     """The file to read from; whatever the library says of a damaged one is a DataError."""
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
@@ -73,7 +73,7 @@ def opened(content, path):
 
 
 @contextmanager
-def written():
+def create_hdf5():
     """(what will hold the content, the file to write to)"""
     content = io.BytesIO()
     with h5py.File(content, "w") as file:
@@ -111,7 +111,7 @@ def inner(group, key, path):
     return group[key]
 
 
-def numbered(group, where):
+def numbered_arrays(group, where):
     """The arrays of a group in the order of their numbers."""
     keys = [key for key in group if isinstance(inner(group, key, where), h5py.Dataset)]
     if sorted(keys) != sorted(map(str, range(len(keys)))):

@@ -29,8 +29,8 @@ def history_of(conf, state, layers=None):
         If the updater is none of Caffe's.
     """
     found = []
-    for factor, arrays in remembered(conf, state.slots.copy(), layers):
-        for name in owned(arrays):
+    for factor, arrays in solver_histories(conf, state.slots.copy(), layers):
+        for name in owned_layers(arrays):
             blobs, trained = arrays.blobs(name), arrays.is_trained(name)
             found += [factor * blob if trained else np.zeros_like(blob) for blob in blobs]
     return found
@@ -45,15 +45,15 @@ def slots_of(conf, state, history, path, layers=None):
         If blobs are too few or too many, or of other shapes: the history of another net or solver.
     """
     vector, rest = state.slots.copy(), list(history)
-    slots = remembered(conf, vector, layers)
-    wanted = sum(len(arrays.blobs(name)) for _, arrays in slots for name in owned(arrays))
+    slots = solver_histories(conf, vector, layers)
+    wanted = sum(len(arrays.blobs(name)) for _, arrays in slots for name in owned_layers(arrays))
     if len(history) != wanted:
         kind = kind_of(conf).__name__
         raise CheckpointError(
             f"{path}: the history of {kind} must have {wanted} blobs, got {len(history)}"
         )
     for factor, arrays in slots:
-        for name in owned(arrays):
+        for name in owned_layers(arrays):
             count = len(arrays.blobs(name))
             put(arrays, name, [factor * blob for blob in rest[:count]], path)
             rest = rest[count:]
@@ -67,12 +67,12 @@ def put(arrays, name, blobs, path):
         raise CheckpointError(f"{path}, history of layer {name!r}: {error}") from error
 
 
-def owned(arrays):
+def owned_layers(arrays):
     """Caffe remembers nothing of layers whose arrays are those of others."""
     return [name for name in arrays if arrays.is_owned(name)]
 
 
-def remembered(conf, vector, layers):
+def solver_histories(conf, vector, layers):
     """[(factor, Arrays in the slot vector)] of each thing that Caffe remembers."""
     views, found = conf.slots_layout.views(vector), []
     for slot, factor in HISTORIES[kind_of(conf)].items():

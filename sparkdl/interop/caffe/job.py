@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from sparkdl.config import suggestion
 from sparkdl.errors import ConfigError
-from sparkdl.interop.caffe.beside import found
+from sparkdl.interop.caffe.beside import locate_file
 from sparkdl.interop.caffe.net import CaffeNet, load_net
 from sparkdl.interop.caffe.origin import Origin
 from sparkdl.interop.caffe.solver import Solver, in_test, read_solver
@@ -46,7 +46,7 @@ def read_job(path, shapes=None):
         As `read_solver` and `read_net`.
     """
     solver = read_solver(path)
-    train, *tests = loaded(solver, [solver.train, *solver.tests], path, shapes)
+    train, *tests = load_nets(solver, [solver.train, *solver.tests], path, shapes)
     return Job(solver=solver, train=train, tests=tuple(tests), path=str(path))
 
 
@@ -58,17 +58,17 @@ def read_tests(path, shapes=None):
     """
     solver = read_solver(path)
     train = replace(solver.train, state=in_test(solver.train.state))
-    return solver, tuple(loaded(solver, solver.tests or [train], path, shapes))
+    return solver, tuple(load_nets(solver, solver.tests or [train], path, shapes))
 
 
-def loaded(solver, nets, path, shapes):
+def load_nets(solver, nets, path, shapes):
     """The CaffeNets of a solver's Nets."""
     made = []
     for net in nets:
         if net.path is None:
             given, source = net.message, Origin(str(path), net.text)
         else:
-            given, source = found(net.path, path), None
+            given, source = locate_file(net.path, path), None
         made.append(load_net(given, net.state, shapes, source, **solver.training))
     check_shapes(shapes, made)
     return made

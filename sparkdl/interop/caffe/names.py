@@ -9,13 +9,13 @@ def name_of(layer):
     return layer.name or (layer.top[0] if layer.top else layer.type)
 
 
-def numbered(layers):
+def number_layers(layers):
     """The layers with a name each: "loss", and a second one of that name "loss (2)".
 
     Layers of data compute nothing, and keep theirs.
     """
     names = iter(numbered_names(name_of(one) for one in layers if one.type not in DATA))
-    return [one if one.type in DATA else called(one, next(names)) for one in layers]
+    return [one if one.type in DATA else rename_layer(one, next(names)) for one in layers]
 
 
 def numbered_names(names):
@@ -32,7 +32,9 @@ def numbered_names(names):
 
 def apart_from_inputs(layers, inputs):
     """The layers; one that is called like an input is a part of itself, as weights go by it."""
-    return [called(one, f"{name_of(one)}/layer") if meets(one, inputs) else one for one in layers]
+    return [
+        rename_layer(one, f"{name_of(one)}/layer") if meets(one, inputs) else one for one in layers
+    ]
 
 
 def meets(layer, inputs):
@@ -45,7 +47,7 @@ def by_name(layers):
     return data | {name_of(one): one for one in layers if one.type not in DATA}
 
 
-def called(layer, name):
+def rename_layer(layer, name):
     """The layer under a name."""
     if layer.name == name:
         return layer

@@ -7,15 +7,15 @@ from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.layers import LAYERS
 from sparkdl.interop.caffe.layers.counts import check_counts
 from sparkdl.interop.caffe.layers.data import Data
-from sparkdl.interop.caffe.layers.losses import added
-from sparkdl.interop.caffe.names import apart_from_inputs, by_name, numbered
+from sparkdl.interop.caffe.layers.losses import add_weighted_losses
+from sparkdl.interop.caffe.names import apart_from_inputs, by_name, number_layers
 from sparkdl.interop.caffe.origin import Origin, naming
-from sparkdl.interop.caffe.phases import standing, state_of
-from sparkdl.interop.caffe.prototxt import parsed, text_of
+from sparkdl.interop.caffe.phases import layers_in_state, state_of
+from sparkdl.interop.caffe.prototxt import parse_text, text_of
 from sparkdl.interop.caffe.schema import LayerParameter, NetParameter, NetState
 from sparkdl.interop.caffe.scores import Score, Written
 from sparkdl.interop.caffe.translation import Translation
-from sparkdl.interop.caffe.upgrade import upgraded
+from sparkdl.interop.caffe.upgrade import upgrade_net
 from sparkdl.interop.caffe.uses import Uses
 from sparkdl.nn import GraphConf
 
@@ -99,28 +99,28 @@ def load_net(given, state, shapes=None, origin=None, **options):
         Where a NetParameter is from, for errors.
     """
     if isinstance(given, NetParameter):
-        return translated(given, state, shapes, origin or Origin("the net"), options)
+        return translate_net(given, state, shapes, origin or Origin("the net"), options)
     text = text_of(given)
-    return translated(
-        parsed(text, NetParameter, given), state, shapes, Origin(given, text), options
+    return translate_net(
+        parse_text(text, NetParameter, given), state, shapes, Origin(given, text), options
     )
 
 
-def translated(message, state, shapes, origin, options):
+def translate_net(message, state, shapes, origin, options):
     """The CaffeNet of a NetParameter."""
     whole = NetState()
     whole.CopyFrom(message.state)
     whole.MergeFrom(state)
     with naming(origin.path):
-        layers = list(upgraded(message).layer)
-    layers, places = standing(layers, origin.places(message, layers), whole)
-    layers = numbered(layers)
+        layers = list(upgrade_net(message).layer)
+    layers, places = layers_in_state(layers, origin.places(message, layers), whole)
+    layers = number_layers(layers)
     uses, decay = Uses(layers), {kind: options.get(kind, 0.0) for kind in ("l1", "l2")}
     net = Translation(uses, shapes, **decay)
     for layer, place in zip(apart_from_inputs(layers, uses.inputs), places, strict=True):
         with naming(place):
             function_of(layer)(layer, net)
-            added(layer, net)
+            add_weighted_losses(layer, net)
     outputs = outputs_of(layers)
     stacked = {blob: net.part(blob) for blob in outputs if blob in net.stacked_blobs}
     with naming(origin.path):
@@ -132,12 +132,12 @@ def translated(message, state, shapes, origin, options):
         name=message.name,
         conf=conf,
         data=tuple(
-            replace(one, columns=one.columns | kept(columns, one.shapes)) for one in net.data
+            replace(one, columns=one.columns | keep_keys(columns, one.shapes)) for one in net.data
         ),
         scores=tuple(net.scores),
         written=tuple(net.written),
         outputs=outputs,
-        blobs=kept(net.blobs, tops_of(layers) - net.stacked_blobs),
+        blobs=keep_keys(net.blobs, tops_of(layers) - net.stacked_blobs),
         stacked=stacked,
         layers=by_name(layers),
     )
@@ -157,7 +157,7 @@ def tops_of(layers):
     return {top for layer in layers for top in layer.top}
 
 
-def kept(mapping, keys):
+def keep_keys(mapping, keys):
     return {key: value for key, value in mapping.items() if key in keys}
 
 

@@ -29,24 +29,24 @@ class Order(NamedTuple):
     array: Callable
 
 
-def kept(array):
+def keep_order(array):
     return array
 
 
-def turned(array):
+def transpose_matrix(array):
     """(in, out) as (out, in), and back."""
     return array.T
 
 
-def regated(array):
+def reorder_gates(array):
     """Parts along the last axis in the order i, f, g, o as i, f, o, g, and back."""
     i, f, third, fourth = np.split(array, 4, axis=-1)
     return np.concatenate([i, f, fourth, third], axis=-1)
 
 
-SAME, TURNED = Order(kept, kept), Order(turned, turned)
+SAME, TURNED = Order(keep_order, keep_order), Order(transpose_matrix, transpose_matrix)
 ONE = Order(lambda array: array.reshape(()), lambda blob: blob.reshape(1))
-GATES = Order(lambda array: regated(array).T, lambda blob: regated(blob.T))
+GATES = Order(lambda array: reorder_gates(array).T, lambda blob: reorder_gates(blob.T))
 # The arrays of a layer in the order of Caffe's blobs; those that it does not have are left out.
 ORDERS = {
     FullyConnected: {"W": TURNED, "b": SAME},  # InnerProduct: (out, in)

@@ -14,7 +14,7 @@ def state_of(phase, level=0, stages=()):
     return NetState(phase=PHASES[phase], level=level, stage=stages)
 
 
-def standing(layers, places, state):
+def layers_in_state(layers, places, state):
     """The layers that stand in a state, and their places: two lists.
 
     A layer with `include` rules is there where one of them is met, one with `exclude` rules where
@@ -37,11 +37,11 @@ def stands(layer, state):
     if layer.include and layer.exclude:
         raise ConfigError("a layer must have include or exclude rules, got both")
     if layer.include:
-        return any(met(rule, state) for rule in layer.include)
-    return not any(met(rule, state) for rule in layer.exclude)
+        return any(is_met(rule, state) for rule in layer.include)
+    return not any(is_met(rule, state) for rule in layer.exclude)
 
 
-def met(rule, state):
+def is_met(rule, state):
     """Whether all that a rule asks for holds."""
     return (
         (not rule.HasField("phase") or rule.phase == state.phase)

@@ -33,13 +33,13 @@ def rate_of(message):
             f"lr_policy must be one of {', '.join(['fixed', *POLICIES])}, got {policy!r}"
         )
     schedule, fields = POLICIES[policy]
-    options = {option: given(message, field) for option, field in fields.items()}
+    options = {option: policy_field(message, field) for option, field in fields.items()}
     if policy == "sigmoid":  # Caffe's falls where gamma is negative
         options["gamma"] = -options["gamma"]
     return schedule(initial=initial, **options)
 
 
-def given(message, name):
+def policy_field(message, name):
     """A field that the policy needs."""
     value = getattr(message, name)
     if name == "stepvalue":

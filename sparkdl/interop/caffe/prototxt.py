@@ -23,7 +23,7 @@ def read_text(path, kind):
     DataError
         If the file cannot be read.
     """
-    return parsed(text_of(path), kind, path)
+    return parse_text(text_of(path), kind, path)
 
 
 def text_of(path):
@@ -36,14 +36,14 @@ def text_of(path):
         raise DataError(f"{path} must be a text file: {error}") from error
 
 
-def parsed(text, kind, path="<text>"):
+def parse_text(text, kind, path="<text>"):
     """The message of class `kind` that `text` is; ConfigError as in `read_text`."""
     try:
         return text_format.Parse(text, kind())
     except text_format.ParseError as error:
         line = error.GetLine() or 1
         why = re.sub(r"^\d+:\d+ : ", "", str(error))
-        raise ConfigError(f"{place(text, path, line)}: {explained(why, kind)}") from None
+        raise ConfigError(f"{place(text, path, line)}: {explain_parse_error(why, kind)}") from None
 
 
 def place(text, path, line):
@@ -55,7 +55,7 @@ def place(text, path, line):
     return f"{path}, line {line}" + (f", layer {found[1]!r}" if found else "")
 
 
-def explained(why, kind):
+def explain_parse_error(why, kind):
     """What protobuf says, with the field that was perhaps meant."""
     unknown = UNKNOWN.search(why)
     if unknown is None:

@@ -22,7 +22,7 @@ FIELD = re.compile(r'(\w+) (\d+) (\w+)(\*?)( packed)?(?: = "?([^"]*)"?)?')
 def messages(fields):
     """{name: class} of every message of a table of fields."""
     pool = descriptor_pool.DescriptorPool()
-    pool.Add(described(table(fields)))
+    pool.Add(describe_schema(table(fields)))
     found = pool.FindFileByName("caffe.proto").message_types_by_name
     return {name: message_factory.GetMessageClass(found[name]) for name in found}
 
@@ -38,7 +38,7 @@ def table(fields):
     return rows
 
 
-def described(rows):
+def describe_schema(rows):
     """The FileDescriptorProto of a table."""
     file = descriptor_pb2.FileDescriptorProto(name="caffe.proto", package=PACKAGE, syntax="proto2")
     made = {name: file.message_type.add(name=name) for kind, name, _ in rows if kind == "message"}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, ConfigError
-from sparkdl.interop.caffe.beside import found
+from sparkdl.interop.caffe.beside import locate_file
 from sparkdl.interop.caffe.history import history_of, slots_of
 from sparkdl.interop.caffe.solver_state import SolverState, read_solver_state, write_solver_state
 from sparkdl.interop.caffe.transfer import load_weights, save_weights
@@ -86,7 +86,7 @@ def weights_of(state, path):
     """The path of the weights that belong to a SolverState read from `path`."""
     if not state.weights:
         raise CheckpointError(f"{path}: names no weights; say which belong to it")
-    place = found(state.weights, path)
+    place = locate_file(state.weights, path)
     if not files.exists(place):
         raise CheckpointError(f"{path}: its weights are neither at {place} nor beside it")
     return place

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.origin import blocks, outer_fields
 from sparkdl.interop.caffe.policies import rate_of, shortest
-from sparkdl.interop.caffe.prototxt import parsed, text_of
+from sparkdl.interop.caffe.prototxt import parse_text, text_of
 from sparkdl.interop.caffe.schema import NetParameter, NetState, SolverParameter
 from sparkdl.nn import AdaDelta, AdaGrad, AdamHat, ClipNorm, Momentum, Nesterov, RmsProp, Sgd
 from sparkdl.nn.clipping import Clipping
@@ -106,7 +106,7 @@ def read_solver(path):
         If the file cannot be read.
     """
     text = text_of(path)
-    message = parsed(text, SolverParameter, path)
+    message = parse_text(text, SolverParameter, path)
     try:
         return solver_of(message, text)
     except ConfigError as error:

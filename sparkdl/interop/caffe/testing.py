@@ -134,13 +134,13 @@ def testing_of(trained, nets, sources):
     """The Testing of test nets on these sources."""
     return Testing(
         trained=trained.conf,
-        blobs=tuple(blobs_of(net, shown(net), "a test", net.stacked) for net in nets),
+        blobs=tuple(blobs_of(net, shown_outputs(net), "a test", net.stacked) for net in nets),
         transforms=tuple(source.transform for source in sources),
         sizes=tuple(map(batch_size, nets)),
     )
 
 
-def shown(net):
+def shown_outputs(net):
     """The outputs of a net, less labels that nothing reads."""
     known = {score.blob for score in net.scores} | net.blobs.keys() | net.stacked.keys()
     names = [name for name in net.outputs if name in known]

@@ -7,7 +7,7 @@ belong to no parameter of a BatchNorm, and solver types by number.
 
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.schema import LayerParameter, NetParameter
-from sparkdl.interop.caffe.upgrade_v0 import copied, from_v0
+from sparkdl.interop.caffe.upgrade_v0 import from_v0, set_field
 
 V1_TYPES = {
     "ABSVAL": "AbsVal",
@@ -56,7 +56,7 @@ TRANSFORMED |= {"WindowData": "window_data_param"}
 TRANSFORMATIONS = ("scale", "mean_file", "crop_size", "mirror")
 
 
-def upgraded(net):
+def upgrade_net(net):
     """A net in the form of 1.0: layers in `layer`, inputs as a layer too. `net` is left alone.
 
     Raises
@@ -102,7 +102,7 @@ def from_v1(old):
     layer = LayerParameter(type=V1_TYPES[kind])
     for field, value in old.ListFields():
         if field.name in SAME_FIELDS or field.name.endswith("_param"):
-            copied(layer, field.name, value)
+            set_field(layer, field.name, value)
     count = max(map(len, (old.param, old.blobs_lr, old.weight_decay, old.blob_share_mode)))
     for i in range(count):
         spec = layer.param.add()

@@ -50,10 +50,10 @@ ELSEWHERE = ("name", "type")
 def from_v0(layers):
     """[V1LayerParameter]; padding layers become the padding of what reads them."""
     paddings = {one.top[0]: one for one in layers if one.layer.type == "padding"}
-    return [converted(one, paddings) for one in layers if one.layer.type != "padding"]
+    return [convert_layer(one, paddings) for one in layers if one.layer.type != "padding"]
 
 
-def converted(outer, paddings):
+def convert_layer(outer, paddings):
     old = outer.layer
     if old.type not in TYPES:
         raise ConfigError(f"layer {old.name!r} must be of one of {list(TYPES)}, got {old.type!r}")
@@ -86,10 +86,10 @@ def place(new, target, field, value):
         if not known:
             raise ConfigError(f"layer {new.name!r} must not have {field.name}, got {value!r}")
         many = target.DESCRIPTOR.fields_by_name[name].is_repeated
-        copied(target, name, [value] if many else value)
+        set_field(target, name, [value] if many else value)
 
 
-def copied(message, name, value):
+def set_field(message, name, value):
     """Set a field, whatever its kind."""
     field = message.DESCRIPTOR.fields_by_name[name]
     if field.is_repeated:

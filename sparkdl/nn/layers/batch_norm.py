@@ -8,7 +8,7 @@ import numpy as np
 
 from sparkdl.config import Boolean, Choice, Number, option
 from sparkdl.engine import ops
-from sparkdl.engine.types import computed
+from sparkdl.engine.types import computing_dtype
 from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.channels import channels_of
 from sparkdl.nn.layers.trained import Trained
@@ -91,7 +91,7 @@ class BatchNorm(Trained):
 
     def forward(self, params, x, run):
         rows = ops.reshape(x, (-1, x.shape[-1])) if len(x.shape) == 3 else x
-        count, dtype = rows.shape[1], computed(x.dtype)
+        count, dtype = rows.shape[1], computing_dtype(x.dtype)
         gamma = params["gamma"] if self.scale else np.ones(count, dtype)
         beta = params["beta"] if self.shift else np.zeros(count, dtype)
         if not run.training:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
-from sparkdl.engine.types import computed
+from sparkdl.engine.types import computing_dtype
 from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.axes import Axes
 from sparkdl.nn.layers.channels import channel_axis
@@ -66,7 +66,7 @@ class LayerNorm(Trained):
     def forward(self, params, x, run):
         axes = [1 + axis for axis in self.axes_of(x.shape[1:])]
         count = prod(x.shape[axis] for axis in axes)
-        dtype = computed(x.dtype)
+        dtype = computing_dtype(x.dtype)
         gamma = flat(params["gamma"]) if self.scale else np.ones(count, dtype)
         beta = flat(params["beta"]) if self.shift else np.zeros(count, dtype)
         if len(axes) == 1:

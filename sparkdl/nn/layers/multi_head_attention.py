@@ -28,7 +28,7 @@ class MultiHeadAttention(Attention):
     several: ClassVar = True
 
     def out_shape(self, in_shape):
-        queries, keys, values = filled(in_shape)
+        queries, keys, values = fill_inputs(in_shape)
         for shape in in_shape:
             self.sequence(shape)
         if keys[0] != values[0]:
@@ -41,14 +41,14 @@ class MultiHeadAttention(Attention):
         return mask[0]
 
     def param_shapes(self, in_shape):
-        return self.projections(*filled(in_shape))
+        return self.projections(*fill_inputs(in_shape))
 
     def forward(self, params, x, run):
-        mask = filled(run.masks)[1] if run.masks else None
-        return self.attend(params, *filled(x), mask, run)
+        mask = fill_inputs(run.masks)[1] if run.masks else None
+        return self.attend(params, *fill_inputs(x), mask, run)
 
 
-def filled(inputs):
+def fill_inputs(inputs):
     """(queries, keys, values) of one to three inputs."""
     if not 1 <= len(inputs) <= 3:
         raise ShapeError(f"MultiHeadAttention takes one to three inputs, got {len(inputs)}")

@@ -74,9 +74,9 @@ class VariationalAutoencoder(Activated, Reconstructing):
         """{part: (inputs, outputs)} of all the fully connected parts."""
         (n_in,) = self.rows(in_shape)
         last, back = self.encoder[-1], self.decoder[-1]
-        joints = named("encoder", (n_in, *self.encoder))
+        joints = layer_sizes("encoder", (n_in, *self.encoder))
         joints |= {"mean": (last, self.units), "log_variance": (last, self.units)}
-        joints |= named("decoder", (self.units, *self.decoder))
+        joints |= layer_sizes("decoder", (self.units, *self.decoder))
         return joints | {"output": (back, self.distribution.units_for(n_in))}
 
     def param_shapes(self, in_shape):
@@ -156,6 +156,6 @@ class VariationalAutoencoder(Activated, Reconstructing):
         return ops.reshape(z, (n * count, self.units)), count
 
 
-def named(which, sizes):
+def layer_sizes(which, sizes):
     """{"encoder_0": (inputs, outputs), ...} of layers of these sizes, one after the other."""
     return {f"{which}_{i}": pair for i, pair in enumerate(pairwise(sizes))}

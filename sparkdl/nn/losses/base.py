@@ -81,11 +81,11 @@ class PerUnit(Loss, abstract=True):
         raise NotImplementedError
 
     def per_example(self, z, labels):
-        terms = weighted(self.terms(z, labels), self.unit_weights)
+        terms = weight_terms(self.terms(z, labels), self.unit_weights)
         return ops.mean(terms, axes=(1,)) if self.averaged else ops.sum(terms, axes=(1,))
 
 
-def weighted(terms, weights):
+def weight_terms(terms, weights):
     """`terms` (batch, units), each unit's times its weight."""
     return terms if weights is None else ops.mul(terms, np.asarray(weights, terms.dtype))
 
@@ -103,7 +103,7 @@ def are_weights(value):
     return value is None or any(value)
 
 
-def counted(labels, ignored, dtype):
+def count_labels(labels, ignored, dtype):
     """1 for each of `labels` that differs from `ignored`, else 0, in the type `dtype`."""
     return ops.cast(differs(labels, ignored), dtype)
 

@@ -13,9 +13,9 @@ from sparkdl.nn.losses.base import (
     Loss,
     are_weights,
     check_length,
-    counted,
+    count_labels,
     differs,
-    weighted,
+    weight_terms,
 )
 
 
@@ -74,15 +74,15 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
     def per_example(self, z, labels):
         if self.labels == "one_hot":
             terms = ops.mul(labels, ops.log_softmax(z))
-            return ops.neg(ops.sum(weighted(terms, self.class_weights), axes=(1,)))
+            return ops.neg(ops.sum(weight_terms(terms, self.class_weights), axes=(1,)))
         known = self.known(labels)
         loss = ops.softmax_cross_entropy(z, known)
         if self.class_weights is not None:
             at = ops.one_hot(known, z.shape[1], z.dtype)
-            loss = ops.mul(loss, ops.sum(weighted(at, self.class_weights), axes=(1,)))
+            loss = ops.mul(loss, ops.sum(weight_terms(at, self.class_weights), axes=(1,)))
         if self.ignore_label is None:
             return loss
-        return ops.mul(loss, counted(labels, self.ignore_label, z.dtype))
+        return ops.mul(loss, count_labels(labels, self.ignore_label, z.dtype))
 
     def known(self, labels):
         """`labels` with class 0 for what is ignored, which may be no class at all."""

@@ -65,10 +65,10 @@ def best_path(probabilities, mask=None, blank=0):
     """
     path = np.asarray(probabilities).argmax(axis=2)
     counts = np.ones(path.shape, bool) if mask is None else np.asarray(mask) != 0
-    return [spelled(steps[kept], blank) for steps, kept in zip(path, counts)]
+    return [collapse_repeats(steps[kept], blank) for steps, kept in zip(path, counts)]
 
 
-def spelled(steps, blank):
+def collapse_repeats(steps, blank):
     """Neighbours that are equal as one, without blanks."""
     first = np.ones(len(steps), bool)
     first[1:] = steps[1:] != steps[:-1]

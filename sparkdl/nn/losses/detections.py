@@ -56,12 +56,15 @@ def distinct(found, overlap):
     """Those of `found` that no surer one of their class overlaps too much."""
     kept = []
     for one in found:
-        if all(one.label != other.label or shared(one, other) <= overlap for other in kept):
+        if all(
+            one.label != other.label or intersection_over_union(one, other) <= overlap
+            for other in kept
+        ):
             kept.append(one)
     return kept
 
 
-def shared(one, other):
+def intersection_over_union(one, other):
     """Intersection over union."""
     edges = max(one.left, other.left), max(one.top, other.top)
     both = one._replace(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
-from sparkdl.nn.losses.base import PerUnit, counted
+from sparkdl.nn.losses.base import PerUnit, count_labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class SigmoidCrossEntropy(PerUnit, name="sigmoid_cross_entropy"):
         terms = ops.sigmoid_cross_entropy(z, labels)
         if self.ignore_label is None:
             return terms
-        return ops.mul(terms, counted(labels, float(self.ignore_label), z.dtype))
+        return ops.mul(terms, count_labels(labels, float(self.ignore_label), z.dtype))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sparkdl.config import Boolean, option
 from sparkdl.engine import ops
 from sparkdl.nn.updaters.adam import Adam
-from sparkdl.nn.updaters.trust import trusted
+from sparkdl.nn.updaters.trust import scale_by_trust_ratio
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,4 +30,6 @@ class Lamb(Adam):
     def move(self, params, grad, slots, rate, t, layout, decay=None):
         step, slots = self.update(grad, slots, 1.0, t)
         step = step if decay is None else ops.sub(step, ops.mul(decay, params))
-        return ops.mul(trusted(step, params, layout, 1.0, 0.0, self.vectors), rate), slots
+        return ops.mul(
+            scale_by_trust_ratio(step, params, layout, 1.0, 0.0, self.vectors), rate
+        ), slots

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
 from sparkdl.nn.updaters.momentum import Momentum
-from sparkdl.nn.updaters.trust import trusted
+from sparkdl.nn.updaters.trust import scale_by_trust_ratio
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,5 +34,5 @@ class Lars(Momentum):
 
     def move(self, params, grad, slots, rate, t, layout, decay=None):
         grad = grad if decay is None else ops.add(grad, ops.mul(decay, params))
-        grad = trusted(grad, params, layout, self.trust, self.epsilon, self.vectors)
+        grad = scale_by_trust_ratio(grad, params, layout, self.trust, self.epsilon, self.vectors)
         return self.update(grad, slots, rate, t)

@@ -5,7 +5,7 @@ from sparkdl.nn.clipping import norm
 from sparkdl.nn.layout import cut
 
 
-def trusted(step, params, layout, coefficient, epsilon, vectors):
+def scale_by_trust_ratio(step, params, layout, coefficient, epsilon, vectors):
     """`step` (n,) with each array's part scaled by coefficient |params| / (|step| + epsilon).
 
     Arrays of one axis (biases, gains) are left alone unless `vectors`; so is an array where one of

@@ -39,10 +39,10 @@ def cifar10_full(classes=10, **options):
         conv(32, 1e-4),
         MaxPool2D(**WINDOW),
         Activation(function="relu"),
-        normalized(),
+        local_response_norm(),
         conv(32, 0.01, "relu"),
         AvgPool2D(**WINDOW),
-        normalized(),
+        local_response_norm(),
         conv(64, 0.01, "relu"),
         AvgPool2D(**WINDOW),
         Output(units=classes, initializer=Normal(std=0.01)),
@@ -55,5 +55,5 @@ def conv(filters, std, activation="identity"):
     return Conv2D(filters=filters, kernel=5, padding=2, initializer=first, activation=activation)
 
 
-def normalized():
+def local_response_norm():
     return LRN(size=3, alpha=5e-5, beta=0.75, region="within_channel")

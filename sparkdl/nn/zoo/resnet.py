@@ -37,7 +37,7 @@ def resnet50(classes=1000, **options):
 
 def resnet(block, expansion, counts, classes, options):
     build = GraphBuilder(features=(3, 224, 224))
-    convolved(build, "features", 64, 7, 2, "stem")
+    add_convolution(build, "features", 64, 7, 2, "stem")
     build.add(MaxPool2D(size=3, stride=2, padding=1), name="stem/pool")
     channels = 64
     for stage, (width, count) in enumerate(zip(WIDTHS, counts, strict=True)):
@@ -48,7 +48,7 @@ def resnet(block, expansion, counts, classes, options):
             if stride > 1 or channels != width * expansion:
                 channels = width * expansion
                 path = f"{name}/shortcut"
-                shortcut = convolved(build, shortcut, channels, 1, stride, path, relu=False)
+                shortcut = add_convolution(build, shortcut, channels, 1, stride, path, relu=False)
             build.add(ElementWise(operation="add"), last, shortcut, name=f"{name}/add")
             build.add(Activation(function="relu"), name=f"{name}/relu")
     build.add(GlobalPool(kind="avg"), name="pool")
@@ -58,18 +58,18 @@ def resnet(block, expansion, counts, classes, options):
 
 def basic(build, source, width, stride, name):
     """Two 3x3 convolutions; the name of the second."""
-    first = convolved(build, source, width, 3, stride, f"{name}/1")
-    return convolved(build, first, width, 3, 1, f"{name}/2", relu=False)
+    first = add_convolution(build, source, width, 3, stride, f"{name}/1")
+    return add_convolution(build, first, width, 3, 1, f"{name}/2", relu=False)
 
 
 def bottleneck(build, source, width, stride, name):
     """1x1 down, 3x3, 1x1 up to four times the width; the name of the last."""
-    first = convolved(build, source, width, 1, 1, f"{name}/1")
-    second = convolved(build, first, width, 3, stride, f"{name}/2")
-    return convolved(build, second, 4 * width, 1, 1, f"{name}/3", relu=False)
+    first = add_convolution(build, source, width, 1, 1, f"{name}/1")
+    second = add_convolution(build, first, width, 3, stride, f"{name}/2")
+    return add_convolution(build, second, 4 * width, 1, 1, f"{name}/3", relu=False)
 
 
-def convolved(build, source, filters, kernel, stride, name, relu=True):
+def add_convolution(build, source, filters, kernel, stride, name, relu=True):
     """Convolution, batch normalisation and, unless told otherwise, ReLU; the name of the last."""
     padding = kernel // 2
     layer = Conv2D(filters=filters, kernel=kernel, stride=stride, padding=padding, bias=False)

@@ -47,7 +47,7 @@ class DistinctScores:
         """The arrays of `FIELDS`."""
         if self._waiting:
             parts = zip(self._entries, *self._waiting, strict=True)
-            self._entries = united(*(np.concatenate(part) for part in parts))
+            self._entries = merge_entries(*(np.concatenate(part) for part in parts))
             self._waiting, self._number = [], 0
         if len(self._entries[0]) > self.limit:
             self._drop()
@@ -98,7 +98,7 @@ def limit_for(columns):
     return min(LIMIT, CELLS // columns)
 
 
-def united(column, score, positive, negative):
+def merge_entries(column, score, positive, negative):
     """The entries sorted by column and score, each pair of these once."""
     order = in_order(column, score)
     column, score = column[order], score[order]

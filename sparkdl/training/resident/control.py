@@ -34,7 +34,7 @@ class Control:
         sock = dial(shared.address, shared.secret, CHANNEL, rank, timeout=timeout, tls=tls)
         self._wire = Wire(sock, f"{shared.address[0]} (the driver)", timeout)
         self._lost, self._ended = None, False
-        self.own = named(*self._wire.receive(waiting_for="what to go on from"))
+        self.own = arrays_by_name(*self._wire.receive(waiting_for="what to go on from"))
         # From now on the driver says nothing but that it lives.
         self._watch = threading.Thread(target=self._listen, name="sparkdl-control", daemon=True)
         self._watch.start()
@@ -101,7 +101,7 @@ class Control:
             self._lost = error
 
 
-def named(meta, arrays):
+def arrays_by_name(meta, arrays):
     """{name: array} of a message that has the names of its arrays."""
     return dict(zip(meta["names"], arrays, strict=True))
 

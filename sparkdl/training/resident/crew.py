@@ -9,7 +9,7 @@ from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import PeerError, SparkdlError, WorkerError
 from sparkdl.exchange.endpoint import Endpoint
 from sparkdl.exchange.wire import Wire
-from sparkdl.training.resident.control import CHANNEL, VECTORS, named
+from sparkdl.training.resident.control import CHANNEL, VECTORS, arrays_by_name
 from sparkdl.training.resident.life import live
 
 POLL = 0.2  # seconds
@@ -93,7 +93,7 @@ class Crew:
             raise WorkerError(
                 f"workers {sorted(found)} of {self.size} have told what they alone have"
             )
-        return tuple(named(*found[rank]) for rank in sorted(found))
+        return tuple(arrays_by_name(*found[rank]) for rank in sorted(found))
 
     def finish(self):
         """Wait until all workers have ended well."""

@@ -53,7 +53,7 @@ class Figures:
         return max(0.0, self.duration - self.reading - self.exchanging - self.telling)
 
 
-def merged(workers, epoch, part, devices=None):
+def merge_figures(workers, epoch, part, devices=None):
     """The RoundReport of a round, or of a Part of one, from the Figures of all workers.
 
     Raises

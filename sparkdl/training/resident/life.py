@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sparkdl.errors import SparkdlError
 from sparkdl.exchange.group import Group
-from sparkdl.nn.device import PROCESSOR, described, placed
+from sparkdl.nn.device import PROCESSOR, choose_backend, describe_device
 from sparkdl.nn.loss_scale import check_scale
 from sparkdl.training.resident.control import VECTORS, Control
 from sparkdl.training.resident.figures import Figures
@@ -27,11 +27,14 @@ def live(shared, rank, rendezvous, blocks, validation):
     """The task of a resident master's workers; see Workers.launch."""
     limit_threads()
     with closing(Control(shared, rank)) as control, telling(control):
-        device = described(placed(shared.master.device, shared.master.backend))
+        device = describe_device(choose_backend(shared.master.device, shared.master.backend))
         control.placed(device)  # first, since there may be none
         log.info("computes on %s", device)
-        with kept(blocks, control) as shelf, kept(enumerate(validation or ()), control) as held:
-            with closing(joined(shared, rendezvous, device)) as group, telling(control):
+        with (
+            open_shelf(blocks, control) as shelf,
+            open_shelf(enumerate(validation or ()), control) as held,
+        ):
+            with closing(join_group(shared, rendezvous, device)) as group, telling(control):
                 Life(shared, control, Worker(shared, group, control.own), shelf, held).run()
 
 
@@ -47,13 +50,13 @@ def telling(control):
 
 
 @contextmanager
-def kept(blocks, control):
+def open_shelf(blocks, control):
     """A Shelf with all blocks; the driver hears that they are still coming."""
     with closing(Shelf(control.reading(blocks))) as shelf:
         yield shelf
 
 
-def joined(shared, rendezvous, device):
+def join_group(shared, rendezvous, device):
     """The Group of all workers; those who have their records wait for those who read more."""
     master = shared.master
     several = rendezvous.all_gather(device, master.patience).count(device)
@@ -149,13 +152,13 @@ class Life:
 
     def _evaluate(self, state):
         judge, replica = self.shared.judge, self.worker.replica
-        with lent(replica, self.strategy.state()):
+        with with_vectors(replica, self.strategy.state()):
             found = judge.judged(replica, map(self.held.block, self.held))
         self.control.evaluated(state.rounds, judge.counts(found))
 
 
 @contextmanager
-def lent(replica, vectors):
+def with_vectors(replica, vectors):
     """The replica with other vectors for a while."""
     own = {name: getattr(replica, name) for name in VECTORS}
     if all(own[name] is vectors[name] for name in VECTORS):

@@ -107,7 +107,7 @@ def schedule_of(blocks, workers, state, extra):
     return Schedule(sizes=sizes, workers=workers.size, seed=state.seed, begun=begun)
 
 
-def told(schedule, extra):
+def write_schedule(schedule, extra):
     """Have checkpoints know what workers there are now, and what these have begun with."""
     extra["workers"] = schedule.workers
     extra[BEGUN] = schedule.begun and asdict(schedule.begun)

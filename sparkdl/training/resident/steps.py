@@ -5,7 +5,7 @@ from sparkdl.data.prefetch import prefetch
 from sparkdl.data.transforms import in_training
 from sparkdl.nn.truncated import chunks
 from sparkdl.training.resident.strategy import Step
-from sparkdl.training.steps import minibatches, records, timed
+from sparkdl.training.steps import minibatches, records, time_items
 
 
 def steps_of(shared, shelf, number, part, worker):
@@ -22,7 +22,7 @@ def steps_of(shared, shelf, number, part, worker):
     made = minibatches(block, order, master.batch_size_per_worker, transform, shared.conf)
     batches = prefetch(made, master.prefetch)
     try:
-        for batch, waited in timed(batches):
+        for batch, waited in time_items(batches):
             worker.figures.reading += waited
             for chunk in chunks(shared.conf, batch):
                 yield Step(*chunk)

@@ -5,12 +5,12 @@ from collections import Counter
 from dataclasses import replace
 
 from sparkdl.errors import DataError, WorkerError
-from sparkdl.training.events import EpochDone, Restarted, RoundDone, validated
+from sparkdl.training.events import EpochDone, Restarted, RoundDone, validation_event
 from sparkdl.training.report import Restart
 from sparkdl.training.resident.crew import Crew, Lost
-from sparkdl.training.resident.figures import Figures, merged
+from sparkdl.training.resident.figures import Figures, merge_figures
 from sparkdl.training.resident.own import deal_own
-from sparkdl.training.resident.schedule import told
+from sparkdl.training.resident.schedule import write_schedule
 from sparkdl.training.resident.shared import Due
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class Supervisor:
             before, part = state, self.shared.part(state)
             found = crew.gathered("report", state.rounds + 1)
             workers = [Figures.of(vector) for [vector] in found]
-            report = merged(workers, state.epoch, part, dict(devices))
+            report = merge_figures(workers, state.epoch, part, dict(devices))
             state = part.after(state, report.iteration)
             yield RoundDone(report, self._adopted(crew, state, self.shared.due(before, state)))
             yield from self._following(crew)
@@ -96,7 +96,7 @@ class Supervisor:
         evaluation = self._evaluation(crew, state) if due.judged else None
         self.shared = replace(self.shared, owes=Due())
         if evaluation is not None and self.shared.marks.validate is not None:
-            yield validated(state, evaluation)
+            yield validation_event(state, evaluation)
         if due.epoch:
             yield EpochDone(state, None if self.shared.marks.validate else evaluation)
 
@@ -119,7 +119,7 @@ class Supervisor:
         state, schedule = self.shared.state, self.shared.schedule
         room = max(1, min(self.workers.size, self.workers.room()))
         schedule = schedule.resized(room, state)
-        told(schedule, self.extra)
+        write_schedule(schedule, self.extra)
         if schedule is not self.shared.schedule:  # a round that was cut begins anew
             own = deal_own(state.own, room, self.shared.master.averages_messages)
             state = replace(state, done=0, own=own)

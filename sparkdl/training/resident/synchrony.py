@@ -1,7 +1,7 @@
 """Workers that ought to hold the same vectors, made to hold the same."""
 
 
-def synchronized(worker):
+def synchronize(worker):
     """All take over params, buffers and slots of the worker with the most updates.
 
     Of several it is the one of the lowest rank. So do DistLearn's synchronizeParameters.

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from sparkdl.exchange.devices.joining import linked
+from sparkdl.exchange.devices.joining import link_devices
 from sparkdl.exchange.store import KeyValueStore, Places
 from sparkdl.nn.loss_scale import FLOAT16
 from sparkdl.training.resident.figures import Figures
@@ -35,7 +35,7 @@ class Worker:
     def __init__(self, shared, group, own):
         self.conf = shared.conf
         self.replica = replica_for(shared.conf, shared.master.device, shared.master.backend)
-        self.group = linked(group, self.replica.link, shared.master.exchange)
+        self.group = link_devices(group, self.replica.link, shared.master.exchange)
         state = shared.state
         self.replica.load(state.params, state.buffers, state.slots)
         self.kept, self.own = state.kept, own

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sparkdl.engine.peak import peak
 from sparkdl.nn.replica import Replica
-from sparkdl.nn.timing import Pass, profiled
+from sparkdl.nn.timing import Pass, profile_steps
 from tests.benchmarks.cpu.our_networks import configuration
 from tests.benchmarks.cpu.our_worker import maker
 from tests.benchmarks.cpu.worker import timed
@@ -49,7 +49,7 @@ def calls_of(workload):
     gradient, update = Replica(configuration(workload)).programs(workload.batch)
     programs = [update] if workload.network == "adam" else [gradient, update]
     for program in programs:
-        for step, took in profiled(program, REPEATS):
+        for step, took in profile_steps(program, REPEATS):
             what = f"{step.scope:22} {step.op}: {step.kernel}  {step.shapes}"
             note = f"  ({step.note})" if step.note else ""
             yield Calls(took, step.traffic, what + note), f"{step.op}: {step.kernel}"

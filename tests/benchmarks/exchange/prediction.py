@@ -41,9 +41,14 @@ def row(what, predicted, measured, figures):
 def predicted():
     """{what: seconds} of the model."""
     cores = os.cpu_count() or 1
-    place = {"costs": trial.measured(), "workers": WORKERS, "per_machine": WORKERS, "cores": cores}
+    place = {
+        "costs": trial.measure_costs(),
+        "workers": WORKERS,
+        "per_machine": WORKERS,
+        "cores": cores,
+    }
     apart, together = (Cluster(**place, shared_memory=shared) for shared in (False, True))
-    codings = [trial.coded(codec, settling=0) for codec in CODECS]
+    codings = [trial.measure_coding(codec, settling=0) for codec in CODECS]
     sums = {OURS: apart.all_reduce(NBYTES), OURS_SHARED: together.all_reduce(NBYTES)}
     sums |= {coding.name: together.coded(NBYTES, coding) for coding in codings}
     return {what: one.seconds for what, one in sums.items()}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data import ChannelSwap, ColourJitter, Grayscale, Normalize, OneHot
-from sparkdl.data.transforms.hue import turned
+from sparkdl.data.transforms.hue import shift_hue
 from sparkdl.errors import ConfigError, DataError, ShapeError
 from tests.data.transforms.examples import images, trained
 
@@ -20,7 +20,7 @@ def test_hues_turn_as_in_colorsys(part):
     x = images(1, (3, 6, 7), np.float32).features[0]
     x[:, 0, :3] = [[5, 0, 255], [5, 0, 255], [5, 0, 255]]  # greys have no hue
     x[:, 1, :2] = [[9, 9], [9, 1], [1, 9]]  # and some have two largest channels
-    found = turned(x, part)
+    found = shift_hue(x, part)
     for i, j in np.ndindex(6, 7):
         h, s, v = colorsys.rgb_to_hsv(*map(float, x[:, i, j]))
         wanted = colorsys.hsv_to_rgb((h + part) % 1, s, v)

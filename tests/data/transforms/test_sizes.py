@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sparkdl.data import RandomResizedCrop, Resize, Rotate
 from sparkdl.data.transforms.base import Chance
-from sparkdl.data.transforms.rotate import rotated
+from sparkdl.data.transforms.rotate import rotate_image
 from sparkdl.errors import ConfigError
 from tests.data.transforms.examples import images, trained
 
@@ -92,7 +92,7 @@ def test_in_use_it_is_the_centre_of_the_shape_of_the_result(size, part):
 @pytest.mark.parametrize("shape", [(9, 9), (8, 13)], ids=str)
 def test_rotation_is_that_of_scipy(degrees, shape):
     x = images(1, (1, *shape), np.float32).features[0]
-    found = rotated(x, np.radians(degrees), 5.0)[0]
+    found = rotate_image(x, np.radians(degrees), 5.0)[0]
     framed = np.pad(x[0], 1, constant_values=5)  # scipy's own border has no mixture
     options = {"reshape": False, "order": 1, "mode": "nearest"}
     wanted = scipy.ndimage.rotate(framed, degrees, **options)[1:-1, 1:-1]

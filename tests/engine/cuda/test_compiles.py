@@ -54,7 +54,7 @@ def compiler():
 
 
 def assert_in_registers(text, capability):
-    code, said = nvrtc.compiled(text, capability, "--ptxas-options=-v")
+    code, said = nvrtc.compile_module(text, capability, "--ptxas-options=-v")
     assert code[:4] == b"\x7fELF"
     found = SPILLS.findall(said)
     assert found and set(found) == {("0", "0", "0")}, said
@@ -97,4 +97,4 @@ def test_a_chain_in_any_layout(kinds):
 
 def test_what_is_wrong_is_told():
     with pytest.raises(UnsupportedError, match='identifier "y" is undefined'):
-        nvrtc.compiled(modules.generated("__device__ int x = y;"), (9, 0))
+        nvrtc.compile_module(modules.generated_source("__device__ int x = y;"), (9, 0))

@@ -193,7 +193,7 @@ def test_what_was_kept_needs_no_more_workspace_than_there_may_be(adapter, monkey
 
 
 def test_what_does_not_run_is_not_taken(adapter, monkeypatch):
-    monkeypatch.setattr(choice, "timed", lambda *words: {1: 0.5})
+    monkeypatch.setattr(choice, "time_algorithms", lambda *words: {1: 0.5})
     assert_same(trace(ops.matmul, X, W), [X, W])
     assert [size for _, size in adapter.best.values()] == [0]
 
@@ -228,13 +228,13 @@ def test_float32_is_rounded_only_where_it_may_be(monkeypatch, tf32, compute):
 def test_without_the_library_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(cublaslt_api, "NAMES", ("libcublasLt.so.none",))
     with pytest.raises(UnsupportedError, match="cuBLASLt was not found: pip install nvidia-cublas"):
-        cublaslt.found(None)
+        cublaslt.load_adapter(None)
 
 
 def test_a_library_that_does_not_start_is_missing(monkeypatch):
-    monkeypatch.setattr(cublaslt_api, "loaded", lambda *a: Refusing(doubles.cublaslt()))
+    monkeypatch.setattr(cublaslt_api, "load_library", lambda *a: Refusing(doubles.cublaslt()))
     with pytest.raises(UnsupportedError, match="cuBLASLt failed: CUBLAS_STATUS_NOT_INITIALIZED"):
-        cublaslt.found(None)
+        cublaslt.load_adapter(None)
 
 
 class Refusing:

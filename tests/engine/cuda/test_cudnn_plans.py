@@ -142,9 +142,9 @@ def test_what_is_missing_is_told(monkeypatch, module, attributes, message):
     for name, value in attributes.items():
         monkeypatch.setattr(cudnn_double, name, value)
     with pytest.raises(UnsupportedError, match=message):
-        adapter.found(HostDriver())
+        adapter.load_adapter(HostDriver())
 
 
 def test_it_is_found(monkeypatch):
     monkeypatch.setitem(sys.modules, "cudnn", cudnn_double)
-    assert adapter.found(HostDriver()).name == "cuDNN 9.28.0"
+    assert adapter.load_adapter(HostDriver()).name == "cuDNN 9.28.0"

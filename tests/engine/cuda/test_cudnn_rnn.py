@@ -212,7 +212,7 @@ def test_flops_are_those_of_the_operation():
 def test_without_the_library_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(cudnn_rnn_api, "NAMES", ("libcudnn.so.none",))
     with pytest.raises(UnsupportedError, match="cuDNN was not found: pip install nvidia-cudnn"):
-        cudnn_rnn.found(None)
+        cudnn_rnn.load_adapter(None)
 
 
 # The double itself: what would be wrong on a card must not pass here.

@@ -34,11 +34,11 @@ CONF = NetworkConf(input_shape=(2, 9, 8), layers=LAYERS, updater=Adam())
 @pytest.fixture
 def driver(monkeypatch, tmp_path):
     monkeypatch.setenv("SPARKDL_KERNELS", str(tmp_path))
-    monkeypatch.setattr(cupy_driver, "loaded", lambda: fake_cupy)
+    monkeypatch.setattr(cupy_driver, "load_cupy", lambda: fake_cupy)
     monkeypatch.setattr(cupy_driver, "id_of", lambda number: f"GPU-{number}")
     monkeypatch.setattr(nvrtc, "library", lambda: None)
     monkeypatch.setattr(nvrtc, "version", lambda: (13, 0))
-    monkeypatch.setattr(nvrtc, "compiled", fake_cupy.code_of)
+    monkeypatch.setattr(nvrtc, "compile_module", fake_cupy.code_of)
     return CupyDriver()
 
 

@@ -11,7 +11,7 @@ from sparkdl.engine import Graph, compile, gradients, ops
 from sparkdl.engine.backends import base
 from sparkdl.engine.backends.cuda.backend import Cuda
 from sparkdl.engine.graph import constant
-from sparkdl.engine.planner import aligned
+from sparkdl.engine.planner import align
 from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import ShapeError
 from sparkdl.nn import Conv2D, Dense, Momentum, NetworkConf, Output, initial_slots
@@ -69,7 +69,7 @@ def test_the_device_makes_the_same_of_bytes(name):
     else:
         tables = (np.zeros(1) if t is None else np.asarray(t) for t in (column.mean, column.factor))
         parts = column.images.nbytes, 16 * len(batch), *(4 * table.size for table in tables)
-        assert size == sum(map(aligned, parts))
+        assert size == sum(map(align, parts))
 
 
 @pytest.mark.parametrize("shape, mean", [((20,), (1.5,)), ((5, 4), (1, 2, 3, 4, 5)), ((), ())])

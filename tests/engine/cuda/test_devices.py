@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from sparkdl.engine.backends.cuda import cupy_driver, devices
-from sparkdl.engine.backends.cuda.devices import owned
+from sparkdl.engine.backends.cuda.devices import owned_devices
 from sparkdl.engine.backends.own import Own
 from sparkdl.errors import DeviceError, UnsupportedError
 
@@ -39,14 +39,14 @@ REFUSED = {
 @pytest.mark.parametrize("name", OWNED)
 def test_the_gpus_that_a_task_owns(name):
     addresses, visible, ids, expected = OWNED[name]
-    assert owned(addresses, visible, ids) == expected
+    assert owned_devices(addresses, visible, ids) == expected
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_task_whose_gpu_is_not_there_is_told_why(name):
     addresses, visible, ids, why = REFUSED[name]
     with pytest.raises(DeviceError, match=why):
-        owned(addresses, visible, ids)
+        owned_devices(addresses, visible, ids)
 
 
 MINE = {
@@ -115,13 +115,13 @@ NO_GPUS = {
 def test_cuda_says_why_there_is_no_gpu(name, monkeypatch):
     status, why = NO_GPUS[name]
     found = SimpleNamespace(runtime=Runtime(status=status))
-    monkeypatch.setattr(cupy_driver, "loaded", lambda: found)
+    monkeypatch.setattr(cupy_driver, "load_cupy", lambda: found)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "9")
     with pytest.raises(UnsupportedError, match=why):
         cupy_driver.ids()
 
 
 def test_the_ids_of_gpus(monkeypatch):
-    monkeypatch.setattr(cupy_driver, "loaded", lambda: SimpleNamespace(runtime=Runtime(2)))
+    monkeypatch.setattr(cupy_driver, "load_cupy", lambda: SimpleNamespace(runtime=Runtime(2)))
     monkeypatch.setattr(cupy_driver, "id_of", lambda number: f"GPU-{number}")
     assert cupy_driver.ids() == ["GPU-0", "GPU-1"]

@@ -4,7 +4,7 @@ import pytest
 
 from sparkdl.engine import ops
 from sparkdl.engine.backends.cuda.backend import Cuda
-from sparkdl.engine.backends.cuda.libraries import Libraries, found
+from sparkdl.engine.backends.cuda.libraries import Libraries, load_libraries
 from sparkdl.errors import UnsupportedError
 from sparkdl.nn import NetworkConf, Output
 from sparkdl.nn.replica import Replica
@@ -22,7 +22,7 @@ def absent(driver):
 
 def test_what_cannot_be_loaded_is_missing_with_the_reason():
     finders = {"products": ("cuBLASLt", lambda driver: Adapter()), "graphs": ("cuDNN", absent)}
-    libraries = found(None, finders)
+    libraries = load_libraries(None, finders)
     assert isinstance(libraries.products, Adapter) and libraries.graphs is None
     assert libraries.missing == {"cuDNN": "no libcudnn.so.9 to be found"}
 

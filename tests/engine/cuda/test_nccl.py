@@ -129,7 +129,7 @@ def test_arrays_of_the_host_share_memory_that_lies_ready(pair):
 def test_without_nccl_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(UnsupportedError, match="needs CuPy"):
-        nccl.found(None)
+        nccl.load_nccl(None)
     with pytest.raises(UnsupportedError, match="without NCCL: it was not looked for"):
         Cuda(HostDriver()).link({})
 

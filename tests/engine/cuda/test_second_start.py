@@ -30,7 +30,7 @@ def start(network):
             return texts[-1]
 
     nvrtc.version = lambda: (13, 0)
-    nvrtc.compiled = lambda text, capability: (calls.append(text) or text.encode(), "")
+    nvrtc.compile_module = lambda text, capability: (calls.append(text) or text.encode(), "")
     base.import_module = lambda name: sys.modules[__name__]
     globals()["BACKEND"] = Cuda(Driver())
     Replica(getattr(zoo, network)(dtype="bfloat16"), "cuda").programs(4)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparkdl.engine import gradients, ops
-from sparkdl.engine.backends.cuda.walks import filled
+from sparkdl.engine.backends.cuda.walks import parts_needed
 from tests.engine.cuda.support import assert_same
 from tests.engine.cuda.test_channels import normalised
 from tests.engine.support import trace
@@ -25,7 +25,7 @@ def many_processors(cuda, monkeypatch):
     [(0, 1, 1), (1, 1, 1), (9, 6, 5), (10, 5, 5), (33_793, 528, 520), (200_704, 528, 527)],
 )
 def test_no_part_is_empty(length, parts, expected):
-    assert filled(length, parts) == expected
+    assert parts_needed(length, parts) == expected
 
 
 ROWS = 64 * 4 * PROCESSORS + 1  # among 528 blocks 65 each: what 520 blocks take

@@ -1,6 +1,6 @@
 """What a process of a crew makes its group's members' devices of: doubles of driver and NCCL."""
 
-from sparkdl.exchange.devices.joining import linked
+from sparkdl.exchange.devices.joining import link_devices
 from tests.support.cuda.host_driver import HostDriver
 from tests.support.cuda.nccl_backend import made
 
@@ -19,4 +19,4 @@ def double_of(backend):
 def device_group(group, folder, backend=None):
     """(DeviceGroup of all, this rank's backend)"""
     backend = backend_of(group, folder) if backend is None else backend
-    return linked(group, lambda: backend.link({}), "nccl"), backend
+    return link_devices(group, lambda: backend.link({}), "nccl"), backend

@@ -8,9 +8,9 @@ import pytest
 
 from sparkdl.engine.backends.cuda.backend import Cuda
 from sparkdl.errors import ConfigError
-from sparkdl.exchange.devices.choice import Place, carried, obstacle
+from sparkdl.exchange.devices.choice import Place, is_carried, obstacle
 from sparkdl.exchange.devices.group import DeviceGroup
-from sparkdl.exchange.devices.joining import linked
+from sparkdl.exchange.devices.joining import link_devices
 from tests.exchange.crew import crew
 from tests.exchange.devices.places import backend_of
 from tests.support.cuda.host_driver import HostDriver
@@ -52,8 +52,8 @@ def test_what_stands_in_the_way_is_told_with_the_ranks(name):
     ],
 )
 def test_sums_of_16_and_32_bits_are_carried(dtype, op, expected):
-    assert carried(np.zeros(3, dtype), op) is expected
-    assert not carried([1.0], op)
+    assert is_carried(np.zeros(3, dtype), op) is expected
+    assert not is_carried([1.0], op)
 
 
 OWN, SAME = "GPU-{rank}", "GPU-7"
@@ -96,7 +96,7 @@ def way(group, folder, lines, wish, device, versions):
 
     lines.clear()
     try:
-        found = linked(group, make, wish)
+        found = link_devices(group, make, wish)
     except ConfigError as error:
         return "refused", str(error)
     total = found.all_reduce(np.ones(5, np.float32))

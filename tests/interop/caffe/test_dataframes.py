@@ -11,7 +11,7 @@ from sparkdl.data.readers.frame_columns import Numbers, Pictures
 from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.caffe.net import load_net
 from sparkdl.interop.caffe.phases import state_of
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import NetParameter
 from sparkdl.interop.caffe.sources import source_of
 from sparkdl.training.network import Network
@@ -41,7 +41,7 @@ layer { name: 'd' type: 'MemoryData' top: 'data' top: 'label'
 
 
 def data_of(text):
-    net = load_net(parsed(text + LOSS, NetParameter), state_of("TRAIN"))
+    net = load_net(parse_text(text + LOSS, NetParameter), state_of("TRAIN"))
     return net, net.data[0]
 
 

@@ -20,7 +20,7 @@ from sparkdl.interop.caffe.blobs import write_mean
 from sparkdl.interop.caffe.job import read_job
 from sparkdl.interop.caffe.net import load_net
 from sparkdl.interop.caffe.phases import state_of
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import NetParameter
 from sparkdl.interop.caffe.sources import source_of
 from sparkdl.nn import Momentum
@@ -73,7 +73,7 @@ def test_a_net_that_is_nowhere_is_named_as_the_solver_does(folder):
 def data_of(text):
     text = f"layer {{ name: 'd' top: 'data' {text} }}"
     text += "layer { name: 'r' type: 'ReLU' bottom: 'data' }"
-    net = load_net(parsed(text, NetParameter), state_of("TRAIN"), shapes={"data": (3, 4, 4)})
+    net = load_net(parse_text(text, NetParameter), state_of("TRAIN"), shapes={"data": (3, 4, 4)})
     return net.data[0]
 
 

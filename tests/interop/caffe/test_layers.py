@@ -6,7 +6,7 @@ import pytest
 from sparkdl.engine import ops
 from sparkdl.interop.caffe.net import load_net
 from sparkdl.interop.caffe.phases import state_of
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import NetParameter
 from sparkdl.nn import forward
 from tests.interop.caffe.layer_cases import CASES
@@ -26,7 +26,7 @@ def net_of(case):
     if case.kind in ("Split", "ArgMax"):  # nothing is left of them alone
         last = TOPS[case.tops - 1]
         text += f"layer {{ name: 'end' type: 'Power' bottom: '{last}' top: 'end' }}"
-    return load_net(parsed(text, NetParameter), state_of("TEST"), shapes)
+    return load_net(parse_text(text, NetParameter), state_of("TEST"), shapes)
 
 
 def named(field, blobs):

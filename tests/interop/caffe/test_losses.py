@@ -11,7 +11,7 @@ from sparkdl.interop.caffe.blobs import write_blob
 from sparkdl.interop.caffe.layers import LAYERS
 from sparkdl.interop.caffe.net import load_net
 from sparkdl.interop.caffe.phases import state_of
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import NetParameter
 from sparkdl.nn import forward
 from sparkdl.nn.scoring import example_losses
@@ -41,7 +41,7 @@ def net_of(case, data="Input"):
     bottoms = " ".join(f"bottom: 'z{b}'" for b in blobs[:scores])
     text += f"layer {{ name: 'y' {case.text} top: 'y' {bottoms} bottom: '{blobs[-1]}' }}"
     shapes = dict(zip(blobs, case.shapes))
-    return load_net(parsed(text, NetParameter), state_of("TRAIN"), shapes)
+    return load_net(parse_text(text, NetParameter), state_of("TRAIN"), shapes)
 
 
 def values_of(case, rng):

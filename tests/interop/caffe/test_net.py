@@ -13,7 +13,7 @@ from sparkdl.data.readers.lmdb_writer import write_lmdb
 from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
 from sparkdl.interop.caffe.net import load_net, read_net
 from sparkdl.interop.caffe.phases import state_of
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import LayerParameter, NetParameter
 from sparkdl.interop.caffe.transfer import load_weights, save_weights
 from sparkdl.interop.caffe.weights import read_weights, write_weights
@@ -47,7 +47,7 @@ def test_trains_a_step(name, rng):
 
 
 def load(text, phase="TRAIN", **options):
-    return load_net(parsed(text, NetParameter), state_of(phase), **options)
+    return load_net(parse_text(text, NetParameter), state_of(phase), **options)
 
 
 DATA = """

@@ -11,7 +11,7 @@ from sparkdl.interop.caffe.layers.python import register_python
 from sparkdl.interop.caffe.net import load_net
 from sparkdl.interop.caffe.orders import arrays_of, blobs_of
 from sparkdl.interop.caffe.phases import state_of
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import NetParameter
 from sparkdl.interop.caffe.transfer import load_weights, save_weights
 from sparkdl.interop.caffe.weights import read_weights, write_weights
@@ -116,7 +116,7 @@ INPUT = "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: [1,
 
 def net_of(text):
     layer = f"layer {{ name: 'one' bottom: 'x' top: 'y' {text} }}"
-    return load_net(parsed(INPUT + layer, NetParameter), state_of("TEST"))
+    return load_net(parse_text(INPUT + layer, NetParameter), state_of("TEST"))
 
 
 def start(conf):
@@ -199,7 +199,7 @@ NETS = {
 def test_a_net_computes_what_caffe_does(name, rng, tmp_path):
     text, shapes, by_hand = NETS[name]
     register_python("ours", "Product", lambda text: Dense(units=3, activation="identity"))
-    net = load_net(parsed(INPUT + text, NetParameter), state_of("TEST"))
+    net = load_net(parse_text(INPUT + text, NetParameter), state_of("TEST"))
     weights = {n: [rng.normal(size=s).astype("f") for s in shapes[n]] for n in shapes}
     write_weights(tmp_path / "net", weights)
     state, report = load_weights(net.conf, start(net.conf), tmp_path / "net", net.layers)
@@ -304,7 +304,7 @@ def test_a_recurrent_layer_computes_what_caffe_does(name, rng, tmp_path):
     layer = f"layer {{ name: 'a/one' type: '{kind}' {bottoms} top: 'y' {UNITS} }}"
     text = STEPS + CONT + (STATIC if static else "") + layer
     given = {"x": (5, 2), "cont": (5,)}
-    net = load_net(parsed(text, NetParameter), state_of("TEST"), shapes=given)
+    net = load_net(parse_text(text, NetParameter), state_of("TEST"), shapes=given)
     blobs = [rng.normal(size=shape).astype("f") for shape in shapes]
     write_weights(tmp_path / "net", {"a/one": blobs})
     state, report = load_weights(net.conf, start(net.conf), tmp_path / "net", net.layers)
@@ -355,7 +355,7 @@ layer { name: 'loss' type: 'EuclideanLoss' bottom: 'y' bottom: 'label' }
 
 def test_a_batch_norm_goes_on_with_caffes_numbers(rng, tmp_path):
     """Caffe's sums after a batch: a share of what was, and the batch."""
-    net = load_net(parsed(TRAINED, NetParameter), state_of("TRAIN"))
+    net = load_net(parse_text(TRAINED, NetParameter), state_of("TRAIN"))
     mean, variance, factor = (rng.uniform(1, 2, n).astype("f") for n in (4, 4, 1))
     write_weights(tmp_path / "net", {"one": [mean, variance, factor]})
     state, _ = load_weights(net.conf, start(net.conf), tmp_path / "net", net.layers)

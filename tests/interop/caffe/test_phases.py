@@ -3,8 +3,8 @@
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.interop.caffe.phases import standing, state_of
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.phases import layers_in_state, state_of
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import NetParameter
 
 # rules of a layer: the (phase, level, stages) in which it stands, and some in which it does not
@@ -28,19 +28,19 @@ RULES = {
 
 def there(net, *state):
     """The layers of a net in this state."""
-    return standing(net.layer, ["net, line 1"] * len(net.layer), state_of(*state))[0]
+    return layers_in_state(net.layer, ["net, line 1"] * len(net.layer), state_of(*state))[0]
 
 
 @pytest.mark.parametrize("rules", RULES)
 def test_where_a_layer_stands(rules):
-    net = parsed(f"layer {{ name: 'one' {rules} }}", NetParameter)
+    net = parse_text(f"layer {{ name: 'one' {rules} }}", NetParameter)
     inside, outside = RULES[rules]
     assert all(len(there(net, *state)) == 1 for state in inside)
     assert all(len(there(net, *state)) == 0 for state in outside)
 
 
 def test_both_kinds_of_rules():
-    net = parsed("layer { name: 'one' include { } exclude { } }", NetParameter)
+    net = parse_text("layer { name: 'one' include { } exclude { } }", NetParameter)
     with pytest.raises(ConfigError, match="line 1: a layer must have include or exclude"):
         there(net, "TRAIN")
 

@@ -4,7 +4,7 @@ import pytest
 
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.caffe.fields import FIELDS
-from sparkdl.interop.caffe.prototxt import parsed, read_text
+from sparkdl.interop.caffe.prototxt import parse_text, read_text
 from sparkdl.interop.caffe.schema import MESSAGES, NetParameter, SolverParameter, table
 
 NET = """name: "small"
@@ -21,7 +21,7 @@ layer { name: "pool1"
 
 
 def test_what_is_written_and_what_is_not():
-    net = parsed(NET, NetParameter)
+    net = parse_text(NET, NetParameter)
     conv, pool = net.layer
     assert (conv.name, conv.type, list(conv.bottom)) == ("conv1", "Convolution", ["data"])
     assert list(conv.convolution_param.kernel_size) == [5]
@@ -81,7 +81,7 @@ WRONG = {
 def test_an_error_says_where(name):
     text, says = WRONG[name]
     with pytest.raises(ConfigError, match=says):
-        parsed(text, NetParameter, "net")
+        parse_text(text, NetParameter, "net")
 
 
 def test_reads_files(tmp_path):

@@ -6,7 +6,7 @@ from sklearn.metrics import log_loss, recall_score, top_k_accuracy_score
 
 from sparkdl.interop.caffe.net import load_net
 from sparkdl.interop.caffe.phases import state_of
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import NetParameter
 from sparkdl.interop.caffe.scores import Score
 from sparkdl.interop.caffe.scoring import blobs_to_score, largest, right, scores_of
@@ -29,7 +29,7 @@ layer { name: 'size' type: 'Reduction' bottom: 'ip' top: 'size' loss_weight: 2
 
 def test_scores_of_classes(rng):
     shapes = {"x": (5,)}
-    net = load_net(parsed(CLASSES, NetParameter), state_of("TEST"), shapes)
+    net = load_net(parse_text(CLASSES, NetParameter), state_of("TEST"), shapes)
     x, labels = rng.normal(size=(64, 5)).astype(np.float32), rng.integers(0, 4, 64)
     values = Replica(net.conf).forward(x, outputs=blobs_to_score(net))
     found = scores_of(net, values, {"labels": labels.astype(np.int32)})

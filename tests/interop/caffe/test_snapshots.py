@@ -6,7 +6,7 @@ import pytest
 from sparkdl.errors import CheckpointError, ConfigError, UnsupportedError
 from sparkdl.interop.caffe.net import load_net
 from sparkdl.interop.caffe.phases import state_of
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import NetParameter
 from sparkdl.interop.caffe.snapshots import load_snapshot, save_snapshot
 from sparkdl.interop.caffe.solver_state import SolverState, read_solver_state, write_solver_state
@@ -44,7 +44,7 @@ END = {"BINARYPROTO": "", "HDF5": ".h5"}
 
 def net_of(updater, text=NET):
     return load_net(
-        parsed(text, NetParameter), state_of("TRAIN"), shapes={"data": (5,)}, updater=updater
+        parse_text(text, NetParameter), state_of("TRAIN"), shapes={"data": (5,)}, updater=updater
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.caffe.job import read_job
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import SolverParameter
 from sparkdl.interop.caffe.solver import read_solver, solver_of
 from sparkdl.nn import AdaDelta, AdaGrad, AdamHat, ClipNorm, Momentum, Nesterov, RmsProp, Sgd
@@ -16,7 +16,7 @@ FIXED = START + "lr_policy: 'fixed' "
 
 
 def solver(text):
-    return solver_of(parsed(text, SolverParameter))
+    return solver_of(parse_text(text, SolverParameter))
 
 
 # text: the rate by hand, after Caffe's comment on lr_policy

@@ -9,7 +9,7 @@ from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.caffe.layers.python import REGISTERED, register_python
 from sparkdl.interop.caffe.net import load_net
 from sparkdl.interop.caffe.phases import state_of
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import NetParameter
 from sparkdl.nn import Activation, forward
 from sparkdl.nn.replica import Replica
@@ -22,7 +22,7 @@ IP += "inner_product_param { num_output: 2 } } "
 
 
 def load(text, phase="TRAIN", **shapes):
-    return load_net(parsed(text, NetParameter), state_of(phase), shapes)
+    return load_net(parse_text(text, NetParameter), state_of(phase), shapes)
 
 
 def loss_of(net, inputs, labels, rng):

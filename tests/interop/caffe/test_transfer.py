@@ -8,7 +8,7 @@ from google.protobuf import text_format
 from sparkdl.errors import CheckpointError, ShapeError
 from sparkdl.interop.caffe.net import load_net
 from sparkdl.interop.caffe.phases import state_of
-from sparkdl.interop.caffe.prototxt import parsed, read_text
+from sparkdl.interop.caffe.prototxt import parse_text, read_text
 from sparkdl.interop.caffe.schema import NetParameter
 from sparkdl.interop.caffe.transfer import Loaded, carry_weights, load_weights, save_weights
 from sparkdl.interop.caffe.weights import read_weights, write_weights
@@ -96,7 +96,7 @@ layer { name: 'sum' type: 'Eltwise' bottom: 'y' bottom: 'z' top: 'sum' }
 
 
 def test_shared_weights_are_written_for_all_and_read_from_any(tmp_path):
-    net = load_net(parsed(SHARED, NetParameter), state_of("TEST"))
+    net = load_net(parse_text(SHARED, NetParameter), state_of("TEST"))
     before = start(net.conf)
     assert len(before.params) == 8
     save_weights(net.conf, before, tmp_path / "net", net.layers)

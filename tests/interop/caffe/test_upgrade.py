@@ -3,9 +3,9 @@
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import NetParameter
-from sparkdl.interop.caffe.upgrade import V1_TYPES, upgraded
+from sparkdl.interop.caffe.upgrade import V1_TYPES, upgrade_net
 
 # old, and the same in the form of 1.0
 PAIRS = {
@@ -79,20 +79,20 @@ PAIRS = {
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_means_the_same(name):
-    old, new = (parsed(text, NetParameter) for text in PAIRS[name])
-    assert upgraded(old) == new
+    old, new = (parse_text(text, NetParameter) for text in PAIRS[name])
+    assert upgrade_net(old) == new
 
 
 @pytest.mark.parametrize("kind", V1_TYPES)
 def test_every_type_of_v1(kind):
-    net = upgraded(parsed(f"layers {{ name: 'one' type: {kind} }}", NetParameter))
+    net = upgrade_net(parse_text(f"layers {{ name: 'one' type: {kind} }}", NetParameter))
     assert [layer.type for layer in net.layer] == [V1_TYPES[kind]]
 
 
 def test_what_is_given_is_left_alone():
-    old = parsed(PAIRS["V1, data that transforms itself"][0], NetParameter)
+    old = parse_text(PAIRS["V1, data that transforms itself"][0], NetParameter)
     before = old.SerializeToString()
-    upgraded(old)
+    upgrade_net(old)
     assert old.SerializeToString() == before
 
 
@@ -112,4 +112,4 @@ WRONG = {
 def test_what_cannot_be(name):
     text, says = WRONG[name]
     with pytest.raises(ConfigError, match=says):
-        upgraded(parsed(text, NetParameter))
+        upgrade_net(parse_text(text, NetParameter))

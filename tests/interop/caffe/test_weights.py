@@ -9,7 +9,7 @@ import pytest
 
 from sparkdl.errors import CheckpointError
 from sparkdl.interop.caffe.hdf5 import with_weights
-from sparkdl.interop.caffe.prototxt import parsed
+from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import LayerParameter, NetParameter
 from sparkdl.interop.caffe.weights import read_weights, write_weights
 from tests.interop.caffe import wire
@@ -117,7 +117,7 @@ def test_another_reader_computes_with_them(tmp_path, with_layers):
     draw = np.random.default_rng(1).standard_normal
     shapes = {"conv": [(4, 1, 3, 3), (4,)], "ip": [(3, 4 * 3 * 3), (3,)]}
     weights = {name: [draw(s).astype("f") for s in shapes[name]] for name in shapes}
-    layers = {layer.name: layer for layer in parsed(NET, NetParameter).layer}
+    layers = {layer.name: layer for layer in parse_text(NET, NetParameter).layer}
     write_weights(tmp_path / "net", weights, layers=layers if with_layers else None)
     reader = cv2.dnn.readNetFromCaffe(
         np.frombuffer(NET.encode(), np.uint8), np.fromfile(tmp_path / "net", np.uint8)

@@ -7,8 +7,8 @@ import numpy as np
 from sparkdl import engine
 from sparkdl.engine import Graph, Spec, Tensor, ops
 from sparkdl.nn import initial_slots
-from sparkdl.nn.replica import losses_of, passed
-from sparkdl.nn.update import updated
+from sparkdl.nn.replica import forward_batch, losses_of
+from sparkdl.nn.update import update_params
 
 
 def evaluate(conf, params, buffers, columns, training):
@@ -20,7 +20,9 @@ def evaluate(conf, params, buffers, columns, training):
     n = len(next(iter(columns.values())))
     names = [place.name for place in conf.stack]
     identity = {"ids": Tensor(Spec((n,), "uint64"), name="ids")} if training else {}
-    result = passed(conf, weights, states, batch, training=training, outputs=names, **identity)
+    result = forward_batch(
+        conf, weights, states, batch, training=training, outputs=names, **identity
+    )
     loss = ops.mul(ops.sum(losses_of(conf, result, batch)), 1 / n)
     outputs = {"loss": loss} | {f"value:{name}": result.activations[name] for name in names}
     outputs |= {f"next:{name}": value for name, value in result.buffer_updates.items()}
@@ -53,7 +55,7 @@ def train(conf, params, buffers, batches):
     for t, columns in enumerate(batches, 1):
         found = evaluate(conf, conf.params_layout.views(vector), buffers, columns, True)
         grad = conf.params_layout.vector(found.grads, np.float64)
-        vector, slots = updated(conf, vector, grad, slots, conf.rate_at(t - 1, 0), float(t))
+        vector, slots = update_params(conf, vector, grad, slots, conf.rate_at(t - 1, 0), float(t))
         buffers = found.buffers
         losses.append(found.loss)
     return conf.params_layout.views(vector), buffers, losses

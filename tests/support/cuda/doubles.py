@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from sparkdl.engine.backends.cuda import cublaslt_api, cudnn_rnn_api
-from sparkdl.engine.backends.cuda.shared_libraries import typed
+from sparkdl.engine.backends.cuda.shared_libraries import declare_signatures
 from tests.support.cuda.compiler import shared
 
 FOLDER = Path(__file__).parent
@@ -12,12 +12,12 @@ FOLDER = Path(__file__).parent
 
 @cache
 def cublaslt():
-    return typed(of("cublaslt.cpp"), cublaslt_api.SIGNATURES)
+    return declare_signatures(of("cublaslt.cpp"), cublaslt_api.SIGNATURES)
 
 
 @cache
 def cudnn_rnn():
-    return typed(of("cudnn_rnn.cpp"), cudnn_rnn_api.SIGNATURES)
+    return declare_signatures(of("cudnn_rnn.cpp"), cudnn_rnn_api.SIGNATURES)
 
 
 def of(name):

@@ -22,7 +22,7 @@ def test_workers_on_one_gpu_are_told(name, monkeypatch, caplog):
     monkeypatch.setattr(life.Group, "form", lambda rendezvous, secret, **options: "a group")
     shared = SimpleNamespace(master=AllReduceSGD(), secret=b"", address=("127.0.0.1", 1))
     meeting = SimpleNamespace(all_gather=lambda text, timeout: devices)
-    assert life.joined(shared, meeting, devices[0]) == "a group"
+    assert life.join_group(shared, meeting, devices[0]) == "a group"
     if expected is None:
         assert not caplog.text
     else:

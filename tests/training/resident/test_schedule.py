@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from sparkdl.training.network import first_state
-from sparkdl.training.resident.schedule import Schedule, schedule_of, told
+from sparkdl.training.resident.schedule import Schedule, schedule_of, write_schedule
 from tests.training.problems import softmax_net
 
 SIZES = [(5, 2), (6, 3), (1, 4), (17, 1), (23, 4), (4, 4)]
@@ -93,7 +93,7 @@ def test_a_checkpoint_knows_what_had_begun():
 
     state, extra = at(epoch=1, round=4, seed=3), {"workers": 3}
     made = schedule(23, 3).resized(2, state)
-    told(made, extra)
+    write_schedule(made, extra)
     assert extra["workers"] == 2
     assert schedule_of(Data, Workers, state, extra) == made
     assert schedule_of(Data, Workers, state, {}) == schedule(23, 2)

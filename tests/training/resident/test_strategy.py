@@ -9,7 +9,7 @@ from sparkdl.training.checkpoint import Checkpoints
 from sparkdl.training.master import ResidentMaster
 from sparkdl.training.network import Network
 from sparkdl.training.resident.strategy import Strategy
-from sparkdl.training.resident.synchrony import synchronized
+from sparkdl.training.resident.synchrony import synchronize
 from tests.training.problems import Partitions, perceptron
 from tests.training.test_masters import Stop
 
@@ -92,7 +92,7 @@ class Drift(Counts):
         worker = self.worker
         worker.replica.params += worker.rank
         worker.iteration += 5 * (worker.rank == 1)
-        synchronized(worker)
+        synchronize(worker)
 
     def state(self):
         params = self.worker.replica.params

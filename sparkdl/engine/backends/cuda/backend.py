@@ -11,12 +11,12 @@ import numpy as np
 
 from sparkdl.engine.backends.base import Kernel
 from sparkdl.engine.backends.cuda import chains, rewrites
-from sparkdl.engine.backends.cuda.cudnn.attentions import attended
+from sparkdl.engine.backends.cuda.cudnn.attentions import fuse_attention
 from sparkdl.engine.backends.cuda.cudnn.images import biases_in_kind
-from sparkdl.engine.backends.cuda.cudnn.norms import normalized
+from sparkdl.engine.backends.cuda.cudnn.norms import fuse_normalization
 from sparkdl.engine.backends.cuda.devices import mine
 from sparkdl.engine.backends.cuda.epilogues import for_products
-from sparkdl.engine.backends.cuda.libraries import Libraries, found
+from sparkdl.engine.backends.cuda.libraries import Libraries, load_libraries
 from sparkdl.engine.backends.cuda.link import Link
 from sparkdl.engine.backends.cuda.lowerings import has_kernel, lowering
 from sparkdl.engine.backends.cuda.mirror import Mirrors
@@ -69,10 +69,10 @@ class Cuda:
             partial(kept_whole, session=self.session),
             *((for_products,) if self.session.libraries.products else ()),
             maxima_remembered,
-            partial(normalized, session=self.session),
-            partial(attended, session=self.session),
+            partial(fuse_normalization, session=self.session),
+            partial(fuse_attention, session=self.session),
             in_steps,
-            partial(rewrites.decomposed, known=has_kernel),
+            partial(rewrites.decompose, known=has_kernel),
             relayouts,
             sequences_in_place,
             partial(rewrites.in_parts, may=chains.may_chain),
@@ -116,7 +116,7 @@ class Cuda:
         return self.session.constant(value)
 
     def copy(self, source, to):
-        return self.kernel(chains.copied, None, [source], [to])
+        return self.kernel(chains.copy_array, None, [source], [to])
 
     def lower(self, node, inputs, outputs):
         make = lowering(node.op)
@@ -141,12 +141,12 @@ def __getattr__(name):
     """BACKEND, made when it is first asked for: to import this touches no device."""
     if name != "BACKEND":
         raise AttributeError(name)
-    return made()
+    return make_backend()
 
 
 @cache
-def made():
+def make_backend():
     from sparkdl.engine.backends.cuda.cupy_driver import CupyDriver, ids
 
     driver = CupyDriver(mine(ids()))
-    return Cuda(driver, found(driver))
+    return Cuda(driver, load_libraries(driver))

@@ -9,7 +9,7 @@ a row, and to its next along each axis above.
 from dataclasses import dataclass
 
 from sparkdl.engine.backends.cuda.expressions import expression
-from sparkdl.engine.backends.cuda.modules import C_TYPES, generated, wide
+from sparkdl.engine.backends.cuda.modules import C_TYPES, generated_source, wide
 
 DENSE, APART, SHARED = "dense", "apart", "shared"
 
@@ -61,7 +61,7 @@ def text(source):
         "  }",
         "}",
     ]
-    return generated("\n".join(lines))
+    return generated_source("\n".join(lines))
 
 
 def body(source):

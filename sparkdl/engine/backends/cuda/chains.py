@@ -105,7 +105,7 @@ def worked_out(session, op, inputs, output):
     return chain(session, node.op, given, [output])[0]
 
 
-def copied(session, op, inputs, outputs):
+def copy_array(session, op, inputs, outputs):
     """The numbers of the input in the type and order of the output, repeated where it is wider."""
     return chain(session, copy, inputs, outputs)
 

@@ -5,10 +5,10 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.walks import filled, walks
+from sparkdl.engine.backends.cuda.walks import parts_needed, walks
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.normalization import PerChannel
-from sparkdl.engine.types import computed
+from sparkdl.engine.types import computing_dtype
 
 THREADS, LANES = 256, 32
 EACH = 8  # numbers that a thread should at least have before blocks share a channel's
@@ -19,7 +19,7 @@ class Moments(PerChannel):
     """Mean and biased variance (C,) of x (N, C, ...), in the type of computing."""
 
     def shape(self, x):
-        return (Spec(x.shape[1:2], computed(x.dtype)),) * 2
+        return (Spec(x.shape[1:2], computing_dtype(x.dtype)),) * 2
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Job:
         self.blocks = -(-self.channels // self.lanes)
         wanted = 4 * session.device.driver.properties.processors // self.blocks
         most = min(wanted, length // (THREADS // self.lanes * EACH))
-        self.parts = filled(length, max(1, most))
+        self.parts = parts_needed(length, max(1, most))
         self.share = [np.uint32(n) for n in (self.channels, length, -(-length // self.parts))]
         self.share.append(np.uint32(self.lanes))
 

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.walks import filled
+from sparkdl.engine.backends.cuda.walks import parts_needed
 from sparkdl.engine.backends.cuda.windows import THREADS, lies, narrow_floats, windows
 from sparkdl.errors import UnsupportedError
 
@@ -64,7 +64,7 @@ def backward_weights(session, op, gy, x, gw):
 def parts_of(session, total, tiles, groups):
     """Among how many blocks each tile's windows are dealt, so that all processors have work."""
     wanted = -(-4 * session.device.driver.properties.processors // tiles)
-    return filled(total, max(1, min(wanted, total // LEAST, GRID // groups)))
+    return parts_needed(total, max(1, min(wanted, total // LEAST, GRID // groups)))
 
 
 def kernel(session, name, x, y, **types):

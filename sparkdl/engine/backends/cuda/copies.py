@@ -2,33 +2,36 @@
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.chains import copied
+from sparkdl.engine.backends.cuda.chains import copy_array
 from sparkdl.engine.backends.cuda.walks import walks
 
 THREADS = 256
 
 
-def shown(session, op, x, y):
+def copy_view(session, op, x, y):
     """What an operation gives that shows its input in another way, or a part of it."""
-    return copied(session, op, [op.reference(x)], [y])
+    return copy_array(session, op, [op.reference(x)], [y])
 
 
 def transpose(session, op, x, y):
-    return copied(session, op, [x.transpose(op.axes)], [y])
+    return copy_array(session, op, [x.transpose(op.axes)], [y])
 
 
 def pad(session, op, x, y):
     """Zeros, then x in the midst of them."""
     inside = tuple(slice(a, a + n) for a, n in zip(op.before, x.shape, strict=True))
-    return [session.fill(y.flat_bytes()), *copied(session, op, [x], [y[inside]])[0]], "fill, copy"
+    return [
+        session.fill(y.flat_bytes()),
+        *copy_array(session, op, [x], [y[inside]])[0],
+    ], "fill, copy"
 
 
 def relayout(session, op, x, y):
     """A reshape between orders in memory: a copy where one side can be shown as the other."""
     if y.flags.c_contiguous:
-        return copied(session, op, [x], [y.reshape(x.shape)])
+        return copy_array(session, op, [x], [y.reshape(x.shape)])
     if x.flags.c_contiguous:
-        return copied(session, op, [x.reshape(y.shape)], [y])
+        return copy_array(session, op, [x.reshape(y.shape)], [y])
     function = session.family("relayout.cu", "relayout", T=f"uint{8 * x.itemsize}")
     values = *walks(x), *walks(y), np.uint32(x.size), x, y
     calls = [session.launch(function, session.grid(x.size, THREADS), THREADS, *values)]

@@ -20,7 +20,7 @@ from sparkdl.errors import DeviceError, UnsupportedError
 NOTHING = Epilogue(0)
 
 
-def found(driver):
+def load_adapter(driver):
     """The adapter for a device; UnsupportedError where the library is missing or does not start."""
     try:
         return CublasLt(driver, api.library())
@@ -195,7 +195,7 @@ class Matmul:
         """(algorithm, Scratch or None), chosen once for each key."""
         best = self.adapter.best
         if self.key not in best:
-            best[self.key] = choice.chosen(self, session.device)
+            best[self.key] = choice.choose_algorithm(self, session.device)
         algorithm, size = best[self.key]
         return algorithm, session.scratch(size) if size else None
 

@@ -22,7 +22,7 @@ from ctypes import (
 )
 from enum import IntFlag
 
-from sparkdl.engine.backends.cuda.shared_libraries import loaded, typed
+from sparkdl.engine.backends.cuda.shared_libraries import declare_signatures, load_library
 from sparkdl.errors import DeviceError
 
 NAMES = ("libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so")
@@ -125,7 +125,7 @@ SIGNATURES = {
 
 def library():
     """cuBLASLt loaded, with all signatures."""
-    return typed(loaded("cuBLASLt", NAMES, CURE), SIGNATURES)
+    return declare_signatures(load_library("cuBLASLt", NAMES, CURE), SIGNATURES)
 
 
 class Descriptor:

@@ -15,20 +15,20 @@ from sparkdl.errors import DeviceError, UnsupportedError
 WORKSPACE, CANDIDATES, REPEATS, WIDEST = 32 << 20, 8, 3, 256
 
 
-def chosen(matmul, device):
+def choose_algorithm(matmul, device):
     """(algorithm, bytes of workspace) of a Matmul."""
     key = key_of(matmul)
-    if (kept := remembered(matmul, key)) is not None:
+    if (kept := read_algorithm(matmul, key)) is not None:
         return kept
     proposed = candidates(matmul)
-    times = timed(matmul, device, proposed) if len(proposed) > 1 else {}
+    times = time_algorithms(matmul, device, proposed) if len(proposed) > 1 else {}
     best = proposed[min(times, key=times.get, default=0)]
     if any(times.values()):
         cache.write(key, bytes(best[0]))
     return best
 
 
-def remembered(matmul, key):
+def read_algorithm(matmul, key):
     """(algorithm, bytes of workspace) kept under a key, if the library takes it for the Matmul."""
     content = cache.read(key)
     if content is None or len(content) != ctypes.sizeof(Algorithm):
@@ -71,7 +71,7 @@ def candidates(matmul):
     return [(f.algorithm, f.workspace) for f in good]
 
 
-def timed(matmul, device, proposed):
+def time_algorithms(matmul, device, proposed):
     """{index: seconds} of those that run; {} where there is no memory to try them."""
     try:
         trial, times = matmul.elsewhere(), {}

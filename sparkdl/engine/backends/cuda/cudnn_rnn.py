@@ -15,7 +15,7 @@ GATES = {  # blocks of ours in the order of cuDNN's
 }
 
 
-def found(driver):
+def load_adapter(driver):
     """The adapter for a device; UnsupportedError where the library is missing or does not start."""
     try:
         return CudnnRnn(driver, api.library())
@@ -119,7 +119,7 @@ class Layer:
         size = c_size_t()
         self.ask("cudnnGetRNNWeightSpaceSize", byref(size))
         self.bytes, self.weights = size.value, -(-size.value // self.itemsize)
-        self.pieces = tuple(merged(self.blocks()))
+        self.pieces = tuple(merge_pieces(self.blocks()))
         self.work, self.reserve = {}, 0
         for mode in (api.INFERENCE, api.TRAINING):
             work, reserve = c_size_t(), c_size_t()
@@ -216,7 +216,7 @@ def room(size, scratch):
     return (size, scratch.memory.address) if size else (0, None)
 
 
-def merged(blocks):
+def merge_pieces(blocks):
     """Neighbours of one parameter as one."""
     row = []
     for piece in sorted(blocks, key=lambda p: p.offset):

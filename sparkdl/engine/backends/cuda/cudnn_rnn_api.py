@@ -9,7 +9,7 @@ import ctypes
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_void_p
 
-from sparkdl.engine.backends.cuda.shared_libraries import loaded, typed
+from sparkdl.engine.backends.cuda.shared_libraries import declare_signatures, load_library
 from sparkdl.errors import DeviceError
 
 NAMES = ("libcudnn.so.9", "libcudnn.so")
@@ -67,7 +67,7 @@ SIGNATURES = {
 
 def library():
     """cuDNN loaded, with all signatures."""
-    return typed(loaded("cuDNN", NAMES, CURE), SIGNATURES)
+    return declare_signatures(load_library("cuDNN", NAMES, CURE), SIGNATURES)
 
 
 class Descriptor:

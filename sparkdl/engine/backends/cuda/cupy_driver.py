@@ -37,9 +37,9 @@ class CupyDriver:
     """
 
     def __init__(self, number=0):
-        self.number, self.cuda = number, loaded()
+        self.number, self.cuda = number, load_cupy()
         self.runtime, self.api = self.cuda.runtime, self.cuda.driver
-        count = counted()
+        count = count_devices()
         if not 0 <= number < count:
             raise UnsupportedError(f"there is no GPU {number}: this process sees {count}")
         nvrtc.library()
@@ -167,11 +167,11 @@ class CupyDriver:
 
 
 def ids():
-    """ "GPU-..." of each device that this process sees, in its order; see `counted`."""
-    return [id_of(number) for number in range(counted())]
+    """ "GPU-..." of each device that this process sees, in its order; see `count_devices`."""
+    return [id_of(number) for number in range(count_devices())]
 
 
-def counted():
+def count_devices():
     """How many devices this process sees.
 
     Raises
@@ -179,16 +179,16 @@ def counted():
     UnsupportedError
         Without CuPy, a driver or a device, saying which.
     """
-    runtime = loaded().runtime
+    runtime = load_cupy().runtime
     try:
         return runtime.getDeviceCount()
     except runtime.CUDARuntimeError as error:
         why = REASONS.get(error.status, "there is no GPU to be had")
-        visible = devices.told(os.environ.get(devices.VISIBLE))
+        visible = devices.describe_visible(os.environ.get(devices.VISIBLE))
         raise UnsupportedError(f"{why}: {error}; {visible}") from None
 
 
-def loaded():
+def load_cupy():
     """cupy.cuda.
 
     Raises

@@ -13,7 +13,7 @@ import numpy as np
 
 from sparkdl.engine.backends.cuda.modules import C_TYPES
 from sparkdl.engine.backends.cuda.walks import few
-from sparkdl.engine.planner import aligned
+from sparkdl.engine.planner import align
 from sparkdl.engine.program import copy_into
 
 THREADS = 256
@@ -53,7 +53,7 @@ class Decoded:
     def size(self, target):
         """Bytes of a slot that an input takes."""
         parts = self.parts(len(target.array)).values()
-        return sum(aligned(prod(shape) * np.dtype(kind).itemsize) for kind, shape in parts)
+        return sum(align(prod(shape) * np.dtype(kind).itemsize) for kind, shape in parts)
 
     def between(self, session, target, host, there):
         """(function that fills a part of a slot, calls that bring it to the input)"""
@@ -62,7 +62,7 @@ class Decoded:
             size = prod(shape) * np.dtype(kind).itemsize
             for views, memory in ((on_host, host), (on_device, there)):
                 views[name] = memory[start : start + size].view(kind).reshape(shape)
-            start += aligned(size)
+            start += align(size)
         return partial(fill, on_host), [self.decode(session, target, **on_device)]
 
     def decode(self, session, target, images, windows, mean, factor):

@@ -25,8 +25,8 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def mine(ids):
-    """The number of the GPU that this process computes on; see `owned`, which raises the errors."""
-    gpus = owned(list(OWN.addresses), os.environ.get(VISIBLE), ids)
+    """The number of the GPU that this process computes on; `owned_devices` raises the errors."""
+    gpus = owned_devices(list(OWN.addresses), os.environ.get(VISIBLE), ids)
     if not OWN.addresses:
         return gpus[OWN.turn % len(gpus)]
     if len(gpus) > 1:
@@ -45,11 +45,11 @@ def absent():
     if not any(Path(path).exists() for path in DRIVERS):
         return f"there is no NVIDIA driver ({' or '.join(DRIVERS)})"
     if os.environ.get(VISIBLE) in ("", "-1"):
-        return f"{told(os.environ[VISIBLE])}, which hides all GPUs"
+        return f"{describe_visible(os.environ[VISIBLE])}, which hides all GPUs"
     return None
 
 
-def owned(addresses, visible, ids):
+def owned_devices(addresses, visible, ids):
     """The numbers, as this process counts its GPUs, of those that the task owns.
 
     Parameters
@@ -70,14 +70,16 @@ def owned(addresses, visible, ids):
     DeviceError, with what the cluster said and what is seen.
     """
     if not ids:
-        raise DeviceError(f"a GPU was asked for, but this process sees none; {told(visible)}")
+        raise DeviceError(
+            f"a GPU was asked for, but this process sees none; {describe_visible(visible)}"
+        )
     if not addresses:
         return list(range(len(ids)))
     numbers = [number(address, visible, ids) for address in addresses]
     if len(set(numbers)) < len(numbers):
         raise DeviceError(
-            f"addresses {addresses} are the same GPU several times; {told(visible)}; ask for no "
-            "more GPUs a task than an executor sees"
+            f"addresses {addresses} are the same GPU several times; {describe_visible(visible)}; "
+            "ask for no more GPUs a task than an executor sees"
         )
     return numbers
 
@@ -91,8 +93,8 @@ def number(address, visible, ids):
     if len(ids) == 1 and visible is not None:  # the cluster's number, of the only one that is seen
         return 0
     raise DeviceError(
-        f"GPU {address} is not there: this process sees {len(ids)}; {told(visible)}; let the "
-        "executors see all GPUs of their machine, or only the task's own"
+        f"GPU {address} is not there: this process sees {len(ids)}; {describe_visible(visible)}; "
+        "let the executors see all GPUs of their machine, or only the task's own"
     )
 
 
@@ -104,7 +106,9 @@ def by_id(address, visible, ids):
     found = [place for place, one in enumerate(ids) if bare(one).startswith(bare(address))]
     if len(found) != 1:
         what = "is not there" if not found else f"may be any of {len(found)}"
-        raise DeviceError(f"GPU {address} {what}: this process sees {ids}; {told(visible)}")
+        raise DeviceError(
+            f"GPU {address} {what}: this process sees {ids}; {describe_visible(visible)}"
+        )
     return found[0]
 
 
@@ -112,7 +116,7 @@ def bare(address):
     return address.lower().removeprefix("gpu-").removeprefix("mig-")
 
 
-def told(visible):
+def describe_visible(visible):
     if visible is None:
         return "CUDA_VISIBLE_DEVICES is not set"
     return f"CUDA_VISIBLE_DEVICES is {visible!r}"

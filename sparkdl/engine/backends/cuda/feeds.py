@@ -9,11 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.chains import copied
+from sparkdl.engine.backends.cuda.chains import copy_array
 from sparkdl.engine.backends.cuda.decoding import Decoded
 from sparkdl.engine.backends.cuda.modules import C_TYPES
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.planner import aligned
+from sparkdl.engine.planner import align
 from sparkdl.engine.program import copy_into
 
 SLOTS = 3
@@ -56,7 +56,7 @@ class Plain:
         if self.kind == array.dtype and not target.padded:
             return fill, [session.move(array.flat_bytes(), there)]
         zeros = [session.fill(target.memory.flat_bytes())] if target.padded else []
-        return fill, zeros + copied(session, None, [array.like(there, self.kind)], [array])[0]
+        return fill, zeros + copy_array(session, None, [array.like(there, self.kind)], [array])[0]
 
 
 class Slot:
@@ -70,7 +70,7 @@ class Slot:
 
     def __init__(self, session, targets, ways):
         driver, sizes = session.device.driver, {n: way.size(targets[n]) for n, way in ways}
-        total = sum(map(aligned, sizes.values()))
+        total = sum(map(align, sizes.values()))
         self.host, self.there = driver.pinned(total), driver.allocate(total)
         self.copied, self.taken = driver.event(), driver.event()
         self.fills, self.calls, start = {}, [], 0
@@ -79,7 +79,7 @@ class Slot:
             between = way.between(session, targets[name], self.host[part], self.there[part])
             self.fills[name], calls = between
             self.calls += calls
-            start += aligned(sizes[name])
+            start += align(sizes[name])
 
 
 class Feeds:

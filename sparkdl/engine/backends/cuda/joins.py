@@ -6,7 +6,7 @@ from math import gcd, prod
 import numpy as np
 
 from sparkdl.engine.backends.cuda import walks
-from sparkdl.engine.backends.cuda.chains import copied
+from sparkdl.engine.backends.cuda.chains import copy_array
 
 THREADS, WIDEST = 256, 16  # WIDEST bytes that a thread reads at once
 MOST = 64  # parts of a launch
@@ -28,7 +28,7 @@ def one_by_one(session, axis, xs, y):
     calls, stops = [], accumulate(x.shape[axis] for x in xs)
     for x, stop in zip(xs, stops, strict=True):
         part = y[(*(slice(None),) * axis, slice(stop - x.shape[axis], stop))]
-        calls += copied(session, None, [x], [part])[0]
+        calls += copy_array(session, None, [x], [part])[0]
     return calls
 
 

@@ -15,10 +15,10 @@ from sparkdl.errors import UnsupportedError
 
 PLACES = "products", "graphs", "recurrent", "exchange"
 FINDERS = {  # {field of Libraries: (library's name, function driver -> adapter)}
-    "products": ("cuBLASLt", cublaslt.found),
-    "graphs": ("cuDNN", cudnn.found),
-    "recurrent": ("cuDNN's RNN", cudnn_rnn.found),
-    "exchange": ("NCCL", nccl.found),
+    "products": ("cuBLASLt", cublaslt.load_adapter),
+    "graphs": ("cuDNN", cudnn.load_adapter),
+    "recurrent": ("cuDNN's RNN", cudnn_rnn.load_adapter),
+    "exchange": ("NCCL", nccl.load_nccl),
 }
 
 
@@ -49,7 +49,7 @@ class Libraries:
         return "\n".join(lines + [f"without {n}: {why}" for n, why in self.missing.items()])
 
 
-def found(driver, finders=None):
+def load_libraries(driver, finders=None):
     """The Libraries of a device; what cannot be loaded is missing, with what the loader said."""
     adapters, missing = {}, {}
     for place, (name, find) in (FINDERS if finders is None else finders).items():

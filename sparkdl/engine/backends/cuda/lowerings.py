@@ -21,7 +21,7 @@ from sparkdl.engine.backends.cuda import (
 )
 from sparkdl.engine.backends.cuda.channels import Moments, Slopes
 from sparkdl.engine.backends.cuda.cudnn import convolutions as graphs
-from sparkdl.engine.backends.cuda.cudnn.drawn import Drawn, drawn
+from sparkdl.engine.backends.cuda.cudnn.drawn import Drawn, lower_drawn
 from sparkdl.engine.backends.cuda.followed import Followed
 from sparkdl.engine.backends.cuda.recurrent import Walk, WalkGrad
 from sparkdl.engine.chains import Chain
@@ -101,16 +101,16 @@ def bias_activation(session, op, *arrays):
 
 LOWERINGS = {
     Chain: chains.chain,
-    BroadcastTo: chains.copied,
-    Cast: chains.copied,
-    Copy: chains.copied,
+    BroadcastTo: chains.copy_array,
+    Cast: chains.copy_array,
+    Copy: chains.copy_array,
     Equal: chains.chain,
     OneHot: chains.one_hot,
     Relayout: plainly(copies.relayout),
     Transpose: plainly(copies.transpose),
-    Slice: plainly(copies.shown),
-    SequenceToImage: plainly(copies.shown),
-    ImageToSequence: plainly(copies.shown),
+    Slice: plainly(copies.copy_view),
+    SequenceToImage: plainly(copies.copy_view),
+    ImageToSequence: plainly(copies.copy_view),
     Concat: plainly(joins.concat),
     Pad: plainly(copies.pad),
     Moments: plainly(channels.moments),
@@ -120,7 +120,7 @@ LOWERINGS = {
     SumTo: plainly(reductions.sum_to),
     MatMul: plainly(products.matmul),
     BiasActivation: plainly(bias_activation),
-    Followed: products.followed,
+    Followed: products.lower_followed,
     Walk: recurrent.forward,
     WalkGrad: recurrent.backward,
     Softmax: plainly(softmax.forward),
@@ -135,10 +135,10 @@ LOWERINGS = {
     Conv: plainly(drawn_first(graphs.forward, convolutions.forward)),
     ConvGradInput: plainly(drawn_first(graphs.backward_input, convolutions.backward_input)),
     ConvGradWeight: plainly(drawn_first(graphs.backward_weights, convolutions.backward_weights)),
-    Drawn: drawn,
+    Drawn: lower_drawn,
     MaxPool: plainly(pooling.maxima),
     MaxPoolGrad: plainly(pooling.backward),
-    MaxPoolPick: plainly(pooling.picked),
+    MaxPoolPick: plainly(pooling.lower_max_pick),
     MaxPoolWithPlaces: plainly(pooling.maxima),
     MaxPoolToPlaces: plainly(pooling.to_places),
     AvgPool: plainly(pooling.mean),

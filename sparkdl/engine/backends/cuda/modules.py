@@ -47,7 +47,7 @@ def of_family(name, types=()):
     return "\n".join([read("common.cuh"), *defined, read(name)])
 
 
-def generated(text):
+def generated_source(text):
     """A kernel that was written for one purpose, behind the common file."""
     return read("common.cuh") + text
 

@@ -9,13 +9,13 @@ import warnings
 from contextlib import contextmanager
 from itertools import pairwise
 
-from sparkdl.engine.backends.cuda.cupy_driver import loaded
+from sparkdl.engine.backends.cuda.cupy_driver import load_cupy
 from sparkdl.errors import DeviceError, UnsupportedError
 
 TYPES = {"bfloat16": "NCCL_BFLOAT16", "float16": "NCCL_FLOAT16", "float32": "NCCL_FLOAT32"}
 
 
-def found(driver):
+def load_nccl(driver):
     """The Nccl of this process.
 
     Raises
@@ -23,7 +23,7 @@ def found(driver):
     UnsupportedError
         Without CuPy, or NCCL's own library.
     """
-    loaded()
+    load_cupy()
     with warnings.catch_warnings():  # of CuPy, which says what we say
         warnings.simplefilter("ignore")
         from cupy.cuda import nccl

@@ -7,7 +7,7 @@ import ctypes
 import functools
 from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buffer
 
-from sparkdl.engine.backends.cuda.shared_libraries import loaded, wheels
+from sparkdl.engine.backends.cuda.shared_libraries import load_library, wheels
 from sparkdl.engine.native import cache
 from sparkdl.errors import UnsupportedError
 
@@ -20,12 +20,12 @@ def machine_code(text, capability):
     key = cache.key_of("cuda", *map(str, (*version(), *capability, *OPTIONS)), text)
     code = cache.read(key)
     if code is None:
-        code, _ = compiled(text, capability)
+        code, _ = compile_module(text, capability)
         cache.write(key, code)
     return code
 
 
-def compiled(text, capability, *options):
+def compile_module(text, capability, *options):
     """(machine code, what the compiler said) of a module.
 
     Parameters
@@ -70,10 +70,10 @@ def read(program, what):
 
 def check(status):
     if status:
-        raise UnsupportedError(f"NVRTC failed: {explained(status)}")
+        raise UnsupportedError(f"NVRTC failed: {error_text(status)}")
 
 
-def explained(status):
+def error_text(status):
     explain = library().nvrtcGetErrorString
     explain.restype = c_char_p
     return explain(status).decode()
@@ -85,4 +85,4 @@ def library():
     for path in wheels(NAMES):  # of 13.0.88 it looks for the file of built-in functions in vain
         for other in sorted(path.parent.glob("libnvrtc-builtins.so*")):
             ctypes.CDLL(str(other))
-    return loaded("NVRTC", NAMES, "pip install nvidia-cuda-nvrtc, or a CUDA toolkit")
+    return load_library("NVRTC", NAMES, "pip install nvidia-cuda-nvrtc, or a CUDA toolkit")

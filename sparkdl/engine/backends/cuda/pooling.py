@@ -30,7 +30,7 @@ def backward(session, op, gy, x, y, gx):
     return [*find, *calls], name
 
 
-def picked(session, op, g, x, y, out):
+def lower_max_pick(session, op, g, x, y, out):
     find, at, where = again(session, op, x, y)
     kinds, lie = {"P": "int32"}, (lies(g), lies(y), lies(out))
     calls, name = pool(session, "max_picked", out, g, kinds, (at, lie, (g, where, out)))

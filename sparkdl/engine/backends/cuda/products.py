@@ -43,7 +43,7 @@ def fuses(op):
     return known and type(op.activation) in {type(None), *OPERATIONS}
 
 
-def followed(session, op, inputs, outputs):
+def lower_followed(session, op, inputs, outputs):
     """A Followed: one call, or where the library refuses that, one for each part."""
     x, w = op.product.operands(*inputs[:2])
     named = op.named(inputs, outputs)
@@ -62,11 +62,11 @@ def apart(session, op, x, w, y, bias=None, plus=None, kept=None, sums=None):
     for more in (m for m in (bias, plus) if m is not None):
         calls += chains.chain(session, add, [y, more], [y])[0]
     if op.before:
-        calls += chains.copied(session, None, [y], [kept])[0]
+        calls += chains.copy_array(session, None, [y], [kept])[0]
     if op.activation is not None:
         calls += chains.worked_out(session, op.activation, [y, kept] if slope else [y], y)
     if op.sums:
-        calls += reductions.reduced(session, y if slope else w, sums, (0,))[0]
+        calls += reductions.reduction_calls(session, y if slope else w, sums, (0,))[0]
     return calls, name
 
 

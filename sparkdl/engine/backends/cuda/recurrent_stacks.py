@@ -130,7 +130,9 @@ class Stack:
         layer, kind = self.layer, self.layer.cell.kind
         given = [[cast(new.get(t, t), kind) for t in node.inputs] for node in self.nodes]
         x, states = self.turned(given[0][0]), on_one_another([g[4:] for g in given])
-        row = packed(layer, [dict(zip(("wx", "wh", "b"), g[1:4], strict=True)) for g in given])
+        row = pack_weights(
+            layer, [dict(zip(("wx", "wh", "b"), g[1:4], strict=True)) for g in given]
+        )
         trained = self.nodes[-1] in self.gradients
         y, *rest = Walk(layer.cell, layer.reserve if trained else 0)(x, row, *states)
         self.read = x, row, *states, y, rest[-1]
@@ -144,7 +146,9 @@ class Stack:
         glast = on_one_another([[cast(t, kind) for t in states] for _, *states in given])
         gy = self.turned(cast(given[-1][0], kind))
         gx, row, *gstates = WalkGrad(self.layer.cell)(gy, *glast, *self.read)
-        made = zip(nodes, unpacked(self.layer, row), apart(gstates, len(nodes)), strict=True)
+        made = zip(
+            nodes, unpack_gradients(self.layer, row), apart(gstates, len(nodes)), strict=True
+        )
         for node, grads, states in made:
             yield from zip(node.outputs[1:], (*grads, *states), strict=True)
         yield nodes[0].outputs[0], self.turned(gx)
@@ -174,7 +178,7 @@ def apart(states, count):
     ]
 
 
-def packed(layer, parameters):
+def pack_weights(layer, parameters):
     """All weights in one row, zeros where there are none of ours."""
     row, at, units = [], 0, layer.cell.units
     for piece in layer.pieces:
@@ -191,7 +195,7 @@ def packed(layer, parameters):
     return ops.concat([r for r in row if r.shape != (0,)], 0)
 
 
-def unpacked(layer, row):
+def unpack_gradients(layer, row):
     """For each layer (gwx, gwh, gb), of a row of all weights' gradients."""
     units = layer.cell.units
     found = [{"wx": {}, "wh": {}, "b": {}} for _ in range(layer.cell.layers)]

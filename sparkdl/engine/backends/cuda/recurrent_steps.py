@@ -1,6 +1,6 @@
 """Recurrent layers that no library runs, step by step; gradients go back by their very steps."""
 
-from sparkdl.engine.backends.cuda.rewrites import stored, wide
+from sparkdl.engine.backends.cuda.rewrites import cast_results, wide
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.ops.recurrent.base import Recurrent
 from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
@@ -17,12 +17,12 @@ def in_steps(graph):
         if isinstance(node.op, Recurrent):
             given = wide(inputs)
             walked[node] = given, node.op.decompose(*given)
-            return stored(walked[node][1], node)
+            return cast_results(walked[node][1], node)
         layer = layer_of(node)
         if layer in walked:
             given, ys = walked[layer]
             gys = wide(inputs[: -len(given) - 1])
-            return stored(node.op.through(lambda *_: ys, *gys, *given, inputs[-1]), node)
+            return cast_results(node.op.through(lambda *_: ys, *gys, *given, inputs[-1]), node)
 
     return fuse(graph, (rule,))
 

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.walks import few, filled, together, walk
+from sparkdl.engine.backends.cuda.walks import few, parts_needed, together, walk
 from sparkdl.engine.types import is_float
 
 THREADS = 256
@@ -12,21 +12,21 @@ EACH = 8  # numbers that a thread should at least have before blocks share a res
 
 
 def sum_along(session, op, x, y):
-    return reduced(session, x, y, op.axes)
+    return reduction_calls(session, x, y, op.axes)
 
 
 def max_along(session, op, x, y):
-    return reduced(session, x, y, op.axes, maximum=True)
+    return reduction_calls(session, x, y, op.axes, maximum=True)
 
 
 def sum_to(session, op, x, y):
     """The sum over what a broadcast repeated."""
     lead = x.ndim - y.ndim
     repeated = [i + lead for i, n in enumerate(y.shape) if n == 1 and x.shape[i + lead] != 1]
-    return reduced(session, x, y, (*range(lead), *repeated))
+    return reduction_calls(session, x, y, (*range(lead), *repeated))
 
 
-def reduced(session, x, y, along, maximum=False):
+def reduction_calls(session, x, y, along, maximum=False):
     """Calls that fill y, whose axes are those of x but `along`, left out or of length 1."""
     few(x)
     kept = [a for a in range(x.ndim) if a not in along]
@@ -84,7 +84,7 @@ class Job:
             4 * self.session.device.driver.properties.processors,
         )
         most = min(wanted // blocks, self.length // (THREADS // lanes * EACH))
-        return filled(self.length, max(1, most))
+        return parts_needed(self.length, max(1, most))
 
     def launch(self, x, y, kept, along, lanes, parts=1, reads=None, writes=None):
         kind = accumulator(self.x, self.y)

@@ -9,14 +9,14 @@ SIZES = np.dtype([(name, "i4", AXES) for name in ("from", "to")])
 
 
 def forward(session, op, x, y):
-    return resized(session, "resize", op, (x.shape[2:], y.shape[2:]), (x, y))
+    return resize_calls(session, "resize", op, (x.shape[2:], y.shape[2:]), (x, y))
 
 
 def backward(session, op, gy, gx):
-    return resized(session, "resize_grad", op, (gx.shape[2:], gy.shape[2:]), (gy, gx))
+    return resize_calls(session, "resize_grad", op, (gx.shape[2:], gy.shape[2:]), (gy, gx))
 
 
-def resized(session, name, op, spaces, arrays):
+def resize_calls(session, name, op, spaces, arrays):
     """Calls of a kernel; `spaces` are the one that numbers are taken from and the resized one."""
     narrow_floats(*arrays)
     source, target = ((1,) * (AXES - len(space)) + tuple(space) for space in spaces)

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.chains import copied
+from sparkdl.engine.backends.cuda.chains import copy_array
 from sparkdl.errors import UnsupportedError
 
 THREADS = 256
@@ -13,7 +13,7 @@ THREADS = 256
 def reverse_time(session, op, x, *mask_and_y):
     *mask, y = mask_and_y
     if not mask:
-        return copied(session, op, [x[:, ::-1]], [y])
+        return copy_array(session, op, [x[:, ::-1]], [y])
     if not (x.flags.c_contiguous and y.flags.c_contiguous):
         raise UnsupportedError("images in sequences, channels last, are not reversed on cuda")
     [mask], (examples, steps), width = mask, x.shape[:2], prod(x.shape[2:])

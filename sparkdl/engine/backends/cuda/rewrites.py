@@ -8,10 +8,10 @@ from sparkdl.engine.chains import readers
 from sparkdl.engine.fusion import BiasActivation, fuse
 from sparkdl.engine.ops.base import Op
 from sparkdl.engine.ops.shape import Reshape, Slice, cast
-from sparkdl.engine.types import computed
+from sparkdl.engine.types import computing_dtype
 
 
-def decomposed(graph, known):
+def decompose(graph, known):
     """The graph with what has no kernel as the operations that it is made of.
 
     Parameters
@@ -21,7 +21,7 @@ def decomposed(graph, known):
 
     def rule(node, inputs, uses):
         if type(node.op) in BY_CHANNELS:
-            return stored(BY_CHANNELS[type(node.op)](node.op, *inputs), node)
+            return cast_results(BY_CHANNELS[type(node.op)](node.op, *inputs), node)
         if type(node.op) in PASSES:
             return widely(partial(PASSES[type(node.op)], node.op), node, inputs)
         if known(node) or type(node.op).decompose is Op.decompose:
@@ -41,14 +41,14 @@ def widely(make, node, inputs):
     One kernel would round at its end alone, and so does this: in steps of 16 bits a mean keeps
     three digits.
     """
-    return stored(make(*wide(inputs)), node)
+    return cast_results(make(*wide(inputs)), node)
 
 
 def wide(tensors):
-    return tuple(cast(t, computed(t.dtype)) for t in tensors)
+    return tuple(cast(t, computing_dtype(t.dtype)) for t in tensors)
 
 
-def stored(results, node):
+def cast_results(results, node):
     """What takes the place of a node's outputs, in their types."""
     results = results if isinstance(results, tuple) else (results,)
     return tuple(cast(y, t.spec.dtype) for y, t in zip(results, node.outputs, strict=True))

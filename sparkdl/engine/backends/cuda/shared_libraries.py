@@ -7,7 +7,7 @@ from pathlib import Path
 from sparkdl.errors import UnsupportedError
 
 
-def loaded(name, names, cure):
+def load_library(name, names, cure):
     """The library, loaded by the first of `names` that there is.
 
     Parameters
@@ -29,7 +29,7 @@ def loaded(name, names, cure):
     raise UnsupportedError(f"{name} was not found: {cure}")
 
 
-def typed(library, signatures):
+def declare_signatures(library, signatures):
     """The library, told of its functions: {name: (type of the result, types of arguments)}."""
     for name, (result, arguments) in signatures.items():
         function = getattr(library, name)

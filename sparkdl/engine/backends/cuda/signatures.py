@@ -12,7 +12,7 @@ import numpy as np
 
 from sparkdl.engine.backends.cuda.device_array import DeviceArray
 from sparkdl.engine.backends.cuda.modules import C_TYPES
-from sparkdl.engine.operands import given, mismatch
+from sparkdl.engine.operands import describe_array, mismatch
 from sparkdl.errors import OperandError
 
 KINDS = {text: kind for kind, text in C_TYPES.items()} | {"int": "int32"}
@@ -42,24 +42,28 @@ class Kernel:
         """Raise OperandError unless the values of a launch are what the kernel takes."""
         count = len(values)
         for parameter in self.parameters[count:]:
-            raise mismatch(f"{self.name}: {parameter.name}", wanted(parameter), "nothing")
+            raise mismatch(
+                f"{self.name}: {parameter.name}", describe_parameter(parameter), "nothing"
+            )
         if count > len(self.parameters):
             raise OperandError(f"{self.name} takes {len(self.parameters)} values, got {count}")
         for parameter, value in zip(self.parameters, values, strict=True):
-            fits = pointed if parameter.pointer else passed
+            fits = can_point if parameter.pointer else can_pass
             if not fits(parameter.kind, value):
-                found = given(value) if isinstance(value, DeviceArray) else repr(value)
-                raise mismatch(f"{self.name}: {parameter.name}", wanted(parameter), found)
+                found = describe_array(value) if isinstance(value, DeviceArray) else repr(value)
+                raise mismatch(
+                    f"{self.name}: {parameter.name}", describe_parameter(parameter), found
+                )
 
 
-def pointed(kind, value):
+def can_point(kind, value):
     """Whether a pointer to numbers of a kind may be this value; a Scratch has no type yet."""
     if isinstance(value, DeviceArray):
         return kind in (None, value.dtype.name) and value.flags.aligned
     return value is None or hasattr(value, "memory")
 
 
-def passed(kind, value):
+def can_pass(kind, value):
     """Whether a parameter that is copied may be this value: an int is passed in eight bytes."""
     if isinstance(value, DeviceArray) or value is None or hasattr(value, "memory"):
         return False
@@ -70,7 +74,7 @@ def passed(kind, value):
     return kind == "float32" if isinstance(value, float) else np.dtype(kind).kind in "iub"
 
 
-def wanted(parameter):
+def describe_parameter(parameter):
     where = "the address of " if parameter.pointer else ""
     return f"{where}{parameter.kind or 'a structure'}"
 

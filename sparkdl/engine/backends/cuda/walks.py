@@ -39,7 +39,7 @@ def walks(*arrays):
     return [walk(sizes, [axis[1 + i] for axis in axes]) for i in range(len(arrays))]
 
 
-def filled(length, parts):
+def parts_needed(length, parts):
     """How many parts of one length make up `length`: at most `parts`, and none of them is empty.
 
     9 numbers in 6 parts are 2 in each, which 5 parts take: the sixth would begin behind the end.

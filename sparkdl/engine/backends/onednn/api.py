@@ -7,7 +7,7 @@ from ctypes import byref, c_int, c_int64, c_size_t, c_void_p
 from sparkdl.engine.backends.memory import empty
 from sparkdl.engine.backends.onednn.library import load
 from sparkdl.engine.backends.onednn.operands import check
-from sparkdl.engine.planner import aligned
+from sparkdl.engine.planner import align
 from sparkdl.errors import UnsupportedError
 
 TYPES = {"float32": 3, "bfloat16": 2, "int32": 4, "uint8": 6}
@@ -108,7 +108,7 @@ class Session:
 
     def passing(self, md):
         """Memory for what one kernel works out for itself: the next one writes over it."""
-        needed = aligned(self.size(md))
+        needed = align(self.size(md))
         if self.used + needed > self.scratch.nbytes:
             self.scratch, self.used = empty(max(needed, 2 * self.scratch.nbytes)), 0
         part = self.scratch[self.used : self.used + needed]

@@ -87,7 +87,7 @@ class OneDnn(reference.Reference):
         self.rewrites = (
             fuse,
             maxima_remembered,
-            lrn_workspace.remembered,
+            lrn_workspace.share_lrn_workspaces,
             batch_norm_relu.with_relus,
             partial(recurrent_workspace.with_workspaces, self.session),
             rewrites.biases_with_weights,
@@ -119,7 +119,7 @@ class OneDnn(reference.Reference):
         if make is None and not why:
             make = COPIES.get(type(op))
         if make is None:
-            kernel, why = compiled.compiled(op, inputs, outputs, self.compiler)
+            kernel, why = compiled.compile_kernel(op, inputs, outputs, self.compiler)
             if kernel is not None:
                 return kernel
         elif not why:
@@ -197,8 +197,8 @@ LOWERINGS = {
     MaxPoolToPlaces: max_to_places,
     BatchNorm: plainly(normalization.forward),
     BatchNormGrad: plainly(normalization.backward),
-    Normalize: plainly(normalization.given),
-    batch_norm_relu.NormalizeRelu: plainly(partial(normalization.given, relu=True)),
+    Normalize: plainly(normalization.lower_inference),
+    batch_norm_relu.NormalizeRelu: plainly(partial(normalization.lower_inference, relu=True)),
     batch_norm_relu.BatchNormRelu: plainly(normalization.relu_forward),
     batch_norm_relu.BatchNormReluGrad: plainly(normalization.relu_backward),
     LayerNorm: plainly(layer_norms.forward),

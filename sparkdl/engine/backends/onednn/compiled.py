@@ -24,7 +24,7 @@ def chain(op, inputs, outputs, compiler):
 
     All go element by element in the order of memory.
     """
-    kernel, why = compiled(op, inputs, outputs, compiler)
+    kernel, why = compile_kernel(op, inputs, outputs, compiler)
     if kernel is not None:
         return kernel
     shape = outputs[0].shape
@@ -39,7 +39,7 @@ def chain(op, inputs, outputs, compiler):
     return Kernel(call, "numpy, blocked", why)
 
 
-def compiled(op, inputs, outputs, compiler):
+def compile_kernel(op, inputs, outputs, compiler):
     """(kernel, why there is none); an elementwise operation may be a Chain or alone."""
     make = chain_or_alone if isinstance(op, Elementwise) else KERNELS.get(type(op))
     if compiler is None or make is None:
@@ -60,7 +60,7 @@ def alone(op, count):
     return Chain(((op, tuple(range(count))),), (0,))
 
 
-def copied(op, inputs, outputs, compiler):
+def copy_kernel(op, inputs, outputs, compiler):
     return chain_kernel(alone(copy, 1), inputs, outputs, compiler)
 
 
@@ -83,7 +83,7 @@ KERNELS = {
     SoftmaxCrossEntropy: plainly(cross_entropy_kernel),
     OneHot: one_hot,
     Equal: chain_or_alone,
-    BroadcastTo: copied,
-    Cast: copied,
-    Copy: copied,
+    BroadcastTo: copy_kernel,
+    Cast: copy_kernel,
+    Copy: copy_kernel,
 }

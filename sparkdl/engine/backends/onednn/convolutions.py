@@ -36,6 +36,15 @@ def leaps(op, image, out):
     return any(places == 1 and 1 < n + sum(p) <= stride for n, places, stride, p in axes)
 
 
+def overhangs(op, image):
+    """Whether windows over volumes reach farther than these are deep.
+
+    With padding in front and behind there are windows that reach over both ends; oneDNN 3.2 then
+    reads beyond the volume.
+    """
+    return len(image) == 3 and image[0] < op.dilation[0] * (op.size[0] - 1) + 1
+
+
 def geometry_of(op, x, w):
     """`geometry` for x and w, with stride 1 where a window fills its axis.
 
@@ -48,7 +57,7 @@ def geometry_of(op, x, w):
     )
 
 
-def grouped(op, w):
+def grouped_weights(op, w):
     """Weights (O, C/G, *size) with an axis for groups, where there are any."""
     return w if op.groups == 1 else w.reshape(op.groups, w.shape[0] // op.groups, *w.shape[1:])
 
@@ -56,12 +65,12 @@ def grouped(op, w):
 def forward_pd(session, op, x, w, y, bias=None, after=()):
     bias_md = None if bias is None else session.of(bias)
     attribute = session.then(*after) if after else None
-    mds = session.of(x), session.any(grouped(op, w)), bias_md, session.of(y)
+    mds = session.of(x), session.any(grouped_weights(op, w)), bias_md, session.of(y)
     name = "convolution_forward"
     return session.describe(name, TRAINING, DIRECT, *mds, *geometry_of(op, x, w), attribute)
 
 
-def preferred(session, describe, w):
+def prefer_direct(session, describe, w):
     """What `describe()` gives, or that of the direct kernel where it is faster than the first.
 
     A fixed rule, not a trial: which kernel runs must not differ from one process to the next. Zen
@@ -78,8 +87,8 @@ def preferred(session, describe, w):
 
 def forward(session, op, x, w, y, bias=None, after=()):
     """Calls of y = conv(x, w) (+ bias, then what comes `after`)."""
-    pd = preferred(session, partial(forward_pd, session, op, x, w, y, bias, after), w)
-    calls, weights = as_wanted(session, grouped(op, w), session.query(pd, "weights"))
+    pd = prefer_direct(session, partial(forward_pd, session, op, x, w, y, bias, after), w)
+    calls, weights = as_wanted(session, grouped_weights(op, w), session.query(pd, "weights"))
     arguments = {SRC: session.at(x), WEIGHTS: weights, DST: session.at(y)}
     if bias is not None:
         arguments[BIAS] = session.at(bias)
@@ -88,11 +97,11 @@ def forward(session, op, x, w, y, bias=None, after=()):
 
 def backward_input(session, op, gy, w, gx):
     hint = forward_pd(session, op, gx, w, gy)
-    mds = session.of(gx), session.any(grouped(op, w)), session.of(gy)
+    mds = session.of(gx), session.any(grouped_weights(op, w)), session.of(gy)
     name = "convolution_backward_data"
     describe = partial(session.describe, name, DIRECT, *mds, *geometry_of(op, gx, w), hint, None)
-    pd = preferred(session, describe, w)
-    calls, weights = as_wanted(session, grouped(op, w), session.query(pd, "weights"))
+    pd = prefer_direct(session, describe, w)
+    calls, weights = as_wanted(session, grouped_weights(op, w), session.query(pd, "weights"))
     arguments = {DIFF_DST: session.at(gy), WEIGHTS: weights, DIFF_SRC: session.at(gx)}
     return [*calls, session.bound(pd, arguments)], session.implementation(pd)
 
@@ -103,8 +112,12 @@ def backward_weights(session, op, gy, x, gw, gb=None):
         raise UnsupportedError("bfloat16 weights that see only padding would stay as they were")
     if gw.dtype == BFLOAT16 and leaps(op, x.shape[2:], gy.shape[2:]):
         raise UnsupportedError("bfloat16 weights would get numbers from beyond the input")
+    if gw.dtype == BFLOAT16 and overhangs(op, x.shape[2:]):
+        raise UnsupportedError(
+            "bfloat16 weights deeper than the volume would get numbers beyond it"
+        )
     hint = forward_pd(session, op, x, gw, gy, gb)
-    target = grouped(op, gw)
+    target = grouped_weights(op, gw)
     mds = session.of(x), session.any(target), None if gb is None else session.of(gb)
     name = "convolution_backward_weights"
     mds = *mds, session.of(gy)

@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.engine.backends.onednn.api import BIAS, DST, INFERENCE, SRC, WEIGHTS
 from sparkdl.engine.backends.onednn.convolutions import as_wanted, backward_input, geometry
-from sparkdl.engine.types import widened
+from sparkdl.engine.types import widen
 from sparkdl.errors import UnsupportedError
 
 DIRECT = 0xA  # dnnl_deconvolution_direct
@@ -15,7 +15,7 @@ DIRECT = 0xA  # dnnl_deconvolution_direct
 def forward(session, op, x, w, b, y, after):
     """Calls of y = x transposed by `op.product` + b, then the activation, oneDNN's `after`."""
     try:
-        calls, name = fused(session, op.product, x, w, b, y, after)
+        calls, name = lower_deconvolution(session, op.product, x, w, b, y, after)
         if name.startswith("brg"):  # others go over the result once more, and slowly
             return calls, name
     except UnsupportedError:
@@ -24,8 +24,8 @@ def forward(session, op, x, w, b, y, after):
     return [*calls, partial(finish, y, b.reshape(op.bias.along(y)), op.activation)], name
 
 
-def fused(session, op, x, w, b, y, after):
-    own, attribute = turned(op, w), session.then(*after) if after else None
+def lower_deconvolution(session, op, x, w, b, y, after):
+    own, attribute = transposed_weights(op, w), session.then(*after) if after else None
     mds = session.of(x), session.any(own), session.of(b), session.of(y)
     name = "deconvolution_forward"
     pd = session.describe(name, INFERENCE, DIRECT, *mds, *geometry(op), attribute)
@@ -34,7 +34,7 @@ def fused(session, op, x, w, b, y, after):
     return [*calls, session.bound(pd, arguments)], session.implementation(pd)
 
 
-def turned(op, w):
+def transposed_weights(op, w):
     """Weights (C, O/G, *size) as oneDNN names them here: (O, C, *size), groups in front."""
     if op.groups == 1:
         return w.swapaxes(0, 1)
@@ -42,7 +42,7 @@ def turned(op, w):
 
 
 def finish(y, b, activation):
-    total = widened(y)  # y itself, where its numbers are computed as they are stored
+    total = widen(y)  # y itself, where its numbers are computed as they are stored
     np.add(total, b, out=total)
     result = total if activation is None else activation.reference(total)
     if result is not y:

@@ -28,14 +28,14 @@ def forward_pd(session, op, x, y, mean):
 
 
 def forward(session, op, x, gamma, beta, y, mean, variance):
-    x, y = turned(op, x, y)
+    x, y = statistics_last(op, x, y)
     pd = forward_pd(session, op, x, y, mean)
     arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
     return bound(session, pd, arrays)
 
 
 def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
-    gy, x, gx = turned(op, gy, x, gx)
+    gy, x, gx = statistics_last(op, gy, x, gx)
     hint = forward_pd(session, op, x, gy, mean)
     mds = session.of(gx), session.of(gy), session.of(x), session.of(mean)
     rest = c_float(op.epsilon), SCALE_AND_SHIFT, hint, None
@@ -46,7 +46,7 @@ def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
     return bound(session, pd, arrays)
 
 
-def turned(op, *arrays):
+def statistics_last(op, *arrays):
     """The same memory with the axis of the statistics last.
 
     Raises

@@ -31,7 +31,7 @@ class LrnFromWorkspace(Local):
         return LrnGrad(*self.options()).decompose(gy, x)
 
 
-def remembered(graph):
+def share_lrn_workspaces(graph):
     """The graph with each LrnGrad reading from its Lrn's workspace."""
     wanted = {(n.op.options(), n.inputs[1]) for n in graph.nodes if isinstance(n.op, LrnGrad)}
     kept = {}

@@ -28,9 +28,9 @@ RELU = 8  # dnnl_fuse_norm_relu
 BACKWARD = 128  # dnnl_backward: data, scale and shift
 
 
-def given(session, op, x, gamma, beta, mean, variance, y, relu=False):
+def lower_inference(session, op, x, gamma, beta, mean, variance, y, relu=False):
     """y with statistics that are given, through ReLU or not."""
-    found = loops(batch_norms.given, x, op, x, gamma, beta, mean, variance, y, relu=relu)
+    found = loops(batch_norms.inference_kernel, x, op, x, gamma, beta, mean, variance, y, relu=relu)
     if found is not None:
         return found
     flags = SCALE_AND_SHIFT | GLOBAL | (RELU if relu else 0)
@@ -101,7 +101,7 @@ def relu_backward(session, op, gy, x, gamma, beta, mean, variance, y, signs, gx,
 
 def loops(make, x, *arguments, **options):
     """(calls, name) of compiled loops, where they are faster than oneDNN's and fit, else None."""
-    if not batch_norms.preferred(x):
+    if not batch_norms.is_preferred(x):
         return None
     try:
         return [make(*arguments, **options)], "compiled loop"
@@ -114,7 +114,7 @@ def relu_pd(session, op, x, y, signs):
 
     Forward and backward ask alike, so that the one reads what the other has written.
     """
-    if batch_norms.preferred(x):  # the other half may run there, and knows no signs
+    if batch_norms.is_preferred(x):  # the other half may run there, and knows no signs
         return None
     pd = fast(session, forward_pd, op, x, y, SCALE_AND_SHIFT | RELU)
     left = 0 if pd is None else session.size(session.query(pd, "workspace"))

@@ -4,7 +4,7 @@ from ctypes import POINTER, byref, c_int, c_int64, c_void_p
 
 import numpy as np
 
-from sparkdl.engine.operands import given, mismatch, named, reach
+from sparkdl.engine.operands import describe_array, format_operand, mismatch, reach
 from sparkdl.errors import OperandError
 
 INPUTS, OUTPUTS, ARGUMENT = 3, 4, 255  # dnnl_query_num_of_inputs_s32, ..., dnnl_query_exec_arg_md
@@ -40,9 +40,9 @@ def check(session, pd, arguments, names):
 def refusal(session, name, wanted, memory):
     """The error of an operand."""
     if wanted is None:
-        return OperandError(f"{name} is no operand of it, got {given(memory.array)}")
+        return OperandError(f"{name} is no operand of it, got {describe_array(memory.array)}")
     if session.equal(wanted, memory.md):
-        return mismatch(name, described(session, wanted), given(memory.array))
+        return mismatch(name, describe_memory(session, wanted), describe_array(memory.array))
     return mismatch(name, *told_apart(session, wanted, memory.md))
 
 
@@ -75,20 +75,20 @@ def count(session, pd):
 def missing(session, pd, arguments, names):
     """What a primitive needs and is not given."""
     absent = {names[i]: argument(session, pd, i) for i in names.keys() - arguments.keys()}
-    needs = {name: described(session, md) for name, md in absent.items() if md is not None}
+    needs = {name: describe_memory(session, md) for name, md in absent.items() if md is not None}
     return " and ".join(f"{name} needs {what}" for name, what in sorted(needs.items()))
 
 
 def told_apart(session, *mds):
     """A text for each descriptor; where they are alike, it tells how the numbers lie."""
-    texts = [described(session, md) for md in mds]
+    texts = [describe_memory(session, md) for md in mds]
     if len(set(texts)) == len(texts):
         return texts
     return [f"{t} that lie {layout(session, md)}" for t, md in zip(texts, mds, strict=True)]
 
 
-def described(session, md):
-    return named(dims(session, md, DIMS), kind(session, md), read(session, md))
+def describe_memory(session, md):
+    return format_operand(dims(session, md, DIMS), kind(session, md), read(session, md))
 
 
 def layout(session, md):
@@ -108,19 +108,19 @@ def read(session, md):
 
 def plain(session, md):
     """Whether strides say all of how the numbers lie."""
-    strided = asked(session, md, FORMAT, c_int()).value == STRIDED
-    return strided and asked(session, md, BLOCKS, c_int()).value == 0
+    strided = query_descriptor(session, md, FORMAT, c_int()).value == STRIDED
+    return strided and query_descriptor(session, md, BLOCKS, c_int()).value == 0
 
 
 def kind(session, md):
-    return session.kind(asked(session, md, TYPE, c_int()).value)
+    return session.kind(query_descriptor(session, md, TYPE, c_int()).value)
 
 
 def dims(session, md, what):
-    rank = asked(session, md, NDIMS, c_int()).value
-    return asked(session, md, what, POINTER(c_int64)())[:rank]
+    rank = query_descriptor(session, md, NDIMS, c_int()).value
+    return query_descriptor(session, md, what, POINTER(c_int64)())[:rank]
 
 
-def asked(session, md, what, answer):
+def query_descriptor(session, md, what, answer):
     session.call("memory_desc_query", md, what, byref(answer))
     return answer

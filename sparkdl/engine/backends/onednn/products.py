@@ -27,7 +27,7 @@ def forward(session, op, x, w, y, bias=None, after=()):
 def head_scores(session, op, q, k, *bias_and_y):
     """scale q k^T (+ bias) of each head, all read where they lie."""
     *bias, y = bias_and_y
-    after, more = scaled(op), {}
+    after, more = scale_steps(op), {}
     for wide in (b[:, None] for b in bias):
         more[AFTER * (len(after) + 1) | SRC_1] = wide
         after.append(("binary", ADD, session.of(wide)))
@@ -37,8 +37,8 @@ def head_scores(session, op, q, k, *bias_and_y):
 
 def head_mix(session, op, maps, v, y):
     """scale maps v, or scale maps^T v, of each head."""
-    return product(session, op.maps(maps), op.by_heads(v), op.by_heads(y), after=scaled(op))
+    return product(session, op.maps(maps), op.by_heads(v), op.by_heads(y), after=scale_steps(op))
 
 
-def scaled(op):
+def scale_steps(op):
     return [] if op.scale == 1 else [("eltwise", LINEAR, c_float(op.scale), c_float(0))]

@@ -65,7 +65,7 @@ def descriptors(session, op, arrays, free=FREE):
     return mds
 
 
-def described(session, op, direction, kind, mds, flags, *hint):
+def describe_primitive(session, op, direction, kind, mds, flags, *hint):
     """The primitive's descriptor."""
     plain = isinstance(op, SimpleRnn)
     before = [ACTIVATIONS[op.activation]] if plain else []
@@ -77,7 +77,7 @@ def described(session, op, direction, kind, mds, flags, *hint):
 
 def forward_pd(session, op, inputs, outputs, kind=TRAINING):
     mds = descriptors(session, op, views(op, inputs, outputs))
-    return described(session, op, "forward", kind, mds, 0)
+    return describe_primitive(session, op, "forward", kind, mds, 0)
 
 
 def forward(session, op, inputs, outputs, workspace=None):
@@ -95,7 +95,7 @@ def backward(session, op, gys, inputs, outputs, workspace, grads):
     hint = forward_pd(session, op, inputs, outputs)
     arrays, diffs = views(op, inputs, outputs), views(op, grads, gys)
     mds = descriptors(session, op, arrays) + descriptors(session, op, diffs, free=())
-    pd = described(session, op, "backward", BACKWARD, mds, OVERWRITE, hint)
+    pd = describe_primitive(session, op, "backward", BACKWARD, mds, OVERWRITE, hint)
     calls, arguments = bound(session, pd, arrays)
     arguments |= {DIFF + index: session.at(array) for index, array in diffs.items()}
     arguments[WORKSPACE] = session.workspace(hint, workspace)

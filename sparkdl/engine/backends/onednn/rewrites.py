@@ -8,7 +8,7 @@ from sparkdl.engine.ops.base import Op
 from sparkdl.engine.ops.conv import ConvGradWeight
 from sparkdl.engine.ops.reduce import Sum
 from sparkdl.engine.ops.reduce import sum as sum_along
-from sparkdl.engine.types import summed
+from sparkdl.engine.types import sum_dtype
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class ConvGradWeightBias(Op):
     product: ConvGradWeight
 
     def shape(self, gy, x):
-        return self.product.shape(gy, x), Spec(gy.shape[1:2], summed(gy.dtype))
+        return self.product.shape(gy, x), Spec(gy.shape[1:2], sum_dtype(gy.dtype))
 
     def decompose(self, gy, x):
         return self.product(gy, x), sum_along(gy, all_but_channels(gy))

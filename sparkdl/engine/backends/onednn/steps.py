@@ -9,7 +9,7 @@ import numpy as np
 
 from sparkdl.engine.backends.onednn.api import DST, SRC, WEIGHTS
 from sparkdl.engine.ops.recurrent.arithmetic import Arrays
-from sparkdl.engine.types import widened
+from sparkdl.engine.types import widen
 from sparkdl.errors import UnsupportedError
 
 
@@ -42,14 +42,14 @@ class Products:
 
 def forward(session, op, inputs, outputs):
     run = partial(op.run, Arrays(Products(session)))
-    return [partial(filled, run, inputs, outputs)], "steps with oneDNN's products"
+    return [partial(fill_outputs, run, inputs, outputs)], "steps with oneDNN's products"
 
 
 def backward(session, op, inputs, outputs):
     run = partial(op.run, Products(session))
-    return [partial(filled, run, inputs, outputs)], "steps with oneDNN's products"
+    return [partial(fill_outputs, run, inputs, outputs)], "steps with oneDNN's products"
 
 
-def filled(run, inputs, outputs):
-    for out, result in zip(outputs, run(*map(widened, inputs)), strict=True):
+def fill_outputs(run, inputs, outputs):
+    for out, result in zip(outputs, run(*map(widen, inputs)), strict=True):
         np.copyto(out, result, casting="unsafe")

@@ -13,7 +13,7 @@ from sparkdl.engine.ops.base import Op, common_type
 from sparkdl.engine.ops.recurrent.arithmetic import Arrays, Tensors
 from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
 from sparkdl.engine.ops.shape import cast
-from sparkdl.engine.types import computed
+from sparkdl.engine.types import computing_dtype
 from sparkdl.errors import ShapeError
 
 
@@ -101,7 +101,7 @@ class Recurrent(Op):
             )
         (n, steps, _), units, kind = x, wh[0], common_type(*inputs[: self.trained])
         last = [(n, units)] * self.states
-        saved = Spec((steps, n, (self.left + self.states) * units), computed(kind))
+        saved = Spec((steps, n, (self.left + self.states) * units), computing_dtype(kind))
         return *(Spec(shape, kind) for shape in ((n, steps, units), *last)), saved
 
     def wanted(self, x, units):
@@ -155,7 +155,7 @@ class Recurrent(Op):
         return (*grads, *(None for _ in inputs[self.trained :]))
 
 
-def applied(op, x, *inputs, keep, mask):
+def apply_with_masks(op, x, *inputs, keep, mask):
     """`op` with those indicators (N, T) that there are; without `saved`."""
     extra = [cast(given, x.dtype) for given in (keep, mask) if given is not None]
     op = replace(op, keep=keep is not None, mask=mask is not None)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.engine.ops.base import register
-from sparkdl.engine.ops.recurrent.base import Recurrent, applied
+from sparkdl.engine.ops.recurrent.base import Recurrent, apply_with_masks
 from sparkdl.engine.ops.recurrent.slopes import gate_slope, tanh_slope
 
 
@@ -98,4 +98,4 @@ class Gru(Recurrent):
 def gru(x, wx, wh, b, h, *, keep=None, mask=None, backwards=False, reset_after=False, slope=None):
     """(y (N, T, H), last h) of sequences x (N, T, F); see Gru and Recurrent."""
     op = Gru(backwards=backwards, reset_after=reset_after, slope=slope)
-    return applied(op, x, wx, wh, b, h, keep=keep, mask=mask)
+    return apply_with_masks(op, x, wx, wh, b, h, keep=keep, mask=mask)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.engine.ops.base import register
-from sparkdl.engine.ops.recurrent.base import Recurrent, applied
+from sparkdl.engine.ops.recurrent.base import Recurrent, apply_with_masks
 from sparkdl.engine.ops.recurrent.slopes import gate_slope, tanh_slope
 
 
@@ -77,4 +77,4 @@ def lstm(x, wx, wh, b, h, c, *, peepholes=None, keep=None, mask=None, backwards=
     """(y (N, T, H), last h, last c) of sequences x (N, T, F); see Lstm and Recurrent."""
     op = Lstm(backwards=backwards, peepholes=peepholes is not None, slope=slope)
     inputs = (wx, wh, b, h, c) if peepholes is None else (wx, wh, b, h, c, peepholes)
-    return applied(op, x, *inputs, keep=keep, mask=mask)
+    return apply_with_masks(op, x, *inputs, keep=keep, mask=mask)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.engine.ops.base import register
-from sparkdl.engine.ops.recurrent.base import Recurrent, applied
+from sparkdl.engine.ops.recurrent.base import Recurrent, apply_with_masks
 from sparkdl.engine.ops.recurrent.slopes import relu_slope, tanh_slope
 from sparkdl.errors import ShapeError
 
@@ -49,4 +49,4 @@ class SimpleRnn(Recurrent):
 def simple_rnn(x, wx, wh, b, h, *, keep=None, mask=None, backwards=False, activation="tanh"):
     """(y (N, T, H), last h) of sequences x (N, T, F); see SimpleRnn and Recurrent."""
     op = SimpleRnn(backwards=backwards, activation=activation)
-    return applied(op, x, wx, wh, b, h, keep=keep, mask=mask)
+    return apply_with_masks(op, x, wx, wh, b, h, keep=keep, mask=mask)

@@ -53,7 +53,7 @@ def check_counts(layer):
     for (name, blobs), (least, most) in zip(given.items(), COUNTS[layer.type], strict=True):
         if len(blobs) < least or (most is not MANY and len(blobs) > most):
             raise ConfigError(
-                f"{layer.type}.{name} must be {wanted(least, most)}, got {list(blobs)}"
+                f"{layer.type}.{name} must be {format_range(least, most)}, got {list(blobs)}"
             )
     more = AS_MANY.get(layer.type, len(layer.bottom) - len(layer.top))
     if len(layer.bottom) != len(layer.top) + more:
@@ -64,14 +64,14 @@ def check_counts(layer):
         )
 
 
-def wanted(least, most):
+def format_range(least, most):
     """ "1 blob", "1 to 2 blobs", "at most 1 blob", "at least 2 blobs" """
     if most is MANY:
-        return f"at least {counted(least)}"
+        return f"at least {format_blobs(least)}"
     if least == most:
-        return counted(most)
-    return f"{least} to {counted(most)}" if least else f"at most {counted(most)}"
+        return format_blobs(most)
+    return f"{least} to {format_blobs(most)}" if least else f"at most {format_blobs(most)}"
 
 
-def counted(number):
+def format_blobs(number):
     return "1 blob" if number == 1 else f"{number} blobs"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from sparkdl.data import files
-from sparkdl.data.readers.hdf5 import listed, opened
+from sparkdl.data.readers.hdf5 import list_hdf5_files, open_hdf5
 from sparkdl.data.readers.lmdb import first_image
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.beside import paths_of
@@ -123,14 +123,14 @@ def of_database(layer, options, place, by_time):
     if place or options.backend != LMDB or not files.exists(source):
         return None
     first = first_image(source)
-    return None if first is None else cropped(layer, first.shape)
+    return None if first is None else cropped_shape(layer, first.shape)
 
 
 def of_hdf5(layer, options, place, by_time):
     """That of the data set of the blob's name, in the first file of a list that is there."""
     if not files.exists(options.source):
         return None
-    with opened(listed(options.source)[0]) as file:
+    with open_hdf5(list_hdf5_files(options.source)[0]) as file:
         found = file.get(layer.top[place])
         return None if found is None else found.shape[1:]
 
@@ -140,16 +140,16 @@ def of_images(layer, options, place, by_time):
     size = options.new_height, options.new_width
     if place or not (all(size) or layer.transform_param.crop_size):
         return None
-    return cropped(layer, (3 if options.is_color else 1, *size))
+    return cropped_shape(layer, (3 if options.is_color else 1, *size))
 
 
 def of_windows(layer, options, place, by_time):
-    return None if place else cropped(layer, (3, 0, 0))
+    return None if place else cropped_shape(layer, (3, 0, 0))
 
 
 def of_memory(layer, options, place, by_time):
     sizes = options.channels, options.height, options.width
-    return None if place or not all(sizes) else cropped(layer, sizes)
+    return None if place or not all(sizes) else cropped_shape(layer, sizes)
 
 
 def of_dummies(layer, options, place, by_time):
@@ -178,7 +178,7 @@ def of_columns(layer, options, place, by_time):
     return sizes if all(sizes) else None
 
 
-def cropped(layer, shape):
+def cropped_shape(layer, shape):
     """The shape after what the layer does to its images."""
     transform = layer.transform_param
     channels = 3 if transform.force_color else 1 if transform.force_gray else shape[0]

@@ -29,11 +29,11 @@ REDUCTIONS = {FULL: "full", VALID: "valid", BATCH_SIZE: "sum", NONE: "total"}
 def softmax_with_loss(layer, net):
     options = layer.loss_param
     z = with_units(layer, net)
-    ours = SoftmaxCrossEntropy(ignore_label=ignored(options))
+    ours = SoftmaxCrossEntropy(ignore_label=ignored_label(options))
     reduction = normalization(options, VALID)
     if reduction == "sum":
         reduction = by_places_in_front(layer, net, layer.softmax_param.axis)
-    compared(layer, net, ours, z, reduction)
+    add_compared_loss(layer, net, ours, z, reduction)
     probabilities(layer, net, layer.softmax_param.axis)
 
 
@@ -60,7 +60,7 @@ def by_places_in_front(layer, net, axis):
 
 def infogain(layer, net):
     """With the matrix in a file, or in a third bottom: of a Parameter, or of each example."""
-    options, ignore = layer.infogain_loss_param, ignored(layer.loss_param)
+    options, ignore = layer.infogain_loss_param, ignored_label(layer.loss_param)
     reduction = normalization(layer.loss_param, VALID)
     if len(layer.bottom) == 2 and (not options.source or ignore is not None):
         raise UnsupportedError(
@@ -72,10 +72,10 @@ def infogain(layer, net):
     if len(layer.bottom) == 2:
         gain = read_blob(options.source)
         gain = gain.reshape(gain.shape[-2:]).astype(float).tolist()
-        compared(layer, net, Infogain(gain=gain), z, reduction)
+        add_compared_loss(layer, net, Infogain(gain=gain), z, reduction)
     else:
         loss = SoftmaxCrossEntropy(ignore_label=ignore)
-        compared(layer, net, loss, z, reduction, gain=layer.bottom[2])
+        add_compared_loss(layer, net, loss, z, reduction, gain=layer.bottom[2])
     probabilities(layer, net, options.axis)
 
 
@@ -87,12 +87,12 @@ def with_units(layer, net, options=None):
 
 
 def multinomial(layer, net):
-    compared(layer, net, MultinomialLogistic(), as_row(layer, net))
+    add_compared_loss(layer, net, MultinomialLogistic(), as_row(layer, net))
 
 
 def hinge(layer, net):
     kind = SquaredHinge if layer.hinge_loss_param.norm == 2 else Hinge
-    compared(layer, net, kind(labels="class"), as_row(layer, net))
+    add_compared_loss(layer, net, kind(labels="class"), as_row(layer, net))
 
 
 def as_row(layer, net):
@@ -107,7 +107,7 @@ def as_row(layer, net):
 def sigmoid_cross_entropy(layer, net):
     """Caffe counts the numbers of all examples unless it divides by the batch, as it does unless
     told otherwise."""
-    options, ignore = layer.loss_param, ignored(layer.loss_param)
+    options, ignore = layer.loss_param, ignored_label(layer.loss_param)
     reduction = normalization(options, BATCH_SIZE)
     if reduction == "valid" and ignore is not None:
         raise UnsupportedError("SigmoidCrossEntropyLoss with ignore_label must not be VALID")
@@ -115,7 +115,7 @@ def sigmoid_cross_entropy(layer, net):
     ours = SigmoidCrossEntropy(ignore_label=ignore, averaged=averaged)
     if reduction == "sum":
         return by_first_axis(layer, net, ours, layer.bottom[0])
-    return compared(layer, net, ours, layer.bottom[0], "mean" if averaged else reduction)
+    return add_compared_loss(layer, net, ours, layer.bottom[0], "mean" if averaged else reduction)
 
 
 def euclidean(layer, net):
@@ -132,21 +132,21 @@ def contrastive(layer, net):
     distance = f"{name_of(layer)}/distance"
     pair = [net.by_channel(blob) for blob in layer.bottom[:2]]
     net.add(layer, L2Distance(epsilon=TINY), pair, distance, distance)
-    compared(layer, net, ours, distance, "sum", layer.bottom[2])
+    add_compared_loss(layer, net, ours, distance, "sum", layer.bottom[2])
 
 
 def by_first_axis(layer, net, loss, z, labels=None):
-    """`compared`, of a loss whose sum Caffe divides by its first axis.
+    """`add_compared_loss`, of a loss whose sum Caffe divides by its first axis.
 
     Of sequences (steps, batch, ...) that is the steps: Caffe's number grows with the batch.
     """
     if z in net.sequences:
-        compared(layer, net, loss, z, "total", labels, share=1.0 / net.shape(z)[0])
+        add_compared_loss(layer, net, loss, z, "total", labels, share=1.0 / net.shape(z)[0])
     else:
-        compared(layer, net, loss, z, "sum", labels)
+        add_compared_loss(layer, net, loss, z, "sum", labels)
 
 
-def compared(layer, net, loss, z, reduction="sum", labels=None, gain=None, share=1.0):
+def add_compared_loss(layer, net, loss, z, reduction="sum", labels=None, gain=None, share=1.0):
     """An output whose loss is what the layer computes, or of which that is a share.
 
     Parameters
@@ -179,7 +179,7 @@ def compared(layer, net, loss, z, reduction="sum", labels=None, gain=None, share
     )
 
 
-def added(layer, net):
+def add_weighted_losses(layer, net):
     """Losses of blobs whose layers are none, by their loss_weight."""
     for top, weight in zip(layer.top, layer.loss_weight):
         if layer.type in LOSSES or not weight:
@@ -196,7 +196,7 @@ def weight_of(layer):
     return shortest(layer.loss_weight[0]) if layer.loss_weight else 1.0
 
 
-def ignored(options):
+def ignored_label(options):
     return options.ignore_label if options.HasField("ignore_label") else None
 
 
@@ -220,7 +220,7 @@ def accuracy(layer, net):
         "labels_blob": column is None,
         "top_k": options.top_k,
         "axis": net.axis(z, options.axis),
-        "ignore_label": ignored(options),
+        "ignore_label": ignored_label(options),
     }
     for top, kind in zip(layer.top, ("accuracy", "class_accuracy")):
         net.scores.append(Score(blob=top, kind=kind, **found))

@@ -15,7 +15,7 @@ REASON = re.compile(r"CUDNN_STATUS_\w+; Reason: [^\n]+")
 INEXACT = "TENSOR_CORE", "DOWN_CONVERT_INPUTS"  # how float32 becomes TF32
 
 
-def found(driver):
+def load_adapter(driver):
     """The adapter of a device.
 
     Raises

@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.engine.backends.cuda.cudnn.attending import Attending, AttendingGrad
 from sparkdl.engine.backends.cuda.cudnn.drawn import Drawn
-from sparkdl.engine.backends.cuda.cudnn.regrouping import Group, regrouped
+from sparkdl.engine.backends.cuda.cudnn.regrouping import Group, replace_groups
 from sparkdl.engine.chains import readers
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.attention import HeadMix, HeadScores
@@ -18,7 +18,7 @@ from sparkdl.errors import UnsupportedError
 NEVER = -3e4  # what is added to scores that do not count is below that, in float16 too
 
 
-def attended(graph, session):
+def fuse_attention(graph, session):
     """The graph with attention, and its gradient, where cuDNN takes both."""
     if session.libraries.graphs is None:
         return graph
@@ -26,10 +26,10 @@ def attended(graph, session):
     for node in graph.nodes:
         if isinstance(node.op, HeadMix):
             groups += groups_of(node, users, session)
-    return regrouped(graph, groups) if groups else graph
+    return replace_groups(graph, groups) if groups else graph
 
 
-def found(mix, users):
+def match_attention(mix, users):
     """(the nodes from the mix back to the scores, those of their gradient or none).
 
     None where it mixes no values by a softmax of scores; UnsupportedError where more is done.
@@ -93,7 +93,7 @@ def gradient(mix, scores, others, users):
 def groups_of(mix, users, session):
     """The groups of attention and its gradient, or none: the reason is noted."""
     try:
-        nodes = found(mix, users)
+        nodes = match_attention(mix, users)
         if nodes is None:
             return []
         (_, _, scores), backward = nodes

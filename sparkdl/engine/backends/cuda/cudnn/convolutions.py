@@ -76,37 +76,40 @@ class ToWeights(Convolving):
 
 
 def forward(session, op, x, w, y):
-    return convolved(session, Forward, op, x=x, w=w, y=y), named(Forward)
+    return convolution_calls(session, Forward, op, x=x, w=w, y=y), kernel_name(Forward)
 
 
 def backward_input(session, op, gy, w, gx):
-    return convolved(session, ToInput, op, x=gx, w=w, y=gy), named(ToInput)
+    return convolution_calls(session, ToInput, op, x=gx, w=w, y=gy), kernel_name(ToInput)
 
 
 def backward_weights(session, op, gy, x, gw):
-    return convolved(session, ToWeights, op, x=x, w=gw, y=gy), named(ToWeights)
+    return convolution_calls(session, ToWeights, op, x=x, w=gw, y=gy), kernel_name(ToWeights)
 
 
 def bias_activation(session, op, x, w, bias, y):
     """A BiasActivation; cuDNN has bias and ReLU behind a convolution, a chain does the others."""
     bias = bias.reshape(1, -1, *(1,) * (x.ndim - 2))
     if isinstance(op.product, ConvGradInput):
-        first = convolved(session, ToInput, op.product, x=y, w=w, y=x)
-        rest = chained(session, [Add(), op.activation], y, bias)
-        return [*first, *rest], f"{named(ToInput)}, chain"
+        first = convolution_calls(session, ToInput, op.product, x=y, w=w, y=x)
+        rest = elementwise_calls(session, [Add(), op.activation], y, bias)
+        return [*first, *rest], f"{kernel_name(ToInput)}, chain"
     rectified = isinstance(op.activation, Relu)
     options = {"bias": bias, "rectified": rectified}
-    first = convolved(session, Forward, op.product, x=x, w=w, y=y, **options)
+    first = convolution_calls(session, Forward, op.product, x=x, w=w, y=y, **options)
     if rectified or op.activation is None:
-        return first, named(Forward)
-    return [*first, *chained(session, [op.activation], y)], f"{named(Forward)}, chain"
+        return first, kernel_name(Forward)
+    return [
+        *first,
+        *elementwise_calls(session, [op.activation], y),
+    ], f"{kernel_name(Forward)}, chain"
 
 
-def named(request):
+def kernel_name(request):
     return f"cuDNN {request.label}"
 
 
-def convolved(session, request, op, **given):
+def convolution_calls(session, request, op, **given):
     """The calls of one of the three."""
     arrays = {n: a for n, a in given.items() if not isinstance(a, bool)}
     options = {n: a for n, a in given.items() if isinstance(a, bool)}
@@ -120,7 +123,7 @@ def convolved(session, request, op, **given):
     return launch(session, request(op=Conv(*op.options()), **specs(**arrays), **options), **arrays)
 
 
-def chained(session, steps, y, *others):
+def elementwise_calls(session, steps, y, *others):
     """Calls of elementwise operations one after the other, in place: the first takes `others`."""
     steps, width = [s for s in steps if s is not None], 1 + len(others)
     rest = [(step, (width + i,)) for i, step in enumerate(steps[1:])]

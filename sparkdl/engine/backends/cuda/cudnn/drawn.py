@@ -37,7 +37,7 @@ class Drawn(Op):
         return self.work
 
 
-def drawn(session, op, inputs, outputs):
+def lower_drawn(session, op, inputs, outputs):
     """The lowering of a Drawn."""
     arrays = dict(zip(op.names, (*inputs, *outputs), strict=True))
     seen = {n: op.request.seen(n, array) for n, array in arrays.items()}

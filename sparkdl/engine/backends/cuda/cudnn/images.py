@@ -53,7 +53,11 @@ def fed_as_read(graph, bindings):
         if isinstance(node.op, Pad) and behind_channels(node.op):
             [read], padded = node.inputs, node.outputs[0]
             source = before(before(padded, Pad), Cast)
-            if source in sources and source is not padded and source.spec.dtype in fed(read):
+            if (
+                source in sources
+                and source is not padded
+                and source.spec.dtype in source_dtypes(read)
+            ):
                 new[padded] = Tensor(padded.spec, name=source.name), sources[source]
     both = {**graph.inputs, **{f"{name}, padded": t for t, name in new.values()}}
     swap = {t: (instead,) for t, (instead, _) in new.items()}
@@ -66,7 +70,7 @@ def behind_channels(op):
     return not any(op.before) and not any((*op.after[:1], *op.after[2:]))
 
 
-def fed(read):
+def source_dtypes(read):
     """Types from which a number is rounded once on its way to what is read."""
     return "float32", read.spec.dtype
 
@@ -106,7 +110,7 @@ def apart(graph, bindings):
 
     graph = fuse(graph, (rule,))
     outputs = {
-        name: copy(t) if name in bindings and t.node and written(t) else t
+        name: copy(t) if name in bindings and t.node and is_written_channels_last(t) else t
         for name, t in graph.outputs.items()
     }
     return Graph(graph.inputs, outputs)
@@ -117,7 +121,7 @@ def plain(tensor, bound):
     return two_orders(tensor) and (tensor in bound or tensor.value is not None)
 
 
-def written(tensor):
+def is_written_channels_last(tensor):
     return two_orders(tensor) and isinstance(tensor.node.op, READERS)
 
 

@@ -8,7 +8,7 @@ from math import prod
 
 from sparkdl.engine.backends.cuda.cudnn.drawn import Drawn
 from sparkdl.engine.backends.cuda.cudnn.normalizing import Normalizing, NormalizingGrad
-from sparkdl.engine.backends.cuda.cudnn.regrouping import Group, regrouped
+from sparkdl.engine.backends.cuda.cudnn.regrouping import Group, replace_groups
 from sparkdl.engine.chains import readers
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.activation import Relu, ReluGrad
@@ -21,7 +21,7 @@ from sparkdl.errors import UnsupportedError
 FLOAT = "float32"
 
 
-def normalized(graph, session):
+def fuse_normalization(graph, session):
     """The graph with each normalisation that cuDNN takes as one node of its."""
     if session.libraries.graphs is None:
         return graph
@@ -31,7 +31,7 @@ def normalized(graph, session):
             group = work.first(KINDS[type(node.op)](work, node)) if lies_well(node) else None
             groups += [] if group is None else [group]
             session.notes += [] if lies_well(node) else [strange(node)]
-    return regrouped(graph, groups) if groups else graph
+    return replace_groups(graph, groups) if groups else graph
 
 
 @dataclass
@@ -90,7 +90,7 @@ def by_rows(node):
     return isinstance(node.op, LayerNorm | LayerNormGrad)
 
 
-def seen(shape, rows):
+def graph_shapes(shape, rows):
     """(shape of x, of a gamma, of a statistic) in a graph."""
     if rows:
         count, length = prod(shape[:-1]), shape[-1]
@@ -132,7 +132,7 @@ def uncast(x):
 def forward(work, node, behind, other):
     x, last = node.inputs[0], behind[-1].op if behind else None
     x = uncast(x) if isinstance(last, Cast) else x
-    whole, each, statistic = (Spec(s, FLOAT) for s in seen(x.shape, by_rows(node)))
+    whole, each, statistic = (Spec(s, FLOAT) for s in graph_shapes(x.shape, by_rows(node)))
     whole = Spec(whole.shape, x.spec.dtype)
     reads = {"x": whole, "gamma": each, "beta": each} | ({"other": whole} if other else {})
     names = ["mean", "inverse", *(() if by_rows(node) else ("last_mean", "last_variance"))]
@@ -168,7 +168,7 @@ def backwards(work, node):
 def backward(work, node, gate=None, end=None):
     gy, x, gamma, mean, variance = node.inputs
     gy, x = map(uncast, (gy, x)) if end else (gy, x)
-    whole, each, statistic = (Spec(s, FLOAT) for s in seen(x.shape, by_rows(node)))
+    whole, each, statistic = (Spec(s, FLOAT) for s in graph_shapes(x.shape, by_rows(node)))
     whole = Spec(whole.shape, x.spec.dtype)
     sided = gate is not None and len(work.users[gy]) > 1
     reads = {"gy": whole} | ({"y": whole} if gate else {}) | {"x": whole, "gamma": each}

@@ -27,7 +27,7 @@ class Group:
         return not set(self.nodes) & set(topological(self.reads))
 
 
-def regrouped(graph, groups):
+def replace_groups(graph, groups):
     """The graph with each group as what it makes; a node comes once all is there that it reads."""
     of = {node: group for group in groups for node in group.nodes}
     new, waiting = {}, graph.nodes
