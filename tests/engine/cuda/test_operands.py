@@ -129,7 +129,7 @@ def test_an_array_that_a_graph_was_not_drawn_for_is_refused(name):
         ("plus", there(1, 2, 2)),
         ("sums", there(4)),
     ],
-    ids=str,
+    ids=["w", "w of another type", "y", "bias", "plus", "sums"],
 )
 def test_a_product_beyond_an_array_is_refused(field, wrong):
     arrays = {"x": there(1, 2, 4), "w": there(1, 4, 3), "y": there(1, 2, 3)} | {field: wrong}
