@@ -189,7 +189,7 @@ def test_a_network_trains_on_it(tmp_path):
 
 REFUSED = [
     ({"channels": "CMYK"}, "Images.channels must be 'RGB', 'BGR' or 'gray', got 'CMYK'"),
-    ({"size": 0}, "Images.size must be an integer >= 1, got 0"),
+    ({"size": 0}, "Images.size must be an integer >= 1 or a pair of them or None, got 0"),
     ({"records_per_split": 0}, "Images.records_per_split must be an integer >= 1 or None, got 0"),
 ]
 

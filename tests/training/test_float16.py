@@ -65,7 +65,7 @@ def test_so_does_one_on_a_device(name, crews):
     assert history.epochs[-1].loss < history.epochs[0].loss
 
 
-class Agreeing(AllReduceSGD):
+class Agreeing(AllReduceSGD, abstract=True):
     def strategy(self, worker):
         return Agree(self, worker)
 

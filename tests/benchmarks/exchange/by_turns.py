@@ -14,7 +14,7 @@ FIGURES = ("seconds", "waited", "busy", "sent")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByTurns(AllReduceSGD):
+class ByTurns(AllReduceSGD, abstract=True):
     """Workers compute alone, sum their gradients behind the backward pass, and beside it.
 
     Only to be measured: where workers compute alone, their replicas drift apart.

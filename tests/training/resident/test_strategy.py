@@ -15,7 +15,7 @@ from tests.training.test_masters import Stop
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counting(ResidentMaster):
+class Counting(ResidentMaster, abstract=True):
     """Trains nothing; counts what it is asked."""
 
     lockstep: bool = False
