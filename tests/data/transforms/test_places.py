@@ -130,7 +130,7 @@ def test_wrong_records_are_refused(transform, message):
 
 
 OPTIONS = [
-    (lambda: Crop(size=0), "Crop.size must be an integer >= 1, got 0"),
+    (lambda: Crop(size=0), "Crop.size must be an integer >= 1 or a pair of them, got 0"),
     (lambda: Crop(size=(1, 2, 3)), "Crop.size must be"),
     (lambda: Crop(size=2.5), "Crop.size must be"),
     (lambda: Mirror(share=0), r"Mirror.share must be a number in \(0, 1\], got 0"),
