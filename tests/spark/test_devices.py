@@ -38,8 +38,8 @@ def test_each_task_is_told_once(name, made, spark):
 
 
 REFUSED = {
-    "another word": ({}, "gpu", r"device must be one of \('auto', 'cpu', 'cuda'\), got 'gpu'"),
-    "no word": ({}, 0, r"device must be one of \('auto', 'cpu', 'cuda'\), got 0"),
+    "another word": ({}, "gpu", r"device must be 'auto', 'cpu' or 'cuda', got 'gpu'"),
+    "no word": ({}, 0, r"device must be 'auto', 'cpu' or 'cuda', got 0"),
     "two places": (
         {"backend": "onednn"},
         "cuda",
