@@ -107,5 +107,11 @@ def arrays_by_name(meta, arrays):
 
 
 def is_loss(error):
-    """Whether it may help to begin anew."""
+    """Whether it may help to begin anew.
+
+    A module of this package that is not found was there when the worker began: its files are being
+    removed, as a cluster does with those of a container that it kills.
+    """
+    if isinstance(error, ModuleNotFoundError):
+        return (error.name or "").startswith("sparkdl.")
     return isinstance(error, (WorkerError, OSError, MemoryError))

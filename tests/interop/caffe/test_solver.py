@@ -176,7 +176,7 @@ WRONG = {
     "an unknown type": (FIXED + "type: 'Sgd'", "type must be one of SGD, Nesterov"),
     "two types": (FIXED + "type: 'SGD' solver_type: ADAM", "`type` or `solver_type`, got both"),
     "momentum without use": (FIXED + "type: 'AdaGrad' momentum: 0.9", "must not be given"),
-    "momentum out of range": (FIXED + "momentum: 1.5", "Momentum.momentum must be in"),
+    "momentum out of range": (FIXED + "momentum: 1.5", "Momentum.momentum must be a number in"),
     "an unknown decay": (FIXED + "regularization_type: 'L3'", "must be 'L1' or 'L2', got 'L3'"),
     "states for other nets": (
         FIXED + "test_iter: 1 test_state { } test_state { }",
