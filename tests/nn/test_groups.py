@@ -185,7 +185,10 @@ def test_choices_come_back_from_text():
 REFUSED = [
     (lambda: Dense(units=1, rate_factor=-1), "Dense.rate_factor must be a number >= 0, got -1"),
     (lambda: Dense(units=1, rate_factor=None), "Dense.rate_factor must be a number >= 0, got None"),
-    (lambda: BatchNorm(bias_rate_factor="2"), "bias_rate_factor must be a number >= 0, got '2'"),
+    (
+        lambda: BatchNorm(bias_rate_factor="2"),
+        "bias_rate_factor must be a number >= 0 or None, got '2'",
+    ),
     (lambda: Dense(units=1, decay_factor=-1), "Dense.decay_factor must be a number >= 0, got -1"),
     (lambda: Dense(units=1, bias_l2=-1), "Dense.bias_l2 must be a number >= 0, got -1"),
     (lambda: Dense(units=1, updater="sgdd"), "Dense.updater must be one of"),

@@ -54,11 +54,14 @@ class ArgMax(Layer):
     def forward(self, params, x, run):
         out, shape = self.out_shape(tuple(x.shape[1:])), tuple(x.shape)
         if self.axis is None:
-            parts = self.largest(ops.reshape(x, (shape[0], -1)))[: 1 + self.values]
+            parts = self.largest(ops.reshape(x, (shape[0], self.size(shape[1:]))))[
+                : 1 + self.values
+            ]
             return ops.reshape(ops.concat(parts, 1), (shape[0], *out))
         order = [i for i in range(len(shape)) if i != 1 + self.axis] + [1 + self.axis]
         moved = ops.transpose(x, order)
-        y = self.largest(ops.reshape(moved, (-1, shape[order[-1]])))[self.values]
+        rows = int(np.prod(moved.shape[:-1])), moved.shape[-1]
+        y = self.largest(ops.reshape(moved, rows))[self.values]
         y = ops.reshape(y, (*moved.shape[:-1], self.top_k))
         return ops.transpose(y, [order.index(i) for i in range(len(order))])
 
