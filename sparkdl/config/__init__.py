@@ -24,5 +24,5 @@ from sparkdl.config.constraints import (
 )
 from sparkdl.config.member import Member
 from sparkdl.config.names import suggestion
-from sparkdl.config.option import of, option
+from sparkdl.config.option import option
 from sparkdl.errors import brief

@@ -3,7 +3,7 @@
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from inspect import get_annotations
 
-from sparkdl.config.constraints import Number, Of, Optional, Requirement, Sequence
+from sparkdl.config.constraints import Optional, Requirement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +49,6 @@ def option(
     about = Option(constraint=constraint, text=text, unit=unit)
     start = {"default": default} if factory is MISSING else {"default_factory": factory}
     return field(**start, kw_only=not positional, repr=repr, metadata={"option": about})
-
-
-def of(family, *, many=False, number=False):
-    """Metadata of a field that holds a member of `family`, many of them, or a number in place."""
-    one = Of(family=family, number=Number() if number else None)
-    return {"option": Option(constraint=Sequence(of=one) if many else one, text="")}
 
 
 def option_of(item, cls):
