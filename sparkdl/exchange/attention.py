@@ -1,7 +1,7 @@
 """Whether this process was there all the time: else it may be itself whom nobody has heard."""
 
 
-class Attention:
+class Attendance:
     """Since when this process has looked at its peers without a break.
 
     One that was stopped, or starved, has heard nothing meanwhile, whatever they have sent.

@@ -16,7 +16,7 @@ KINDS = {1: "sequences (N, C, L)", 2: "images (N, C, H, W)", 3: "volumes (N, C, 
 
 
 @dataclass(frozen=True)
-class Window(Op):
+class WindowOp(Op):
     """Where the windows lie. padding is ((before, after), ...)."""
 
     floating = True
@@ -34,14 +34,14 @@ class Window(Op):
         """The lengths of x along its axes of space."""
         if len(x.shape) != len(self.size) + 2:
             kind = KINDS[len(self.size)]
-            raise ShapeError(f"{type(self).__name__} takes {kind}, got {tuple(x.shape)}")
+            raise ShapeError(f"{self.kind} takes {kind}, got {tuple(x.shape)}")
         return tuple(x.shape[2:])
 
     def out(self, space):
         """How many windows there are along each axis of `space`: the last may leave a rest over."""
         if min(*self.size, *self.stride, *self.dilation) < 1:
             raise ShapeError(
-                f"{type(self).__name__} needs size, stride and dilation of at least 1, got "
+                f"{self.kind} needs size, stride and dilation of at least 1, got "
                 f"{self.size}, {self.stride}, {self.dilation}"
             )
         axes = zip(space, self.spans, self.stride, self.padding, strict=True)
