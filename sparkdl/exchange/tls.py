@@ -34,18 +34,20 @@ class Tls(Config):
 
     def as_listener(self, sock, deadline):
         """The socket under TLS, as the side that was called; Refused if the other cannot do it."""
-        return shaken(context(self, ssl.PROTOCOL_TLS_SERVER), sock, deadline, server_side=True)
+        return wrap_socket(context(self, ssl.PROTOCOL_TLS_SERVER), sock, deadline, server_side=True)
 
     def as_caller(self, sock, deadline):
         """The socket under TLS, as the side that calls; Refused if the other cannot do it."""
-        return shaken(context(self, ssl.PROTOCOL_TLS_CLIENT), sock, deadline, server_side=False)
+        return wrap_socket(
+            context(self, ssl.PROTOCOL_TLS_CLIENT), sock, deadline, server_side=False
+        )
 
     def plain(self, sock):
         """An ordinary socket whose bytes travel through the one under TLS."""
         return plain(sock)
 
 
-def shaken(context, sock, deadline, server_side):
+def wrap_socket(context, sock, deadline, server_side):
     sock.settimeout(deadline.left())
     with name_tls_errors():
         safe = context.wrap_socket(sock, server_side=server_side, do_handshake_on_connect=False)

@@ -49,10 +49,10 @@ def clear_errors(doing):
     try:
         yield
     except (Py4JError, PySparkException) as error:
-        raise stands_for(message(error), doing) from error
+        raise error_in_text(message(error), doing) from error
 
 
-def stands_for(text, doing):
+def error_in_text(text, doing):
     """The error that Spark's text stands for: one of ours that a task raised is itself again."""
     whose = f"{doing} failed on the cluster"
     if (noted := noted_error(text, whose)) is not None:

@@ -32,7 +32,7 @@ class AvroStream:
 def open_blocks(path, file):
     """(AvroStream, fastavro's reader of blocks) behind the header of a file. Raises DataError."""
     source = AvroStream(FileWindow(file, 0))
-    with damages(path):
+    with convert_errors(path):
         head = source.window.ahead(len(MAGIC))
         if head != MAGIC:
             raise Offence(0, f"must be one of Avro and begin with {MAGIC}, but begins with {head}")
@@ -55,14 +55,14 @@ def records(split, file, source, blocks):
         return
     window.take(MARKER)
     while window.position - MARKER < split.stop and window.more():
-        with damages(f"{split}, after {count} records"):
+        with convert_errors(f"{split}, after {count} records"):
             found = list(next(blocks))
         yield from found
         count += len(found)
 
 
 @contextmanager
-def damages(where):
+def convert_errors(where):
     """What goes wrong here is the file's fault, whatever fastavro and its codecs raise."""
     try:
         yield

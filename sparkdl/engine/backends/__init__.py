@@ -1,6 +1,6 @@
 """Where kernels come from; base.py says what a backend is."""
 
 from sparkdl.engine.backends.base import PROCESSOR, Kernel, absent, get, names
-from sparkdl.engine.backends.own import set_own
+from sparkdl.engine.backends.own import grant_devices
 
 __all__ = ["PROCESSOR", "Kernel", "absent", "get", "names", "set_own"]

@@ -1,7 +1,7 @@
 """What a Lane does, for a rank that is alone on its machine: nothing."""
 
 
-class Alone:
+class SingleMember:
     """A Lane with one member."""
 
     def barrier(self):

@@ -30,7 +30,7 @@ def numbered_names(names):
         yield free
 
 
-def apart_from_inputs(layers, inputs):
+def rename_input_clashes(layers, inputs):
     """The layers; one that is called like an input is a part of itself, as weights go by it."""
     return [
         rename_layer(one, f"{name_of(one)}/layer") if meets(one, inputs) else one for one in layers

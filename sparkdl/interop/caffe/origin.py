@@ -38,7 +38,7 @@ class Origin:
 
 
 @contextmanager
-def naming(place):
+def name_errors(place):
     """What goes wrong inside is told with the place."""
     try:
         yield

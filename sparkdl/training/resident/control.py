@@ -44,7 +44,7 @@ class Control:
         if self._lost is not None:
             raise self._lost
 
-    def reading(self, blocks):
+    def report_reading(self, blocks):
         """The blocks; now and then the driver hears that they are still coming."""
         told = time.monotonic()
         for block in blocks:
@@ -53,7 +53,7 @@ class Control:
                 self._send({"say": "reading"})
             yield block
 
-    def placed(self, device):
+    def report_device(self, device):
         """On which device this worker computes, in words."""
         self._send({"say": "placed"}, np.frombuffer(device.encode(), np.uint8))
 
@@ -71,11 +71,11 @@ class Control:
         """What this worker alone has after a round, before its report."""
         self._send({"say": "own", "rounds": state.rounds, "names": list(own)}, *own.values())
 
-    def evaluated(self, rounds, counts):
+    def report_evaluation(self, rounds, counts):
         """What this worker's share of the data to evaluate on gave, as arrays."""
         self._send({"say": "evaluated", "rounds": rounds}, *counts)
 
-    def failed(self, error):
+    def report_failure(self, error):
         """Why this worker ends; the first time counts."""
         if not self._ended:
             self._ended = True
