@@ -46,7 +46,7 @@ class Process:
             raise self._lost() from None
 
     def hear(self, timeout, awaited):
-        """What it says next.
+        """Returns the next message of the process.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ class HeadProduct(Op):
 @register
 @dataclass(frozen=True)
 class HeadScores(HeadProduct):
-    """How much each query has to do with each key: scale q k^T (+ bias, the same for all heads).
+    """The score of each key for each query: scale q k^T (+ bias, the same for all heads).
 
     Shapes
     ------

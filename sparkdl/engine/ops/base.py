@@ -1,4 +1,4 @@
-"""What an operation is: a shape rule, a reference in numpy, a gradient written in operations."""
+"""Base of the operations: a shape rule, a reference in numpy, a gradient written in operations."""
 
 from dataclasses import dataclass
 from typing import ClassVar

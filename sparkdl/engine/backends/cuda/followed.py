@@ -75,6 +75,6 @@ class Followed(Op):
 
 
 def follows(activation):
-    """Whether cuBLASLt has an activation, or its gradient."""
+    """Returns whether cuBLASLt has an activation, or its gradient."""
     by_tanh = isinstance(activation, Gelu | GeluGrad) and activation.approximate
     return by_tanh or isinstance(activation, Relu)

@@ -77,7 +77,7 @@ def cell_of(node, session):
 
 
 def foreign(op):
-    """What of a recurrent operation cuDNN's has not, or None."""
+    """Returns which feature of a recurrent operation cuDNN lacks, or None."""
     if not isinstance(op, Lstm | Gru):
         return "only LSTMs and GRUs go to it"
     reasons = {

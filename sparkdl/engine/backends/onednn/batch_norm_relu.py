@@ -82,7 +82,7 @@ def with_relus(graph):
 
 
 def follows_alone(node, uses):
-    """Whether a node is a ReLU and all that reads the y of a BatchNorm."""
+    """Returns whether a node is a ReLU and all that reads the y of a BatchNorm."""
     y = node.inputs[0] if isinstance(node.op, Relu) else None
     normed = y is not None and y.node is not None and isinstance(y.node.op, BatchNorm)
     return normed and y.index == 0 and uses[y] == 1
