@@ -2,7 +2,7 @@
 
 from sparkdl.commands.run_conf import DataSets, RunConf, SparkOptions
 from sparkdl.data import Digits
-from sparkdl.nn import Exponential, Nesterov
+from sparkdl.nn import ExponentialSchedule, Nesterov
 from sparkdl.nn.zoo import lenet
 from sparkdl.training.averaging import ParameterAveraging
 
@@ -11,7 +11,7 @@ EPOCHS = 6
 
 def network():
     """Caffe's LeNet, with a schedule that suits a few epochs."""
-    rate = Exponential(initial=0.03, gamma=0.7, per="epoch")
+    rate = ExponentialSchedule(initial=0.03, gamma=0.7, per="epoch")
     return lenet(updater=Nesterov(rate=rate), l2=5e-4, seed=1)
 
 

@@ -16,7 +16,7 @@ CODECS = Half(), OneBit(), TwoBit(), Threshold(), TopK()
 HEAD = ("master", "codec", "every", "exchange", "a worker sends", "minibatch", "efficiency")
 
 
-class Plan(NamedTuple):
+class ExchangePlan(NamedTuple):
     """The exchange of a master: its codec, its interval in minibatches, whether it overlaps."""
 
     master: str
@@ -64,21 +64,24 @@ def cluster_options(arguments):
 
 
 def plans(cluster, codings, nbytes, every):
-    """The Plan of each master with each codec that it takes."""
+    """The ExchangePlan of each master with each codec that it takes."""
     summed = cluster.all_reduce(nbytes)
     sharded, central = (cluster.served(nbytes, n) for n in (cluster.workers, 1))
     coded = {coding.name: cluster.coded(nbytes, coding) for coding in codings}
     return [
-        Plan("ParameterAveraging, driver", "", every, cluster.through_driver(nbytes)),
-        Plan("ParameterAveraging, peers", "", every, summed),
-        Plan("ElasticAveraging", "", every, summed),
-        Plan("BlockMomentum", "", every, summed),
-        Plan("LocalSGD", "", every, summed),
-        Plan("ParameterServer, one server", "", 1, central),
-        Plan("ParameterServer, all serve", "", 1, sharded),
-        Plan("AllReduceSGD", "", 1, summed, beside=True),
-        *(Plan("AllReduceSGD", name, 1, one, beside=True) for name, one in coded.items()),
-        *(Plan("GradientSharing", name, 1, coded[name]) for name in ("OneBit", "Threshold")),
+        ExchangePlan("ParameterAveraging, driver", "", every, cluster.through_driver(nbytes)),
+        ExchangePlan("ParameterAveraging, peers", "", every, summed),
+        ExchangePlan("ElasticAveraging", "", every, summed),
+        ExchangePlan("BlockMomentum", "", every, summed),
+        ExchangePlan("LocalSGD", "", every, summed),
+        ExchangePlan("ParameterServer, one server", "", 1, central),
+        ExchangePlan("ParameterServer, all serve", "", 1, sharded),
+        ExchangePlan("AllReduceSGD", "", 1, summed, beside=True),
+        *(ExchangePlan("AllReduceSGD", name, 1, one, beside=True) for name, one in coded.items()),
+        *(
+            ExchangePlan("GradientSharing", name, 1, coded[name])
+            for name in ("OneBit", "Threshold")
+        ),
     ]
 
 

@@ -37,7 +37,7 @@ from sparkdl.data.transforms import (
     OneHot,
     Pad,
     RandomResizedCrop,
-    Reshape,
+    ReshapeRecords,
     Resize,
     Rotate,
     Scale,

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from sparkdl.engine.graph import Tensor
 from sparkdl.engine.ops.elementwise import add
-from sparkdl.engine.ops.shape import Pad, concat, pad
+from sparkdl.engine.ops.shape import PadOp, concat, pad
 from sparkdl.engine.shared_weights import add_products
 
 
-class Piece(NamedTuple):
+class GradientPiece(NamedTuple):
     """`x` among zeros, from `start` on."""
 
     start: tuple[int, ...]
@@ -53,12 +53,12 @@ def by_place(grads):
         start, x = inside(grad)
         if x.spec.size:
             found.setdefault((start, x.shape), []).append(x)
-    return [Piece(start, add_products(xs)) for (start, _), xs in found.items()]
+    return [GradientPiece(start, add_products(xs)) for (start, _), xs in found.items()]
 
 
 def inside(grad):
     """(start, array) of what a tensor holds beside zeros, as far as it was padded with them."""
-    if grad.node is not None and isinstance(grad.node.op, Pad):
+    if grad.node is not None and isinstance(grad.node.op, PadOp):
         return grad.node.op.before, grad.node.inputs[0]
     return (0,) * grad.ndim, grad
 
@@ -81,7 +81,7 @@ def join_pieces(line, axis):
         return line[0]
     gaps = [after.start[axis] - before.stop[axis] for before, after in pairwise(line)]
     xs = [pad_behind(piece.x, axis, gap) for piece, gap in zip(line, [*gaps, 0], strict=True)]
-    return Piece(line[0].start, concat(xs, axis))
+    return GradientPiece(line[0].start, concat(xs, axis))
 
 
 def pad_behind(x, axis, gap):

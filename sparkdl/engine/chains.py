@@ -12,7 +12,7 @@ import numpy as np
 
 from sparkdl.engine.graph import Graph, Spec, scope
 from sparkdl.engine.ops.base import register
-from sparkdl.engine.ops.elementwise import Elementwise
+from sparkdl.engine.ops.elementwise import ElementwiseOp
 from sparkdl.engine.types import is_narrow
 
 FEW, MANY = 4096, 32  # numbers of small arrays; operations on such that are brought together
@@ -21,7 +21,7 @@ BLOCK = 16_384  # numbers: the half dozen float32 blocks in use at once stay in 
 
 @register
 @dataclass(frozen=True)
-class Chain(Elementwise):
+class ChainOp(ElementwiseOp):
     """Several elementwise operations on arrays of one shape; scalars may take part.
 
     Parameters
@@ -36,7 +36,7 @@ class Chain(Elementwise):
 
     @property
     def label(self):
-        return "+".join(type(op).__name__ for op, _ in self.steps)
+        return "+".join(op.kind for op, _ in self.steps)
 
     def shape(self, *specs):
         values = list(specs)
@@ -93,7 +93,7 @@ def merge_into_chain(chain, new, users):
     place = {t: i for i, t in enumerate(inputs)} | {t: len(inputs) + i for t, i in made.items()}
     steps = tuple((node.op, tuple(place[t] for t in node.inputs)) for node in chain)
     outputs = [t for t in made if users[t] - set(chain)]
-    op = Chain(steps, tuple(made[t] for t in outputs))
+    op = ChainOp(steps, tuple(made[t] for t in outputs))
     results = op(*(new.get(t, t) for t in inputs))
     return dict.fromkeys(made) | dict(zip(outputs, results, strict=True))
 
@@ -171,7 +171,7 @@ def chainable(node):
     """Elementwise on arrays of the output's shape and scalars, with a shape worth a loop."""
     out = node.outputs[0].shape
     whole = all(t.shape in (out, ()) for t in node.inputs)
-    plain = isinstance(node.op, Elementwise) and not isinstance(node.op, Chain)
+    plain = isinstance(node.op, ElementwiseOp) and not isinstance(node.op, ChainOp)
     narrow = any(is_narrow(t.dtype) for t in (*node.inputs, *node.outputs))
     return plain and whole and out != () and not narrow
 

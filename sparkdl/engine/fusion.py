@@ -7,18 +7,18 @@ often each tensor is read, it returns the tensors to stand for the outputs of th
 from dataclasses import dataclass
 
 from sparkdl.engine.graph import Graph, scope
-from sparkdl.engine.ops.activation import Elu, LeakyRelu, Relu, Sigmoid, Tanh
+from sparkdl.engine.ops.activation import EluOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp
 from sparkdl.engine.ops.base import Op, register
-from sparkdl.engine.ops.conv import Conv, ConvGradInput
-from sparkdl.engine.ops.gelu import Gelu
-from sparkdl.engine.ops.matmul import AddBias, MatMul
+from sparkdl.engine.ops.conv import ConvGradInputOp, ConvOp
+from sparkdl.engine.ops.gelu import GeluOp
+from sparkdl.engine.ops.matmul import AddBiasOp, MatMulOp
 
-ACTIVATIONS = (Elu, Gelu, LeakyRelu, Relu, Sigmoid, Tanh)
+ACTIVATIONS = (EluOp, GeluOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp)
 
 
 @register
 @dataclass(frozen=True)
-class BiasActivation(Op):
+class BiasActivationOp(Op):
     """A product or convolution, plus its bias, then an activation or none, in one kernel.
 
     Shapes
@@ -33,7 +33,7 @@ class BiasActivation(Op):
     @property
     def label(self):
         parts = [self.product, self.bias, self.activation]
-        return "+".join(type(p).__name__ for p in parts if p is not None)
+        return "+".join(p.kind for p in parts if p is not None)
 
     def shape(self, x, w, b):
         return self.bias.shape(self.product.shape(x, w), b)
@@ -45,10 +45,10 @@ class BiasActivation(Op):
 
 def bias_into_product(node, inputs, uses):
     """product + bias, where the product is read by nothing else."""
-    if isinstance(node.op, AddBias) and once(node.inputs[0], uses):
+    if isinstance(node.op, AddBiasOp) and once(node.inputs[0], uses):
         before = inputs[0].node
-        if before is not None and isinstance(before.op, MatMul | Conv | ConvGradInput):
-            return BiasActivation(before.op, node.op)(*before.inputs, inputs[1])
+        if before is not None and isinstance(before.op, MatMulOp | ConvOp | ConvGradInputOp):
+            return BiasActivationOp(before.op, node.op)(*before.inputs, inputs[1])
 
 
 def activation_into_bias(node, inputs, uses):
@@ -56,8 +56,8 @@ def activation_into_bias(node, inputs, uses):
     if isinstance(node.op, ACTIVATIONS) and once(node.inputs[0], uses):
         before = inputs[0].node
         fused = before.op if before is not None else None
-        if isinstance(fused, BiasActivation) and fused.activation is None:
-            return BiasActivation(fused.product, fused.bias, node.op)(*before.inputs)
+        if isinstance(fused, BiasActivationOp) and fused.activation is None:
+            return BiasActivationOp(fused.product, fused.bias, node.op)(*before.inputs)
 
 
 RULES = (bias_into_product, activation_into_bias)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op
-from sparkdl.engine.ops.sequence import ImageToSequence, SequenceToImage
-from sparkdl.engine.ops.shape import Reshape, reshape
+from sparkdl.engine.ops.sequence import ImageToSequenceOp, SequenceToImageOp
+from sparkdl.engine.ops.shape import ReshapeOp, reshape
 
 
 @dataclass(frozen=True)
-class Relayout(Op):
+class RelayoutOp(Op):
     """A reshape to or from images or volumes: their order in memory differs, so it is no view."""
 
     to: tuple[int, ...]
@@ -23,14 +23,14 @@ class Relayout(Op):
 
 
 @dataclass(frozen=True)
-class ImageView(SequenceToImage):
+class ImageViewOp(SequenceToImageOp):
     """The same without work: images lie channels last, which is how a sequence lies."""
 
     view = True
 
 
 @dataclass(frozen=True)
-class SequenceView(ImageToSequence):
+class SequenceViewOp(ImageToSequenceOp):
     """The way back without work."""
 
     view = True
@@ -42,10 +42,10 @@ def sequences_in_place(graph):
 
     def rule(node, inputs, uses):
         source = node.inputs[0] if node.inputs else None
-        if isinstance(node.op, SequenceToImage) and source.value is None:
-            return ImageView()(*inputs)
-        if isinstance(node.op, ImageToSequence) and source.node and source not in kept:
-            return None if source.node.op.view else SequenceView()(*inputs)
+        if isinstance(node.op, SequenceToImageOp) and source.value is None:
+            return ImageViewOp()(*inputs)
+        if isinstance(node.op, ImageToSequenceOp) and source.node and source not in kept:
+            return None if source.node.op.view else SequenceViewOp()(*inputs)
 
     return fuse(graph, (rule,))
 
@@ -56,8 +56,8 @@ def relayouts(graph):
     def rule(node, inputs, uses):
         x, y = node.inputs[0].shape, node.outputs[0].shape
         lines = is_line(x) and is_line(y)
-        if isinstance(node.op, Reshape) and {len(x), len(y)} & {4, 5} and not lines:
-            return Relayout(node.op.to)(*inputs)
+        if isinstance(node.op, ReshapeOp) and {len(x), len(y)} & {4, 5} and not lines:
+            return RelayoutOp(node.op.to)(*inputs)
 
     return fuse(graph, (rule,))
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.pool import MaxPool, MaxPoolGrad, Pool
+from sparkdl.engine.ops.pool import MaxPoolGradOp, MaxPoolOp, PoolOp
 
 
 @dataclass(frozen=True)
-class MaxPoolWithPlaces(Pool):
+class MaxPoolWithPlacesOp(PoolOp):
     """(y, where in its window each maximum was): the gradient need not look for it again."""
 
     @property
@@ -27,7 +27,7 @@ class MaxPoolWithPlaces(Pool):
         return y, Spec(y.shape, self.kind)
 
     def reference(self, x):
-        y = MaxPool(*self.options()).reference(x)
+        y = MaxPoolOp(*self.options()).reference(x)
         places = np.zeros(y.shape, self.kind)
         for place, (_, here) in enumerate(self.winners(x, y)):
             places[here] = place
@@ -35,7 +35,7 @@ class MaxPoolWithPlaces(Pool):
 
 
 @dataclass(frozen=True)
-class MaxPoolToPlaces(Pool):
+class MaxPoolToPlacesOp(PoolOp):
     """gy of each window at the place of its maximum, in a space of `image`."""
 
     image: tuple[int, ...] = ()
@@ -52,17 +52,17 @@ class MaxPoolToPlaces(Pool):
 
 def maxima_remembered(graph):
     """Max pooling whose gradient is wanted tells it the places of the maxima."""
-    grads = [node for node in graph.nodes if isinstance(node.op, MaxPoolGrad)]
+    grads = [node for node in graph.nodes if isinstance(node.op, MaxPoolGradOp)]
     pools = {node.inputs[2].node for node in grads}
-    pools = {p for p in pools if p is not None and isinstance(p.op, MaxPool)}
+    pools = {p for p in pools if p is not None and isinstance(p.op, MaxPoolOp)}
     places = {}
 
     def rule(node, inputs, uses):
         if node in pools:
-            y, places[node] = MaxPoolWithPlaces(*node.op.options())(*inputs)
+            y, places[node] = MaxPoolWithPlacesOp(*node.op.options())(*inputs)
             return y
-        if isinstance(node.op, MaxPoolGrad) and node.inputs[2].node in places:
-            op = MaxPoolToPlaces(*node.op.options(), image=node.inputs[1].shape[2:])
+        if isinstance(node.op, MaxPoolGradOp) and node.inputs[2].node in places:
+            op = MaxPoolToPlacesOp(*node.op.options(), image=node.inputs[1].shape[2:])
             return op(inputs[0], places[node.inputs[2].node])
 
     return fuse(graph, (rule,))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.engine.graph import Graph
-from sparkdl.engine.ops.elementwise import Elementwise
+from sparkdl.engine.ops.elementwise import ElementwiseOp
 from sparkdl.engine.ops.shape import copy
 from sparkdl.errors import ShapeError
 
@@ -16,7 +16,7 @@ ALIGNMENT = 64  # a cache line, and the widest vector register
 
 
 @dataclass(frozen=True)
-class Plan:
+class MemoryPlan:
     """The memory of each tensor of a graph.
 
     Parameters
@@ -53,7 +53,7 @@ def plan(graph, bindings):
     sizes = {t: align(t.spec.nbytes) for t in offsets}
     arena = max((offset + sizes[t] for t, offset in offsets.items()), default=0)
     alive = max(alive_bytes(graph, offsets, last), default=0)
-    return Plan(arena, alive, offsets, roots, direct, copies)
+    return MemoryPlan(arena, alive, offsets, roots, direct, copies)
 
 
 def check(graph, bindings):
@@ -143,7 +143,7 @@ def split_outputs(graph, bindings, inputs, roots, last):
 def may_overwrite(graph, index, array, memory, end):
     """Returns whether the node may write to `array`; `memory`, an input, is read up to `end`."""
     places = [(a.ctypes.data, a.shape, a.dtype) for a in (array, memory)]
-    in_place = isinstance(graph.nodes[index].op, Elementwise) and places[0] == places[1]
+    in_place = isinstance(graph.nodes[index].op, ElementwiseOp) and places[0] == places[1]
     return end < index or (end == index and in_place)
 
 

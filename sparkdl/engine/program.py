@@ -16,7 +16,7 @@ FEW = 8  # numbers, for which an inner loop does not pay
 
 
 @dataclass(frozen=True)
-class Step:
+class ProgramStep:
     """One call of a program, and what is known of it.
 
     `bytes` are those that its outputs take, `traffic` those that it reads and writes; `flops` as
@@ -208,7 +208,7 @@ class Program:
     def _lower(self, node, strict):
         inputs = [self.arrays[t] for t in node.inputs]
         outputs = [self.arrays[t] for t in node.outputs]
-        name = getattr(node.op, "label", type(node.op).__name__)
+        name = node.op.label
         try:
             kernel = self.backend.lower(node, inputs, outputs)
         except OperandError as error:
@@ -223,13 +223,13 @@ class Program:
         size = sum(align(t.spec.nbytes) for t in node.outputs)
         row = (name, node.scope, shapes, kernel.name, size, kernel.note)
         traffic = sum(array.nbytes for array in (*inputs, *outputs))
-        return Step(kernel.call, outputs, *row, traffic, node, inputs)
+        return ProgramStep(kernel.call, outputs, *row, traffic, node, inputs)
 
     def _copy(self, tensor, to):
         source = self.arrays[tensor]
         kernel = self.backend.copy(source, to)
         row = ("copy", "", str(tensor.shape), kernel.name, tensor.spec.nbytes)
-        return Step(kernel.call, [to], *row, traffic=2 * tensor.spec.nbytes, reads=[source])
+        return ProgramStep(kernel.call, [to], *row, traffic=2 * tensor.spec.nbytes, reads=[source])
 
 
 def bounds(array):

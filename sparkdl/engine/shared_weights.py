@@ -8,7 +8,7 @@ not once more for each step, and not read again to be added to.
 from functools import reduce
 
 from sparkdl.engine.ops.elementwise import add
-from sparkdl.engine.ops.matmul import MatMul
+from sparkdl.engine.ops.matmul import MatMulOp
 from sparkdl.engine.ops.shape import concat
 
 
@@ -22,7 +22,7 @@ def add_products(xs):
 
 def form(x):
     """Returns the form by which small products are joined, or None where x is no such product."""
-    if x.node is None or not isinstance(x.node.op, MatMul) or x.ndim != 2:
+    if x.node is None or not isinstance(x.node.op, MatMulOp) or x.ndim != 2:
         return None
     left, right = x.node.inputs
     small = left.spec.size + right.spec.size < x.spec.size

@@ -1,7 +1,7 @@
 """Detects when this process itself was paused, so that its own silence is not blamed on a peer."""
 
 
-class Attention:
+class Attendance:
     """Since when this process has looked at its peers without a break.
 
     One that was stopped, or starved, has heard nothing meanwhile, whatever they have sent.

@@ -5,7 +5,7 @@ import time
 from sparkdl.errors import PeerError
 from sparkdl.exchange.address import VARIABLE
 from sparkdl.exchange.deadline import Deadline
-from sparkdl.exchange.handshake import Refused, check_channel, introduce
+from sparkdl.exchange.handshake import HandshakeRefused, check_channel, introduce
 from sparkdl.exchange.sockets import connect, format_address, hang_up
 from sparkdl.exchange.tls import name_tls_errors
 
@@ -36,7 +36,7 @@ def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None):
     while True:
         try:
             return attempt(address, secret, channel, rank, deadline, tls)
-        except Refused as error:
+        except HandshakeRefused as error:
             if error.final:
                 raise refusal_error(address, channel, error) from error
             reason = error

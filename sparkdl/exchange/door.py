@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from sparkdl.exchange.deadline import Deadline
-from sparkdl.exchange.handshake import Refused
+from sparkdl.exchange.handshake import HandshakeRefused
 from sparkdl.exchange.sockets import format_address, hang_up, wake
 
 MOST = 128  # handshakes at a time; further callers wait in the system's queue
@@ -92,7 +92,7 @@ class Door:
         reason = None
         try:
             self._examine(visit)
-        except Refused as error:
+        except HandshakeRefused as error:
             reason = error.reason
         except TimeoutError:
             reason = "too slow"

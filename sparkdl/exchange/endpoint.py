@@ -8,7 +8,7 @@ from sparkdl.exchange.callers import Callers
 from sparkdl.exchange.dial import dial
 from sparkdl.exchange.door import Door
 from sparkdl.exchange.handshake import (
-    Refused,
+    HandshakeRefused,
     check_channel,
     check_secret,
     examine,
@@ -115,7 +115,7 @@ class Endpoint:
         caller = examine(visit.sock, self._secret, visit.deadline)
         if not self._callers.has_room(caller.channel):
             turn_away(visit.sock, visit.deadline)
-            raise Refused("too many callers")
+            raise HandshakeRefused("too many callers")
         welcome(visit.sock, self._secret, caller, visit.deadline)
         visit.sock.settimeout(None)
         sock = self._tls.plain(visit.sock) if self._tls else visit.sock

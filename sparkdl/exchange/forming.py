@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sparkdl.errors import PeerError, WorkerError
 from sparkdl.exchange.deadline import Deadline
-from sparkdl.exchange.member import Member
+from sparkdl.exchange.member import GroupMember
 from sparkdl.exchange.sockets import hang_up
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -16,7 +16,7 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 def meet(rendezvous, endpoint, timeout):
     """The Members, after all have told each other where they listen."""
     address, port = endpoint.address
-    own = Member(
+    own = GroupMember(
         rank=rendezvous.rank,
         host=socket.gethostname(),
         address=address,
@@ -25,7 +25,7 @@ def meet(rendezvous, endpoint, timeout):
         machine=machine(),
         group=secrets.token_hex(8),
     )
-    return [Member.from_json(text) for text in rendezvous.all_gather(own.to_json(), timeout)]
+    return [GroupMember.from_json(text) for text in rendezvous.all_gather(own.to_json(), timeout)]
 
 
 def machine():

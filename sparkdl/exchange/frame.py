@@ -20,7 +20,7 @@ class Kind(IntEnum):
     GOODBYE = 5  # nothing: the sender has finished and will close
 
 
-class Header(NamedTuple):
+class FrameHeader(NamedTuple):
     """A frame's kind, its tag (which buffer of the receiver it is for), and its bytes."""
 
     kind: Kind
@@ -34,10 +34,10 @@ def pack_header(kind, tag=0, length=0):
 
 
 def unpack_header(data, limit):
-    """The Header in 24 bytes; DataError if they are none, or announce more than `limit` bytes."""
+    """The FrameHeader in 24 bytes; DataError for others, and for more than `limit` bytes."""
     magic, kind, tag, length = HEADER.unpack(data)
     if magic != MAGIC or kind not in Kind.__members__.values():
         raise DataError(f"a frame must begin with {MAGIC!r} and a known kind, got {bytes(data)!r}")
     if length > limit:
         raise DataError(f"a frame must have at most {limit} bytes, got {length}")
-    return Header(Kind(kind), tag, length)
+    return FrameHeader(Kind(kind), tag, length)

@@ -29,7 +29,7 @@ class Verdict(IntEnum):
     BUSY = 3
 
 
-class Refused(Exception):
+class HandshakeRefused(Exception):
     """The other side is none of ours, or does not want us; `reason` is counted."""
 
     def __init__(self, reason, final=True):
@@ -56,11 +56,11 @@ def examine(sock, secret, deadline):
     said = greeting + head + name
     if not hmac.compare_digest(receive(sock, MAC, deadline), sign(secret, b"caller", said)):
         send(sock, bytes([Verdict.ANOTHER_SECRET]) + bytes(MAC), deadline)
-        raise Refused("another secret")
+        raise HandshakeRefused("another secret")
     try:
         return Caller(rank, name.decode(), said)
     except UnicodeDecodeError:
-        raise Refused("garbage") from None
+        raise HandshakeRefused("garbage") from None
 
 
 def welcome(sock, secret, caller, deadline):
@@ -84,11 +84,11 @@ def introduce(sock, secret, channel, rank, deadline):
     send(sock, PROTOCOL + head + name + sign(secret, b"caller", said), deadline)
     verdict, proof = receive(sock, 1, deadline), receive(sock, MAC, deadline)
     if verdict[0] == Verdict.BUSY:
-        raise Refused("too many callers", final=False)
+        raise HandshakeRefused("too many callers", final=False)
     if verdict[0] != Verdict.WELCOME or not hmac.compare_digest(
         proof, sign(secret, b"listener", said + verdict)
     ):
-        raise Refused("another secret")
+        raise HandshakeRefused("another secret")
 
 
 def sign(secret, role, said):
@@ -97,7 +97,7 @@ def sign(secret, role, said):
 
 def expect_protocol(sock, deadline):
     if receive(sock, len(PROTOCOL), deadline) != PROTOCOL:
-        raise Refused("garbage")
+        raise HandshakeRefused("garbage")
 
 
 def receive(sock, n, deadline):

@@ -10,7 +10,7 @@ AT_ONCE = 2 << 20  # bytes read before others get a turn
 MUCH, MOST = 32 << 10, 1 << 20  # bytes: what is worth to wait for, and what is enough to wake up
 
 
-class Lost(Exception):
+class LinkLoss(Exception):
     """The peer is gone or has hung up; the message says which."""
 
 
@@ -43,7 +43,7 @@ class Incoming:
     def read(self):
         """Take in what has come, as far as it fits in one turn: the number of bytes.
 
-        Raises Lost, and what `opened` and `complete` raise.
+        Raises LinkLoss, and what `opened` and `complete` raise.
         """
         taken, more = 0, True
         while more and taken < AT_ONCE:
@@ -64,9 +64,9 @@ class Incoming:
         except BlockingIOError:
             return 0, False
         except OSError as error:
-            raise Lost(f"is gone: {error}") from error
+            raise LinkLoss(f"is gone: {error}") from error
         if not got:
-            raise Lost("hung up")
+            raise LinkLoss("hung up")
         self._take(got)
         return got, got == room
 

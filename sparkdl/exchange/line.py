@@ -8,7 +8,7 @@ from sparkdl.exchange.tag import group_of
 AT_ONCE = 4  # calls of one group under way: enough to keep links busy, and bounds what comes early
 
 
-class Line:
+class CallQueue:
     """Begins calls of a group in their order, a few at a time. Messages need not wait.
 
     The oldest call is under way on all ranks, so some call can always go on.

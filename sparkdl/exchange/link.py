@@ -9,7 +9,7 @@ import time
 
 from sparkdl.errors import DataError, PeerError
 from sparkdl.exchange.frame import HEADER, MAGIC, Kind, unpack_header
-from sparkdl.exchange.incoming import Incoming, Lost
+from sparkdl.exchange.incoming import Incoming, LinkLoss
 from sparkdl.exchange.mail import Box
 from sparkdl.exchange.notice import GOODBYE, Notice, abort, beat
 from sparkdl.exchange.outgoing import Outgoing
@@ -124,7 +124,7 @@ class Link:
         try:
             if self._in.read():
                 self.heard = now
-        except Lost as error:
+        except LinkLoss as error:
             raise self.trouble(str(error)) from error
 
     def look(self, now):

@@ -66,7 +66,7 @@ class AddressRendezvous:
         self.close()
 
 
-class Meeting:
+class RendezvousServer:
     """Serves `size` AddressRendezvous through an Endpoint.
 
     Every text goes to all in the round that it was sent for: a member's first text in the first

@@ -7,7 +7,7 @@ from sparkdl.errors import DataError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Member:
+class GroupMember:
     """One process of a group, as the others know it.
 
     Parameters

@@ -7,7 +7,7 @@ import time
 from collections import deque
 
 from sparkdl.errors import PeerError, WorkerError
-from sparkdl.exchange.attention import Attention
+from sparkdl.exchange.attention import Attendance
 from sparkdl.exchange.faults import (
     awaited_by,
     awaited_in_the_end,
@@ -15,9 +15,9 @@ from sparkdl.exchange.faults import (
     find_silent,
     find_stuck,
 )
-from sparkdl.exchange.line import Line
+from sparkdl.exchange.line import CallQueue
 from sparkdl.exchange.link import Link
-from sparkdl.exchange.watch import Watch
+from sparkdl.exchange.watch import LinkWatch
 
 log = logging.getLogger(__name__)
 
@@ -44,11 +44,11 @@ class Progress:
         self.member, self.timeout, self.patience = member, timeout, patience
         self.failure = None  # the PeerError after which no call can succeed
         self.contexts = 0  # the highest number that a sub-group has
-        self.companions = []  # such as Order: other ways by which ranks exchange, and wait
-        self.line, self.watch = Line(), Watch()
+        self.companions = []  # such as CallOrder: other ways by which ranks exchange, and wait
+        self.line, self.watch = CallQueue(), LinkWatch()
         self._driving = threading.Lock()
         self._handed, self._news, self._thread = deque(), threading.Condition(), None
-        self._attention, self._next_look, self._next_beat = Attention(timeout, 0.0), 0.0, 0.0
+        self._attention, self._next_look, self._next_beat = Attendance(timeout, 0.0), 0.0, 0.0
         self._closed, self._trouble = False, None
 
     def link(self, sock, member):

@@ -24,7 +24,7 @@ running = {}
 def plain(safe):
     """An ordinary socket whose bytes go through `safe`, which from now on belongs to it."""
     ours, inner = socket.socketpair()
-    ours = Plain(ours, safe.getpeername())
+    ours = PumpSocket(ours, safe.getpeername())
     for sock in (safe, inner):
         sock.setblocking(False)
     thread = threading.Thread(target=Pump(safe, inner).run, name="sparkdl-tls", daemon=True)
@@ -33,7 +33,7 @@ def plain(safe):
     return ours
 
 
-class Plain(socket.socket):
+class PumpSocket(socket.socket):
     """The near end of a pump, which names the far one as its peer."""
 
     def __init__(self, sock, peer):

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from sparkdl.config import Config, Path, option
 from sparkdl.errors import ConfigError, require
-from sparkdl.exchange.handshake import Refused
+from sparkdl.exchange.handshake import HandshakeRefused
 from sparkdl.exchange.pump import plain
 
 
@@ -65,7 +65,7 @@ def name_tls_errors():
     except (ssl.SSLEOFError, ssl.SSLZeroReturnError):
         raise
     except ssl.SSLError as error:
-        raise Refused("TLS") from error
+        raise HandshakeRefused("TLS") from error
 
 
 @cache

@@ -10,7 +10,7 @@ from sparkdl.errors import PeerError
 AWAKE = 50e-6  # seconds
 
 
-class Watch:
+class LinkWatch:
     """Reads and flushes links as their sockets become ready; another thread may ring a bell.
 
     Attributes

@@ -46,7 +46,7 @@ class Wire:
         self._sending, self._receiving = threading.Lock(), threading.Lock()
         self._unsent = memoryview(b"")  # the rest of a heartbeat, if there was room for a part only
         self._head, self._filled = memoryview(bytearray(HEADER.size)), 0
-        self._begun = None  # the Header of a message whose rest has not been read
+        self._begun = None  # the FrameHeader of a message whose rest has not been read
         self._broken = None
         PULSE.add(self, timeout / 4)
 

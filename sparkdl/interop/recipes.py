@@ -2,10 +2,10 @@
 
 import os
 
-from sparkdl.interop.caffe.job import Job
+from sparkdl.interop.caffe.job import SolverJob
 from sparkdl.interop.caffe.solving import CaffeSolver
 
-DESCRIPTIONS = str | os.PathLike | Job
+DESCRIPTIONS = str | os.PathLike | SolverJob
 
 
 def recipe_of(description, master=None, *, snapshot=None, weights=None):

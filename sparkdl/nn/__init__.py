@@ -90,7 +90,7 @@ from sparkdl.nn.layers import (
     PositionEmbedding,
     PRelu,
     Reconstruction,
-    Reduction,
+    Reduce,
     RepeatVector,
     Rescaling,
     Reshape,
@@ -126,20 +126,20 @@ from sparkdl.nn.network import NetworkConf
 from sparkdl.nn.pretraining import pretraining
 from sparkdl.nn.run import Run
 from sparkdl.nn.schedules import (
-    Cosine,
-    Cycle,
-    Exponential,
-    Fixed,
-    Inverse,
-    MultiStep,
-    OneCycle,
-    PiecewiseConstant,
-    Polynomial,
-    Ramp,
+    CosineSchedule,
+    CycleSchedule,
+    ExponentialSchedule,
+    FixedSchedule,
+    InverseSchedule,
+    MultiStepSchedule,
+    OneCycleSchedule,
+    PiecewiseConstantSchedule,
+    PolynomialSchedule,
+    RampSchedule,
     Schedule,
-    Sigmoid,
-    Step,
-    WarmUp,
+    SigmoidSchedule,
+    StepSchedule,
+    WarmUpSchedule,
 )
 from sparkdl.nn.solvers import ConjugateGradient, Lbfgs, LineDescent, Solver
 from sparkdl.nn.update import update_params

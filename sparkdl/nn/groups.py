@@ -10,7 +10,7 @@ from sparkdl.nn.layout import Layout
 from sparkdl.nn.updaters import Updater
 
 
-class Group(NamedTuple):
+class UpdaterGroup(NamedTuple):
     """A stretch of the parameter vector, and what moves it.
 
     `slots` names the updater's slots in the slot vector: as the updater does where it moves all
@@ -31,7 +31,7 @@ def updater_groups(network):
     if len(stretches) < 2:
         updater = owners[0] if owners else network.updater
         return (
-            Group(
+            UpdaterGroup(
                 updater, slice(0, network.params_layout.size), network.params_layout, own(updater)
             ),
         )
@@ -48,7 +48,7 @@ def place_groups(stretches):
     for stretch in stretches:
         updater, layout = stretch[0][0], Layout(tuple(entry for _, entry in stretch))
         slots = {name: f"{layout.entries[0][0]}:{name}" for name in updater.slot_names}
-        yield Group(updater, slice(start, start + layout.size), layout, slots)
+        yield UpdaterGroup(updater, slice(start, start + layout.size), layout, slots)
         start += layout.size
 
 

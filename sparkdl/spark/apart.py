@@ -16,7 +16,7 @@ from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import WorkerError
 from sparkdl.nn.device import PROCESSOR, absent, may_be_gpu
 from sparkdl.spark.apart_child import NOWHERE
-from sparkdl.spark.apart_process import Process
+from sparkdl.spark.apart_process import GpuProcess
 from sparkdl.spark.error_notes import note_errors
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def apart(device, compute, items, meeting=None, tally=None):
     items : iterator
     meeting : Rendezvous, optional
         Of tasks that train together.
-    tally : Tally, optional
+    tally : DeviceTally, optional
         Is told where this task computes.
 
     Raises
@@ -126,7 +126,7 @@ def open_process(addresses, keep, turn):
     process = idle(addresses) if keep else None
     if not keep:
         end_idle()  # they hold memory of the GPU
-    process = process or Process(addresses, turn)
+    process = process or GpuProcess(addresses, turn)
     try:
         yield process
     except BaseException:

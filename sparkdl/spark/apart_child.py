@@ -21,7 +21,7 @@ def serve(pipe, parent, addresses, turn):
     end_with(parent)
     own(addresses, turn)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for Spark's driver
-    line = Line(pipe)
+    line = TaskPipe(pipe)
     with suppress(EOFError, OSError):  # hung up
         while True:
             line.compute(pipe.recv_bytes())
@@ -35,7 +35,7 @@ def end_with(parent):
         os._exit(1)
 
 
-class Line:
+class TaskPipe:
     """The way back: gives results, asks for items and for what other tasks say."""
 
     def __init__(self, pipe):
@@ -47,7 +47,7 @@ class Line:
         try:
             device, compute, member = unpack(job)
             self._say("computes", place_of(device))
-            meeting = () if member is None else (Meeting(self, *member),)
+            meeting = () if member is None else (PipeRendezvous(self, *member),)
             for result in compute(*meeting, self._items()):
                 self._results.append(result)
             self._say("done", self._results)
@@ -74,7 +74,7 @@ class Line:
         self._pipe.send_bytes(pack(message))
 
 
-class Meeting:
+class PipeRendezvous:
     """The rendezvous of the Spark task."""
 
     def __init__(self, line, rank, size):

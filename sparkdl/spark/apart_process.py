@@ -11,7 +11,7 @@ from sparkdl.spark.packing import pack, unpack
 GRACE = 5.0  # seconds for a process whose pipe is closed to end
 
 
-class Process:
+class GpuProcess:
     """A process that computes one thing after the other, on one GPU.
 
     Parameters

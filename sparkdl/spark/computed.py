@@ -25,7 +25,7 @@ def computed_frame(spark, splits, key, columns, compute, device, tally=None):
         Runs on the executors, whenever Spark gets to it.
     device : str
         Where it computes; of a TrainingMaster.
-    tally : Tally, optional
+    tally : DeviceTally, optional
         Is told where tasks compute.
     """
     fields = StructType([StructField(key, StringType(), False), *map(numbers, columns)])

@@ -18,7 +18,7 @@ from sparkdl.training.steps import limit_threads, replica_for
 
 
 def load_replica(model):
-    """This process's replica with the weights of a Shared (conf, state, device, backend)."""
+    """This process's replica with the weights of a SharedValue (conf, state, device, backend)."""
     limit_threads()
     conf, state, device, backend = model.value
     replica = replica_for(conf, device, backend)

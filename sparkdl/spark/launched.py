@@ -25,8 +25,8 @@ GRACE = 15.0  # seconds: Spark kills the process of a cancelled task after some 
 POLL = 0.05
 
 
-class Launched:
-    """A barrier stage that runs beside the driver's own work; see training's Launched.
+class BarrierStage:
+    """A barrier stage that runs beside the driver's own work; see training's LaunchedWorkers.
 
     Parameters
     ----------

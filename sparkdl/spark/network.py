@@ -13,10 +13,10 @@ from sparkdl.spark import inference
 from sparkdl.spark.apart import apart, apart_at
 from sparkdl.spark.jobs import job
 from sparkdl.spark.recipe_tests import batches_of_tests
-from sparkdl.spark.records import Records
-from sparkdl.spark.shared import Shared, sharing
+from sparkdl.spark.records import SparkRecords
+from sparkdl.spark.shared import SharedValue, sharing
 from sparkdl.spark.stream import fit_stream
-from sparkdl.spark.tally import Tally
+from sparkdl.spark.tally import DeviceTally
 from sparkdl.spark.validations import validation_frame
 from sparkdl.spark.workers import SparkWorkers, tree
 from sparkdl.training.aggregate import unwrap
@@ -67,7 +67,7 @@ class SparkNetwork:
         require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
         if tm is not None and not isinstance(tm, TrainingMaster):
             raise ConfigError(f"tm must be a TrainingMaster, got {type(tm).__name__}")
-        self.recipe, self._model, self._tally = None, None, Tally(self.sc)
+        self.recipe, self._model, self._tally = None, None, DeviceTally(self.sc)
         if isinstance(conf, DESCRIPTIONS):
             conf = recipe_of(conf, tm, snapshot=snapshot, weights=weights)
         elif snapshot is not None or weights is not None:
@@ -148,12 +148,12 @@ class SparkNetwork:
         if data is None and self.recipe is None:
             raise ConfigError("fit must be given data, unless a solver file names it")
         data = self.recipe.data() if data is None else data
-        data = Records(data, features, label, weights, transform)
+        data = SparkRecords(data, features, label, weights, transform)
         options |= {"epochs": epochs, "evaluate": self._evaluate}
 
         def records(data):
             change = None if hasattr(data, "splits") else transform
-            return Records(data, features, label, transform=change)
+            return SparkRecords(data, features, label, transform=change)
 
         if self.recipe is not None:
             tests = self.recipe.tests(validation, records)
@@ -184,7 +184,7 @@ class SparkNetwork:
 
     def evaluate(self, data, *, features="features", label="label", transform=None, device=None):
         """An Evaluation of the network over labelled data."""
-        records = Records(data, features, label, transform=transform)
+        records = SparkRecords(data, features, label, transform=transform)
         return self._evaluate(self.network.state, self._validation(records), device)
 
     def score(self, data, **options):
@@ -206,7 +206,7 @@ class SparkNetwork:
             compute = partial(inference.prediction_columns, model, transform)
             compute = self._placed(apart, master, compute)
             return inference.with_columns(data, self.conf, transform, features, fields, compute)
-        records = Records(data, features, transform=transform)
+        records = SparkRecords(data, features, transform=transform)
         name, batches = self.conf.output.name, self._batches(records, labels=False)
         compute = partial(inference.predict_batches, model, name, records.transform)
         return batches.mapPartitions(self._placed(apart, master, compute))
@@ -230,7 +230,7 @@ class SparkNetwork:
             compute = partial(inference.layer_columns, layers, model, transform)
             compute = self._placed(apart, master, compute)
             return inference.with_columns(data, self.conf, transform, features, fields, compute)
-        records = Records(data, features, transform=transform)
+        records = SparkRecords(data, features, transform=transform)
         compute = partial(inference.feature_batches, model, layers, records.transform)
         batches = self._batches(records, labels=False)
         return batches.mapPartitions(self._placed(apart, master, compute))
@@ -279,7 +279,7 @@ class SparkNetwork:
         if self._model is None or self._model[0] != of:
             if self._model is not None:
                 self._model[1].leave_executors()
-            self._model = of, Shared(self.sc, self._model_of(of[0], master))
+            self._model = of, SharedValue(self.sc, self._model_of(of[0], master))
         return self._model[1]
 
     def _model_of(self, state, master):

@@ -5,13 +5,15 @@ from collections import ChainMap
 
 from pyspark import cloudpickle
 
-from sparkdl.spark.shared import Shared
+from sparkdl.spark.shared import SharedValue
 
 
 class Packer(cloudpickle.CloudPickler):
-    """A Shared goes with its value: the other process knows nothing of Spark's broadcasts."""
+    """A SharedValue goes with its value: the other process knows nothing of Spark's broadcasts."""
 
-    dispatch_table = ChainMap({Shared: Shared.held}, cloudpickle.CloudPickler.dispatch_table)
+    dispatch_table = ChainMap(
+        {SharedValue: SharedValue.held}, cloudpickle.CloudPickler.dispatch_table
+    )
 
 
 def pack(value):

@@ -14,7 +14,7 @@ def batches_of_tests(sc, confs, tests):
     ----------
     confs : sequence of NetworkConf or GraphConf
         See Recipe.test_confs.
-    tests : sequence of Records
+    tests : sequence of SparkRecords
         For each conf; or none at all.
     """
     found = []

@@ -36,7 +36,7 @@ FOR_ARRAYS = "arrays are a source as Arrays(features, labels)"
 
 
 @dataclass(frozen=True)
-class Records:
+class SparkRecords:
     """Data of any kind that Spark can read, and which columns of it to take.
 
     Parameters

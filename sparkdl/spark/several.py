@@ -36,7 +36,7 @@ def several(device, compute, items, meeting, team):
         for place, (rank, queue) in enumerate(queues.items()):
             own = gpus()[place : place + 1]  # none where Spark deals out none
             process = stack.enter_context(open_process(own, False, turn() * team.each + place))
-            mine = iter(queue.get, END), Member(together, place, rank)
+            mine = iter(queue.get, END), DeviceRendezvous(together, place, rank)
             work = computing(process, device, compute, *mine)
             Thread(target=run, args=(work, ends), daemon=True).start()
         for key, value in items:
@@ -100,7 +100,7 @@ class Together:
             self._found = error
 
 
-class Member:
+class DeviceRendezvous:
     """The rendezvous of one worker; see exchange.rendezvous.Rendezvous."""
 
     def __init__(self, together, place, rank):

@@ -13,18 +13,18 @@ from pyspark import cloudpickle
 from sparkdl.errors import ConfigError
 
 
-class Held(NamedTuple):
-    """A Shared in a process that Spark does not know."""
+class LocalValue(NamedTuple):
+    """A SharedValue in a process that Spark does not know."""
 
     value: Any
 
 
 def open_shared(rest, arrays):
     """The Held of what a broadcast carries."""
-    return Held(cloudpickle.loads(rest, buffers=arrays))
+    return LocalValue(cloudpickle.loads(rest, buffers=arrays))
 
 
-class Shared:
+class SharedValue:
     """A value that is sent to each executor once, however many tasks run there."""
 
     def __init__(self, sc, value):
@@ -57,8 +57,8 @@ class Shared:
 
 @contextmanager
 def sharing(sc, value):
-    """A Shared that lives for one job."""
-    shared = Shared(sc, value)
+    """A SharedValue that lives for one job."""
+    shared = SharedValue(sc, value)
     try:
         yield shared
     finally:

@@ -51,11 +51,11 @@ def split_items(items):
     each launch; it can be asked once the first has ended.
     """
     with tempfile.TemporaryFile(prefix="sparkdl-validation-") as file:
-        later = Later(file)
+        later = BatchSpool(file)
         yield later.after(items), iter(later)
 
 
-class Later:
+class BatchSpool:
     """Batches that come before they are wanted: they lie in a file until then."""
 
     def __init__(self, file):

@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from sparkdl.errors import ConfigError, NoRecords, SparkdlError, WorkerError
 from sparkdl.spark.frames import uri
 from sparkdl.spark.jobs import message, reason
-from sparkdl.spark.stream_place import Place
+from sparkdl.spark.stream_place import StreamFolder
 from sparkdl.training.history import History
 from sparkdl.training.listeners import Listener
 
@@ -64,7 +64,7 @@ class Pupil(Listener):
     network : Network
         Trained in place.
     fit : function (DataFrame, listener) -> History
-    place : Place or None
+    place : StreamFolder or None
         Where checkpoints go.
     """
 
@@ -123,7 +123,7 @@ def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
     WorkerError
         The query failed, as its source cannot be read. Errors of training are themselves.
     """
-    place = None if checkpoints is None else Place(checkpoints, network)
+    place = None if checkpoints is None else StreamFolder(checkpoints, network)
     desk, pupil = Desk(), Pupil(network, fit, place)
     query = start_query(frame.writeStream.foreachBatch(desk), trigger, place)
     pupil.query, stopped = query, False

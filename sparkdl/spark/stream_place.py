@@ -8,7 +8,7 @@ from sparkdl.training.manifest import as_text, parse_json
 STREAM, METADATA = "stream", "metadata"
 
 
-class Place:
+class StreamFolder:
     """A folder of checkpoints, each with the number of the last micro-batch it was trained on.
 
     Parameters

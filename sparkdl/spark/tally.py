@@ -16,7 +16,7 @@ class Counts(AccumulatorParam):
         return one
 
 
-class Tally:
+class DeviceTally:
     """The number of tasks that have computed on each device; those that failed do not count.
 
     Parameters

@@ -9,7 +9,7 @@ from sparkdl.errors import SparkdlError
 from sparkdl.spark.apart import apart_at
 from sparkdl.spark.blocks import load_blocks
 from sparkdl.spark.jobs import clear_errors, job, no_waiting_for_locality
-from sparkdl.spark.launched import Launched
+from sparkdl.spark.launched import BarrierStage
 from sparkdl.spark.logs import sign_logs
 from sparkdl.spark.shared import sharing
 from sparkdl.spark.shares import deal_blocks
@@ -48,7 +48,7 @@ class SparkWorkers:
         return 1 if self._device == "cpu" else max(1, int(gpus_of_a_task(self.sc)))
 
     def load(self, data, schema, size, options):
-        """Read Records on the executors and keep them there in blocks; see Workers.load."""
+        """Read SparkRecords on the executors and keep them there in blocks; see Workers.load."""
         with job(self.sc, "records to blocks", "reading the data"):
             return load_blocks(data.batches(self.sc, schema), size, lambda: self.size, options)
 
@@ -86,7 +86,7 @@ class SparkWorkers:
         check_barrier(self.sc, len(shares), self.room())
         team = Team.of(shares, self.each)
         share, judged = deal_blocks(blocks, team, validation), validation is not None
-        return Launched(self.sc, task, share, shared, judged, self._device, team)
+        return BarrierStage(self.sc, task, share, shared, judged, self._device, team)
 
     def close(self):
         """Nothing to end: the executors are Spark's."""

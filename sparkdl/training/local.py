@@ -115,7 +115,7 @@ class LocalWorkers:
 
     def _start(self):
         for rank in range(len(self._processes), self.size):
-            self._processes.append(Process(rank, self.threads, self.timeout))
+            self._processes.append(WorkerProcess(rank, self.threads, self.timeout))
 
     def _kill(self):
         for worker in self._processes:
@@ -123,7 +123,7 @@ class LocalWorkers:
         self._processes = []
 
 
-class Process:
+class WorkerProcess:
     """One worker process as its owner sees it."""
 
     def __init__(self, rank, threads, timeout):

@@ -46,7 +46,7 @@ def receive_items(pipe):
 
 
 class LocalLaunched:
-    """See Launched.
+    """See LaunchedWorkers.
 
     Parameters
     ----------

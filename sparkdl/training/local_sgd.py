@@ -73,10 +73,10 @@ class LocalSGD(ResidentMaster):
         return self.updates_per_round
 
     def strategy(self, worker):
-        return Local(self, worker)
+        return LocalSGDWorker(self, worker)
 
 
-class Local(PeerAveraging):
+class LocalSGDWorker(PeerAveraging):
     """The half of LocalSGD in a worker."""
 
     lockstep = True

@@ -15,7 +15,7 @@ from sparkdl.training.parts import locate_update
 from sparkdl.training.report import FitPlan
 from sparkdl.training.resident.own import deal_own
 from sparkdl.training.resident.schedule import BEGUN, schedule_of
-from sparkdl.training.resident.shared import Due, Shared
+from sparkdl.training.resident.shared import Due, FitSetup
 from sparkdl.training.resident.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
@@ -167,7 +167,7 @@ class Trainer:
 
     def _supervisor(self, blocks, state, epochs, transform, extra):
         on = self.validation
-        shared = Shared(
+        shared = FitSetup(
             conf=self.conf,
             master=self.master,
             state=state,

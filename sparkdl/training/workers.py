@@ -30,7 +30,7 @@ class Validation(NamedTuple):
     judge: Any
 
 
-class Launched(Protocol):
+class LaunchedWorkers(Protocol):
     """Workers that were started together and stay until their task ends."""
 
     def error(self) -> Exception | None:
@@ -79,7 +79,7 @@ class Workers(Protocol):
     def room(self) -> int:
         """Returns how many workers could be launched now; at a restart it may be fewer."""
 
-    def launch(self, task, blocks: Blocks, shares, shared: Any, validation=None) -> Launched:
+    def launch(self, task, blocks: Blocks, shares, shared: Any, validation=None) -> LaunchedWorkers:
         """Start `task` once in each of len(shares) workers, all together, and return at once.
 
         A worker calls `task(shared, rank, rendezvous, blocks, validation)`. Its `rendezvous` is

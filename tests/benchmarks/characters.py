@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from sparkdl.data import Characters, TextSequences
-from sparkdl.nn import Adam, ClipNorm, Cosine, zoo
+from sparkdl.nn import Adam, ClipNorm, CosineSchedule, zoo
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.generation import generate
 from sparkdl.training.local import LocalWorkers
@@ -41,7 +41,7 @@ def main(argv=None):
 def network(characters, epochs, size):
     """Two LSTM layers, gradients through 50 steps; the rate falls to a twentieth."""
     updates = epochs * (int(0.9 * size) // STEPS // (2 * BATCH) + 1) * (STEPS // 50)
-    rate = Cosine(initial=0.004, steps=updates, final=0.0002)
+    rate = CosineSchedule(initial=0.004, steps=updates, final=0.0002)
     options = {"updater": Adam(rate=rate), "clipping": ClipNorm(limit=5), "seed": 1}
     return zoo.char_lstm(len(characters), steps=STEPS, tbptt=(50, 50), **options)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from sparkdl.data import Arrays, Scale
-from sparkdl.nn import Cosine, Nesterov, zoo
+from sparkdl.nn import CosineSchedule, Nesterov, zoo
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.local import LocalWorkers
 from sparkdl.training.network import Network
@@ -24,7 +24,7 @@ def main(argv=None):
     options = parser.parse_args(argv)
     train, test = (digits(options.mnist, part) for part in ("train", "t10k"))
     steps = options.epochs * -(-len(train.features) // (64 * options.workers))
-    updater = Nesterov(rate=Cosine(initial=0.02, steps=steps, final=1e-4))
+    updater = Nesterov(rate=CosineSchedule(initial=0.02, steps=steps, final=1e-4))
     net = Network(zoo.lenet(updater=updater, l2=5e-4, seed=1))
     master = ParameterAveraging(batch_size_per_worker=64, averaging_frequency=20)
     began = time.perf_counter()

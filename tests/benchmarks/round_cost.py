@@ -14,7 +14,7 @@ import numpy as np
 
 from sparkdl.nn import NetworkConf, Output, Sgd
 from sparkdl.spark import SparkWorkers
-from sparkdl.spark.records import Records
+from sparkdl.spark.records import SparkRecords
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.network import first_state, with_seed
 from sparkdl.training.schema import schema_of
@@ -60,7 +60,7 @@ def rounds(sc, size):
     rdd = sc.parallelize(range(WORKERS), WORKERS).flatMap(partial(records, size))
     options = with_seed(master, state)
     size = master.records_per_block
-    blocks = workers.load(Records(rdd), schema_of(conf), size, options)
+    blocks = workers.load(SparkRecords(rdd), schema_of(conf), size, options)
     while True:
         steps = master.epoch(workers, conf, blocks, state)
         while (done := timed(steps)) is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from sparkdl.data import Arrays
 from sparkdl.nn import Dense, NetworkConf, Output, Sgd
 from sparkdl.spark import SparkWorkers
-from sparkdl.spark.records import Records
+from sparkdl.spark.records import SparkRecords
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.network import first_state, with_seed
 from sparkdl.training.schema import schema_of
@@ -52,7 +52,7 @@ def paired(sc, conf, rounds, warm_up=5):
         np.zeros(2 * (rounds + warm_up)),
     )
     workers = SparkWorkers(sc, 2)
-    data = Records(Arrays(x, y, records_per_split=len(x) // 2))
+    data = SparkRecords(Arrays(x, y, records_per_split=len(x) // 2))
     options = with_seed(master, state)
     blocks = workers.load(data, schema_of(conf), master.records_per_block, options)
     two = sc.parallelize(range(2), 2).cache()

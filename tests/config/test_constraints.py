@@ -26,7 +26,7 @@ from sparkdl.config import (
     Text,
 )
 from sparkdl.errors import ConfigError
-from sparkdl.nn.schedules import Fixed, Schedule
+from sparkdl.nn.schedules import FixedSchedule, Schedule
 from tests.config.nonsense import NONSENSE
 from tests.config.test_option import Tool
 
@@ -72,12 +72,16 @@ TAKEN = [
     (Mapping(keys=Text(), values=Integer()), {"a": np.int64(1)}, {"a": 1}),
     (Optional(of=Integer()), None, None),
     (Optional(of=Integer()), 1, 1),
-    (Instance(of=Fixed, what="a Fixed"), Fixed(initial=1), Fixed(initial=1)),
+    (
+        Instance(of=FixedSchedule, what="a FixedSchedule"),
+        FixedSchedule(initial=1),
+        FixedSchedule(initial=1),
+    ),
     (Callable(), len, len),
     (Nested(of=Tool), {"width": 1}, Tool(width=1)),
     (RATE, 0.1, 0.1),
-    (RATE, {"type": "Fixed", "initial": 1}, Fixed(initial=1)),
-    (RATE, {"type": "fixed", "initial": 1}, Fixed(initial=1)),
+    (RATE, {"type": "FixedSchedule", "initial": 1}, FixedSchedule(initial=1)),
+    (RATE, {"type": "fixedschedule", "initial": 1}, FixedSchedule(initial=1)),
 ]
 
 
@@ -140,8 +144,8 @@ REFUSED = [
     ),
     (Nested(of=Tool), 3, "A.b must be a Tool or a mapping of its options, got 3"),
     (RATE, 0, "A.b must be a number above 0 or a Schedule, got 0"),
-    (RATE, None, "A.b must be a number above 0 or one of Cosine, "),
-    (RATE, "Fixed", "Fixed needs the field 'initial'"),
+    (RATE, None, "A.b must be a number above 0 or one of CosineSchedule, "),
+    (RATE, "FixedSchedule", "FixedSchedule needs the field 'initial'"),
 ]
 
 

@@ -70,7 +70,7 @@ NEEDED = {
     "classes": 3,
     "degrees": 10,
 }
-OTHERS = {"MultiStep": {"steps": [5, 9]}, "MeanImage": {"path": "mean.npy"}}
+OTHERS = {"MultiStepSchedule": {"steps": [5, 9]}, "MeanImage": {"path": "mean.npy"}}
 LAYER_EXAMPLES = {type(layer): layer for layer, _ in reversed(LAYERS)}
 NO_TEXT = {(MeanImage, "mean")}  # an array can be given in Python only, as those of Arrays
 NO_HASH = {"DataFrames", "Pictures"}  # they hold dicts

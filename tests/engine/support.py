@@ -46,7 +46,7 @@ def results(program, arrays):
 
 def ops_of(program):
     """The names of the operations of a program, in order."""
-    return [type(node.op).__name__ for node in program.graph.nodes]
+    return [node.op.kind for node in program.graph.nodes]
 
 
 def uniform(seed, *shape, low=-2.0, high=2.0):

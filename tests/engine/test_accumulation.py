@@ -93,7 +93,7 @@ def loss(m, parts, x):
 
 def found(graph):
     """How many of the operations that bring gradients together."""
-    names = [type(node.op).__name__ for node in graph.nodes]
+    names = [node.op.kind for node in graph.nodes]
     return {name: names.count(name) for name in ("Pad", "Concat", "Add") if name in names}
 
 
@@ -192,4 +192,4 @@ def test_a_sum_belongs_to_the_layer_of_what_came_last():
     with scope("parts_1"):
         y = ops.sum(reduce(ops.mul, halves(inputs["x"])))
     graph = Graph(inputs, dict(zip("g", gradients(y, [inputs["x"]]), strict=True)))
-    assert [n.scope for n in graph.nodes if type(n.op).__name__ == "Concat"] == ["parts_1:grad"]
+    assert [n.scope for n in graph.nodes if n.op.kind == "Concat"] == ["parts_1:grad"]

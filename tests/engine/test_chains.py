@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkdl.engine import Graph, compile, ops, scope
-from sparkdl.engine.chains import BLOCK, FEW, Chain, into_chains
+from sparkdl.engine.chains import BLOCK, FEW, ChainOp, into_chains
 from tests.engine.random_graphs import ELEMENTWISE, follow, functions
 from tests.engine.support import ops_of, results, run, run_plain, tensors, trace, uniform
 
@@ -192,8 +192,8 @@ def test_chains_of_a_long_braid_are_found_quickly():
 def test_chains_are_not_chained_again():
     graph = into_chains(trace(adam, *vectors(5)))
     again = into_chains(graph)
-    assert [type(n.op).__name__ for n in again.nodes] == [type(n.op).__name__ for n in graph.nodes]
-    assert all(len(node.op.steps) > 1 for node in again.nodes if isinstance(node.op, Chain))
+    assert [n.op.kind for n in again.nodes] == [n.op.kind for n in graph.nodes]
+    assert all(len(node.op.steps) > 1 for node in again.nodes if isinstance(node.op, ChainOp))
 
 
 def test_nodes_keep_their_scope():

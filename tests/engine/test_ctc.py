@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparkdl.engine import ops
-from sparkdl.engine.ops.ctc import CtcLossGrad
+from sparkdl.engine.ops.ctc import CtcLossGradOp
 from sparkdl.errors import ShapeError
 
 
@@ -35,10 +35,10 @@ def test_steps_that_a_mask_leaves_out_do_not_matter(logits):
     labels, mask = np.array([[1, 2]]), np.array([[1.0, 0, 1, 0]])
     expected = ops.ctc_loss(logits[:, [0, 2]], labels)
     np.testing.assert_allclose(ops.ctc_loss(logits, labels, mask), expected)
-    grad = CtcLossGrad()(np.ones(1), logits, labels, mask)
+    grad = CtcLossGradOp()(np.ones(1), logits, labels, mask)
     np.testing.assert_allclose(
         grad[:, [0, 2]],
-        CtcLossGrad()(np.ones(1), logits[:, [0, 2]], labels, np.ones((1, 2))),
+        CtcLossGradOp()(np.ones(1), logits[:, [0, 2]], labels, np.ones((1, 2))),
     )
     assert not grad[:, [1, 3]].any()
 
@@ -47,7 +47,7 @@ def test_a_word_that_does_not_fit_has_an_infinite_loss_and_no_gradient(logits):
     labels, mask = np.array([[1, 1, 2]]), np.array([[1.0, 1, 1, 0]])  # takes four steps
     assert np.isfinite(ops.ctc_loss(logits, labels)).all()
     np.testing.assert_array_equal(ops.ctc_loss(logits, labels, mask), [np.inf])
-    assert not CtcLossGrad()(np.ones(1), logits, labels, mask).any()
+    assert not CtcLossGradOp()(np.ones(1), logits, labels, mask).any()
 
 
 def test_a_long_sequence_keeps_its_precision_in_float32():

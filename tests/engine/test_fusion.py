@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.engine import Graph, Program, compile, gradients, ops, scope
-from sparkdl.engine.fusion import BiasActivation, fuse
+from sparkdl.engine.fusion import BiasActivationOp, fuse
 from tests.engine.networks import lenet
 from tests.engine.support import Plain, ops_of, results, run, run_plain, trace, uniform
 
@@ -124,7 +124,7 @@ def test_a_training_step_is_the_same_fused_and_plain():
 def test_fusion_keeps_the_scope_and_leaves_the_graph_it_was_given():
     with scope("dense_1"):
         graph = trace(lambda *a: ops.relu(dense(*a)), *ROWS)
-    before = [type(node.op).__name__ for node in graph.nodes]
+    before = [node.op.kind for node in graph.nodes]
     (node,) = fuse(graph).nodes
-    assert isinstance(node.op, BiasActivation) and node.scope == "dense_1"
-    assert [type(node.op).__name__ for node in graph.nodes] == before
+    assert isinstance(node.op, BiasActivationOp) and node.scope == "dense_1"
+    assert [node.op.kind for node in graph.nodes] == before

@@ -7,7 +7,7 @@ import pytest
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
-from sparkdl.engine.ops.layer_norm import LayerNorm, LayerNormGrad
+from sparkdl.engine.ops.layer_norm import LayerNormGradOp, LayerNormOp
 from sparkdl.engine.program import Program
 from tests.engine.cases import CASES
 from tests.engine.support import compare, feeds, trace, with_gradients
@@ -101,7 +101,7 @@ def test_layer_norm_of_operands_that_lie_in_different_orders(axis):
     gamma, beta = weights(x.shape[axis])
     mean, variance = x.mean(axis), x.var(axis)
     for op, *arrays in (
-        (LayerNorm(axis), x, gamma, beta),
-        (LayerNormGrad(axis), gy, x, gamma, mean, variance),
+        (LayerNormOp(axis), x, gamma, beta),
+        (LayerNormGradOp(axis), gy, x, gamma, mean, variance),
     ):
         compare_bound(trace(op, *arrays), arrays)

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
 from sparkdl.engine.native.draws import uniform_kernel
-from sparkdl.engine.ops.random import Uniform
+from sparkdl.engine.ops.random import UniformOp
 from sparkdl.errors import UnsupportedError
 from tests.engine.support import trace
 
@@ -39,7 +39,7 @@ def drawn(op, ids, epoch, out):
     epoch=st.integers(0, 2**32 - 1),
 )
 def test_numbers_are_the_same_bits_in_either_layout(ids, shape, seed, stream, epoch):
-    op = Uniform(tuple(shape), seed, stream)
+    op = UniformOp(tuple(shape), seed, stream)
     drawn(op, ids, epoch, np.empty((len(ids), *shape), np.float32))
     if shape:
         drawn(op, ids, epoch, channels_last(len(ids), shape))
@@ -47,13 +47,13 @@ def test_numbers_are_the_same_bits_in_either_layout(ids, shape, seed, stream, ep
 
 @pytest.mark.parametrize("count", [1, 3, 4, 63, 64, 65, 1000, 70_001])
 def test_any_count_of_numbers(count):
-    drawn(Uniform((count,), SEED, 7), [0, 2**63], 5, np.empty((2, count), np.float32))
+    drawn(UniformOp((count,), SEED, 7), [0, 2**63], 5, np.empty((2, count), np.float32))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_any_number_of_threads(threads):
     with threadpool_limits(threads):
-        drawn(Uniform((33, 20, 20), 3, 2), range(17), 1, channels_last(17, (33, 20, 20)))
+        drawn(UniformOp((33, 20, 20), 3, 2), range(17), 1, channels_last(17, (33, 20, 20)))
 
 
 def test_a_program_compiles_them():
@@ -72,4 +72,4 @@ def test_an_order_that_is_not_compiled_is_left_to_numpy():
     out = np.empty((2, 5, 4, 3), np.float32).transpose(0, 3, 2, 1)
     ids, epoch = np.zeros(2, np.uint64), np.asarray(0, np.uint64)
     with pytest.raises(UnsupportedError, match="in no order that is compiled"):
-        uniform_kernel(Uniform((3, 4, 5), 1, 2), ids, epoch, out, COMPILER)
+        uniform_kernel(UniformOp((3, 4, 5), 1, 2), ids, epoch, out, COMPILER)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparkdl.engine.chains import Chain
+from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.native import (
     chains,
     cross_entropy,
@@ -16,9 +16,9 @@ from sparkdl.engine.native import (
 )
 from sparkdl.engine.operands import Operand
 from sparkdl.engine.ops.elementwise import add, mul
-from sparkdl.engine.ops.random import Uniform
-from sparkdl.engine.ops.reduce import Sum
-from sparkdl.engine.ops.softmax import SoftmaxCrossEntropy
+from sparkdl.engine.ops.random import UniformOp
+from sparkdl.engine.ops.reduce import SumOp
+from sparkdl.engine.ops.softmax import SoftmaxCrossEntropyOp
 from sparkdl.errors import OperandError, UnsupportedError
 
 try:
@@ -26,7 +26,7 @@ try:
 except UnsupportedError as error:
     pytest.skip(str(error), allow_module_level=True)
 
-CHAIN = Chain(((add, (0, 1)), (mul, (2, 0))), (1,))
+CHAIN = ChainOp(((add, (0, 1)), (mul, (2, 0))), (1,))
 
 
 def zeros(*shape, kind="float32"):
@@ -39,16 +39,16 @@ def chain(y):
 
 def summed(kept):
     axes = (0,) if kept else (1,)
-    return sums.sum_kernel(Sum(axes, False), zeros(6, 5), zeros(5 if kept else 6), COMPILER)
+    return sums.sum_kernel(SumOp(axes, False), zeros(6, 5), zeros(5 if kept else 6), COMPILER)
 
 
 def entropy():
     arrays = zeros(6, 5), zeros(6, kind="int64"), zeros(6)
-    return cross_entropy.cross_entropy_kernel(SoftmaxCrossEntropy(), *arrays, COMPILER)
+    return cross_entropy.cross_entropy_kernel(SoftmaxCrossEntropyOp(), *arrays, COMPILER)
 
 
 def drawn():
-    op = Uniform(to=(3, 4), seed=1, stream=2)
+    op = UniformOp(to=(3, 4), seed=1, stream=2)
     ids, epoch = zeros(6, kind="uint64"), zeros(kind="uint64")
     return draws.uniform_kernel(op, ids, epoch, zeros(6, 3, 4), COMPILER)
 
@@ -127,4 +127,4 @@ def test_a_mean_of_fewer_channels_than_the_rows():
 def test_labels_of_fewer_rows_than_the_logits():
     arrays = zeros(6, 5), zeros(5, kind="int32"), zeros(6)
     with pytest.raises(OperandError, match=r"labels needs 6 int32 \(24 bytes\), got 5 int32"):
-        cross_entropy.cross_entropy_kernel(SoftmaxCrossEntropy(), *arrays, COMPILER)
+        cross_entropy.cross_entropy_kernel(SoftmaxCrossEntropyOp(), *arrays, COMPILER)

@@ -10,8 +10,8 @@ from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
 from sparkdl.engine.native.cross_entropy import cross_entropy_kernel
 from sparkdl.engine.native.sums import sum_kernel, sum_to_kernel
-from sparkdl.engine.ops.reduce import Sum
-from sparkdl.engine.ops.shape import SumTo
+from sparkdl.engine.ops.reduce import SumOp
+from sparkdl.engine.ops.shape import SumToOp
 from sparkdl.errors import UnsupportedError
 from tests.engine.support import feeds, trace
 
@@ -47,7 +47,7 @@ def test_sums_of_drawn_shapes(shape, axes, keepdims, last):
     axes = tuple(sorted({a % len(shape) for a in axes}))
     x = numbers(shape, last)
     exact = np.sum(x.astype(np.float64), axis=axes, keepdims=keepdims)
-    summed(sum_kernel, Sum(axes, keepdims), x, exact)
+    summed(sum_kernel, SumOp(axes, keepdims), x, exact)
 
 
 @settings(deadline=None, max_examples=100)
@@ -55,8 +55,8 @@ def test_sums_of_drawn_shapes(shape, axes, keepdims, last):
 def test_sums_to_drawn_shapes(shape, kept, lead, last):
     x, lead = numbers(shape, last), min(lead, len(shape))
     to = tuple(n if keep else 1 for n, keep in zip(shape, kept, strict=False))[lead:]
-    exact = SumTo(to).reference(x.astype(np.float64))
-    summed(sum_to_kernel, SumTo(to), x, exact)
+    exact = SumToOp(to).reference(x.astype(np.float64))
+    summed(sum_to_kernel, SumToOp(to), x, exact)
 
 
 USUAL = {
@@ -77,7 +77,7 @@ def test_usual_sums_are_compiled(name, keepdims):
     shape, axes, last = USUAL[name]
     x = numbers(shape, last)
     exact = np.sum(x.astype(np.float64), axis=axes, keepdims=keepdims)
-    assert summed(sum_kernel, Sum(axes, keepdims), x, exact)
+    assert summed(sum_kernel, SumOp(axes, keepdims), x, exact)
 
 
 @pytest.mark.parametrize("shape, axes", [((1000, 700), (0,)), ((700, 1000), (1,))])
@@ -87,7 +87,7 @@ def test_any_number_of_threads_gives_the_same_bits(shape, axes):
     for threads in (1, 2, 3):
         y = np.empty(700, np.float32)
         with threadpool_limits(threads):
-            sum_kernel(Sum(axes, False), x, y, COMPILER)()
+            sum_kernel(SumOp(axes, False), x, y, COMPILER)()
         found.append(y)
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
@@ -96,7 +96,7 @@ def test_any_number_of_threads_gives_the_same_bits(shape, axes):
 def test_an_empty_batch_is_left_to_numpy():
     x, y = np.empty((0, 70), np.float32), np.ones(70, np.float32)
     with pytest.raises(UnsupportedError, match="an empty batch"):
-        sum_kernel(Sum((0,), False), x, y, COMPILER)
+        sum_kernel(SumOp((0,), False), x, y, COMPILER)
     found = compile(trace(lambda x: ops.sum(x, 0), x), "onednn").run(feeds([x]))
     assert not found["y0"].any()
 
@@ -104,14 +104,14 @@ def test_an_empty_batch_is_left_to_numpy():
 def test_a_sum_of_many_numbers_loses_no_digits():
     x = np.full((1_000_000, 3), 0.1, np.float32)
     y = np.empty(3, np.float32)
-    sum_kernel(Sum((0,), False), x, y, COMPILER)()
+    sum_kernel(SumOp((0,), False), x, y, COMPILER)()
     np.testing.assert_allclose(y, 1e6 * np.float64(np.float32(0.1)), rtol=1e-7)
 
 
 def test_what_is_infinite_stays():
     x = np.array([[1, np.inf, np.nan, np.inf], [2, 3, 4, -np.inf]], np.float32)
     y = np.empty(4, np.float32)
-    sum_kernel(Sum((0,), False), x, y, COMPILER)()
+    sum_kernel(SumOp((0,), False), x, y, COMPILER)()
     np.testing.assert_array_equal(y, [3, np.inf, np.nan, np.nan])
 
 

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
-from sparkdl.engine.maxima import MaxPoolWithPlaces
+from sparkdl.engine.maxima import MaxPoolWithPlacesOp
 from sparkdl.errors import UnsupportedError
 from tests.engine.cases import CASES
 from tests.engine.support import compare, feeds, trace, with_gradients
@@ -66,7 +66,7 @@ def test_places_of_maxima_are_numbered_alike(size, space):
     """So either side of the pair may fall back to numpy."""
     x = np.random.default_rng(0).permutation(6 * np.prod(space)).astype(np.float32)
     x = x.reshape(2, 3, *space)
-    op = MaxPoolWithPlaces(size, (2, 1), ((1, 1), (0, 1)), (1, 1))
+    op = MaxPoolWithPlacesOp(size, (2, 1), ((1, 1), (0, 1)), (1, 1))
     graph = trace(op, x)
     y, places = (compile(graph, "onednn").run(feeds([x]))[name] for name in ("y0", "y1"))
     expected = op.reference(x)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sparkdl.engine import Graph, compile, gradients, ops
 from sparkdl.engine.backends import get
-from sparkdl.engine.ops.recurrent.lstm import Lstm
+from sparkdl.engine.ops.recurrent.lstm import LstmOp
 from tests.engine.support import close_on_onednn, compare, feeds, tensors, trace, with_gradients
 
 pytestmark = pytest.mark.skipif(
@@ -86,7 +86,7 @@ def test_only_a_gradient_of_the_last_state():
 def test_what_a_gradient_needs_may_be_looked_at():
     """No workspace of oneDNN's takes its place then."""
     _, arrays = case("lstm", 3, 4, 5, 6)
-    compare(trace(Lstm(), *arrays), arrays)
+    compare(trace(LstmOp(), *arrays), arrays)
 
 
 def test_an_empty_batch_goes_through():

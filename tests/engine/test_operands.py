@@ -8,7 +8,7 @@ import pytest
 
 from sparkdl.engine import compile, ops, scope
 from sparkdl.engine.backends import get
-from sparkdl.engine.ops.normalization import BatchNorm
+from sparkdl.engine.ops.normalization import BatchNormOp
 from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import OperandError
 from tests.engine.cases import CASES
@@ -89,15 +89,15 @@ class Call:
 @pytest.fixture(params=sorted(GRAPHS))
 def call(request, monkeypatch):
     """The call with the most operands of a primitive, in a program."""
-    from sparkdl.engine.backends.onednn.api import Session
+    from sparkdl.engine.backends.onednn.api import OneDnnSession
 
-    found, bound = [], Session.bound
+    found, bound = [], OneDnnSession.bound
 
     def recorded(session, pd, memories):
         found.append(Call(session, pd, dict(memories)))
         return bound(session, pd, memories)
 
-    monkeypatch.setattr(Session, "bound", recorded)
+    monkeypatch.setattr(OneDnnSession, "bound", recorded)
     program = compile(GRAPHS[request.param](), "onednn")
     monkeypatch.undo()
     made = [c for c in found if c.pd.operation == request.param]
@@ -191,7 +191,7 @@ def test_a_narrow_scale_of_a_normalisation_is_named(place, name):
 
     def function(*arrays):
         with scope("bn_1"):
-            return BatchNorm(1e-5)(*arrays)  # ops.batch_norm would widen them
+            return BatchNormOp(1e-5)(*arrays)  # ops.batch_norm would widen them
 
     arrays = [numbers(2, 8, 4, 4, kind=BFLOAT16), numbers(8), numbers(8)]
     compile(trace(function, *arrays), "onednn")

@@ -32,7 +32,7 @@ def alive(program):
         for tensor in node.inputs:
             if shown.get(tensor, tensor) in spans:
                 spans[shown.get(tensor, tensor)][1] = index
-        if type(node.op).__name__ in ("Reshape", "StopGradient"):
+        if node.op.kind in ("Reshape", "StopGradient"):
             shown[node.outputs[0]] = shown.get(node.inputs[0], node.inputs[0])
         else:
             spans |= {t: [index, index] for t in node.outputs}

@@ -8,8 +8,8 @@ import pytest
 from sparkdl.engine import Spec, Tensor, ops
 from sparkdl.engine.ops.activation import relu_grad
 from sparkdl.engine.ops.reduce import equal
-from sparkdl.engine.ops.resize import Resize
-from sparkdl.engine.ops.unfold import Fold
+from sparkdl.engine.ops.resize import ResizeOp
+from sparkdl.engine.ops.unfold import FoldOp
 from sparkdl.errors import ShapeError
 
 
@@ -67,10 +67,10 @@ REFUSED = {
     "conv_transpose of (2, 4, 5, 5) by (4, 3, 2, 2) gives no (7, 6)": (
         lambda: ops.conv_transpose(IMAGES, of(4, 3, 2, 2), (7, 6))
     ),
-    "Resize takes images (N, C, H, W), got (2, 3)": lambda: Resize((4, 4))(of(2, 3)),
+    "Resize takes images (N, C, H, W), got (2, 3)": lambda: ResizeOp((4, 4))(of(2, 3)),
     "resize of (2, 4, 5, 5) to (0, 4) has no numbers to take": lambda: ops.resize(IMAGES, (0, 4)),
     "fold of (2, 4, 5, 5) gives no (9, 9)": (
-        lambda: Fold((2, 2), (2, 2), ((0, 0), (0, 0)), (1, 1), (9, 9))(IMAGES)
+        lambda: FoldOp((2, 2), (2, 2), ((0, 0), (0, 0)), (1, 1), (9, 9))(IMAGES)
     ),
     "a sequence (N, T, F) becomes an image, got (2, 3)": lambda: ops.sequence_to_image(of(2, 3)),
     "an image (N, F, 1, T) becomes a sequence, got (2, 4, 5, 5)": (

@@ -40,7 +40,7 @@ def grad_of_weights(function, *arrays):
 
 
 def counts(graph):
-    return Counter(type(node.op).__name__ for node in graph.nodes)
+    return Counter(node.op.kind for node in graph.nodes)
 
 
 @TABLE

@@ -15,7 +15,7 @@ def plain(x):
 
 
 def names(graph):
-    return [type(node.op).__name__ for node in graph.nodes]
+    return [node.op.kind for node in graph.nodes]
 
 
 def traced(function):

@@ -32,7 +32,7 @@ from sparkdl.exchange.handshake import (
     MAC,
     NONCE,
     PROTOCOL,
-    Refused,
+    HandshakeRefused,
     Verdict,
     examine,
     introduce,
@@ -40,7 +40,7 @@ from sparkdl.exchange.handshake import (
 )
 from sparkdl.exchange.link import LONGEST_FRAME, Link
 from sparkdl.exchange.mail import Receipt
-from sparkdl.exchange.member import Member
+from sparkdl.exchange.member import GroupMember
 from sparkdl.exchange.message import packed_message, unpacked_message
 from sparkdl.exchange.tag import stream_of, tag_of
 from sparkdl.exchange.wire import Wire
@@ -50,7 +50,7 @@ from tests.exchange.pairs import SECRET
 BOUND = 256 << 20  # bytes that the process may grow by
 LONGEST = 20  # seconds for one case
 LIMIT = 1 << 20
-MEMBER = Member(rank=1, host="here", address="::1", port=1, pid=1, machine="m", group="g")
+MEMBER = GroupMember(rank=1, host="here", address="::1", port=1, pid=1, machine="m", group="g")
 
 
 def frame(rng):
@@ -143,7 +143,7 @@ def listener(rng):
     try:
         caller = examine(line, SECRET, Deadline(5))
         assert line.right and (caller.rank, caller.channel) == (3, "links")
-    except (Refused, OSError):
+    except (HandshakeRefused, OSError):
         assert not line.right
 
 
@@ -155,7 +155,7 @@ def caller(rng):
     try:
         introduce(Line(None, stream), SECRET, "links", rng.getrandbits(40), Deadline(5))
         raise AssertionError("a caller believed a stranger")
-    except (Refused, OSError):
+    except (HandshakeRefused, OSError):
         pass
 
 

@@ -15,7 +15,7 @@ from sparkdl.exchange.endpoint import Endpoint
 from sparkdl.exchange.frame import Kind, pack_header
 from sparkdl.exchange.group import Group
 from sparkdl.exchange.link import LONGEST_FRAME, MOST_KEPT
-from sparkdl.exchange.member import Member
+from sparkdl.exchange.member import GroupMember
 from sparkdl.exchange.rendezvous import FileRendezvous
 from sparkdl.exchange.tag import tag_of
 from tests.exchange.clock import Clock
@@ -170,7 +170,7 @@ def fails_to_receive(group, source):
 
 def members(hosts):
     common = {"address": "a", "port": 1, "pid": 1, "machine": "m", "group": "g"}
-    return [Member(rank=rank, host=host, **common) for rank, host in enumerate(hosts)]
+    return [GroupMember(rank=rank, host=host, **common) for rank, host in enumerate(hosts)]
 
 
 def unexpected(group):

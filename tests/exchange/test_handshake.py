@@ -12,7 +12,7 @@ from sparkdl.exchange.handshake import (
     MAC,
     NONCE,
     PROTOCOL,
-    Refused,
+    HandshakeRefused,
     Verdict,
     examine,
     introduce,
@@ -38,7 +38,7 @@ class Side:
     def _run(self, function, arguments):
         try:
             self.outcome = function(*arguments)
-        except (Refused, OSError) as error:
+        except (HandshakeRefused, OSError) as error:
             self.outcome = error
 
     def result(self):
@@ -122,7 +122,7 @@ def test_no_byte_of_the_answer_may_change(place):
         answer[place] ^= 1
         sock.sendall(answer)
         sock.shutdown(socket.SHUT_WR)
-        assert isinstance(door.result(), Refused | ConnectionResetError)
+        assert isinstance(door.result(), HandshakeRefused | ConnectionResetError)
 
 
 @pytest.mark.parametrize("place", range(1 + MAC))
@@ -134,7 +134,7 @@ def test_no_byte_of_the_welcome_may_change(place):
         assert door.result().rank == 7
         verdict[place] ^= 1
         to_member.sendall(verdict)
-        assert isinstance(member.result(), Refused)
+        assert isinstance(member.result(), HandshakeRefused)
 
 
 def test_what_goes_between_unchanged_opens():

@@ -13,10 +13,10 @@ from sparkdl.errors import PeerError
 from sparkdl.exchange.frame import Kind, pack_header
 from sparkdl.exchange.link import Link
 from sparkdl.exchange.mail import Receipt
-from sparkdl.exchange.member import Member
+from sparkdl.exchange.member import GroupMember
 from sparkdl.exchange.tag import stream_of, tag_of
 
-MEMBER = Member(rank=1, host="there", address="::1", port=1, pid=1, machine="m", group="g")
+MEMBER = GroupMember(rank=1, host="there", address="::1", port=1, pid=1, machine="m", group="g")
 TAG = tag_of(0, False, 0, "a call")
 LENGTH = 40_000  # fits into any socket
 

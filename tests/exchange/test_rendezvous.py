@@ -7,7 +7,7 @@ import pytest
 from sparkdl.errors import ConfigError, WorkerError
 from sparkdl.exchange import meeting
 from sparkdl.exchange.endpoint import Endpoint
-from sparkdl.exchange.meeting import AddressRendezvous, Meeting
+from sparkdl.exchange.meeting import AddressRendezvous, RendezvousServer
 from sparkdl.exchange.rendezvous import FileRendezvous
 from tests.exchange.pairs import OTHER, SECRET
 
@@ -49,7 +49,7 @@ def at(endpoint, rank, size, secret=SECRET, **options):
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_all_get_all_texts_through_an_address(size, endpoint, caplog):
-    Meeting(size, endpoint)
+    RendezvousServer(size, endpoint)
     with ThreadPoolExecutor(size) as pool:
 
         def member(rank):
@@ -63,13 +63,13 @@ def test_all_get_all_texts_through_an_address(size, endpoint, caplog):
 
 def test_meetings_on_channels_are_apart(endpoint):
     for channel in "ab":
-        Meeting(1, endpoint, channel)
+        RendezvousServer(1, endpoint, channel)
         with at(endpoint, 0, 1, channel=channel) as place:
             assert place.all_gather(channel, 5) == [channel]
 
 
 def test_who_is_missing_at_an_address_is_named(endpoint):
-    Meeting(4, endpoint)
+    RendezvousServer(4, endpoint)
     with ThreadPoolExecutor(2) as pool:
 
         def member(rank):
@@ -82,7 +82,7 @@ def test_who_is_missing_at_an_address_is_named(endpoint):
 
 
 def test_a_member_that_dies_between_rounds_is_missing_in_the_next(endpoint):
-    Meeting(2, endpoint)
+    RendezvousServer(2, endpoint)
     with ThreadPoolExecutor(2) as pool:
 
         def member(rank):
@@ -96,7 +96,7 @@ def test_a_member_that_dies_between_rounds_is_missing_in_the_next(endpoint):
 
 
 def test_a_rank_comes_once(endpoint):
-    Meeting(1, endpoint)
+    RendezvousServer(1, endpoint)
     with at(endpoint, 0, 1) as first, at(endpoint, 0, 1) as second, at(endpoint, 1, 2) as third:
         first.all_gather("here", timeout=5)
         for place in (second, third):
@@ -105,14 +105,14 @@ def test_a_rank_comes_once(endpoint):
 
 
 def test_all_must_agree_on_the_size(endpoint):
-    Meeting(3, endpoint)
+    RendezvousServer(3, endpoint)
     with at(endpoint, 0, 2) as place:
         with pytest.raises(WorkerError, match="is of 3 processes, not 2"):
             place.all_gather("here", timeout=5)
 
 
 def test_a_meeting_needs_the_secret(endpoint):
-    Meeting(1, endpoint)
+    RendezvousServer(1, endpoint)
     with at(endpoint, 0, 1, secret=OTHER) as place, pytest.raises(WorkerError, match="secrets"):
         place.all_gather("here", timeout=5)
 

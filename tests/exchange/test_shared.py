@@ -14,7 +14,7 @@ from sparkdl.errors import PeerError, UnsupportedError
 from sparkdl.exchange.choice import DOUBLING
 from sparkdl.exchange.shared import futex, watch
 from sparkdl.exchange.shared import lane as lane_module
-from sparkdl.exchange.shared.call import KINDS, Call
+from sparkdl.exchange.shared.call import KINDS, SharedCall
 from sparkdl.exchange.shared.finding import _machines, _sound, find_memory
 from sparkdl.exchange.shared.memory import SharedMemory, layout_of
 from sparkdl.exchange.shared.pieces import equal_bounds
@@ -293,14 +293,14 @@ def test_members_who_disagree_are_told(calls, complaint, tmp_path):
 
 
 def test_a_call_is_one_number():
-    call = Call.about(KINDS[-1], np.empty(5, np.uint8), [(0, 5)])
-    assert Call.unpacked(call.packed()) == call
-    assert Call(15, 15, 2**12 - 1, 2**42 - 1).packed() < 2**63
+    call = SharedCall.about(KINDS[-1], np.empty(5, np.uint8), [(0, 5)])
+    assert SharedCall.unpacked(call.packed()) == call
+    assert SharedCall(15, 15, 2**12 - 1, 2**42 - 1).packed() < 2**63
 
 
 def test_other_types_are_refused():
     with pytest.raises(UnsupportedError, match="float32, float64, int64, uint8, got complex128"):
-        Call.about("barrier", np.empty(0, complex))
+        SharedCall.about("barrier", np.empty(0, complex))
 
 
 # Who shares memory

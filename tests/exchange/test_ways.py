@@ -9,7 +9,7 @@ import pytest
 from sparkdl.exchange.address import addresses
 from sparkdl.exchange.endpoint import Endpoint
 from sparkdl.exchange.group import Group
-from sparkdl.exchange.meeting import AddressRendezvous, Meeting
+from sparkdl.exchange.meeting import AddressRendezvous, RendezvousServer
 from sparkdl.exchange.rendezvous import FileRendezvous
 from tests.exchange.certificates import authority, member
 from tests.exchange.pairs import SECRET
@@ -25,7 +25,7 @@ def by_files(folder):
 @contextmanager
 def by_address(folder):
     with Endpoint(SECRET) as endpoint:
-        Meeting(SIZE, endpoint)
+        RendezvousServer(SIZE, endpoint)
         places = [AddressRendezvous(endpoint.address, SECRET, r, SIZE) for r in range(SIZE)]
         yield places, {"toward": endpoint.address[0]}
         for place in places:
@@ -36,7 +36,7 @@ def by_address(folder):
 def under_tls(folder):
     tls = member(folder, "member", authority(folder, "ours"))
     with Endpoint(SECRET, tls=tls) as endpoint:
-        Meeting(SIZE, endpoint)
+        RendezvousServer(SIZE, endpoint)
         places = [
             AddressRendezvous(endpoint.address, SECRET, r, SIZE, tls=tls) for r in range(SIZE)
         ]

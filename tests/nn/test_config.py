@@ -12,7 +12,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn.activations import ActivationFunction, LeakyRelu, Relu
 from sparkdl.nn.initializers import Normal
 from sparkdl.nn.layers import Conv2D, Dense, Layer
-from sparkdl.nn.schedules import MultiStep, Schedule, Step, WarmUp
+from sparkdl.nn.schedules import MultiStepSchedule, Schedule, StepSchedule, WarmUpSchedule
 from sparkdl.nn.updaters import Adam, Sgd, Updater
 from tests.nn.examples import FAMILIES
 
@@ -70,12 +70,17 @@ def test_members_may_be_given_by_name_by_dict_or_as_such():
     given = {"type": "leaky_relu", "alpha": 0.2}
     assert Dense(units=1, activation=given) == Dense(units=1, activation=wanted)
     assert Dense(units=1, activation="relu").activation == Relu()
-    assert Sgd(rate={"type": "Step", "initial": 1, "step": 2}).rate == Step(initial=1, step=2)
+    assert Sgd(rate={"type": "StepSchedule", "initial": 1, "step": 2}).rate == StepSchedule(
+        initial=1, step=2
+    )
 
 
 def test_str_tells_what_was_chosen():
     assert str(Dense(units=3, activation="relu")) == "Dense(units=3, activation=Relu())"
-    assert str(MultiStep(initial=1.0, steps=[2, 5])) == "MultiStep(initial=1.0, steps=(2, 5))"
+    assert (
+        str(MultiStepSchedule(initial=1.0, steps=[2, 5]))
+        == "MultiStepSchedule(initial=1.0, steps=(2, 5))"
+    )
 
 
 REFUSED = {
@@ -106,11 +111,11 @@ REFUSED = {
     ),
     "text for a number": (
         lambda: Sgd(rate="0.1"),
-        "Sgd.rate must be a number above 0 or one of Cosine, Cycle, Exponential",
+        "Sgd.rate must be a number above 0 or one of CosineSchedule, CycleSchedule, ",
     ),
     "None where there is no default None": (
-        lambda: WarmUp(steps=1, then=None),
-        "WarmUp.then must be a number above 0 or one of",
+        lambda: WarmUpSchedule(steps=1, then=None),
+        "WarmUpSchedule.then must be a number above 0 or one of",
     ),
 }
 
@@ -142,4 +147,4 @@ def test_a_new_member_registers_itself_and_a_taken_name_is_refused():
 
 def test_members_of_one_family_with_equal_options_differ():
     assert Sgd(rate=0.1) != Adam(rate=0.1)
-    assert Schedule.from_dict({"type": "Fixed", "initial": 1}) != 1
+    assert Schedule.from_dict({"type": "FixedSchedule", "initial": 1}) != 1

@@ -100,7 +100,7 @@ def test_16_bits_are_no_further_from_float32_than_the_references(name, dtype):
 def by_cudnn(replica, graphs):
     """All that cuDNN can do it does."""
     program, _ = replica.programs(4)
-    ops = [type(node.op).__name__ for node in program.graph.nodes]
+    ops = [node.op.kind for node in program.graph.nodes]
     assert ops.count("Drawn") == graphs, program.describe()
     convolutions = [s for s in program.steps if "Conv" in s.op]
     assert all(s.kernel.startswith("cuDNN") for s in convolutions)

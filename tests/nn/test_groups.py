@@ -17,7 +17,7 @@ from sparkdl.nn import (
     NetworkConf,
     Output,
     Sgd,
-    Step,
+    StepSchedule,
     initial_slots,
     update_params,
 )
@@ -75,7 +75,7 @@ def test_groups_are_the_longest_stretches_with_one_updater():
 
 
 def test_each_group_has_the_rate_of_its_schedule():
-    scheduled = Sgd(rate=Step(initial=1.0, gamma=0.5, step=10))
+    scheduled = Sgd(rate=StepSchedule(initial=1.0, gamma=0.5, step=10))
     conf = network({"updater": scheduled})
     np.testing.assert_allclose(conf.rate_at(10, 0), [0.5, 0.1], rtol=1e-6)
 

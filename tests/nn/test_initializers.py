@@ -9,7 +9,7 @@ from sparkdl.nn.initializers import (
     Bilinear,
     Binomial,
     Constant,
-    Identity,
+    IdentityMatrix,
     Initializer,
     LogNormal,
     Normal,
@@ -120,9 +120,9 @@ def test_orthogonal_rows_or_columns(shape):
 
 def test_identity_layers_give_back_their_input(rng):
     x, images = rng.normal(size=(2, 4)), rng.normal(size=(2, 3, 5, 5))
-    weights = {"W": draw(Identity(), (4, 4)), "b": np.zeros(4)}
+    weights = {"W": draw(IdentityMatrix(), (4, 4)), "b": np.zeros(4)}
     np.testing.assert_array_equal(Dense(units=4).forward(weights, x, None), x)
-    filters = {"W": draw(Identity(), (3, 3, 3, 3)), "b": np.zeros(3)}
+    filters = {"W": draw(IdentityMatrix(), (3, 3, 3, 3)), "b": np.zeros(3)}
     conv = Conv2D(filters=3, kernel=3, padding="same")
     np.testing.assert_array_equal(conv.forward(filters, images, None), images)
 
@@ -177,7 +177,7 @@ REFUSED = [
     (lambda: draw(PositiveUnitball(), (3,)), ShapeError, "needs a matrix or filters"),
     (lambda: draw(Bilinear(), (3, 3)), ShapeError, "bilinear needs square filters"),
     (lambda: draw(Bilinear(), (1, 1, 3, 2)), ShapeError, "bilinear needs square filters"),
-    (lambda: draw(Identity(), (3,)), ShapeError, "identity needs a matrix or filters"),
+    (lambda: draw(IdentityMatrix(), (3,)), ShapeError, "identity needs a matrix or filters"),
     (lambda: Zeros(value=1), ConfigError, "Zeros has no field 'value'"),
 ]
 

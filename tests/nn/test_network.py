@@ -20,8 +20,8 @@ from sparkdl.nn import (
     Output,
     ScoredLayer,
     Sgd,
-    Step,
-    WarmUp,
+    StepSchedule,
+    WarmUpSchedule,
 )
 from tests.nn.examples import ACTIVATIONS
 from tests.nn.layer_cases import LAYERS
@@ -36,7 +36,9 @@ def small(*layers, input_shape=(4,), **options):
 NETWORKS = {
     "lenet": lenet(),
     "mixed": mixed(clipping=ClipNorm(limit=1), initializer={"type": "normal", "std": 0.1}),
-    "schedules": small(updater=Adam(rate=WarmUp(steps=3, then=Step(initial=1, step=5)))),
+    "schedules": small(
+        updater=Adam(rate=WarmUpSchedule(steps=3, then=StepSchedule(initial=1, step=5)))
+    ),
     "names": small(Dense(units=3, name="fc/1"), Dense(units=3), input_shape=(1, 2, 2)),
     "pairs": small(
         Conv2D(filters=2, kernel=[2, 1], padding=[[0, 1], [2, 0]]), input_shape=[1, 4, 4]

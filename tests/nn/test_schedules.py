@@ -7,61 +7,64 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn.schedules import (
-    Cosine,
-    Cycle,
-    Exponential,
-    Fixed,
-    Inverse,
-    MultiStep,
-    OneCycle,
-    PiecewiseConstant,
-    Polynomial,
-    Ramp,
+    CosineSchedule,
+    CycleSchedule,
+    ExponentialSchedule,
+    FixedSchedule,
+    InverseSchedule,
+    MultiStepSchedule,
+    OneCycleSchedule,
+    PiecewiseConstantSchedule,
+    PolynomialSchedule,
+    RampSchedule,
     Schedule,
-    Sigmoid,
-    Step,
-    WarmUp,
+    SigmoidSchedule,
+    StepSchedule,
+    WarmUpSchedule,
 )
 from tests.nn.examples import SCHEDULES
 from tests.nn.support import label
 
 # ours, theirs
 OPTAX = [
-    (Fixed(initial=0.3), optax.constant_schedule(0.3)),
+    (FixedSchedule(initial=0.3), optax.constant_schedule(0.3)),
     (
-        Step(initial=0.1, gamma=0.5, step=3),
+        StepSchedule(initial=0.1, gamma=0.5, step=3),
         optax.exponential_decay(0.1, transition_steps=3, decay_rate=0.5, staircase=True),
     ),
     (
-        MultiStep(initial=0.1, gamma=0.2, steps=(2, 7, 8)),
+        MultiStepSchedule(initial=0.1, gamma=0.2, steps=(2, 7, 8)),
         optax.piecewise_constant_schedule(0.1, {2: 0.2, 7: 0.2, 8: 0.2}),
     ),
     (
-        Exponential(initial=0.1, gamma=0.9),
+        ExponentialSchedule(initial=0.1, gamma=0.9),
         optax.exponential_decay(0.1, transition_steps=1, decay_rate=0.9),
     ),
     (
-        Polynomial(initial=0.1, steps=10, power=2.0, final=0.01),
+        PolynomialSchedule(initial=0.1, steps=10, power=2.0, final=0.01),
         optax.polynomial_schedule(0.1, 0.01, power=2.0, transition_steps=10),
     ),
-    (Cosine(initial=0.1, steps=12), optax.cosine_decay_schedule(0.1, 12)),
-    (Cosine(initial=0.1, steps=12, final=0.02), optax.cosine_decay_schedule(0.1, 12, alpha=0.2)),
-    (OneCycle(peak=0.1, steps=10), optax.cosine_onecycle_schedule(10, 0.1)),
+    (CosineSchedule(initial=0.1, steps=12), optax.cosine_decay_schedule(0.1, 12)),
     (
-        OneCycle(peak=0.1, steps=16, rise=0.25, div_factor=5.0, final_div_factor=2.0),
+        CosineSchedule(initial=0.1, steps=12, final=0.02),
+        optax.cosine_decay_schedule(0.1, 12, alpha=0.2),
+    ),
+    (OneCycleSchedule(peak=0.1, steps=10), optax.cosine_onecycle_schedule(10, 0.1)),
+    (
+        OneCycleSchedule(peak=0.1, steps=16, rise=0.25, div_factor=5.0, final_div_factor=2.0),
         optax.cosine_onecycle_schedule(16, 0.1, 0.25, 5.0, 2.0),
     ),
     (
-        PiecewiseConstant(rates=((0, 0.1), (3, 0.5), (11, 0.2))),
+        PiecewiseConstantSchedule(rates=((0, 0.1), (3, 0.5), (11, 0.2))),
         optax.join_schedules([optax.constant_schedule(r) for r in (0.1, 0.5, 0.2)], [3, 11]),
     ),
-    (Ramp(steps=5, then=0.1), optax.linear_schedule(0.02, 0.1, 4)),
-    (WarmUp(steps=5, then=0.1), optax.linear_schedule(0.0, 0.1, 5)),
-    (WarmUp(steps=4, then=0.2, start=0.25), optax.linear_schedule(0.05, 0.2, 4)),
+    (RampSchedule(steps=5, then=0.1), optax.linear_schedule(0.02, 0.1, 4)),
+    (WarmUpSchedule(steps=5, then=0.1), optax.linear_schedule(0.0, 0.1, 5)),
+    (WarmUpSchedule(steps=4, then=0.2, start=0.25), optax.linear_schedule(0.05, 0.2, 4)),
 ]
 
 # (schedule, t, rate), worked out by hand
-CYCLE = Cycle(initial=0.1, peak=0.5, steps=11, annealing=2, decay=0.5)
+CYCLE = CycleSchedule(initial=0.1, peak=0.5, steps=11, annealing=2, decay=0.5)
 BY_HAND = [
     (CYCLE, 0, 0.1),
     (CYCLE, 3, 0.4),
@@ -71,27 +74,27 @@ BY_HAND = [
     (CYCLE, 9, 0.1),
     (CYCLE, 10, 0.05),
     (CYCLE, 15, 0.5),
-    (Inverse(initial=0.01, gamma=1e-4, power=0.75), 0, 0.01),
-    (Inverse(initial=0.01, gamma=1e-4, power=0.75), 10_000, 0.01 * 2**-0.75),
-    (Sigmoid(initial=0.1, gamma=0.5, step=10), 10, 0.05),
-    (Sigmoid(initial=0.1, gamma=0.5, step=10), 14, 0.1 / (1 + exp(2))),
-    (Sigmoid(initial=0.1, gamma=5.0, step=1), 10**6, 0.0),
-    (Step(initial=1.0, gamma=0.1, step=100), 99, 1.0),
-    (Step(initial=1.0, gamma=0.1, step=100), 100, 0.1),
-    (MultiStep(initial=1.0, gamma=0.5, steps=(5, 8)), 4, 1.0),
-    (MultiStep(initial=1.0, gamma=0.5, steps=(5, 8)), 5, 0.5),
-    (MultiStep(initial=1.0, gamma=0.5, steps=(5, 8)), 8, 0.25),
-    (Polynomial(initial=1.0, steps=4), 100, 0.0),
-    (OneCycle(peak=1.0, steps=5, rise=0.5, div_factor=10.0, final_div_factor=5.0), 0, 0.1),
-    (OneCycle(peak=1.0, steps=5, rise=0.5, div_factor=10.0, final_div_factor=5.0), 5, 0.02),
-    (PiecewiseConstant(rates=((0, 0.5), (4, 0.25))), 3, 0.5),
-    (PiecewiseConstant(rates=((0, 0.5), (4, 0.25))), 4, 0.25),
-    (Ramp(steps=1, then=0.5), 0, 0.5),
-    (Ramp(steps=4, then=Step(initial=1.0, gamma=0.1, step=2)), 0, 0.25),
-    (Ramp(steps=4, then=Step(initial=1.0, gamma=0.1, step=2)), 2, 0.75 * 0.1),
-    (Ramp(steps=4, then=Step(initial=1.0, gamma=0.1, step=2)), 4, 0.01),
-    (WarmUp(steps=4, then=Step(initial=1.0, gamma=0.1, step=2)), 3, 0.75 * 0.1),
-    (WarmUp(steps=4, then=Step(initial=1.0, gamma=0.1, step=2)), 6, 0.001),
+    (InverseSchedule(initial=0.01, gamma=1e-4, power=0.75), 0, 0.01),
+    (InverseSchedule(initial=0.01, gamma=1e-4, power=0.75), 10_000, 0.01 * 2**-0.75),
+    (SigmoidSchedule(initial=0.1, gamma=0.5, step=10), 10, 0.05),
+    (SigmoidSchedule(initial=0.1, gamma=0.5, step=10), 14, 0.1 / (1 + exp(2))),
+    (SigmoidSchedule(initial=0.1, gamma=5.0, step=1), 10**6, 0.0),
+    (StepSchedule(initial=1.0, gamma=0.1, step=100), 99, 1.0),
+    (StepSchedule(initial=1.0, gamma=0.1, step=100), 100, 0.1),
+    (MultiStepSchedule(initial=1.0, gamma=0.5, steps=(5, 8)), 4, 1.0),
+    (MultiStepSchedule(initial=1.0, gamma=0.5, steps=(5, 8)), 5, 0.5),
+    (MultiStepSchedule(initial=1.0, gamma=0.5, steps=(5, 8)), 8, 0.25),
+    (PolynomialSchedule(initial=1.0, steps=4), 100, 0.0),
+    (OneCycleSchedule(peak=1.0, steps=5, rise=0.5, div_factor=10.0, final_div_factor=5.0), 0, 0.1),
+    (OneCycleSchedule(peak=1.0, steps=5, rise=0.5, div_factor=10.0, final_div_factor=5.0), 5, 0.02),
+    (PiecewiseConstantSchedule(rates=((0, 0.5), (4, 0.25))), 3, 0.5),
+    (PiecewiseConstantSchedule(rates=((0, 0.5), (4, 0.25))), 4, 0.25),
+    (RampSchedule(steps=1, then=0.5), 0, 0.5),
+    (RampSchedule(steps=4, then=StepSchedule(initial=1.0, gamma=0.1, step=2)), 0, 0.25),
+    (RampSchedule(steps=4, then=StepSchedule(initial=1.0, gamma=0.1, step=2)), 2, 0.75 * 0.1),
+    (RampSchedule(steps=4, then=StepSchedule(initial=1.0, gamma=0.1, step=2)), 4, 0.01),
+    (WarmUpSchedule(steps=4, then=StepSchedule(initial=1.0, gamma=0.1, step=2)), 3, 0.75 * 0.1),
+    (WarmUpSchedule(steps=4, then=StepSchedule(initial=1.0, gamma=0.1, step=2)), 6, 0.001),
 ]
 
 
@@ -117,77 +120,173 @@ def test_gives_a_plain_float(schedule):
 
 
 def test_counts_epochs_where_asked_to():
-    schedule = Step(initial=1.0, gamma=0.5, step=2, per="epoch")
+    schedule = StepSchedule(initial=1.0, gamma=0.5, step=2, per="epoch")
     assert [schedule.rate(1000, epoch) for epoch in range(5)] == [1, 1, 0.5, 0.5, 0.25]
 
 
 def test_a_warm_up_in_iterations_leads_into_a_decay_in_epochs():
-    decay = Exponential(initial=1.0, gamma=0.5, per="epoch")
-    schedule = WarmUp(steps=10, then=decay)
+    decay = ExponentialSchedule(initial=1.0, gamma=0.5, per="epoch")
+    schedule = WarmUpSchedule(steps=10, then=decay)
     assert schedule.rate(5, 1) == 0.25
     assert schedule.rate(10, 1) == 0.5
 
 
 REFUSED = [
-    (lambda: Fixed(initial=0), "Fixed.initial must be a number above 0, got 0"),
-    (lambda: Fixed(initial=float("nan")), "Fixed.initial must be a number above 0, got nan"),
-    (lambda: Fixed(initial=float("inf")), "Fixed.initial must be a number above 0, got inf"),
-    (lambda: Fixed(initial=True), "Fixed.initial must be a number above 0, got True"),
-    (lambda: Fixed(initial=1, per="batch"), "must be 'iteration' or 'epoch', got 'batch'"),
-    (lambda: Step(initial=1, step=0), "Step.step must be an integer >= 1, got 0"),
-    (lambda: Step(initial=1, step=2.0), "Step.step must be an integer >= 1, got 2.0"),
-    (lambda: Step(initial=1, step=True), "Step.step must be an integer >= 1, got True"),
-    (lambda: Step(initial=1, step=1, gamma=0), "Step.gamma must be a number above 0, got 0"),
+    (lambda: FixedSchedule(initial=0), "FixedSchedule.initial must be a number above 0, got 0"),
     (
-        lambda: MultiStep(initial=1, steps=[5, 2]),
-        "MultiStep.steps must be growing integers >= 1, at least one, got (5, 2)",
+        lambda: FixedSchedule(initial=float("nan")),
+        "FixedSchedule.initial must be a number above 0, got nan",
     ),
     (
-        lambda: MultiStep(initial=1, steps=[]),
+        lambda: FixedSchedule(initial=float("inf")),
+        "FixedSchedule.initial must be a number above 0, got inf",
+    ),
+    (
+        lambda: FixedSchedule(initial=True),
+        "FixedSchedule.initial must be a number above 0, got True",
+    ),
+    (lambda: FixedSchedule(initial=1, per="batch"), "must be 'iteration' or 'epoch', got 'batch'"),
+    (lambda: StepSchedule(initial=1, step=0), "StepSchedule.step must be an integer >= 1, got 0"),
+    (
+        lambda: StepSchedule(initial=1, step=2.0),
+        "StepSchedule.step must be an integer >= 1, got 2.0",
+    ),
+    (
+        lambda: StepSchedule(initial=1, step=True),
+        "StepSchedule.step must be an integer >= 1, got True",
+    ),
+    (
+        lambda: StepSchedule(initial=1, step=1, gamma=0),
+        "StepSchedule.gamma must be a number above 0, got 0",
+    ),
+    (
+        lambda: MultiStepSchedule(initial=1, steps=[5, 2]),
+        "MultiStepSchedule.steps must be growing integers >= 1, at least one, got (5, 2)",
+    ),
+    (
+        lambda: MultiStepSchedule(initial=1, steps=[]),
         "steps must be a sequence of one or more integers >= 1, got []",
     ),
     (
-        lambda: MultiStep(initial=1, steps=5),
+        lambda: MultiStepSchedule(initial=1, steps=5),
         "steps must be a sequence of one or more integers >= 1, got 5",
     ),
-    (lambda: MultiStep(initial=1, steps=[1], gamma=-1), "MultiStep.gamma must be"),
-    (lambda: Exponential(initial=1, gamma=1.5), "Exponential.gamma must be a number in (0, 1]"),
-    (lambda: Inverse(initial=1, gamma=-1), "Inverse.gamma must be a number >= 0, got -1"),
-    (lambda: Inverse(initial=1, gamma=1, power=-1), "Inverse.power must be a number >= 0"),
-    (lambda: Polynomial(initial=1, steps=0), "Polynomial.steps must be an integer >= 1"),
-    (lambda: Polynomial(initial=1, steps=1, power=0), "Polynomial.power must be a number above 0"),
-    (lambda: Polynomial(initial=1, steps=1, final=-1), "Polynomial.final must be a number >= 0"),
-    (lambda: Sigmoid(initial=1, gamma=0, step=1), "Sigmoid.gamma must be a number above 0"),
-    (lambda: Sigmoid(initial=1, gamma=1, step=0), "Sigmoid.step must be an integer >= 1"),
-    (lambda: Cosine(initial=1, steps=1.5), "Cosine.steps must be an integer >= 1, got 1.5"),
-    (lambda: Cosine(initial=1, steps=1, final=-1), "Cosine.final must be a number >= 0, got -1"),
-    (lambda: OneCycle(peak=0, steps=5), "OneCycle.peak must be a number above 0, got 0"),
-    (lambda: Cycle(initial=1, peak=0.5, steps=9), "peak must be a number not below initial (1)"),
-    (lambda: Cycle(initial=1, peak=2, steps=3, annealing=2), "steps must be an integer >= 4"),
-    (lambda: Cycle(initial=1, peak=2, steps=9, annealing=-1), "annealing must be an integer >= 0"),
-    (lambda: Cycle(initial=1, peak=2, steps=9, decay=0), "Cycle.decay must be a number above 0"),
-    (lambda: OneCycle(peak=1, steps=1), "OneCycle.steps must be an integer >= 2, got 1"),
-    (lambda: OneCycle(peak=1, steps=5, rise=1), "OneCycle.rise must be a number in (0, 1), got 1"),
+    (lambda: MultiStepSchedule(initial=1, steps=[1], gamma=-1), "MultiStepSchedule.gamma must be"),
     (
-        lambda: OneCycle(peak=1, steps=5, rise=0.0),
-        "OneCycle.rise must be a number in (0, 1), got 0.0",
+        lambda: ExponentialSchedule(initial=1, gamma=1.5),
+        "ExponentialSchedule.gamma must be a number in (0, 1]",
     ),
-    (lambda: OneCycle(peak=1, steps=5, div_factor=0), "OneCycle.div_factor must be a number above"),
-    (lambda: OneCycle(peak=1, steps=5, final_div_factor=-1), "OneCycle.final_div_factor must be"),
     (
-        lambda: PiecewiseConstant(rates=[[1, 0.1]]),
+        lambda: InverseSchedule(initial=1, gamma=-1),
+        "InverseSchedule.gamma must be a number >= 0, got -1",
+    ),
+    (
+        lambda: InverseSchedule(initial=1, gamma=1, power=-1),
+        "InverseSchedule.power must be a number >= 0",
+    ),
+    (
+        lambda: PolynomialSchedule(initial=1, steps=0),
+        "PolynomialSchedule.steps must be an integer >= 1",
+    ),
+    (
+        lambda: PolynomialSchedule(initial=1, steps=1, power=0),
+        "PolynomialSchedule.power must be a number above 0",
+    ),
+    (
+        lambda: PolynomialSchedule(initial=1, steps=1, final=-1),
+        "PolynomialSchedule.final must be a number >= 0",
+    ),
+    (lambda: SigmoidSchedule(initial=1, gamma=0, step=1), "Sigmoid.gamma must be a number above 0"),
+    (lambda: SigmoidSchedule(initial=1, gamma=1, step=0), "Sigmoid.step must be an integer >= 1"),
+    (
+        lambda: CosineSchedule(initial=1, steps=1.5),
+        "CosineSchedule.steps must be an integer >= 1, got 1.5",
+    ),
+    (
+        lambda: CosineSchedule(initial=1, steps=1, final=-1),
+        "CosineSchedule.final must be a number >= 0, got -1",
+    ),
+    (
+        lambda: OneCycleSchedule(peak=0, steps=5),
+        "OneCycleSchedule.peak must be a number above 0, got 0",
+    ),
+    (
+        lambda: CycleSchedule(initial=1, peak=0.5, steps=9),
+        "peak must be a number not below initial (1)",
+    ),
+    (
+        lambda: CycleSchedule(initial=1, peak=2, steps=3, annealing=2),
+        "steps must be an integer >= 4",
+    ),
+    (
+        lambda: CycleSchedule(initial=1, peak=2, steps=9, annealing=-1),
+        "annealing must be an integer >= 0",
+    ),
+    (
+        lambda: CycleSchedule(initial=1, peak=2, steps=9, decay=0),
+        "CycleSchedule.decay must be a number above 0",
+    ),
+    (
+        lambda: OneCycleSchedule(peak=1, steps=1),
+        "OneCycleSchedule.steps must be an integer >= 2, got 1",
+    ),
+    (
+        lambda: OneCycleSchedule(peak=1, steps=5, rise=1),
+        "OneCycleSchedule.rise must be a number in (0, 1), got 1",
+    ),
+    (
+        lambda: OneCycleSchedule(peak=1, steps=5, rise=0.0),
+        "OneCycleSchedule.rise must be a number in (0, 1), got 0.0",
+    ),
+    (
+        lambda: OneCycleSchedule(peak=1, steps=5, div_factor=0),
+        "OneCycleSchedule.div_factor must be a number above",
+    ),
+    (
+        lambda: OneCycleSchedule(peak=1, steps=5, final_div_factor=-1),
+        "OneCycleSchedule.final_div_factor must be",
+    ),
+    (
+        lambda: PiecewiseConstantSchedule(rates=[[1, 0.1]]),
         "must be pairs (start, rate above 0), starts growing from 0, got ((1, 0.1),)",
     ),
-    (lambda: PiecewiseConstant(rates=[]), "must be a sequence of one or more rows (an integer"),
-    (lambda: PiecewiseConstant(rates=0.1), "rows (an integer >= 0, a number above 0), got 0.1"),
-    (lambda: PiecewiseConstant(rates=[0, 1]), "rates[0] must be (an integer >= 0, a number above"),
-    (lambda: PiecewiseConstant(rates=[[0, 0]]), "rates[0][1] must be a number above 0, got 0"),
-    (lambda: PiecewiseConstant(rates=[[0, 1], [5, 1], [5, 2]]), "starts growing from 0, got"),
-    (lambda: Ramp(steps=0, then=1), "Ramp.steps must be an integer >= 1, got 0"),
-    (lambda: Ramp(steps=1, then=0), "Ramp.then must be a number above 0 or a Schedule, got 0"),
-    (lambda: WarmUp(steps=0, then=1), "WarmUp.steps must be an integer >= 1, got 0"),
-    (lambda: WarmUp(steps=1, then=-1), "WarmUp.then must be a number above 0 or a Schedule"),
-    (lambda: WarmUp(steps=1, then=1, start=1), "WarmUp.start must be a number in [0, 1), got 1"),
+    (
+        lambda: PiecewiseConstantSchedule(rates=[]),
+        "must be a sequence of one or more rows (an integer",
+    ),
+    (
+        lambda: PiecewiseConstantSchedule(rates=0.1),
+        "rows (an integer >= 0, a number above 0), got 0.1",
+    ),
+    (
+        lambda: PiecewiseConstantSchedule(rates=[0, 1]),
+        "rates[0] must be (an integer >= 0, a number above",
+    ),
+    (
+        lambda: PiecewiseConstantSchedule(rates=[[0, 0]]),
+        "rates[0][1] must be a number above 0, got 0",
+    ),
+    (
+        lambda: PiecewiseConstantSchedule(rates=[[0, 1], [5, 1], [5, 2]]),
+        "starts growing from 0, got",
+    ),
+    (lambda: RampSchedule(steps=0, then=1), "RampSchedule.steps must be an integer >= 1, got 0"),
+    (
+        lambda: RampSchedule(steps=1, then=0),
+        "RampSchedule.then must be a number above 0 or a Schedule, got 0",
+    ),
+    (
+        lambda: WarmUpSchedule(steps=0, then=1),
+        "WarmUpSchedule.steps must be an integer >= 1, got 0",
+    ),
+    (
+        lambda: WarmUpSchedule(steps=1, then=-1),
+        "WarmUpSchedule.then must be a number above 0 or a Schedule",
+    ),
+    (
+        lambda: WarmUpSchedule(steps=1, then=1, start=1),
+        "WarmUpSchedule.start must be a number in [0, 1), got 1",
+    ),
 ]
 
 

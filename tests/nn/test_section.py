@@ -19,7 +19,7 @@ from sparkdl.nn import (
     initial_slots,
 )
 from sparkdl.nn.replica import Replica
-from sparkdl.nn.schedules import Step
+from sparkdl.nn.schedules import StepSchedule
 from sparkdl.nn.section import sections
 
 
@@ -35,7 +35,9 @@ def network(**options):
 
 NETWORKS = {
     "sgd": network(updater=Sgd(rate=0.1), l2=0.1, l1=0.01),
-    "adam": network(updater=Adam(rate=Step(initial=0.1, gamma=0.5, step=2), weight_decay=0.1)),
+    "adam": network(
+        updater=Adam(rate=StepSchedule(initial=0.1, gamma=0.5, step=2), weight_decay=0.1)
+    ),
     "several updaters": network(updater=Adam(rate=0.1), own=Momentum(rate=0.2)),
     "trust": network(updater=Lars(rate=0.1)),
     "clipped by layer": network(updater=Momentum(rate=0.1), clipping=ClipLayerNorm(limit=0.1)),

@@ -6,7 +6,7 @@ import optax
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn.schedules import Step
+from sparkdl.nn.schedules import StepSchedule
 from sparkdl.nn.updaters import (
     AdaBelief,
     AdaDelta,
@@ -158,7 +158,9 @@ def test_one_minus_power_is_precise_in_float32(beta):
 
 def test_the_rate_comes_from_the_schedule():
     assert Sgd(rate=0.5).rate_at(100, 3) == 0.5
-    assert Sgd(rate=Step(initial=1.0, gamma=0.1, step=10)).rate_at(10, 0) == pytest.approx(0.1)
+    assert Sgd(rate=StepSchedule(initial=1.0, gamma=0.1, step=10)).rate_at(10, 0) == pytest.approx(
+        0.1
+    )
 
 
 REFUSED = [
@@ -166,8 +168,8 @@ REFUSED = [
     (lambda: Sgd(rate=-0.1), "Sgd.rate must be a number above 0 or a Schedule, got -0.1"),
     (lambda: Sgd(rate=float("nan")), "Sgd.rate must be a number above 0 or a Schedule, got nan"),
     (lambda: Adam(rate=float("inf")), "Adam.rate must be a number above 0 or a Schedule, got inf"),
-    (lambda: Sgd(rate=True), "Sgd.rate must be a number above 0 or one of Cosine"),
-    (lambda: Sgd(rate=None), "Sgd.rate must be a number above 0 or one of Cosine"),
+    (lambda: Sgd(rate=True), "Sgd.rate must be a number above 0 or one of CosineSchedule"),
+    (lambda: Sgd(rate=None), "Sgd.rate must be a number above 0 or one of CosineSchedule"),
     (lambda: Sgd(weight_decay=-1), "Sgd.weight_decay must be a number >= 0, got -1"),
     (lambda: Momentum(momentum=1.0), "Momentum.momentum must be a number in [0, 1), got 1.0"),
     (lambda: Nesterov(momentum=-0.1), "Nesterov.momentum must be a number in [0, 1), got -0.1"),

@@ -205,10 +205,10 @@ DRAWN = {  # type: (ranks of examples that it takes, function (choices, shape))
     "Rescaling": (ALL, of(layers.Rescaling, scale=one(2.5, 1 / 3), offset=one(0.0, -1.0))),
     "Subset": (ALL, subset),
     "GlobalPool": ((2, 3, 4), of(layers.GlobalPool, kind=one("avg", "max", "sum", "lp"))),
-    "Reduction": (
+    "Reduce": (
         ALL,
         of(
-            layers.Reduction,
+            layers.Reduce,
             operation=one("sum", "mean", "asum", "sumsq"),
             axis=axis,
             coefficient=one(1.0, 0.5),

@@ -17,7 +17,7 @@ import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.engine.backends import base
-from sparkdl.engine.backends.memory import Vector
+from sparkdl.engine.backends.memory import FlatVector
 from sparkdl.engine.graph import Spec, Tensor, topological
 from sparkdl.engine.types import computing_dtype, is_float
 from sparkdl.errors import ShapeError
@@ -85,7 +85,7 @@ class Rounding:
         return np.empty(size, np.uint8)
 
     def vector(self, values):
-        return Vector(values.astype(np.float64))
+        return FlatVector(values.astype(np.float64))
 
     def program(self, graph, bindings=None, strict=False, tf32=False):
         return Evaluation(graph, self, bindings or {})
@@ -156,7 +156,7 @@ class Evaluation:
         return values
 
     def _evaluate(self, node, values):
-        arrays, kind = [values[t] for t in node.inputs], type(node.op).__name__
+        arrays, kind = [values[t] for t in node.inputs], node.op.kind
         results = self._results(node, kind, arrays)
         for tensor, result in zip(node.outputs, results, strict=True):
             result = wide(result)
@@ -193,13 +193,13 @@ class Evaluation:
         return tuple(values[tensor] for tensor in outputs)
 
     def _terms(self, node, arrays):
-        times = max(COARSE.get(type(node.op).__name__, 1.0), terms_of(node) / SHORT)
+        times = max(COARSE.get(node.op.kind, 1.0), terms_of(node) / SHORT)
         pairs = zip(arrays, node.inputs, strict=True)
         return [self.backend.summed(array, tensor.spec.dtype, times) for array, tensor in pairs]
 
     def _note(self, node, results):
         """Keeps the largest number that was computed, and who made infinity of finite numbers."""
-        first, kind = node.outputs[0], type(node.op).__name__
+        first, kind = node.outputs[0], node.op.kind
         if self.backend.errors is None and guards(node, results[0]):
             self.backend.singular = node.scope or "the loss"
         if self.backend.errors is not None or first.spec.dtype not in UNIT or not first.spec.size:
@@ -222,13 +222,13 @@ def terms_of(node):
 def guards(node, result):
     """Whether a maximum with a tiny constant gave the constant."""
     least = next((t.value for t in node.inputs if t.value is not None and t.value.size == 1), None)
-    tiny = type(node.op).__name__ == "Maximum" and least is not None and 0 < least.max() <= TINY
+    tiny = node.op.kind == "Maximum" and least is not None and 0 < least.max() <= TINY
     return bool(tiny and (result == least).any())
 
 
 def simpler(op, inputs):
     """The outputs of an operation, a tuple, by way of simpler ones."""
-    if type(op).__name__ in ("BatchNorm", "LayerNorm"):
+    if op.kind in ("BatchNorm", "LayerNorm"):
         return normalized(op, *inputs)
     outputs = op.decompose(*inputs)
     return outputs if isinstance(outputs, tuple) else (outputs,)

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from sparkdl.spark.apart_process import Process
+from sparkdl.spark.apart_process import GpuProcess
 from tests.spark.elsewhere import hang
 from tests.support.cuda.spawned import OnHost
 
 
 def main():
-    process = Process((), 0)
+    process = GpuProcess((), 0)
     process.say("cuda", partial(hang, OnHost()), None)
     while process.hear(200.0, "the item that it is asked for")[0] != "next":
         pass

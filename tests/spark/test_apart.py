@@ -16,7 +16,7 @@ from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
 from sparkdl.nn import device
 from sparkdl.spark import apart as module
 from sparkdl.spark.apart import apart, apart_at, gpus, turn
-from sparkdl.spark.shared import Shared
+from sparkdl.spark.shared import SharedValue
 from tests.spark import elsewhere
 from tests.support.cuda.compiler import available
 from tests.support.cuda.spawned import OnHost
@@ -105,7 +105,7 @@ def test_two_at_once_are_two_processes():
 def test_a_broadcast_goes_along_and_functions_of_a_script_too():
     holder = SimpleNamespace(value=None)
     sc = SimpleNamespace(broadcast=lambda value: setattr(holder, "value", value) or holder)
-    shared = Shared(sc, {"twice": lambda x: 2 * x})
+    shared = SharedValue(sc, {"twice": lambda x: 2 * x})
     (found,) = on_gpu(partial(elsewhere.value, HOST, shared))
     assert found["twice"](4) == 8
 

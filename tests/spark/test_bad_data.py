@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sparkdl.data import LMDB, Arrays, Batch, Parquet, write_lmdb
 from sparkdl.errors import ConfigError, DataError, DivergedError, WorkerError
 from sparkdl.nn import Sgd
-from sparkdl.nn.schedules import MultiStep
+from sparkdl.nn.schedules import MultiStepSchedule
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import Checkpoints, load_checkpoint
@@ -243,7 +243,7 @@ def test_a_transform_that_cannot_travel_is_refused(net):
 
 
 def test_divergence_names_the_round_and_the_last_checkpoint(sc, tmp_path):
-    leap = Sgd(rate=MultiStep(initial=0.1, gamma=1e30, steps=(8,), per="iteration"))
+    leap = Sgd(rate=MultiStepSchedule(initial=0.1, gamma=1e30, steps=(8,), per="iteration"))
     net = SparkNetwork(sc, plain(updater=leap, l2=0.1), master_of(workers=2))
     checkpoints = Checkpoints(path=str(tmp_path), every_rounds=1)
     message = (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from sparkdl.data import Arrays, Compose, Crop, Mirror, Reshape, Scale, pad
+from sparkdl.data import Arrays, Compose, Crop, Mirror, ReshapeRecords, Scale, pad
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Dense, GraphBuilder, Merge, NetworkConf, Output, RnnOutput
 from sparkdl.spark import SparkNetwork
@@ -117,7 +117,7 @@ def test_several_inputs_outputs_and_weights(sc, crew):
     np.testing.assert_allclose([row.probability for row in found], here.predict(x), rtol=1e-4)
 
 
-CROP = Compose(Reshape(shape=(1, 5, 6)), Crop(size=3), Mirror(), Scale(factor=1 / 255))
+CROP = Compose(ReshapeRecords(shape=(1, 5, 6)), Crop(size=3), Mirror(), Scale(factor=1 / 255))
 
 
 def images():

@@ -10,7 +10,7 @@ from sparkdl.data import Batch
 from sparkdl.data.dealing import assemble_block
 from sparkdl.nn.replica import Replica
 from sparkdl.spark import SparkNetwork, SparkWorkers
-from sparkdl.spark.records import Records
+from sparkdl.spark.records import SparkRecords
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.network import Network, with_seed
 from sparkdl.training.schema import schema_of
@@ -37,7 +37,7 @@ def blocks_of(sc, conf, master, rdd):
     """The blocks that a fit trains on, and the numbers of those of each round of an epoch."""
     workers, state = SparkWorkers(sc, master.workers), Network(conf).state
     size, options = master.records_per_block, with_seed(master, state)
-    blocks = workers.load(Records(rdd), schema_of(conf), size, options)
+    blocks = workers.load(SparkRecords(rdd), schema_of(conf), size, options)
     parts = blocks.rdd.glom().collect()
     blocks.close()
     contents = [assemble_block([piece for _, piece in part]) for part in parts]

@@ -10,7 +10,7 @@ import pytest
 
 from sparkdl.errors import ConfigError, DataError, PeerError, ShapeError, WorkerError
 from sparkdl.spark import SparkWorkers
-from sparkdl.spark.records import Records
+from sparkdl.spark.records import SparkRecords
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.schema import schema_of
 from tests.spark import staying
@@ -29,7 +29,7 @@ def workers(spark):
 
 @pytest.fixture(scope="module")
 def blocks(workers):
-    made = workers.load(Records(arrays(RECORDS)), schema_of(plain()), SIZE, OPTIONS)
+    made = workers.load(SparkRecords(arrays(RECORDS)), schema_of(plain()), SIZE, OPTIONS)
     yield made
     made.close()
 
@@ -66,7 +66,9 @@ def processes(launched, folder):
 def test_each_takes_its_share_and_they_find_each_other(judged, launch, blocks, tmp_path, sc):
     shares = [[5, 0, *range(6, len(blocks.sizes))], [], [1, 4, 3, 2]][:: 2 if judged else 1][:2]
     shares[1] = sorted(set(range(len(blocks.sizes))) - set(shares[0]))
-    on = judged and Records(arrays(judged, records_per_split=10)).batches(sc, schema_of(plain()))
+    on = judged and SparkRecords(arrays(judged, records_per_split=10)).batches(
+        sc, schema_of(plain())
+    )
     launched = launch(staying.take, shares, validation=on)
     assert ended(launched) is None and launched.finished()
     found = [json.loads(Path(tmp_path, rank).read_text()) for rank in "01"]
@@ -98,7 +100,7 @@ FAILURES = [
 
 @pytest.mark.parametrize("task, kind, message", FAILURES, ids=lambda v: getattr(v, "__name__", ""))
 def test_an_error_comes_as_it_is_and_a_loss_names_the_worker(task, kind, message, launch, sc):
-    batches = Records(arrays(20)).batches(sc, schema_of(plain()))
+    batches = SparkRecords(arrays(20)).batches(sc, schema_of(plain()))
     launched = launch(task, validation=batches)
     error = ended(launched)
     assert isinstance(error, kind) and re.search(message, str(error))
@@ -112,7 +114,7 @@ def test_an_error_that_is_none_of_ours_brings_its_traceback(launch):
 
 def test_bad_records_to_evaluate_on_are_told(launch, sc):
     rows = sc.parallelize([([0.0] * 6, 1), ([0.0] * 5, 1)], 2)
-    batches = Records(rows).batches(sc, schema_of(plain()))
+    batches = SparkRecords(rows).batches(sc, schema_of(plain()))
     with pytest.raises(DataError, match="partition 1"):
         raise ended(launch(staying.take, validation=batches))
 

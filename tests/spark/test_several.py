@@ -8,7 +8,7 @@ import pytest
 from pyspark import TaskContext
 
 from sparkdl.errors import DataError, WorkerError
-from sparkdl.spark.several import Member, Together, several
+from sparkdl.spark.several import DeviceRendezvous, Together, several
 from sparkdl.spark.team import Team
 from tests.spark import elsewhere
 from tests.spark.test_apart import HOST, Context
@@ -57,7 +57,7 @@ def met(limits, rounds=1):
     together = Together(others, Team.of([[n] for n in range(6)], 2))
 
     def meet(place):
-        member = Member(together, place, together.ranks[place])
+        member = DeviceRendezvous(together, place, together.ranks[place])
         for turn in range(rounds):
             try:
                 found[place].append(member.all_gather(f"{member.rank} in {turn}", limits[place]))

@@ -16,7 +16,7 @@ from sparkdl.training.local_sgd import LocalSGD
 from sparkdl.training.master import TrainingMaster
 from sparkdl.training.network import first_state
 from sparkdl.training.parameter_server import ParameterServer
-from sparkdl.training.resident.schedule import Schedule
+from sparkdl.training.resident.schedule import BlockSchedule
 from sparkdl.training.sharing import GradientSharing
 
 SMALL = {"batch_size_per_worker": 4, "timeout": 60.0, "patience": 200.0}
@@ -190,7 +190,7 @@ JOINT = [name for name, row in MASTERS.items() if row.joint is not None]
 def schedule_of(blocks, workers, conf):
     """The Schedule of a fit of a resident master, and the state that it starts from."""
     state = replace(first_state(conf), seed=conf.seed)
-    return Schedule(sizes=tuple(blocks.sizes), workers=workers.size, seed=state.seed), state
+    return BlockSchedule(sizes=tuple(blocks.sizes), workers=workers.size, seed=state.seed), state
 
 
 def plan_of(master, blocks, workers, conf, epoch):

@@ -10,7 +10,7 @@ import pytest
 from sparkdl.errors import ConfigError, DivergedError, UnsupportedError, WorkerError
 from sparkdl.nn import Adam, Dense, Momentum, NetworkConf, Output, Sgd
 from sparkdl.nn.replica import Replica
-from sparkdl.nn.schedules import MultiStep
+from sparkdl.nn.schedules import MultiStepSchedule
 from sparkdl.training.aggregate import Contribution
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.network import first_state
@@ -343,7 +343,7 @@ def test_an_unknown_backend_is_named(crews):
 def test_a_network_with_many_options_is_compiled_once(crews):
     """A process finds the replica that it has by the conf, which must be hashable."""
     layers = [Dense(units=3, activation={"type": "elu", "alpha": 0.5}), Output(units=3)]
-    rate = MultiStep(initial=0.1, gamma=0.5, steps=[2, 4])
+    rate = MultiStepSchedule(initial=0.1, gamma=0.5, steps=[2, 4])
     conf = NetworkConf(input_shape=[4], layers=layers, updater=Momentum(rate=rate))
     (block,) = Partitions([8]).read(Partitions([8]).splits()[0])
     result = train_block(round_of(conf, 8), 0, block)

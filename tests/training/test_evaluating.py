@@ -5,21 +5,25 @@ import pytest
 
 from sparkdl.errors import DataError
 from sparkdl.training.evaluating import counts_of, with_counts
-from sparkdl.training.evaluation import Classification, MeanLoss, MultiLabel, Regression
+from sparkdl.training.evaluation import Classification, MeanLoss, MultiLabelEvaluation, Regression
 
 
 def some(kind, rng):
     if kind is Classification:
         predictions = rng.dirichlet(np.ones(4), 30)
         return Classification(4), (predictions, rng.integers(0, 4, 30), rng.random(30))
-    if kind is MultiLabel:
-        return MultiLabel(3), (rng.random((30, 3)), rng.integers(0, 2, (30, 3)), rng.random(30))
+    if kind is MultiLabelEvaluation:
+        return MultiLabelEvaluation(3), (
+            rng.random((30, 3)),
+            rng.integers(0, 2, (30, 3)),
+            rng.random(30),
+        )
     if kind is Regression:
         return Regression(3), (rng.normal(size=(30, 3)), rng.normal(size=(30, 3)), rng.random(30))
     return MeanLoss(), (rng.normal(size=(30, 3)), rng.normal(size=(30, 3)), rng.random(30))
 
 
-@pytest.mark.parametrize("kind", [Classification, MultiLabel, Regression, MeanLoss])
+@pytest.mark.parametrize("kind", [Classification, MultiLabelEvaluation, Regression, MeanLoss])
 def test_counts_make_the_evaluation_again(kind, rng):
     evaluation, batch = some(kind, rng)
     evaluation.add(*batch)

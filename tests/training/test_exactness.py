@@ -7,7 +7,7 @@ import pytest
 
 from sparkdl.data.blocks import permutation
 from sparkdl.nn import Adam, Momentum, Sgd, initial_params, initial_slots
-from sparkdl.nn.schedules import MultiStep
+from sparkdl.nn.schedules import MultiStepSchedule
 from sparkdl.training.network import first_state
 from tests.training.problems import (
     EVEN,
@@ -40,7 +40,7 @@ EXACT = {
     "a rate that falls": (
         2,
         EVEN,
-        perceptron(updater=Sgd(rate=MultiStep(initial=0.5, gamma=0.1, steps=(3, 11)))),
+        perceptron(updater=Sgd(rate=MultiStepSchedule(initial=0.5, gamma=0.1, steps=(3, 11)))),
         {},
     ),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparkdl.data import LMDB, Arrays, Compose, Crop, Mirror, Reshape, Scale, write_lmdb
+from sparkdl.data import LMDB, Arrays, Compose, Crop, Mirror, ReshapeRecords, Scale, write_lmdb
 from sparkdl.data.batch import Batch
 from sparkdl.errors import DataError, ShapeError
 from sparkdl.nn import Dense, Flatten, NetworkConf, Output, Sgd
@@ -54,8 +54,8 @@ def test_chance_does_not_depend_on_minibatches_or_prefetch(crews):
 
 def test_rows_are_given_their_shape(crews):
     x, y = images()
-    rows = Arrays(x.reshape(30, -1), y, transform=Compose(Reshape(shape=(2, 7, 8)), CROP))
-    images_ = Arrays(x, y, transform=Compose(Reshape(shape=(2, 7, 8)), CROP))
+    rows = Arrays(x.reshape(30, -1), y, transform=Compose(ReshapeRecords(shape=(2, 7, 8)), CROP))
+    images_ = Arrays(x, y, transform=Compose(ReshapeRecords(shape=(2, 7, 8)), CROP))
     params = [fitted(source, crews(1)).state.params for source in (rows, images_)]
     np.testing.assert_array_equal(*params)
 

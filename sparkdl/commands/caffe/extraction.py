@@ -15,12 +15,12 @@ def features_frame(spark, net, source, model, names, device, tally):
 
     Parameters
     ----------
-    model : Shared (conf, state, device, backend)
+    model : SharedValue (conf, state, device, backend)
         Must live until the frame has been computed.
     names : blobs
     device : str
         Where it computes.
-    tally : Tally
+    tally : DeviceTally
         Is told where tasks compute.
     """
     reading = reading_of(source, net, blobs_of(net, names))

@@ -18,7 +18,7 @@ LEAST = 256  # records of a split, where nobody says
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class RecordReading:
     """The way in which an executor reads a split and computes on it. Travels.
 
     Parameters
@@ -61,8 +61,8 @@ class Reading:
 
 
 def reading_of(source, net, blobs):
-    """The Reading of a source for a test net."""
-    return Reading(
+    """The RecordReading of a source for a test net."""
+    return RecordReading(
         read=source.read,
         transform=source.transform,
         names=getattr(source, "names", None),

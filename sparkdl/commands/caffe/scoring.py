@@ -28,7 +28,7 @@ def means_of(sc, net, source, state, batches, device, tally):
         fewer, Caffe would begin again at the first.
     device : str
         Where it computes.
-    tally : Tally
+    tally : DeviceTally
         Is told where tasks compute.
     """
     if batches is not None:

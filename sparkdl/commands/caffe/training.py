@@ -10,7 +10,7 @@ from sparkdl.commands.caffe.cluster import check_dynamic, master_of, replicas
 from sparkdl.commands.caffe.options import Options, check_free
 from sparkdl.commands.caffe.records import batch_size, source_for
 from sparkdl.errors import ConfigError
-from sparkdl.interop.caffe import CaffeSolver, Job, read_job, save_weights
+from sparkdl.interop.caffe import CaffeSolver, SolverJob, read_job, save_weights
 from sparkdl.interop.caffe.first import First
 from sparkdl.interop.caffe.solving import prefix_of
 from sparkdl.spark import SparkNetwork
@@ -33,7 +33,7 @@ class Training:
     """
 
     options: Options
-    job: Job
+    job: SolverJob
     data: Any
     tests: list | None
 

@@ -6,12 +6,12 @@ from sparkdl.commands.caffe.extraction import features_frame
 from sparkdl.commands.caffe.options import Options, check_free
 from sparkdl.commands.caffe.records import source_for
 from sparkdl.commands.caffe.scoring import means_of, write_means
-from sparkdl.interop.caffe import CaffeNet, Solver, carry_weights, load_weights, read_tests
+from sparkdl.interop.caffe import CaffeNet, CaffeSolverConf, carry_weights, load_weights, read_tests
 from sparkdl.interop.caffe.shown import blobs_of
 from sparkdl.spark.frames import uri
 from sparkdl.spark.jobs import job
 from sparkdl.spark.shared import sharing
-from sparkdl.spark.tally import Tally
+from sparkdl.spark.tally import DeviceTally
 from sparkdl.training.network import first_state
 from sparkdl.training.report import format_devices
 
@@ -33,7 +33,7 @@ class Use:
     """
 
     options: Options
-    solver: Solver
+    solver: CaffeSolverConf
     nets: tuple[CaffeNet, ...]
     sources: list
     states: list | None
@@ -41,7 +41,7 @@ class Use:
     def run(self, spark, trained=None):
         """Test, or extract features, with the weights of `trained`, a Network, if it is given."""
         states = self.states or [carry_to_test_net(trained, net) for net in self.nets]
-        tally = Tally(spark.sparkContext)
+        tally = DeviceTally(spark.sparkContext)
         if self.options.use == "test":
             told = self._test(spark, states, tally)
         else:

@@ -14,7 +14,7 @@ from hdfs_native import Client, WriteOptions
 
 from sparkdl.data.hadoop.base import HadoopFiles
 from sparkdl.data.hadoop.configuration import Configuration
-from sparkdl.data.hadoop.streams import ReadsRanges, Refused, SentAtTheEnd, reason
+from sparkdl.data.hadoop.streams import ReadsRanges, RequestRefused, SentAtTheEnd, reason
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class NativeFiles(HadoopFiles):
         if mode == "rb":
             with plain(path):
                 reader = self.client.read(path)
-            return io.BufferedReader(Reader(self.uri(path), reader), BUFFER)
+            return io.BufferedReader(NativeReader(self.uri(path), reader), BUFFER)
         if mode == "wb":
             return SentAtTheEnd(Writing(self.client, path).send)
         raise ValueError(f"mode must be rb or wb, got {mode}")
@@ -149,7 +149,7 @@ def within(seconds, call, *arguments):
     return result
 
 
-class Reader(ReadsRanges):
+class NativeReader(ReadsRanges):
     """A file that is read, unbuffered."""
 
     def __init__(self, uri, inner):
@@ -183,5 +183,5 @@ def plain(path):
     except (OSError, RuntimeError, ValueError) as error:
         answer = REMOTE.fullmatch(reason(error))
         if answer:
-            raise Refused(f"{answer[1]}: {answer[2]}") from error
+            raise RequestRefused(f"{answer[1]}: {answer[2]}") from error
         raise OSError(reason(error)) from error

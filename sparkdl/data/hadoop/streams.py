@@ -12,7 +12,7 @@ IN_MEMORY = 2**26  # bytes of a file to write; longer ones lie on this host's di
 PAUSE, TRIES = 0.5, 7  # seconds, doubled each time: 32 in all, while a node dies and is missed
 
 
-class Refused(OSError):
+class RequestRefused(OSError):
     """An answer, not a failure: asking again is of no use."""
 
 
@@ -104,7 +104,7 @@ def again(attempt, tries):
     for left in reversed(range(tries)):
         try:
             return attempt()
-        except (Refused, FileNotFoundError, IsADirectoryError):
+        except (RequestRefused, FileNotFoundError, IsADirectoryError):
             raise
         except OSError:
             if not left:

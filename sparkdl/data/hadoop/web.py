@@ -13,7 +13,7 @@ from requests import RequestException
 
 from sparkdl.data.hadoop.base import HadoopFiles
 from sparkdl.data.hadoop.configuration import Configuration, user
-from sparkdl.data.hadoop.streams import ReadsRanges, Refused, SentAtTheEnd, again, reason
+from sparkdl.data.hadoop.streams import ReadsRanges, RequestRefused, SentAtTheEnd, again, reason
 from sparkdl.errors import UnsupportedError
 
 BUFFER = 2**22  # bytes: a range costs two requests
@@ -84,7 +84,7 @@ class WebFiles(HadoopFiles):
             about = self.info(path)
             if about["type"] == "directory":
                 raise IsADirectoryError(f"{path} is a directory")
-            reader = Reader(self.uri(path), path, about["size"], self.client)
+            reader = WebReader(self.uri(path), path, about["size"], self.client)
             return io.BufferedReader(reader, BUFFER)
         if mode == "wb":
             return SentAtTheEnd(partial(self._write, path))
@@ -95,7 +95,7 @@ class WebFiles(HadoopFiles):
             self.client.write(path, data=content, overwrite=True)
 
 
-class Reader(ReadsRanges):
+class WebReader(ReadsRanges):
     """A file that is read, unbuffered: a request for each range."""
 
     def __init__(self, uri, path, size, client):
@@ -133,4 +133,4 @@ def plain(path):
     except HdfsError as error:
         if error.exception == "FileNotFoundException":
             raise FileNotFoundError(path) from None
-        raise Refused(reason(error)) from error
+        raise RequestRefused(reason(error)) from error

@@ -15,7 +15,7 @@ MOST_AXES, MOST_NUMBERS = 32, 2**31  # of lists
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Slice(Split):
+class ArrayRange(Split):
     """A few records of an array, themselves."""
 
     data: Batch = field(repr=False)
@@ -106,7 +106,7 @@ class Arrays(Reader, CutByRecords):
     def _slice(self, partition, start, stop):
         columns = {name: column[start:stop] for name, column in self.columns.items()}
         data = Batch(columns=columns, ids=record_ids(partition, 0, stop - start))
-        return Slice(partition=partition, count=stop - start, data=data)
+        return ArrayRange(partition=partition, count=stop - start, data=data)
 
 
 def is_array(value):

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 import fastavro
 
 from sparkdl.data.columns import Offence
-from sparkdl.data.readers.window import Window
+from sparkdl.data.readers.window import FileWindow
 from sparkdl.errors import DataError
 
 MAGIC, MARKER = b"Obj\x01", 16
 
 
-class Bytes:
-    """A file that fastavro reads: a Window, which may be exchanged for one at another place."""
+class AvroStream:
+    """A file that fastavro reads: a FileWindow, which may be exchanged for another."""
 
     def __init__(self, window):
         self.window = window
@@ -30,8 +30,8 @@ class Bytes:
 
 
 def open_blocks(path, file):
-    """(Bytes, fastavro's reader of blocks) behind the header of a file. Raises DataError."""
-    source = Bytes(Window(file, 0))
+    """(AvroStream, fastavro's reader of blocks) behind the header of a file. Raises DataError."""
+    source = AvroStream(FileWindow(file, 0))
     with damages(path):
         head = source.window.ahead(len(MAGIC))
         if head != MAGIC:
@@ -50,7 +50,7 @@ def records(split, file, source, blocks):
     first, count = source.tell() - MARKER, 0
     file.seek(first)
     marker = file.read(MARKER)
-    window = source.window = Window(file, max(first, split.start))
+    window = source.window = FileWindow(file, max(first, split.start))
     if not window.seek(marker, split.stop):
         return
     window.take(MARKER)

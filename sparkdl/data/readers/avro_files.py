@@ -12,12 +12,12 @@ from sparkdl.data.readers.avro_blocks import open_blocks, records
 from sparkdl.data.readers.base import CutByBytes, OfNumbersOrImages, Reader, Stored
 from sparkdl.data.readers.chunks import batches, stack_arrays
 from sparkdl.data.readers.image import decode_image
-from sparkdl.data.readers.listing import Bytes, byte_splits
+from sparkdl.data.readers.listing import ByteSplit, byte_splits
 from sparkdl.errors import DataError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blocks(Bytes):
+class AvroRange(ByteSplit):
     """The blocks behind the markers in bytes `start` to `stop` of a file."""
 
     def __str__(self):
@@ -49,7 +49,7 @@ class AvroFiles(Stored, Reader, OfNumbersOrImages, CutByBytes):
 
     def splits(self):
         """Ranges of bytes. Reads nothing but the files' sizes."""
-        return byte_splits(Blocks, self.path, self.bytes_per_split)
+        return byte_splits(AvroRange, self.path, self.bytes_per_split)
 
     def read(self, split):
         """Batches of a few megabytes: features and labels as they are stored."""

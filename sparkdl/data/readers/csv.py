@@ -13,7 +13,7 @@ from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.readers.arrow import require_column, table_batch
 from sparkdl.data.readers.base import CutByBytes, Reader, Stored
 from sparkdl.data.readers.csv_lines import first_line, lines_between
-from sparkdl.data.readers.listing import Bytes, byte_splits
+from sparkdl.data.readers.listing import ByteSplit, byte_splits
 from sparkdl.errors import DataError, require
 
 RECORDS_PER_BATCH = 4096
@@ -21,7 +21,7 @@ COLUMN = Either(of=(Text(what="a name"), Integer()))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lines(Bytes):
+class Lines(ByteSplit):
     """The lines that begin in bytes `start` up to, not including, `stop` of a file.
 
     `width`: numbers of a line. `features` and `label`: positions of columns; None: all others.

@@ -15,7 +15,7 @@ from sparkdl.data.readers.base import Reader, Stored
 from sparkdl.data.readers.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
 from sparkdl.data.readers.csv_lines import lines_between
 from sparkdl.data.readers.frame_columns import FrameColumn
-from sparkdl.data.readers.listing import Bytes, byte_splits
+from sparkdl.data.readers.listing import ByteSplit, byte_splits
 from sparkdl.errors import DataError
 
 FORMATS = ("parquet", "json")
@@ -23,7 +23,7 @@ FEW = 64  # images whose sizes are not known
 
 
 @dataclass(frozen=True, kw_only=True)
-class JsonLines(Bytes):
+class JsonLines(ByteSplit):
     """The lines that begin in bytes `start` up to, not including, `stop` of a file."""
 
     def __str__(self):

@@ -21,7 +21,7 @@ CIFAR = (3, 32, 32)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Range(Split):
+class RecordRange(Split):
     """Records `start` up to, not including, `stop` of a file."""
 
     path: str
@@ -128,7 +128,7 @@ def ranges(path, counted, records_per_split):
     if not found:
         raise DataError(f"{path}: must hold records, but is empty")
     return [
-        Range(partition=i, count=stop - start, path=one, start=start, stop=stop)
+        RecordRange(partition=i, count=stop - start, path=one, start=start, stop=stop)
         for i, (one, start, stop) in enumerate(found)
     ]
 

@@ -11,7 +11,7 @@ SMALLEST_RANGE = 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bytes(Split):
+class ByteSplit(Split):
     """The records that begin in bytes `start` up to, not including, `stop` of a file."""
 
     path: str
@@ -45,7 +45,7 @@ def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path:
 
     Parameters
     ----------
-    kind : class below Bytes
+    kind : class below ByteSplit
     path : str
         Of the source.
     bytes_per_split : int or None

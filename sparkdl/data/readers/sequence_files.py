@@ -13,8 +13,8 @@ from sparkdl.data.readers.chunks import batches, stack_arrays
 from sparkdl.data.readers.datum import decode
 from sparkdl.data.readers.image import decode_image, resize_image
 from sparkdl.data.readers.java_objects import MAGIC, read_object
-from sparkdl.data.readers.listing import Bytes, byte_splits
-from sparkdl.data.readers.sequence_format import Header, read_header
+from sparkdl.data.readers.listing import ByteSplit, byte_splits
+from sparkdl.data.readers.sequence_format import SequenceHeader, read_header
 from sparkdl.data.readers.sequence_reader import read_records
 from sparkdl.errors import DataError
 
@@ -23,10 +23,10 @@ HEADER_BYTES = 2**16
 
 
 @dataclass(frozen=True, kw_only=True)
-class Records(Bytes):
+class SequenceRange(ByteSplit):
     """The records behind the sync markers in bytes `start` to `stop` of a file."""
 
-    header: Header = field(repr=False)
+    header: SequenceHeader = field(repr=False)
 
     def __str__(self):
         return f"{self.path}, records of bytes {self.start} to {self.stop}"
@@ -57,7 +57,10 @@ class SequenceFiles(Stored, Reader, OfImages, CutByBytes):
     def splits(self):
         """Ranges of bytes. Reads the header of each file alone."""
         return byte_splits(
-            Records, self.path, self.bytes_per_split, about=lambda path: {"header": header_of(path)}
+            SequenceRange,
+            self.path,
+            self.bytes_per_split,
+            about=lambda path: {"header": header_of(path)},
         )
 
     def read(self, split):
@@ -90,7 +93,7 @@ class SequenceFiles(Stored, Reader, OfImages, CutByBytes):
 
 
 def header_of(path):
-    """The Header of a file. Raises DataError."""
+    """The SequenceHeader of a file. Raises DataError."""
     with files.open(path) as file:
         content = file.read(HEADER_BYTES)
     try:

@@ -34,7 +34,7 @@ WRITABLES = ("Text", "BytesWritable", "NullWritable", *FIXED)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Header:
+class SequenceHeader:
     """The header of a file.
 
     Parameters
@@ -66,7 +66,7 @@ class Header:
 
 
 def read_header(content):
-    """The Header at the start of `content`. Raises Offence for a file that cannot be read."""
+    """The SequenceHeader at the start of `content`; Offence for a file that cannot be read."""
     if content[:3] != MAGIC or len(content) < 4:
         raise Offence(0, f"must be a SequenceFile, but begins with {bytes(content[:4])!r}")
     if content[3] != VERSION:
@@ -91,7 +91,7 @@ def _header(content):
     sync, at = bytes(content[at : at + SYNC_BYTES]), at + SYNC_BYTES
     if len(sync) < SYNC_BYTES:
         raise IndexError
-    return Header(
+    return SequenceHeader(
         key=require_known(key.removeprefix(HADOOP), WRITABLES, "keys"),
         value=require_known(value.removeprefix(HADOOP), WRITABLES, "values"),
         compression="block" if blocks else "record" if compressed else "none",

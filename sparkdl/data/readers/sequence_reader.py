@@ -10,7 +10,7 @@ from sparkdl.data.readers.sequence_format import (
     deserialize,
     get_vint,
 )
-from sparkdl.data.readers.window import Window
+from sparkdl.data.readers.window import FileWindow
 
 MARKER = len(ESCAPE) + SYNC_BYTES
 DAMAGES = (ValueError, OSError, EOFError, zlib.error)  # of what decompresses
@@ -22,7 +22,7 @@ def read_records(file, header, start, stop):
     Those before the first marker of the file go with start 0. Raises Offence where the file is cut
     short or damaged.
     """
-    window = Window(file, header.size if start == 0 else max(start, header.size))
+    window = FileWindow(file, header.size if start == 0 else max(start, header.size))
     if start > 0 and not window.seek(ESCAPE + header.sync, stop):
         return
     read = _block if header.compression == "block" else _record

@@ -10,7 +10,7 @@ from sparkdl.data.readers.sequence_format import (
     INT,
     SYNC_BYTES,
     WRITABLES,
-    Header,
+    SequenceHeader,
     require_known,
     serialize,
     vint,
@@ -53,7 +53,7 @@ def write_sequence_file(
 
 def _header(key, value, compression, codec):
     try:
-        return Header(
+        return SequenceHeader(
             key=require_known(key, WRITABLES, "key"),
             value=require_known(value, WRITABLES, "value"),
             compression=require_known(compression, COMPRESSIONS, "compression"),

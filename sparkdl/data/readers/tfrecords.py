@@ -15,7 +15,7 @@ from sparkdl.data.readers.chunks import batches, stack_arrays
 from sparkdl.data.readers.example import feature, numbers, one_string, parse
 from sparkdl.data.readers.image import decode_image
 from sparkdl.data.readers.listing import data_files
-from sparkdl.data.readers.window import Window
+from sparkdl.data.readers.window import FileWindow
 from sparkdl.data.source import Split
 from sparkdl.errors import DataError
 
@@ -111,7 +111,7 @@ def checked_records(split, file):
     """The bytes of each record. Raises DataError where the file is cut short or damaged."""
     count = 0
     try:
-        window = Window(file, 0)
+        window = FileWindow(file, 0)
         while window.more():
             yield next_record(window)
             count += 1

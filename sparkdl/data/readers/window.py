@@ -7,7 +7,7 @@ CHUNK, LARGEST = 2**18, 2**26
 LONGEST_VINT = 9
 
 
-class Window:
+class FileWindow:
     """The bytes of a file from a place on, read in chunks."""
 
     def __init__(self, file, position):

@@ -8,7 +8,7 @@ from sparkdl.data.transforms.mean_image import MeanImage
 from sparkdl.data.transforms.mirror import Mirror
 from sparkdl.data.transforms.one_hot import OneHot
 from sparkdl.data.transforms.pad import Pad
-from sparkdl.data.transforms.reshape import Reshape
+from sparkdl.data.transforms.reshape import ReshapeRecords
 from sparkdl.data.transforms.resize import Resize
 from sparkdl.data.transforms.resized_crop import RandomResizedCrop
 from sparkdl.data.transforms.rotate import Rotate

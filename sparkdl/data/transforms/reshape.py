@@ -9,7 +9,7 @@ from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reshape(Transform):
+class ReshapeRecords(Transform):
     """Records in the shape that the transforms behind it take, where storage knows rows only."""
 
     shape: tuple[int, ...] = option(

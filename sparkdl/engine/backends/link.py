@@ -3,7 +3,7 @@
 from typing import Protocol
 
 
-class Link(Protocol):
+class DeviceLink(Protocol):
     """One device among those of several processes, all of which ask for the same in the same order.
 
     Attributes
@@ -49,7 +49,7 @@ class Link(Protocol):
     def join_in(self):
         """Let what the device does from now on begin after all that was added up."""
 
-    # Flat arrays of the host; each returns Work
+    # Flat arrays of the host; each returns DeviceWork
 
     def all_reduce(self, x):
         """Replace x by its sum over all ranks."""
@@ -64,7 +64,7 @@ class Link(Protocol):
         """Fill x, of which rank r has x[edges[r] : edges[r + 1]]."""
 
 
-class Work(Protocol):
+class DeviceWork(Protocol):
     """An exchange that has begun."""
 
     def reached(self):

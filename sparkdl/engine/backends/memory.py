@@ -5,7 +5,7 @@ import numpy as np
 from sparkdl.engine.planner import ALIGNMENT
 
 
-class Vector:
+class FlatVector:
     """A vector that programs read and write where it lies; see Backend.vector."""
 
     def __init__(self, values):

@@ -5,11 +5,11 @@ from functools import partial
 import numpy as np
 
 from sparkdl.engine.backends.base import PROCESSOR, Kernel
-from sparkdl.engine.backends.memory import Vector, empty
-from sparkdl.engine.chains import Chain, chain_kernel, into_chains
-from sparkdl.engine.fusion import RULES, BiasActivation, fuse
-from sparkdl.engine.ops.elementwise import Elementwise
-from sparkdl.engine.ops.matmul import MatMul
+from sparkdl.engine.backends.memory import FlatVector, empty
+from sparkdl.engine.chains import ChainOp, chain_kernel, into_chains
+from sparkdl.engine.fusion import RULES, BiasActivationOp, fuse
+from sparkdl.engine.ops.elementwise import ElementwiseOp
+from sparkdl.engine.ops.matmul import MatMulOp
 from sparkdl.engine.program import Program
 from sparkdl.engine.types import is_narrow, widen
 
@@ -39,7 +39,7 @@ class Reference:
         return Kernel(partial(np.copyto, to, source), "memcpy")
 
     def vector(self, values):
-        return Vector(values)
+        return FlatVector(values)
 
     def link(self, vectors):
         return None
@@ -51,14 +51,14 @@ class Reference:
         op = node.op
         if any(is_narrow(array.dtype) for array in (*inputs, *outputs)):
             return Kernel(copying(op, inputs, outputs), "numpy in float32, then copy")
-        if isinstance(op, Chain):
+        if isinstance(op, ChainOp):
             return Kernel(chain_kernel(op, inputs, outputs), "numpy, blocked")
-        if isinstance(op, MatMul):
+        if isinstance(op, MatMulOp):
             x, y = op.operands(*inputs)
             return Kernel(lambda: np.matmul(x, y, out=outputs[0]), "numpy gemm")
-        if isinstance(op, BiasActivation):
+        if isinstance(op, BiasActivationOp):
             return Kernel(bias_activation(op, inputs, outputs[0]), "numpy, in place")
-        if isinstance(op, Elementwise) and op.ufunc is not None:
+        if isinstance(op, ElementwiseOp) and op.ufunc is not None:
             ufunc = op.ufunc
             return Kernel(lambda: ufunc(*inputs, out=outputs[0]), f"numpy {ufunc.__name__}")
         if hasattr(op, "into"):
@@ -82,10 +82,10 @@ def bias_activation(op, inputs, out):
     """The product into the output, bias and activation over it in place."""
     x, w, b = inputs
     wide = b.reshape(op.bias.along(out))
-    rectify = op.activation is not None and type(op.activation).__name__ == "Relu"
+    rectify = op.activation is not None and op.activation.kind == "Relu"
 
     def call():
-        if isinstance(op.product, MatMul):
+        if isinstance(op.product, MatMulOp):
             np.matmul(*op.product.operands(x, w), out=out)
         else:
             np.copyto(out, op.product.reference(x, w))

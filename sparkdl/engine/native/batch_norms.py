@@ -9,11 +9,11 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.engine.chains import Chain
+from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.native.chains import chain_kernel
 from sparkdl.engine.native.jit import compiler
 from sparkdl.engine.native.row_sums import row_sums_kernel
-from sparkdl.engine.ops.activation import Relu, ReluGrad
+from sparkdl.engine.ops.activation import ReluGradOp, ReluOp
 from sparkdl.engine.ops.elementwise import add, mul, square, sub
 from sparkdl.errors import UnsupportedError
 
@@ -25,7 +25,7 @@ SQUARES = (sub, (0, 1)), (square, (2,))  # x, a centre
 NORMALISED = (sub, (0, 1)), (mul, (4, 2)), (add, (5, 3))  # x, mean, scale, beta
 PLAIN = (sub, (1, 2)), (mul, (0, 3))  # gy, x, mean
 GATED = (  # gy, x, mean, scale, beta; 8 is what of gy passes the ReLU
-    *((sub, (1, 2)), (mul, (5, 3)), (add, (6, 4)), (ReluGrad(), (0, 7))),
+    *((sub, (1, 2)), (mul, (5, 3)), (add, (6, 4)), (ReluGradOp(), (0, 7))),
     (mul, (8, 5)),
 )
 PLAIN_GRADIENT = (  # gy, x, mean, slope, offset, scale
@@ -33,7 +33,7 @@ PLAIN_GRADIENT = (  # gy, x, mean, slope, offset, scale
     (mul, (9, 5)),
 )
 GATED_GRADIENT = (  # gy, x, mean, scale, beta, slope, offset
-    *((sub, (1, 2)), (mul, (7, 3)), (add, (8, 4)), (ReluGrad(), (0, 9))),
+    *((sub, (1, 2)), (mul, (7, 3)), (add, (8, 4)), (ReluGradOp(), (0, 9))),
     *((mul, (7, 5)), (add, (10, 11)), (add, (12, 6)), (mul, (13, 3))),
 )
 
@@ -83,8 +83,8 @@ def inference_kernel(op, x, gamma, beta, mean, variance, y, relu=False):
 
 def affine_kernel(x, mean, scale, beta, y, relu):
     """A call that fills y once the statistics are there."""
-    steps = (*NORMALISED, (Relu(), (6,))) if relu else NORMALISED
-    chain = Chain(steps, (len(steps) - 1,))
+    steps = (*NORMALISED, (ReluOp(), (6,))) if relu else NORMALISED
+    chain = ChainOp(steps, (len(steps) - 1,))
     return chain_kernel(chain, [x, *wide(x, mean, scale, beta)], [y], compiler())
 
 
@@ -104,7 +104,7 @@ def backward(op, gy, x, gamma, beta, mean, variance, gx, ggamma, gbeta):
         if beta is None
         else (GATED_GRADIENT, [mean, scale, beta, slope, offset])
     )
-    chain = Chain(steps, (len(steps) - 1,))
+    chain = ChainOp(steps, (len(steps) - 1,))
     apply = chain_kernel(chain, [gy, x, *wide(x, *shared)], [gx], compiler())
     count = len(rows[0])
 

@@ -12,7 +12,7 @@ from sparkdl.engine.native.calls import bound
 from sparkdl.engine.native.code import TYPES
 from sparkdl.engine.native.operations import OPERATIONS
 from sparkdl.engine.operands import Operand
-from sparkdl.engine.ops.shape import BroadcastTo
+from sparkdl.engine.ops.shape import BroadcastToOp
 from sparkdl.errors import UnsupportedError
 
 
@@ -67,6 +67,6 @@ def text(op, inputs, outputs, lies, axes):
     specs = [Spec((), kind) for kind in inputs]
     for step, operands in op.steps:
         of = [specs[i] for i in operands]
-        specs.append(of[0] if isinstance(step, BroadcastTo) else step.shape(*of))
+        specs.append(of[0] if isinstance(step, BroadcastToOp) else step.shape(*of))
     kinds = tuple(spec.dtype for spec in specs[len(inputs) :])
     return loops.function(loops.Loop(op.steps, op.results, kinds, inputs, outputs, lies, axes))

@@ -36,7 +36,7 @@ class Code:
         return name
 
     def vector(self, kind, expression):
-        return Vector(self, kind, self.define(expression))
+        return IrVector(self, kind, self.define(expression))
 
     def call(self, result, function, *arguments):
         """A call of an intrinsic on (type, value) pairs; `result` is a type."""
@@ -57,7 +57,7 @@ class Code:
 
 
 @dataclass(frozen=True, eq=False)
-class Vector:
+class IrVector:
     """LANES numbers of one kind: a numpy type's name, or "mask" for what comparisons give.
 
     `mask`, where there is one, is what these zeros and ones were made from.
@@ -82,11 +82,11 @@ class Vector:
 
     def of(self, other):
         """Another operand: a Vector of the same kind, or a number in all lanes."""
-        if isinstance(other, Vector):
+        if isinstance(other, IrVector):
             if other.kind != self.kind:
                 raise TypeError(f"{self.kind} beside {other.kind}")
             return other
-        return Vector(self.code, self.kind, literal(self.kind, other))
+        return IrVector(self.code, self.kind, literal(self.kind, other))
 
     def arithmetic(self, symbol, other, mirrored=False):
         x, y = self, self.of(other)
@@ -161,7 +161,7 @@ class Vector:
 
     def select(self, yes, no):
         """A mask chooses, lane by lane."""
-        yes = no.of(yes) if isinstance(no, Vector) else yes
+        yes = no.of(yes) if isinstance(no, IrVector) else yes
         return self.code.vector(
             yes.kind, f"select {self.typed}, {yes.typed}, {yes.type} {yes.of(no).name}"
         )
@@ -199,9 +199,9 @@ class Vector:
             return self.cast("float32").cast(kind)
         instruction = conversion(self.kind, kind)
         if instruction is None:  # two kinds of the same bits
-            return Vector(self.code, kind, self.name)
+            return IrVector(self.code, kind, self.name)
         made = self.code.define(f"{instruction} {self.typed} to {vector_type(kind)}")
-        return Vector(self.code, kind, made, self if self.kind == "mask" else None)
+        return IrVector(self.code, kind, made, self if self.kind == "mask" else None)
 
 
 UNSIGNED = ("mask", "bool", "uint8", "uint16", "uint32", "uint64")

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkdl.engine.native import formulas
 from sparkdl.engine.native.calls import bound
-from sparkdl.engine.native.code import LANES, TYPES, UNSIGNED, Code, Vector, literal
+from sparkdl.engine.native.code import LANES, TYPES, UNSIGNED, Code, IrVector, literal
 from sparkdl.engine.native.control import (
     FIRST,
     accumulate,
@@ -86,7 +86,7 @@ def loss_of(code, base, classes, label):
         found = some(i)
         return [(found > largest).select(found, largest)]
 
-    lowest = Vector(code, "float32", LOWEST)
+    lowest = IrVector(code, "float32", LOWEST)
     [largest] = accumulate(code, "0", classes, LANES, [lowest], larger)
     top = code.splat("float32", largest.across("fmax"))
 

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from sparkdl.engine.native.calls import bound
-from sparkdl.engine.native.code import LANES, Code, Vector, vector_type
+from sparkdl.engine.native.code import LANES, Code, IrVector, vector_type
 from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
 from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
@@ -100,7 +100,7 @@ def scalar_of(code, number):
 def places(code, first, step=1):
     """first, first + step ... as uint32."""
     steps = ", ".join(f"i32 {i * step}" for i in range(LANES))
-    return scalar_of(code, first) + Vector(code, "uint32", f"<{steps}>")
+    return scalar_of(code, first) + IrVector(code, "uint32", f"<{steps}>")
 
 
 def philox(counter, keys):

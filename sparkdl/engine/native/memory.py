@@ -1,13 +1,13 @@
 """Vectors from memory and to it, whole or under a mask."""
 
-from sparkdl.engine.native.code import FLOATS, LANES, TYPES, Vector, bits_of, vector_type
+from sparkdl.engine.native.code import FLOATS, LANES, TYPES, IrVector, bits_of, vector_type
 
 
 def below(code, count):
     """The mask of the first `count` lanes."""
     numbers = ", ".join(f"i32 {i}" for i in range(LANES))
     limit = code.splat("int32", code.define(f"trunc i64 {count} to i32"))
-    return Vector(code, "int32", f"<{numbers}>").compare("lt", limit)
+    return IrVector(code, "int32", f"<{numbers}>").compare("lt", limit)
 
 
 def load(code, kind, base, index, mask, rest="zeroinitializer"):
@@ -23,7 +23,7 @@ def load(code, kind, base, index, mask, rest="zeroinitializer"):
 def gather(code, kind, base, index, stride, mask):
     """Numbers that lie `stride` bytes apart, from the number `index` on."""
     numbers = ", ".join(f"i64 {i}" for i in range(LANES))
-    places = code.splat("int64", index) + Vector(code, "int64", f"<{numbers}>")
+    places = code.splat("int64", index) + IrVector(code, "int64", f"<{numbers}>")
     wide, offsets = vector_type(kind), places * stride
     at = code.define(f"getelementptr i8, ptr {base}, {offsets.typed}")
     lanes = (f"<{LANES} x i1>", "splat (i1 true)" if mask is None else mask.name)

@@ -6,9 +6,9 @@ import numpy as np
 
 from sparkdl.engine.native import formulas
 from sparkdl.engine.ops import activation, elementwise
-from sparkdl.engine.ops.reduce import Equal
-from sparkdl.engine.ops.shape import BroadcastTo, Cast, Copy
-from sparkdl.engine.ops.softmax import SigmoidCrossEntropy
+from sparkdl.engine.ops.reduce import EqualOp
+from sparkdl.engine.ops.shape import BroadcastToOp, CastOp, CopyOp
+from sparkdl.engine.ops.softmax import SigmoidCrossEntropyOp
 from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import UnsupportedError
 
@@ -23,7 +23,7 @@ def apply(op, vectors, kind):
     """
     make = OPERATIONS.get(type(op))
     if make is None:
-        raise UnsupportedError(f"{type(op).__name__} is not compiled")
+        raise UnsupportedError(f"{op.kind} is not compiled")
     return convert_vector(make(op, *map(widen_vector, vectors)), kind)
 
 
@@ -56,7 +56,7 @@ def floating(function):
 
     def make(op, x):
         if x.kind != "float32":
-            raise UnsupportedError(f"{type(op).__name__} of {x.kind} is not compiled")
+            raise UnsupportedError(f"{op.kind} of {x.kind} is not compiled")
         return function(x)
 
     return make
@@ -121,33 +121,33 @@ def single(make):
 
 
 OPERATIONS = {
-    elementwise.Add: plain(lambda x, y: x + y),
-    elementwise.Sub: plain(lambda x, y: x - y),
-    elementwise.Mul: plain(lambda x, y: x * y),
-    elementwise.Div: plain(lambda x, y: x / y),
-    elementwise.Maximum: plain(lambda x, y: larger(x, y, "gt")),
-    elementwise.Minimum: plain(lambda x, y: larger(x, y, "lt")),
-    elementwise.Greater: plain(lambda x, y: x > y),
-    elementwise.Where: where,
-    elementwise.Power: power,
-    elementwise.Neg: plain(lambda x: -x),
-    elementwise.Square: plain(lambda x: x * x),
-    elementwise.Abs: plain(absolute),
-    elementwise.Sign: plain(sign),
-    elementwise.Exp: floating(formulas.exp),
-    elementwise.Log: floating(formulas.log_of),
-    elementwise.Sqrt: floating(formulas.square_root),
-    activation.Relu: plain(relu),
-    activation.ReluGrad: relu_grad,
-    activation.LeakyRelu: single(leaky_relu),
-    activation.Elu: single(elu),
-    activation.Tanh: floating(formulas.tanh),
-    activation.Sigmoid: floating(formulas.sigmoid),
-    activation.Softplus: floating(formulas.softplus),
-    activation.Erf: floating(formulas.erf),
-    SigmoidCrossEntropy: cross_entropy,
-    Equal: plain(lambda x, y: x.compare("eq", y)),
-    BroadcastTo: lambda op, x: x,
-    Cast: lambda op, x: x,
-    Copy: lambda op, x: x,
+    elementwise.AddOp: plain(lambda x, y: x + y),
+    elementwise.SubOp: plain(lambda x, y: x - y),
+    elementwise.MulOp: plain(lambda x, y: x * y),
+    elementwise.DivOp: plain(lambda x, y: x / y),
+    elementwise.MaximumOp: plain(lambda x, y: larger(x, y, "gt")),
+    elementwise.MinimumOp: plain(lambda x, y: larger(x, y, "lt")),
+    elementwise.GreaterOp: plain(lambda x, y: x > y),
+    elementwise.WhereOp: where,
+    elementwise.PowerOp: power,
+    elementwise.NegOp: plain(lambda x: -x),
+    elementwise.SquareOp: plain(lambda x: x * x),
+    elementwise.AbsOp: plain(absolute),
+    elementwise.SignOp: plain(sign),
+    elementwise.ExpOp: floating(formulas.exp),
+    elementwise.LogOp: floating(formulas.log_of),
+    elementwise.SqrtOp: floating(formulas.square_root),
+    activation.ReluOp: plain(relu),
+    activation.ReluGradOp: relu_grad,
+    activation.LeakyReluOp: single(leaky_relu),
+    activation.EluOp: single(elu),
+    activation.TanhOp: floating(formulas.tanh),
+    activation.SigmoidOp: floating(formulas.sigmoid),
+    activation.SoftplusOp: floating(formulas.softplus),
+    activation.ErfOp: floating(formulas.erf),
+    SigmoidCrossEntropyOp: cross_entropy,
+    EqualOp: plain(lambda x, y: x.compare("eq", y)),
+    BroadcastToOp: lambda op, x: x,
+    CastOp: lambda op, x: x,
+    CopyOp: lambda op, x: x,
 }

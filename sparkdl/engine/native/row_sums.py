@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from sparkdl.engine.native.calls import bound
-from sparkdl.engine.native.code import LANES, Code, Vector, literal
+from sparkdl.engine.native.code import LANES, Code, IrVector, literal
 from sparkdl.engine.native.control import (
     FIRST,
     counting,
@@ -77,7 +77,7 @@ def text(steps, results, wide):
         sums = [code.pointer(total, "float", place) for total in totals]
         with counting(code, "0", length, LANES) as i:
             for total in sums:
-                store(code, Vector(code, KIND, literal(KIND, 0)), total, i, None)
+                store(code, IrVector(code, KIND, literal(KIND, 0)), total, i, None)
         rest = code.define(f"urem i64 {code.define(f'sub i64 {last}, {first}')}, {AT_ONCE}")
         whole = code.define(f"sub i64 {last}, {rest}")
         spans = (first, whole, AT_ONCE), (whole, last, 1)

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from sparkdl.engine.native.calls import bound
-from sparkdl.engine.native.code import LANES, Code, Vector
+from sparkdl.engine.native.code import LANES, Code, IrVector
 from sparkdl.engine.native.control import (
     FIRST,
     accumulate,
@@ -155,4 +155,4 @@ def columns(code, vectors):
 
 
 def zeros(code, count):
-    return [Vector(code, "float64", "zeroinitializer")] * count
+    return [IrVector(code, "float64", "zeroinitializer")] * count

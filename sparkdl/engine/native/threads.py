@@ -7,7 +7,7 @@ from functools import lru_cache
 LIBRARY = "libgomp.so.1"
 
 
-class Pool:
+class ThreadPool:
     """Runs a function on as many threads as OpenMP would take now, this one among them."""
 
     def __init__(self, library):
@@ -26,6 +26,6 @@ def address(function):
 def pool():
     """The Pool of the libgomp that is loaded already, or None: a second pool would cost more."""
     try:
-        return Pool(ctypes.CDLL(LIBRARY, mode=os.RTLD_NOLOAD))
+        return ThreadPool(ctypes.CDLL(LIBRARY, mode=os.RTLD_NOLOAD))
     except (OSError, AttributeError):
         return None

@@ -6,11 +6,11 @@ from math import pi
 import numpy as np
 
 from sparkdl.engine.ops.base import register
-from sparkdl.engine.ops.elementwise import Elementwise, exp, greater, mul, neg, square, sub, where
+from sparkdl.engine.ops.elementwise import ElementwiseOp, exp, greater, mul, neg, square, sub, where
 
 
 @register
-class Relu(Elementwise):
+class ReluOp(ElementwiseOp):
     """max(x, 0)"""
 
     def reference(self, x):
@@ -21,7 +21,7 @@ class Relu(Elementwise):
 
 
 @register
-class ReluGrad(Elementwise):
+class ReluGradOp(ElementwiseOp):
     """gy where y > 0, else 0."""
 
     def shape(self, gy, y):
@@ -37,7 +37,7 @@ class ReluGrad(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class LeakyRelu(Elementwise):
+class LeakyReluOp(ElementwiseOp):
     """x where x > 0, else alpha x."""
 
     floating = True
@@ -52,7 +52,7 @@ class LeakyRelu(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Elu(Elementwise):
+class EluOp(ElementwiseOp):
     """x where x > 0, else alpha (e to x - 1); Clevert, Unterthiner, Hochreiter (2015)."""
 
     floating = True
@@ -72,7 +72,7 @@ def of_one_sign(x, y, alpha):
 
 
 @register
-class Tanh(Elementwise):
+class TanhOp(ElementwiseOp):
     """The hyperbolic tangent."""
 
     floating = True
@@ -83,7 +83,7 @@ class Tanh(Elementwise):
 
 
 @register
-class Sigmoid(Elementwise):
+class SigmoidOp(ElementwiseOp):
     """1 / (1 + e to -x), to full relative precision also where it is tiny."""
 
     floating = True
@@ -97,7 +97,7 @@ class Sigmoid(Elementwise):
 
 
 @register
-class Softplus(Elementwise):
+class SoftplusOp(ElementwiseOp):
     """log(1 + e to x)"""
 
     floating = True
@@ -110,7 +110,7 @@ class Softplus(Elementwise):
 
 
 @register
-class Erf(Elementwise):
+class ErfOp(ElementwiseOp):
     """The error function, to 1e-7 in float32 and 1e-15 in float64.
 
     References
@@ -148,15 +148,15 @@ def erf_tail(x):
     return 1 - np.exp(-(np.minimum(x, 30.0) ** 2)) / (fraction * pi**0.5)
 
 
-relu, relu_grad, tanh, sigmoid = Relu(), ReluGrad(), Tanh(), Sigmoid()
-softplus, erf = Softplus(), Erf()
+relu, relu_grad, tanh, sigmoid = ReluOp(), ReluGradOp(), TanhOp(), SigmoidOp()
+softplus, erf = SoftplusOp(), ErfOp()
 
 
 def leaky_relu(x, alpha=0.01):
     """x where x > 0, else alpha x."""
-    return LeakyRelu(float(alpha))(x)
+    return LeakyReluOp(float(alpha))(x)
 
 
 def elu(x, alpha=1.0):
     """x where x > 0, else alpha (e to x - 1)."""
-    return Elu(float(alpha))(x)
+    return EluOp(float(alpha))(x)

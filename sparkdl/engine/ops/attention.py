@@ -17,7 +17,7 @@ from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True)
-class HeadProduct(Op):
+class HeadProductOp(Op):
     """A product for each example and head, times `scale`."""
 
     heads: int
@@ -33,13 +33,13 @@ class HeadProduct(Op):
 
     def divides(self, x):
         if len(x.shape) != 3 or x.shape[2] % self.heads:
-            kind = type(self).__name__
+            kind = self.kind
             raise ShapeError(f"{kind} needs (batch, steps, {self.heads} d), got {x.shape}")
 
 
 @register
 @dataclass(frozen=True)
-class HeadScores(HeadProduct):
+class HeadScoresOp(HeadProductOp):
     """The score of each key for each query: scale q k^T (+ bias, the same for all heads).
 
     Shapes
@@ -69,8 +69,8 @@ class HeadScores(HeadProduct):
         return 2 * q.size * k.shape[1]
 
     def gradient(self, gy, q, k, *bias_and_y):
-        gq = HeadMix(self.heads, self.scale)(gy, k)
-        gk = HeadMix(self.heads, self.scale, True)(gy, q)
+        gq = HeadMixOp(self.heads, self.scale)(gy, k)
+        gk = HeadMixOp(self.heads, self.scale, True)(gy, q)
         return gq, gk, *(self.to_bias(gy, b) for b in bias_and_y[:-1])
 
     def to_bias(self, gy, bias):
@@ -81,7 +81,7 @@ class HeadScores(HeadProduct):
 
 @register
 @dataclass(frozen=True)
-class HeadMix(HeadProduct):
+class HeadMixOp(HeadProductOp):
     """The values of the keys, mixed for each query as its row of `maps` says: scale maps v.
 
     With `back`, of each key's column: scale maps^T v, with v of the queries' steps.
@@ -116,15 +116,15 @@ class HeadMix(HeadProduct):
 
     def gradient(self, gy, maps, v, y):
         pair = (v, gy) if self.back else (gy, v)
-        gmaps = HeadScores(self.heads, self.scale)(*pair)
-        return gmaps, HeadMix(self.heads, self.scale, not self.back)(maps, gy)
+        gmaps = HeadScoresOp(self.heads, self.scale)(*pair)
+        return gmaps, HeadMixOp(self.heads, self.scale, not self.back)(maps, gy)
 
 
 def head_scores(q, k, bias=None, *, heads=1, scale=1.0):
     """(N H, T, S): scale q k^T of each head, plus `bias` (N, T, S) or (N, 1, S)."""
-    return HeadScores(int(heads), float(scale))(q, k, *(() if bias is None else (bias,)))
+    return HeadScoresOp(int(heads), float(scale))(q, k, *(() if bias is None else (bias,)))
 
 
 def head_mix(maps, v, *, heads=1):
     """(N, T, F): of each head the rows of `maps` (N H, T, S) times the values v (N, S, F)."""
-    return HeadMix(int(heads))(maps, v)
+    return HeadMixOp(int(heads))(maps, v)

@@ -14,7 +14,7 @@ OPS = {}
 
 def register(cls):
     """Enter an operation in the table that the tests walk through."""
-    OPS[cls.__name__] = cls
+    OPS[cls.kind] = cls
     return cls
 
 
@@ -33,14 +33,23 @@ class Op:
     Of a `view` the reference gives the input's own memory: a program has nothing to compute there.
     """
 
+    kind: ClassVar = ""  # what it computes: the name of the class without its suffix
     floating: ClassVar = False
     view: ClassVar = False
+
+    def __init_subclass__(cls):
+        cls.kind = cls.__name__.removesuffix("Op")
+
+    @property
+    def label(self):
+        """Returns the name that programs and profiles show."""
+        return self.kind
 
     def shape(self, *specs):
         raise NotImplementedError
 
     def decompose(self, *inputs):
-        raise NotImplementedError(f"{type(self).__name__} has no decomposition")
+        raise NotImplementedError(f"{self.kind} has no decomposition")
 
     def reference(self, *arrays):
         return self.decompose(*arrays)
@@ -84,14 +93,14 @@ class Op:
         """`shape`, once the types have been looked at."""
         if self.floating and not is_float(common_type(*specs)):
             found = " and ".join(s.dtype for s in specs)
-            raise ShapeError(f"{type(self).__name__} needs floats, got {found}; cast them first")
+            raise ShapeError(f"{self.kind} needs floats, got {found}; cast them first")
         return self.shape(*specs)
 
     def same(self, *specs):
         """The one shape that all inputs must have."""
         if len({s.shape for s in specs}) > 1:
             shapes = " and ".join(str(s.shape) for s in specs)
-            raise ShapeError(f"{type(self).__name__} needs equal shapes, got {shapes}")
+            raise ShapeError(f"{self.kind} needs equal shapes, got {shapes}")
         return specs[0]
 
 

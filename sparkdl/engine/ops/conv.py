@@ -10,12 +10,12 @@ import numpy as np
 
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import common_type, register
-from sparkdl.engine.ops.window import Window, numbers, sides
+from sparkdl.engine.ops.window import WindowOp, numbers, sides
 from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True)
-class Convolution(Window):
+class ConvolutionOp(WindowOp):
     """Attributes and views common to the three."""
 
     groups: int = 1
@@ -44,7 +44,7 @@ class Convolution(Window):
 
 @register
 @dataclass(frozen=True)
-class Conv(Convolution):
+class ConvOp(ConvolutionOp):
     """Cross-correlation of x (N, C, ...) with w (O, C/G, *size): y (N, O, ...).
 
     References
@@ -72,13 +72,13 @@ class Conv(Convolution):
         return y.reshape(len(x), w.shape[0], *out)
 
     def gradient(self, gy, x, w, y):
-        gx = ConvGradInput(*self.options(), image=tuple(x.shape[2:]))(gy, w)
-        return gx, ConvGradWeight(*self.options())(gy, x)
+        gx = ConvGradInputOp(*self.options(), image=tuple(x.shape[2:]))(gy, w)
+        return gx, ConvGradWeightOp(*self.options())(gy, x)
 
 
 @register
 @dataclass(frozen=True)
-class ConvGradInput(Convolution):
+class ConvGradInputOp(ConvolutionOp):
     """The gradient of Conv for its input: also transposed convolution, to a space of `image`."""
 
     image: tuple[int, ...] = ()
@@ -102,13 +102,13 @@ class ConvGradInput(Convolution):
         return self.cut(gx)
 
     def gradient(self, gz, gy, w, z):
-        forward = Conv(*self.options())
-        return forward(gz, w), ConvGradWeight(*self.options())(gy, gz)
+        forward = ConvOp(*self.options())
+        return forward(gz, w), ConvGradWeightOp(*self.options())(gy, gz)
 
 
 @register
 @dataclass(frozen=True)
-class ConvGradWeight(Convolution):
+class ConvGradWeightOp(ConvolutionOp):
     """The gradient of Conv for its weights."""
 
     def shape(self, gy, x):
@@ -123,8 +123,8 @@ class ConvGradWeight(Convolution):
         return gw.reshape(gy.shape[1], x.shape[1] // self.groups, *self.size)
 
     def gradient(self, gz, gy, x, z):
-        back = ConvGradInput(*self.options(), image=tuple(x.shape[2:]))
-        return Conv(*self.options())(x, gz), back(gy, gz)
+        back = ConvGradInputOp(*self.options(), image=tuple(x.shape[2:]))
+        return ConvOp(*self.options())(x, gz), back(gy, gz)
 
 
 def conv(x, w, stride=1, padding=0, dilation=1, groups=1):
@@ -134,7 +134,7 @@ def conv(x, w, stride=1, padding=0, dilation=1, groups=1):
     ((before, after), ...).
     """
     size, *options = windows_of(w, stride, padding, dilation)
-    return Conv(size, *options, int(groups))(x, w)
+    return ConvOp(size, *options, int(groups))(x, w)
 
 
 def conv_transpose(x, w, space, stride=1, padding=0, dilation=1, groups=1):
@@ -144,7 +144,7 @@ def conv_transpose(x, w, space, stride=1, padding=0, dilation=1, groups=1):
     rest over, several spaces do that.
     """
     size, *options = windows_of(w, stride, padding, dilation)
-    return ConvGradInput(size, *options, int(groups), image=numbers(space, len(size)))(x, w)
+    return ConvGradInputOp(size, *options, int(groups), image=numbers(space, len(size)))(x, w)
 
 
 def windows_of(w, stride, padding, dilation):

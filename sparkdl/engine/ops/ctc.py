@@ -16,13 +16,13 @@ from sparkdl.engine.autodiff import pullback
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops import ctc_steps
 from sparkdl.engine.ops.base import Op, register
-from sparkdl.engine.ops.softmax import LogSoftmax
+from sparkdl.engine.ops.softmax import LogSoftmaxOp
 from sparkdl.errors import ShapeError
 
 
 @register
 @dataclass(frozen=True)
-class CtcLoss(Op):
+class CtcLossOp(Op):
     """-log of the probability that softmax(logits) gives to the labels, one number per example.
 
     Between two equal labels there must be a blank; where there are too few steps for the labels,
@@ -58,12 +58,12 @@ class CtcLoss(Op):
         return ctc_steps.loss(logits, labels, mask, self.blank)
 
     def gradient(self, gy, logits, labels, mask, loss):
-        return CtcLossGrad(self.blank)(gy, logits, labels, mask), None, None
+        return CtcLossGradOp(self.blank)(gy, logits, labels, mask), None, None
 
 
 @register
 @dataclass(frozen=True)
-class CtcLossGrad(CtcLoss):
+class CtcLossGradOp(CtcLossOp):
     """gy (N,) times the gradient of CtcLoss for the logits, (N, T, C)."""
 
     def shape(self, gy, logits, labels, mask):
@@ -75,7 +75,7 @@ class CtcLossGrad(CtcLoss):
 
     def decompose(self, gy, logits, labels, mask):
         """The derivative of the steps written out, so that it can be differentiated again."""
-        spelled = CtcLoss(self.blank)
+        spelled = CtcLossOp(self.blank)
         return pullback(lambda x: spelled.decompose(x, labels, mask), (logits,), gy)[0]
 
     def gradient(self, gz, *inputs_and_z):
@@ -86,7 +86,7 @@ class Trellis:
     """The states that labels lead through, and how likely steps go through them."""
 
     def __init__(self, blank, logits, labels, mask):
-        self.logp, self.counts = LogSoftmax().reference(logits), mask != 0
+        self.logp, self.counts = LogSoftmaxOp().reference(logits), mask != 0
         n, length = labels.shape
         self.states = np.full((n, 2 * length + 1), blank)
         self.states[:, 1::2] = labels
@@ -156,4 +156,4 @@ def add(logs, axis=0):
 def ctc_loss(logits, labels, mask=None, blank=0):
     """The CTC loss (N,) of logits (N, T, C), labels (N, L) padded with -1, and mask (N, T)."""
     mask = np.ones(logits.shape[:2], logits.dtype) if mask is None else mask
-    return CtcLoss(int(blank))(logits, labels, mask)
+    return CtcLossOp(int(blank))(logits, labels, mask)

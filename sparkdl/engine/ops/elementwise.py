@@ -12,7 +12,7 @@ from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True)
-class Elementwise(Op):
+class ElementwiseOp(Op):
     """One number of each input makes one number of the output, so a chain of them is one loop.
 
     `ufunc`, where there is one, computes the same as `reference`, with a destination.
@@ -25,7 +25,7 @@ class Elementwise(Op):
             shape = np.broadcast_shapes(*(s.shape for s in specs))
         except ValueError:
             shapes = " and ".join(str(s.shape) for s in specs)
-            raise ShapeError(f"{type(self).__name__} cannot broadcast {shapes}") from None
+            raise ShapeError(f"{self.kind} cannot broadcast {shapes}") from None
         return Spec(shape, common_type(*specs))
 
     def reference(self, *arrays):
@@ -33,7 +33,7 @@ class Elementwise(Op):
 
 
 @register
-class Add(Elementwise):
+class AddOp(ElementwiseOp):
     """x + y"""
 
     ufunc = np.add
@@ -43,7 +43,7 @@ class Add(Elementwise):
 
 
 @register
-class Sub(Elementwise):
+class SubOp(ElementwiseOp):
     """x - y"""
 
     ufunc = np.subtract
@@ -53,7 +53,7 @@ class Sub(Elementwise):
 
 
 @register
-class Mul(Elementwise):
+class MulOp(ElementwiseOp):
     """x y"""
 
     ufunc = np.multiply
@@ -63,7 +63,7 @@ class Mul(Elementwise):
 
 
 @register
-class Div(Elementwise):
+class DivOp(ElementwiseOp):
     """x / y"""
 
     floating = True
@@ -75,7 +75,7 @@ class Div(Elementwise):
 
 
 @register
-class Maximum(Elementwise):
+class MaximumOp(ElementwiseOp):
     """The larger of x and y; where they are equal the gradient goes to x."""
 
     ufunc = np.maximum
@@ -85,7 +85,7 @@ class Maximum(Elementwise):
 
 
 @register
-class Minimum(Elementwise):
+class MinimumOp(ElementwiseOp):
     """The smaller of x and y; where they are equal the gradient goes to x."""
 
     ufunc = np.minimum
@@ -95,7 +95,7 @@ class Minimum(Elementwise):
 
 
 @register
-class Greater(Elementwise):
+class GreaterOp(ElementwiseOp):
     """1 where x > y, else 0, in the type of x."""
 
     def reference(self, x, y):
@@ -106,7 +106,7 @@ class Greater(Elementwise):
 
 
 @register
-class Where(Elementwise):
+class WhereOp(ElementwiseOp):
     """x where c is not 0, else y."""
 
     def shape(self, c, x, y):
@@ -121,7 +121,7 @@ class Where(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Power(Elementwise):
+class PowerOp(ElementwiseOp):
     """x to a fixed exponent."""
 
     floating = True
@@ -137,7 +137,7 @@ class Power(Elementwise):
 
 
 @register
-class Neg(Elementwise):
+class NegOp(ElementwiseOp):
     """-x"""
 
     ufunc = np.negative
@@ -147,7 +147,7 @@ class Neg(Elementwise):
 
 
 @register
-class Exp(Elementwise):
+class ExpOp(ElementwiseOp):
     """e to x"""
 
     floating = True
@@ -158,7 +158,7 @@ class Exp(Elementwise):
 
 
 @register
-class Log(Elementwise):
+class LogOp(ElementwiseOp):
     """The natural logarithm of x."""
 
     floating = True
@@ -169,7 +169,7 @@ class Log(Elementwise):
 
 
 @register
-class Sqrt(Elementwise):
+class SqrtOp(ElementwiseOp):
     """The square root of x."""
 
     floating = True
@@ -180,7 +180,7 @@ class Sqrt(Elementwise):
 
 
 @register
-class Square(Elementwise):
+class SquareOp(ElementwiseOp):
     """x x"""
 
     ufunc = np.square
@@ -190,7 +190,7 @@ class Square(Elementwise):
 
 
 @register
-class Abs(Elementwise):
+class AbsOp(ElementwiseOp):
     """|x|; the gradient at 0 is 0."""
 
     ufunc = np.abs
@@ -200,7 +200,7 @@ class Abs(Elementwise):
 
 
 @register
-class Sign(Elementwise):
+class SignOp(ElementwiseOp):
     """-1, 0 or 1"""
 
     ufunc = np.sign
@@ -215,11 +215,19 @@ def pick(gz, other, x, y):
     return sum_to(where(other, zero, gz), x.shape), sum_to(where(other, gz, zero), y.shape)
 
 
-add, sub, mul, div = Add(), Sub(), Mul(), Div()
-maximum, minimum, greater, where = Maximum(), Minimum(), Greater(), Where()
-neg, exp, log, sqrt, square, abs, sign = Neg(), Exp(), Log(), Sqrt(), Square(), Abs(), Sign()
+add, sub, mul, div = AddOp(), SubOp(), MulOp(), DivOp()
+maximum, minimum, greater, where = MaximumOp(), MinimumOp(), GreaterOp(), WhereOp()
+neg, exp, log, sqrt, square, abs, sign = (
+    NegOp(),
+    ExpOp(),
+    LogOp(),
+    SqrtOp(),
+    SquareOp(),
+    AbsOp(),
+    SignOp(),
+)
 
 
 def power(x, exponent):
     """x to a fixed exponent, a Python number."""
-    return Power(float(exponent))(x)
+    return PowerOp(float(exponent))(x)

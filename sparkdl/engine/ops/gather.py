@@ -10,7 +10,7 @@ from sparkdl.errors import DataError, ShapeError
 
 
 @register
-class Gather(Op):
+class GatherOp(Op):
     """table[i] for each i in `indices`.
 
     Shapes
@@ -38,12 +38,12 @@ class Gather(Op):
         np.take(table, indices, axis=0, out=y, mode="clip")  # "raise" would buffer y
 
     def gradient(self, gy, table, indices, y):
-        return ScatterAdd(table.shape[0])(gy, indices), None
+        return ScatterAddOp(table.shape[0])(gy, indices), None
 
 
 @register
 @dataclass(frozen=True)
-class ScatterAdd(Op):
+class ScatterAddOp(Op):
     """A table of `rows` rows: row i is the sum of those y whose index is i, in their order.
 
     Shapes
@@ -103,9 +103,9 @@ def within(indices, count):
         raise DataError(f"an index must be in [0, {count}), got {wrong}")
 
 
-gather = Gather()
+gather = GatherOp()
 
 
 def scatter_add(y, indices, rows):
     """A table of `rows` rows, row i the sum of the y with index i."""
-    return ScatterAdd(int(rows))(y, indices)
+    return ScatterAddOp(int(rows))(y, indices)

@@ -12,7 +12,7 @@ CUBIC, STEEPNESS = 0.044715, (2 / pi) ** 0.5
 
 @register
 @dataclass(frozen=True)
-class Gelu(Op):
+class GeluOp(Op):
     """x times the normal distribution function of x; by tanh where it is `approximate`.
 
     References
@@ -30,12 +30,12 @@ class Gelu(Op):
         return mul(x, share(x, self.approximate))
 
     def gradient(self, gy, x, y):
-        return (GeluGrad(self.approximate)(gy, x),)
+        return (GeluGradOp(self.approximate)(gy, x),)
 
 
 @register
 @dataclass(frozen=True)
-class GeluGrad(Op):
+class GeluGradOp(Op):
     """gy times the slope of gelu at x."""
 
     floating = True
@@ -67,4 +67,4 @@ def inner(x):
 
 def gelu(x, approximate=False):
     """x times the normal distribution function of x; by tanh where it is `approximate`."""
-    return Gelu(bool(approximate))(x)
+    return GeluOp(bool(approximate))(x)

@@ -20,7 +20,7 @@ from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True)
-class AlongAxis(Op):
+class AlongAxisOp(Op):
     """Statistics along one axis (not negative), a weight for each index on it."""
 
     floating = True
@@ -48,7 +48,7 @@ class AlongAxis(Op):
 
 @register
 @dataclass(frozen=True)
-class LayerNorm(AlongAxis):
+class LayerNormOp(AlongAxisOp):
     """(y, mean, variance): x with mean 0 and variance 1 along the axis, then gamma y + beta.
 
     Shapes
@@ -76,13 +76,13 @@ class LayerNorm(AlongAxis):
         return centred * inverse * self.along(gamma, x) + self.along(beta, x), mu, var
 
     def gradient(self, gys, x, gamma, beta, ys):
-        grad = LayerNormGrad(self.axis, self.epsilon)
+        grad = LayerNormGradOp(self.axis, self.epsilon)
         return normalized_gradient(self, grad, gys, x, gamma, ys)
 
 
 @register
 @dataclass(frozen=True)
-class LayerNormGrad(AlongAxis):
+class LayerNormGradOp(AlongAxisOp):
     """(gx, ggamma, gbeta) from gy, x, gamma, and the mean and variance of x."""
 
     def shape(self, gy, x, gamma, mu, var):
@@ -109,4 +109,4 @@ class LayerNormGrad(AlongAxis):
 
 def layer_norm(x, gamma, beta, axis=-1, epsilon=1e-5):
     """gamma times x with mean 0 and variance 1 along `axis`, plus beta."""
-    return LayerNorm(axis_of(x, axis), float(epsilon))(x, *map(widen, (gamma, beta)))[0]
+    return LayerNormOp(axis_of(x, axis), float(epsilon))(x, *map(widen, (gamma, beta)))[0]

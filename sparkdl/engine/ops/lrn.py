@@ -16,7 +16,7 @@ from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True)
-class Local(Op):
+class LocalOp(Op):
     """The mean m(x) of `size` channels around each, or of size x size places within a channel.
 
     What lies outside counts as 0.
@@ -56,7 +56,7 @@ class Local(Op):
 
 @register
 @dataclass(frozen=True)
-class Lrn(Local):
+class LrnOp(LocalOp):
     """x (k + alpha m(x^2))^-beta"""
 
     def shape(self, x):
@@ -66,12 +66,12 @@ class Lrn(Local):
         return mul(x, power(self.base(x), -self.beta))
 
     def gradient(self, gy, x, y):
-        return (LrnGrad(*self.options())(gy, x),)
+        return (LrnGradOp(*self.options())(gy, x),)
 
 
 @register
 @dataclass(frozen=True)
-class LrnGrad(Local):
+class LrnGradOp(LocalOp):
     """gx from gy and x."""
 
     def shape(self, gy, x):
@@ -86,4 +86,4 @@ class LrnGrad(Local):
 
 def lrn(x, size=5, alpha=1.0, beta=0.75, k=1.0, within=False):
     """x (k + alpha m(x^2))^-beta, m being a mean over neighbouring channels, or places `within`."""
-    return Lrn(int(size), float(alpha), float(beta), float(k), bool(within))(x)
+    return LrnOp(int(size), float(alpha), float(beta), float(k), bool(within))(x)

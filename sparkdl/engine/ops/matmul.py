@@ -15,7 +15,7 @@ from sparkdl.errors import ShapeError
 
 @register
 @dataclass(frozen=True)
-class MatMul(Op):
+class MatMulOp(Op):
     """x y, the last two axes of either swapped first: (..., M, K) (..., K, N) gives (..., M, N)."""
 
     transpose_x: bool = False
@@ -56,7 +56,7 @@ def swap_last_axes(x):
 
 @register
 @dataclass(frozen=True)
-class AddBias(Op):
+class AddBiasOp(Op):
     """x plus one number of b (n,) for each index along `axis`."""
 
     axis: int
@@ -87,7 +87,7 @@ def matmul(x, y, transpose_x=False, transpose_y=False):
     ------
     x (..., M, K), y (..., K, N) with equal leading axes, or y (K, N) for all of x; z (..., M, N)
     """
-    lead, product = x.shape[:-2], MatMul(transpose_x, transpose_y)
+    lead, product = x.shape[:-2], MatMulOp(transpose_x, transpose_y)
     if len(y.shape) == 2 < len(x.shape) and not transpose_x:
         rows = product(reshape(x, (-1, x.shape[-1])), y)
         return reshape(rows, (*x.shape[:-1], rows.shape[-1]))
@@ -99,4 +99,4 @@ def matmul(x, y, transpose_x=False, transpose_y=False):
 
 def add_bias(x, b, axis=-1):
     """x plus b along one axis: -1 for rows of features, 1 for images (N, C, H, W)."""
-    return AddBias(axis_of(x, axis))(x, b)
+    return AddBiasOp(axis_of(x, axis))(x, b)

@@ -21,7 +21,7 @@ from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True)
-class PerChannel(Op):
+class PerChannelOp(Op):
     """Statistics over all axes but 1."""
 
     floating = True
@@ -49,7 +49,7 @@ class PerChannel(Op):
 
 @register
 @dataclass(frozen=True)
-class BatchNorm(PerChannel):
+class BatchNormOp(PerChannelOp):
     """(y, mean, variance): x with mean 0 and variance 1 per channel, then gamma y + beta.
 
     Shapes
@@ -72,12 +72,12 @@ class BatchNorm(PerChannel):
         return centred * self.wide(scale, x) + self.wide(beta, x), mu, var
 
     def gradient(self, gys, x, gamma, beta, ys):
-        return normalized_gradient(self, BatchNormGrad(self.epsilon), gys, x, gamma, ys)
+        return normalized_gradient(self, BatchNormGradOp(self.epsilon), gys, x, gamma, ys)
 
 
 @register
 @dataclass(frozen=True)
-class BatchNormGrad(PerChannel):
+class BatchNormGradOp(PerChannelOp):
     """(gx, ggamma, gbeta) from gy, x, gamma, and the batch's mean and variance."""
 
     def shape(self, gy, x, gamma, mu, var):
@@ -105,7 +105,7 @@ class BatchNormGrad(PerChannel):
 
 @register
 @dataclass(frozen=True)
-class Normalize(PerChannel):
+class NormalizeOp(PerChannelOp):
     """gamma (x - mean) / sqrt(variance + epsilon) + beta, with statistics that are given.
 
     Shapes
@@ -135,9 +135,9 @@ def normalized_gradient(op, grad, gys, x, gamma, ys):
 
 def batch_norm(x, gamma, beta, epsilon=1e-5):
     """(y, mean, variance) with the statistics of this batch, per channel (axis 1)."""
-    return BatchNorm(float(epsilon))(x, *map(widen, (gamma, beta)))
+    return BatchNormOp(float(epsilon))(x, *map(widen, (gamma, beta)))
 
 
 def normalize(x, gamma, beta, mu, var, epsilon=1e-5):
     """Batch normalisation with given statistics, as a network in use has them."""
-    return Normalize(float(epsilon))(x, *map(widen, (gamma, beta, mu, var)))
+    return NormalizeOp(float(epsilon))(x, *map(widen, (gamma, beta, mu, var)))

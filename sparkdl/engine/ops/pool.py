@@ -8,14 +8,14 @@ import numpy as np
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.elementwise import abs, greater, maximum, mul, power, where
-from sparkdl.engine.ops.window import Window, numbers, see_something, sides, window_starts
+from sparkdl.engine.ops.window import WindowOp, numbers, see_something, sides, window_starts
 from sparkdl.errors import ShapeError
 
 TINY = float(np.finfo(np.float32).tiny)  # a sum below this is 0: its root has no gradient there
 
 
 @dataclass(frozen=True)
-class Pool(Window):
+class PoolOp(WindowOp):
     """Attributes common to all; padding never wins a maximum."""
 
     def shape(self, x):
@@ -42,7 +42,7 @@ class Pool(Window):
 
 @register
 @dataclass(frozen=True)
-class MaxPool(Pool):
+class MaxPoolOp(PoolOp):
     """The largest number of each window; of equal ones the first gets the gradient."""
 
     def reference(self, x):
@@ -54,12 +54,12 @@ class MaxPool(Pool):
         return y
 
     def gradient(self, gy, x, y):
-        return (MaxPoolGrad(*self.options())(gy, x, y),)
+        return (MaxPoolGradOp(*self.options())(gy, x, y),)
 
 
 @register
 @dataclass(frozen=True)
-class MaxPoolGrad(Pool):
+class MaxPoolGradOp(PoolOp):
     """gy of each window at the place of its maximum, 0 elsewhere."""
 
     def shape(self, gy, x, y):
@@ -72,12 +72,12 @@ class MaxPoolGrad(Pool):
         return self.cut(gx)
 
     def gradient(self, gz, gy, x, y, z):
-        return MaxPoolPick(*self.options())(gz, x, y), None, None
+        return MaxPoolPickOp(*self.options())(gz, x, y), None, None
 
 
 @register
 @dataclass(frozen=True)
-class MaxPoolPick(Pool):
+class MaxPoolPickOp(PoolOp):
     """The numbers of g, shaped as x, at the place where each window of x has its maximum."""
 
     def shape(self, g, x, y):
@@ -90,11 +90,11 @@ class MaxPoolPick(Pool):
         return picked
 
     def gradient(self, gz, g, x, y, z):
-        return MaxPoolGrad(*self.options())(gz, x, y), None, None
+        return MaxPoolGradOp(*self.options())(gz, x, y), None, None
 
 
 @dataclass(frozen=True)
-class Average(Pool):
+class AverageOp(PoolOp):
     """A mean over the window, or over its part inside the space."""
 
     count_padding: bool = False
@@ -109,7 +109,7 @@ class Average(Pool):
 
 @register
 @dataclass(frozen=True)
-class AvgPool(Average):
+class AvgPoolOp(AverageOp):
     """The mean of each window."""
 
     def reference(self, x):
@@ -118,13 +118,13 @@ class AvgPool(Average):
         return total / self.counts(x.shape[2:], out, x.dtype)
 
     def gradient(self, gy, x, y):
-        back = AvgPoolGrad(*self.options(), self.count_padding, image=tuple(x.shape[2:]))
+        back = AvgPoolGradOp(*self.options(), self.count_padding, image=tuple(x.shape[2:]))
         return (back(gy),)
 
 
 @register
 @dataclass(frozen=True)
-class AvgPoolGrad(Average):
+class AvgPoolGradOp(AverageOp):
     """gy of each window spread evenly over it."""
 
     image: tuple[int, ...] = ()
@@ -141,29 +141,29 @@ class AvgPoolGrad(Average):
         return self.cut(gx)
 
     def gradient(self, gz, gy, z):
-        return (AvgPool(*self.options(), self.count_padding)(gz),)
+        return (AvgPoolOp(*self.options(), self.count_padding)(gz),)
 
 
 def max_pool(x, size, stride=None, padding=0, dilation=1):
     """The largest of each window; stride is the size unless given."""
-    return MaxPool(*windows_of(x, size, stride, padding, dilation))(x)
+    return MaxPoolOp(*windows_of(x, size, stride, padding, dilation))(x)
 
 
 def pick_largest(g, x, size, stride=None, padding=0, dilation=1):
     """Returns the numbers of g, shaped as x, at the first maximum of each window of x."""
     options = windows_of(x, size, stride, padding, dilation)
-    return MaxPoolPick(*options)(g, x, MaxPool(*options)(x))
+    return MaxPoolPickOp(*options)(g, x, MaxPoolOp(*options)(x))
 
 
 def avg_pool(x, size, stride=None, padding=0, count_padding=False, dilation=1):
     """The mean of each window, of its part inside the space unless `count_padding`."""
-    return AvgPool(*windows_of(x, size, stride, padding, dilation), bool(count_padding))(x)
+    return AvgPoolOp(*windows_of(x, size, stride, padding, dilation), bool(count_padding))(x)
 
 
 def lp_pool(x, size, stride=None, padding=0, p=2.0, dilation=1):
     """(sum of |x|^p)^(1/p) over each window. Where that sum is 0, so is the gradient."""
     options = windows_of(x, size, stride, padding, dilation)
-    total = mul(AvgPool(*options, True)(power(abs(x), p)), float(prod(options[0])))
+    total = mul(AvgPoolOp(*options, True)(power(abs(x), p)), float(prod(options[0])))
     return norm_of(total, p)
 
 

@@ -13,7 +13,7 @@ from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True)
-class Draw(Op):
+class DrawOp(Op):
     """Numbers of shape `to` for each example.
 
     They are Philox of (seed, stream, id, epoch, element) and of nothing else.
@@ -31,7 +31,7 @@ class Draw(Op):
 
     def shape(self, ids, epoch):
         if len(ids.shape) != 1 or epoch.shape != ():
-            name = type(self).__name__.lower()
+            name = self.kind.lower()
             raise ShapeError(
                 f"{name} takes ids (batch,) and one epoch, got {ids.shape}, {epoch.shape}"
             )
@@ -46,14 +46,14 @@ class Draw(Op):
 
 
 @register
-class Uniform(Draw):
+class UniformOp(DrawOp):
     """Numbers in [0, 1)."""
 
     source = staticmethod(philox.uniform)
 
 
 @register
-class Normal(Draw):
+class NormalOp(DrawOp):
     """Numbers with mean 0 and variance 1, normally distributed."""
 
     source = staticmethod(philox.normal)
@@ -61,12 +61,12 @@ class Normal(Draw):
 
 def uniform(ids, epoch, shape, seed, stream):
     """(batch, *shape) numbers in [0, 1) that depend on seed, stream, ids and epoch alone."""
-    return Uniform(tuple(shape), int(seed), int(stream))(np_or_tensor(ids), np_or_tensor(epoch))
+    return UniformOp(tuple(shape), int(seed), int(stream))(np_or_tensor(ids), np_or_tensor(epoch))
 
 
 def normal(ids, epoch, shape, seed, stream):
     """(batch, *shape) normal numbers that depend on seed, stream, ids and epoch alone."""
-    return Normal(tuple(shape), int(seed), int(stream))(np_or_tensor(ids), np_or_tensor(epoch))
+    return NormalOp(tuple(shape), int(seed), int(stream))(np_or_tensor(ids), np_or_tensor(epoch))
 
 
 def np_or_tensor(value):

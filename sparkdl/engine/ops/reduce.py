@@ -14,7 +14,7 @@ from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True)
-class Reduction(Op):
+class ReductionOp(Op):
     """One number for each slice along `axes` (sorted, not negative)."""
 
     axes: tuple[int, ...]
@@ -30,7 +30,7 @@ class Reduction(Op):
 
 @register
 @dataclass(frozen=True)
-class Sum(Reduction):
+class SumOp(ReductionOp):
     """The sum along axes; integers are summed in 64 bits, as in numpy, narrow floats in 32."""
 
     def shape(self, x):
@@ -48,7 +48,7 @@ class Sum(Reduction):
 
 @register
 @dataclass(frozen=True)
-class Max(Reduction):
+class MaxOp(ReductionOp):
     """The largest along axes; equal ones share the gradient."""
 
     def shape(self, x):
@@ -70,7 +70,7 @@ class Max(Reduction):
 
 @register
 @dataclass(frozen=True)
-class Equal(Op):
+class EqualOp(Op):
     """1 where x and y are the same, else 0, in the type of x."""
 
     def shape(self, x, y):
@@ -83,7 +83,7 @@ class Equal(Op):
         return None, None
 
 
-equal = Equal()
+equal = EqualOp()
 
 
 def reduced_shape(shape, axes, keepdims):
@@ -99,7 +99,7 @@ def all_axes(x, axes):
 
 def sum(x, axes=None, keepdims=False):
     """The sum of x along `axes` (all of them unless given)."""
-    return Sum(all_axes(x, axes), keepdims)(x)
+    return SumOp(all_axes(x, axes), keepdims)(x)
 
 
 def mean(x, axes=None, keepdims=False):
@@ -112,4 +112,4 @@ def mean(x, axes=None, keepdims=False):
 
 def max(x, axes=None, keepdims=False):
     """The largest of x along `axes` (all of them unless given)."""
-    return Max(all_axes(x, axes), keepdims)(x)
+    return MaxOp(all_axes(x, axes), keepdims)(x)

@@ -11,7 +11,7 @@ from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True)
-class Resizing(Op):
+class ResizingOp(Op):
     """To lengths `space` along the axes of space. Of the two sizes, numbers lie at the centres of
     cells of equal width, so a number of the result lies at (i + 1/2) from / to - 1/2 of the source.
     """
@@ -23,7 +23,7 @@ class Resizing(Op):
     def shape(self, x):
         if len(x.shape) != len(self.space) + 2:
             kind = KINDS[len(self.space)]
-            raise ShapeError(f"{type(self).__name__} takes {kind}, got {tuple(x.shape)}")
+            raise ShapeError(f"{self.kind} takes {kind}, got {tuple(x.shape)}")
         if min((*self.space, *x.shape[2:])) < 1:
             raise ShapeError(f"resize of {tuple(x.shape)} to {self.space} has no numbers to take")
         return Spec((*x.shape[:2], *self.space), x.dtype)
@@ -31,7 +31,7 @@ class Resizing(Op):
 
 @register
 @dataclass(frozen=True)
-class Resize(Resizing):
+class ResizeOp(ResizingOp):
     """x (N, C, ...) at the lengths `space`."""
 
     def reference(self, x):
@@ -40,12 +40,12 @@ class Resize(Resizing):
         return x
 
     def gradient(self, gy, x, y):
-        return (ResizeGrad(tuple(x.shape[2:]), self.linear)(gy),)
+        return (ResizeGradOp(tuple(x.shape[2:]), self.linear)(gy),)
 
 
 @register
 @dataclass(frozen=True)
-class ResizeGrad(Resizing):
+class ResizeGradOp(ResizingOp):
     """The transpose of Resize: gy (N, C, ...) to the lengths `space` it came from."""
 
     def reference(self, gy):
@@ -54,7 +54,7 @@ class ResizeGrad(Resizing):
         return gy
 
     def gradient(self, gz, gy, z):
-        return (Resize(tuple(gy.shape[2:]), self.linear)(gz),)
+        return (ResizeOp(tuple(gy.shape[2:]), self.linear)(gz),)
 
 
 def along(x, axis, matrix):
@@ -74,4 +74,4 @@ def weights(source, target, linear, dtype):
 
 def resize(x, space, linear=False):
     """x (N, C, ...) with other lengths along its axes of space."""
-    return Resize(numbers(space, len(x.shape) - 2), bool(linear))(x)
+    return ResizeOp(numbers(space, len(x.shape) - 2), bool(linear))(x)

@@ -12,7 +12,7 @@ from sparkdl.errors import ShapeError
 
 @register
 @dataclass(frozen=True)
-class SequenceToImage(Op):
+class SequenceToImageOp(Op):
     """x (N, T, F) as (N, F, 1, T): the same memory where images lie channels last."""
 
     def shape(self, x):
@@ -31,7 +31,7 @@ class SequenceToImage(Op):
 
 @register
 @dataclass(frozen=True)
-class ImageToSequence(Op):
+class ImageToSequenceOp(Op):
     """x (N, F, 1, T) as (N, T, F), the way back."""
 
     def shape(self, x):
@@ -47,4 +47,4 @@ class ImageToSequence(Op):
         return (sequence_to_image(gy),)
 
 
-sequence_to_image, image_to_sequence = SequenceToImage(), ImageToSequence()
+sequence_to_image, image_to_sequence = SequenceToImageOp(), ImageToSequenceOp()

@@ -13,7 +13,7 @@ from sparkdl.errors import ShapeError
 
 @register
 @dataclass(frozen=True)
-class Reshape(Op):
+class ReshapeOp(Op):
     """The elements in the same order under another shape."""
 
     view = True
@@ -33,7 +33,7 @@ class Reshape(Op):
 
 @register
 @dataclass(frozen=True)
-class Transpose(Op):
+class TransposeOp(Op):
     """Axes in another order: axis i of the output is axis `axes[i]` of x."""
 
     axes: tuple[int, ...]
@@ -52,7 +52,7 @@ class Transpose(Op):
 
 @register
 @dataclass(frozen=True)
-class BroadcastTo(Op):
+class BroadcastToOp(Op):
     """x repeated along axes of length 1 and new leading axes."""
 
     to: tuple[int, ...]
@@ -75,13 +75,13 @@ class BroadcastTo(Op):
 
 @register
 @dataclass(frozen=True)
-class SumTo(Op):
+class SumToOp(Op):
     """The sum over what a broadcast repeated: the transpose of BroadcastTo."""
 
     to: tuple[int, ...]
 
     def shape(self, x):
-        BroadcastTo(x.shape).shape(Spec(self.to, x.dtype))
+        BroadcastToOp(x.shape).shape(Spec(self.to, x.dtype))
         return Spec(self.to, x.dtype)
 
     def reference(self, x):
@@ -95,7 +95,7 @@ class SumTo(Op):
 
 @register
 @dataclass(frozen=True)
-class Slice(Op):
+class SliceOp(Op):
     """x[starts[0]:stops[0], starts[1]:stops[1], ...]"""
 
     starts: tuple[int, ...]
@@ -117,7 +117,7 @@ class Slice(Op):
 
 @register
 @dataclass(frozen=True)
-class Pad(Op):
+class PadOp(Op):
     """x with zeros around it."""
 
     before: tuple[int, ...]
@@ -145,7 +145,7 @@ class Pad(Op):
 
 @register
 @dataclass(frozen=True)
-class Concat(Op):
+class ConcatOp(Op):
     """Arrays one behind the other along an axis."""
 
     axis: int
@@ -178,7 +178,7 @@ class Concat(Op):
 
 @register
 @dataclass(frozen=True)
-class Cast(Op):
+class CastOp(Op):
     """The same values in another type."""
 
     dtype: str
@@ -195,7 +195,7 @@ class Cast(Op):
 
 @register
 @dataclass(frozen=True)
-class Copy(Op):
+class CopyOp(Op):
     """x, in memory of its own."""
 
     def shape(self, x):
@@ -210,7 +210,7 @@ class Copy(Op):
 
 @register
 @dataclass(frozen=True)
-class StopGradient(Op):
+class StopGradientOp(Op):
     """x, treated as a constant by gradients."""
 
     view = True
@@ -226,7 +226,7 @@ class StopGradient(Op):
 
 
 slice_, builtin_sum = slice, sum
-copy, stop_gradient = Copy(), StopGradient()
+copy, stop_gradient = CopyOp(), StopGradientOp()
 
 
 def axis_of(x, axis):
@@ -248,49 +248,49 @@ def reshape(x, shape):
     if -1 in shape:
         known = prod(n for n in shape if n != -1)
         shape = tuple(prod(x.shape) // max(known, 1) if n == -1 else n for n in shape)
-    return x if tuple(x.shape) == shape else Reshape(shape)(x)
+    return x if tuple(x.shape) == shape else ReshapeOp(shape)(x)
 
 
 def transpose(x, axes):
     """Axis i of the output is axis `axes[i]` of x."""
     axes = tuple(axes)
-    return x if axes == tuple(range(len(x.shape))) else Transpose(axes)(x)
+    return x if axes == tuple(range(len(x.shape))) else TransposeOp(axes)(x)
 
 
 def broadcast_to(x, shape):
     """x repeated to `shape`, as numpy does it."""
-    return x if tuple(x.shape) == tuple(shape) else BroadcastTo(tuple(shape))(x)
+    return x if tuple(x.shape) == tuple(shape) else BroadcastToOp(tuple(shape))(x)
 
 
 def sum_to(x, shape):
     """x summed over the axes along which `shape` would be broadcast to it."""
-    return x if tuple(x.shape) == tuple(shape) else SumTo(tuple(shape))(x)
+    return x if tuple(x.shape) == tuple(shape) else SumToOp(tuple(shape))(x)
 
 
 def slice(x, starts, stops):
     """The box from `starts` (included) to `stops` (not included), a number per axis each."""
     starts, stops = tuple(starts), tuple(stops)
     whole = starts == (0,) * len(starts) and stops == tuple(x.shape)
-    return x if whole else Slice(starts, stops)(x)
+    return x if whole else SliceOp(starts, stops)(x)
 
 
 def pad(x, before, after):
     """x with `before[i]` zeros in front of and `after[i]` behind axis i."""
     before, after = tuple(before), tuple(after)
-    return Pad(before, after)(x) if any((*before, *after)) else x
+    return PadOp(before, after)(x) if any((*before, *after)) else x
 
 
 def concat(xs, axis=0):
     """Arrays one behind the other along `axis`."""
     if not xs:
         raise ShapeError("concat needs at least one array")
-    return Concat(axis_of(xs[0], axis))(*xs)
+    return ConcatOp(axis_of(xs[0], axis))(*xs)
 
 
 def cast(x, dtype):
     """x in another type."""
     name = np.dtype(dtype).name
-    return x if np.dtype(x.dtype).name == name else Cast(name)(x)
+    return x if np.dtype(x.dtype).name == name else CastOp(name)(x)
 
 
 def widen(x):

@@ -7,26 +7,26 @@ import numpy as np
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.activation import sigmoid
 from sparkdl.engine.ops.base import Op, register
-from sparkdl.engine.ops.elementwise import Elementwise, exp, mul, neg, sub
+from sparkdl.engine.ops.elementwise import ElementwiseOp, exp, mul, neg, sub
 from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.shape import reshape
 from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True)
-class AlongRows(Op):
+class AlongRowsOp(Op):
     """Base of the operations that work along the last axis and keep the shape."""
 
     floating = True
 
     def shape(self, x):
         if not x.shape or x.shape[-1] == 0:
-            raise ShapeError(f"{type(self).__name__} needs rows of at least one number: {x.shape}")
+            raise ShapeError(f"{self.kind} needs rows of at least one number: {x.shape}")
         return x
 
 
 @register
-class Softmax(AlongRows):
+class SoftmaxOp(AlongRowsOp):
     """e to x over its sum along the last axis."""
 
     def reference(self, x):
@@ -34,11 +34,11 @@ class Softmax(AlongRows):
         return e / e.sum(axis=-1, keepdims=True)
 
     def gradient(self, gy, x, y):
-        return (SoftmaxGrad()(gy, y),)
+        return (SoftmaxGradOp()(gy, y),)
 
 
 @register
-class LogSoftmax(AlongRows):
+class LogSoftmaxOp(AlongRowsOp):
     """The logarithm of the softmax along the last axis."""
 
     def reference(self, x):
@@ -46,11 +46,11 @@ class LogSoftmax(AlongRows):
         return x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
 
     def gradient(self, gy, x, y):
-        return (LogSoftmaxGrad()(gy, y),)
+        return (LogSoftmaxGradOp()(gy, y),)
 
 
 @dataclass(frozen=True)
-class AlongRowsGrad(Op):
+class AlongRowsGradOp(Op):
     """The gradient of what is worked out along the last axis, from gy and y."""
 
     floating = True
@@ -60,7 +60,7 @@ class AlongRowsGrad(Op):
 
 
 @register
-class SoftmaxGrad(AlongRowsGrad):
+class SoftmaxGradOp(AlongRowsGradOp):
     """y (gy - the sum of gy y along the last axis)"""
 
     def decompose(self, gy, y):
@@ -69,7 +69,7 @@ class SoftmaxGrad(AlongRowsGrad):
 
 
 @register
-class LogSoftmaxGrad(AlongRowsGrad):
+class LogSoftmaxGradOp(AlongRowsGradOp):
     """gy - e to y times the sum of gy along the last axis"""
 
     def decompose(self, gy, y):
@@ -77,7 +77,7 @@ class LogSoftmaxGrad(AlongRowsGrad):
 
 
 @register
-class SoftmaxCrossEntropy(Op):
+class SoftmaxCrossEntropyOp(Op):
     """Cross entropy of integer labels under softmax(logits), one number per example, in nats.
 
     Shapes
@@ -100,11 +100,11 @@ class SoftmaxCrossEntropy(Op):
             )
         if np.dtype(labels.dtype).kind not in "iu":
             raise ShapeError(f"labels need an integer type, got {labels.dtype}")
-        return Spec(labels.shape, LogSoftmax().shape(logits).dtype)
+        return Spec(labels.shape, LogSoftmaxOp().shape(logits).dtype)
 
     def reference(self, logits, labels):
         known = (labels >= 0) & (labels < logits.shape[1])
-        own = LogSoftmax().reference(logits)[np.arange(len(labels)), np.where(known, labels, 0)]
+        own = LogSoftmaxOp().reference(logits)[np.arange(len(labels)), np.where(known, labels, 0)]
         return np.where(known, -own, logits.dtype.type(np.nan))
 
     def gradient(self, gy, logits, labels, loss):
@@ -114,7 +114,7 @@ class SoftmaxCrossEntropy(Op):
 
 @register
 @dataclass(frozen=True)
-class OneHot(Op):
+class OneHotOp(Op):
     """A row per label with 1 at the label, 0 elsewhere."""
 
     classes: int
@@ -131,7 +131,7 @@ class OneHot(Op):
 
 
 @register
-class SigmoidCrossEntropy(Elementwise):
+class SigmoidCrossEntropyOp(ElementwiseOp):
     """Cross entropy of targets in [0, 1] under sigmoid(logits), element by element, in nats."""
 
     floating = True
@@ -147,10 +147,10 @@ class SigmoidCrossEntropy(Elementwise):
         return mul(gy, sub(sigmoid(logits), targets)), mul(gy, neg(logits))
 
 
-softmax, log_softmax = Softmax(), LogSoftmax()
-softmax_cross_entropy, sigmoid_cross_entropy = SoftmaxCrossEntropy(), SigmoidCrossEntropy()
+softmax, log_softmax = SoftmaxOp(), LogSoftmaxOp()
+softmax_cross_entropy, sigmoid_cross_entropy = SoftmaxCrossEntropyOp(), SigmoidCrossEntropyOp()
 
 
 def one_hot(labels, classes, dtype="float32"):
     """A row per label with 1 at the label, 0 elsewhere."""
-    return OneHot(int(classes), np.dtype(dtype).name)(labels)
+    return OneHotOp(int(classes), np.dtype(dtype).name)(labels)

@@ -10,7 +10,7 @@ from sparkdl.errors import ShapeError
 
 @register
 @dataclass(frozen=True)
-class ReverseTime(Op):
+class ReverseTimeOp(Op):
     """The steps in reverse order; with a mask (N, T) only those where it is not 0 change places."""
 
     def shape(self, x, mask=None):
@@ -29,9 +29,9 @@ class ReverseTime(Op):
 
     def gradient(self, gy, x, *mask_and_y):
         mask = mask_and_y[:-1]
-        return (ReverseTime()(gy, *mask), *(None for _ in mask))
+        return (ReverseTimeOp()(gy, *mask), *(None for _ in mask))
 
 
 def reverse_time(x, mask=None):
     """The steps of sequences x (N, T, ...) in reverse order; padding, where mask is 0, stays."""
-    return ReverseTime()(x) if mask is None else ReverseTime()(x, mask)
+    return ReverseTimeOp()(x) if mask is None else ReverseTimeOp()(x, mask)

@@ -7,13 +7,13 @@ import numpy as np
 
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import register
-from sparkdl.engine.ops.window import Window
+from sparkdl.engine.ops.window import WindowOp
 from sparkdl.errors import ShapeError
 
 
 @register
 @dataclass(frozen=True)
-class Unfold(Window):
+class UnfoldOp(WindowOp):
     """x (N, C, ...) to (N, C K, ...): the K numbers that each window sees of each channel."""
 
     def shape(self, x):
@@ -26,13 +26,13 @@ class Unfold(Window):
         return seen.reshape(len(x), x.shape[1] * prod(self.size), *out)
 
     def gradient(self, gy, x, y):
-        back = Fold(self.size, self.stride, self.padding, self.dilation, tuple(x.shape[2:]))
+        back = FoldOp(self.size, self.stride, self.padding, self.dilation, tuple(x.shape[2:]))
         return (back(gy),)
 
 
 @register
 @dataclass(frozen=True)
-class Fold(Window):
+class FoldOp(WindowOp):
     """The transpose of Unfold: each number added to the place of `image` that it was seen at."""
 
     image: tuple[int, ...] = ()
@@ -53,9 +53,9 @@ class Fold(Window):
         return self.cut(gx)
 
     def gradient(self, gz, gy, z):
-        return (Unfold(self.size, self.stride, self.padding, self.dilation)(gz),)
+        return (UnfoldOp(self.size, self.stride, self.padding, self.dilation)(gz),)
 
 
 def unfold(x, size, stride, padding, dilation):
     """The windows of x; options with an entry for each axis of space, as a Window has them."""
-    return Unfold(tuple(size), tuple(stride), tuple(padding), tuple(dilation))(x)
+    return UnfoldOp(tuple(size), tuple(stride), tuple(padding), tuple(dilation))(x)

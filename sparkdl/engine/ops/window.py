@@ -16,7 +16,7 @@ KINDS = {1: "sequences (N, C, L)", 2: "images (N, C, H, W)", 3: "volumes (N, C, 
 
 
 @dataclass(frozen=True)
-class Window(Op):
+class WindowOp(Op):
     """Base of the operations on sliding windows."""
 
     floating = True
@@ -34,14 +34,14 @@ class Window(Op):
         """The lengths of x along its axes of space."""
         if len(x.shape) != len(self.size) + 2:
             kind = KINDS[len(self.size)]
-            raise ShapeError(f"{type(self).__name__} takes {kind}, got {tuple(x.shape)}")
+            raise ShapeError(f"{self.kind} takes {kind}, got {tuple(x.shape)}")
         return tuple(x.shape[2:])
 
     def out(self, space):
         """Returns the number of windows along each axis of `space`; a rest may be left over."""
         if min(*self.size, *self.stride, *self.dilation) < 1:
             raise ShapeError(
-                f"{type(self).__name__} needs size, stride and dilation of at least 1, got "
+                f"{self.kind} needs size, stride and dilation of at least 1, got "
                 f"{self.size}, {self.stride}, {self.dilation}"
             )
         axes = zip(space, self.spans, self.stride, self.padding, strict=True)

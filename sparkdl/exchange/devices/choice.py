@@ -19,7 +19,7 @@ def is_carried(x, op="sum"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class DevicePlace:
     """A rank's description of its device, sent to the other ranks.
 
     Parameters
@@ -54,7 +54,7 @@ def obstacle(places):
 
     Parameters
     ----------
-    places : list of Place, by rank
+    places : list of DevicePlace, by rank
     """
     for rank, place in enumerate(places):
         if not place.gpu or place.lacks:

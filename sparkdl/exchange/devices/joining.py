@@ -5,7 +5,7 @@ import threading
 
 from sparkdl.errors import ConfigError, PeerError, UnsupportedError
 from sparkdl.exchange.deadline import Deadline
-from sparkdl.exchange.devices.choice import Place, obstacle
+from sparkdl.exchange.devices.choice import DevicePlace, obstacle
 from sparkdl.exchange.devices.ending import end_soon
 from sparkdl.exchange.devices.group import DeviceGroup
 
@@ -37,7 +37,7 @@ def link_devices(group, make, wish="auto"):
     if wish == "sockets" or group.size == 1:
         return group
     link, own = offer_link(group.members[group.rank].host, make)
-    places = [Place.unpacked(data) for data in group.all_gather_bytes(own.packed())]
+    places = [DevicePlace.unpacked(data) for data in group.all_gather_bytes(own.packed())]
     why = obstacle(places)
     if why is not None:
         return over_sockets(group, places, wish, why)
@@ -51,14 +51,14 @@ def link_devices(group, make, wish="auto"):
 
 
 def offer_link(host, make):
-    """(this rank's link or None, its Place)"""
+    """(this rank's link or None, its DevicePlace)"""
     try:
         link = make()
     except UnsupportedError as error:
-        return None, Place(host=host, lacks=f"is {error}")
+        return None, DevicePlace(host=host, lacks=f"is {error}")
     if link is None:
-        return None, Place(host=host, gpu=False)
-    return link, Place(host=host, device=link.id, version=link.version)
+        return None, DevicePlace(host=host, gpu=False)
+    return link, DevicePlace(host=host, device=link.id, version=link.version)
 
 
 def over_sockets(group, places, wish, why):

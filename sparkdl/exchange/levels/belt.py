@@ -4,7 +4,7 @@ import queue
 import threading
 
 
-class Job:
+class BeltJob:
     """A call that goes on beside the computation, step by step.
 
     Parameters

@@ -11,7 +11,7 @@ SHARED_OUT = 64 * 1024  # bytes from which several members of a machine speak wi
 
 
 class Calls:
-    """The calls of a Group as generators for an Order; vectors are flat.
+    """The calls of a Group as generators for a CallOrder; vectors are flat.
 
     On several machines the first members of each share a vector out: each sums a slice of it over
     its machine, then over the machines with those in the same place there, and shows its machine

@@ -1,12 +1,12 @@
 """Search for the levels of a group: machines, and the ranks on each."""
 
 from sparkdl.exchange.levels.calls import Calls
-from sparkdl.exchange.levels.order import Order
+from sparkdl.exchange.levels.order import CallOrder
 from sparkdl.exchange.shared.finding import find_memory
 
 
 def find_levels(group, progress, gather=None):
-    """(Calls, Order) of a group, or None if no two of its ranks share memory. All ranks call it.
+    """(Calls, CallOrder) of a group, None if no two ranks share memory. All ranks call it.
 
     Parameters
     ----------
@@ -29,4 +29,4 @@ def find_levels(group, progress, gather=None):
     if len(machines) > 1:
         [place] = [ranks.index(group.rank) for ranks in machines if group.rank in ranks]
         between = group.split(place, shared_memory=False)
-    return Calls(group.rank, machines, memory, between), Order(progress, memory)
+    return Calls(group.rank, machines, memory, between), CallOrder(progress, memory)

@@ -3,10 +3,10 @@
 import threading
 
 from sparkdl.errors import PeerError
-from sparkdl.exchange.levels.belt import Belt, Job
+from sparkdl.exchange.levels.belt import Belt, BeltJob
 
 
-class Order:
+class CallOrder:
     """Takes calls in their order, which is the same on all ranks.
 
     A call is a generator with at most one `yield`. What stands before it and what stands after it
@@ -39,7 +39,7 @@ class Order:
 
     def start(self, steps):
         """Begin a call that goes on beside what the caller does next: a Job."""
-        job = Job(self._checked(steps))
+        job = BeltJob(self._checked(steps))
         with self._news:
             if not self._closed:
                 self._under_way += 1

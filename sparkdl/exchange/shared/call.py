@@ -15,7 +15,7 @@ DTYPES = [np.dtype(name) for name in ("float32", "float64", "int64", "uint8")]
 PLACES = 16, 16, 2**12, 2**42  # how many values each field of a Call may have
 
 
-class Call(NamedTuple):
+class SharedCall(NamedTuple):
     """A collective and what it is asked about.
 
     Parameters
@@ -65,4 +65,4 @@ def _about(kind, dtype, count, bounds):
     if dtype not in DTYPES:
         raise UnsupportedError(f"vectors must be of {', '.join(map(str, DTYPES))}, got {dtype}")
     parts = crc32(repr(bounds).encode()) % PLACES[2] if bounds else 0
-    return Call(KINDS.index(kind), DTYPES.index(dtype), parts, count)
+    return SharedCall(KINDS.index(kind), DTYPES.index(dtype), parts, count)

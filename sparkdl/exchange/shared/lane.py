@@ -15,7 +15,7 @@ import numpy as np
 
 from sparkdl.exchange.choice import is_short
 from sparkdl.exchange.collectives.sums import add_around, add_in_pairs
-from sparkdl.exchange.shared.call import DTYPES, Call
+from sparkdl.exchange.shared.call import DTYPES, SharedCall
 from sparkdl.exchange.shared.layout import PARITIES
 from sparkdl.exchange.shared.pieces import Pieces, equal_bounds
 from sparkdl.exchange.shared.steps import Steps
@@ -61,11 +61,11 @@ class Lane:
     def barrier(self):
         """Return when all members have come."""
         with self._one_at_a_time:
-            self._enter(Call.about("barrier", NOTHING))
+            self._enter(SharedCall.about("barrier", NOTHING))
 
     def all_reduce(self, x, op="sum"):
         """Replace x (n,) by its sum (or "max", "min") over the members."""
-        call = Call.about(f"all_reduce {op}", x)
+        call = SharedCall.about(f"all_reduce {op}", x)
         with self._one_at_a_time:
             if x.nbytes <= min(AT_ONCE // (self.members - 1), self._slot_bytes):
                 self._add_at_once(x, call, ADD[op])
@@ -74,7 +74,7 @@ class Lane:
 
     def reduce_scatter(self, x, bounds, op="sum"):
         """Replace x[start:stop] of bounds[i] by its sum on member i; the rest of x stays."""
-        call = Call.about(f"reduce_scatter {op}", x, bounds)
+        call = SharedCall.about(f"reduce_scatter {op}", x, bounds)
         slots, pieces = self._slots[x.dtype], self._pieces(x, bounds, len(bounds))
         with self._one_at_a_time:
             for turn in range(max(1, pieces.turns)):
@@ -85,7 +85,7 @@ class Lane:
 
     def all_gather(self, x, bounds):
         """Copy x[start:stop] of bounds[i] from member i to all: a broadcast if one has any."""
-        call = Call.about("all_gather", x, bounds)
+        call = SharedCall.about("all_gather", x, bounds)
         slots, pieces = self._slots[x.dtype], self._pieces(x, bounds, 1)
         others = [owner for owner in range(len(bounds)) if owner != self.me]
         with self._one_at_a_time:
@@ -196,7 +196,7 @@ class Lane:
         calls[places[self.me] + parity] = number
         self._steps.reach(call)
         if any(calls[place + parity] != number for place in places):
-            self._refuse([Call.unpacked(calls[place + parity]) for place in places])
+            self._refuse([SharedCall.unpacked(calls[place + parity]) for place in places])
 
     def _refuse(self, calls):
         """Blame the first member who differs from member 0, which all members see alike."""

@@ -11,7 +11,7 @@ TEXT = 4096  # bytes in which a member says what went wrong
 PARITIES = 2
 
 
-class Layout(NamedTuple):
+class SegmentLayout(NamedTuple):
     """Places in bytes, for `members` processes with `lanes` of `slot` bytes a member.
 
     First come the lines of all members (beats, closed, awaits), of all lanes (go, arrived,

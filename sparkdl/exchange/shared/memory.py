@@ -2,8 +2,8 @@
 
 from sparkdl.exchange.pulse import PULSE
 from sparkdl.exchange.shared.lane import Lane
-from sparkdl.exchange.shared.layout import Layout
-from sparkdl.exchange.shared.watch import Watch
+from sparkdl.exchange.shared.layout import SegmentLayout
+from sparkdl.exchange.shared.watch import PeerWatch
 
 # Bytes. With 2 processes 64 MB took 23, 15, 12, 12, 14 ms with slots of 64 K, 256 K, 512 K, 1 M and
 # 4 M; with 4 on 2 cores 171, 79, 69, 74, 62 ms. Smaller ones cost wake-ups, larger ones memory.
@@ -35,7 +35,7 @@ class SharedMemory:
     def __init__(self, segment, me, ranks, hosts, timeout, patience, lanes):
         layout = layout_of(len(ranks), lanes)
         segment.map(layout.nbytes)
-        self._watch = Watch(segment, layout, me, ranks, hosts, timeout, patience)
+        self._watch = PeerWatch(segment, layout, me, ranks, hosts, timeout, patience)
         self.lanes = [Lane(self._watch, lane) for lane in range(lanes)]
         self._segment = segment
         PULSE.add(self, timeout / 4)
@@ -71,4 +71,4 @@ class SharedMemory:
 
 def layout_of(members, lanes):
     """The Layout of a machine with so many members."""
-    return Layout(members, lanes, SLOT)
+    return SegmentLayout(members, lanes, SLOT)

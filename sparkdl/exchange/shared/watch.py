@@ -7,14 +7,14 @@ import numpy as np
 
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import PeerError, WorkerError
-from sparkdl.exchange.attention import Attention
+from sparkdl.exchange.attention import Attendance
 from sparkdl.exchange.shared import futex
 from sparkdl.exchange.shared.layout import TEXT
 
 LONGEST = 500  # characters of a text: in JSON, at six bytes each, it must fit TEXT
 
 
-class Watch:
+class PeerWatch:
     """One member's eye on the others.
 
     Members are numbers in this machine; ranks are those in the group that has been formed, which
@@ -103,7 +103,7 @@ class Patience:
     def __init__(self, watch, what):
         self.watch, self.what = watch, what
         self.began = time.monotonic()
-        self.attention = Attention(watch.timeout, self.began)
+        self.attention = Attendance(watch.timeout, self.began)
         self.seen = {}  # member: its last beat, and when that was first seen
 
     def check(self, missing, come):

@@ -15,7 +15,7 @@ from sparkdl.errors import PeerError
 from sparkdl.exchange.store.reply import check_reply
 
 
-class Line:
+class RequestQueue:
     """Hands requests to `talker.talk(meta, arrays, into)`."""
 
     def __init__(self, talker):

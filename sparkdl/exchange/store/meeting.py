@@ -3,7 +3,7 @@
 from threading import Condition
 
 
-class Meeting:
+class ElasticBarrier:
     """Nobody goes on before all who are still at work have come."""
 
     def __init__(self, roster):

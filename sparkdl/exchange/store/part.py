@@ -36,7 +36,7 @@ class Circumstances(NamedTuple):
     version: int
 
 
-class Part:
+class KeyPart:
     """A value, what the optimizer keeps beside it, and how far each worker has come.
 
     Attributes

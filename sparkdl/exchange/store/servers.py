@@ -1,7 +1,7 @@
 """The servers of a store as one worker reaches them: lines to all, and the one in this process."""
 
 from sparkdl.errors import ConfigError, PeerError
-from sparkdl.exchange.store.line import Line, Nearby, Remote, answers
+from sparkdl.exchange.store.line import Nearby, Remote, RequestQueue, answers
 from sparkdl.exchange.store.places import DRIVER
 from sparkdl.exchange.store.server import StoreServer
 from sparkdl.exchange.wire import Wire
@@ -90,7 +90,7 @@ class Servers:
             self.own = StoreServer(places.endpoint, places.size, places.rank, **channel)
         try:
             for rank in self.ranks:
-                self._lines.append(Line(self._talker(rank)))
+                self._lines.append(RequestQueue(self._talker(rank)))
             self.ask_all("hello", options=options.to_dict())
         except BaseException:
             self.close()

@@ -6,11 +6,11 @@ from threading import Condition
 import numpy as np
 
 from sparkdl.errors import ConfigError, PeerError
-from sparkdl.exchange.store.meeting import Meeting
-from sparkdl.exchange.store.part import Part
+from sparkdl.exchange.store.meeting import ElasticBarrier
+from sparkdl.exchange.store.part import KeyPart
 from sparkdl.exchange.store.roster import Roster
 from sparkdl.exchange.store.rules import rule_of
-from sparkdl.exchange.store.tally import Tally
+from sparkdl.exchange.store.tally import StoreTally
 
 KINDS = {"f": "floats", "i": "integers"}
 
@@ -32,8 +32,8 @@ class Shard:
     def __init__(self, options, size, host="this host", rank=None):
         self.options, self.host, self.rank = options, host, rank
         self.roster = Roster(size, host, options.patience)
-        self.meeting = Meeting(self.roster)
-        self.tally = Tally()
+        self.meeting = ElasticBarrier(self.roster)
+        self.tally = StoreTally()
         self.codec = None
         self._rule, self._update, self._told = rule_of(options), None, False
         self._parts, self._appeared = {}, Condition()
@@ -58,7 +58,7 @@ class Shard:
         with self._appeared:
             if key in self._parts:
                 raise ConfigError(f"key {key!r} must be new, it has a value")
-            self._parts[key] = part = Part(key, value, self.roster.size)
+            self._parts[key] = part = KeyPart(key, value, self.roster.size)
             self.roster.watch(part.changed)
             self._appeared.notify_all()
 

@@ -6,7 +6,7 @@ from threading import Lock
 COUNTS = ("pushes", "dropped", "pulls", "bytes_in", "bytes_out")
 
 
-class Tally:
+class StoreTally:
     """Counts of one server, or of one client; threads may count at the same time."""
 
     def __init__(self):

@@ -7,7 +7,7 @@ from sparkdl.nn.layers import Merge
 from sparkdl.nn.layers.recurrent import Recurrent
 
 
-class Arrays:
+class LayerArrays:
     """Arrays of a network by Caffe's layers.
 
     A layer of Caffe can be several of ours: those whose names go on with "/" behind its own.
@@ -126,10 +126,10 @@ def join_static_weights(blobs, width):
 def weights_in(conf, params, buffers, layers=None):
     """The Arrays in the vectors of a state."""
     views = conf.params_layout.views(params) | conf.buffers_layout.views(buffers)
-    return Arrays(conf, views, layers)
+    return LayerArrays(conf, views, layers)
 
 
 def moments_in(conf, moments, layers=None):
     """The Arrays of what an updater remembers of each parameter; buffers have nothing there."""
     nothing = np.zeros(conf.buffers_layout.size, np.float32)
-    return Arrays(conf, moments | conf.buffers_layout.views(nothing), layers)
+    return LayerArrays(conf, moments | conf.buffers_layout.views(nothing), layers)

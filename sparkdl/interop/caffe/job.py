@@ -7,11 +7,11 @@ from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.beside import locate_file
 from sparkdl.interop.caffe.net import CaffeNet, load_net
 from sparkdl.interop.caffe.origin import Origin
-from sparkdl.interop.caffe.solver import Solver, in_test, read_solver
+from sparkdl.interop.caffe.solver import CaffeSolverConf, in_test, read_solver
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class SolverJob:
     """A solver with its nets.
 
     Parameters
@@ -24,7 +24,7 @@ class Job:
         Of the solver file.
     """
 
-    solver: Solver
+    solver: CaffeSolverConf
     train: CaffeNet
     tests: tuple[CaffeNet, ...]
     path: str
@@ -47,7 +47,7 @@ def read_job(path, shapes=None):
     """
     solver = read_solver(path)
     train, *tests = load_nets(solver, [solver.train, *solver.tests], path, shapes)
-    return Job(solver=solver, train=train, tests=tuple(tests), path=str(path))
+    return SolverJob(solver=solver, train=train, tests=tuple(tests), path=str(path))
 
 
 def read_tests(path, shapes=None):

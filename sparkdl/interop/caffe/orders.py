@@ -22,7 +22,7 @@ from sparkdl.nn.layers.embedding import Lookup
 from sparkdl.nn.layers.fully_connected import FullyConnected
 
 
-class Order(NamedTuple):
+class BlobOrder(NamedTuple):
     """The conversion of an array of ours to a blob, and back: views, where that can be."""
 
     blob: Callable
@@ -44,9 +44,9 @@ def reorder_gates(array):
     return np.concatenate([i, f, fourth, third], axis=-1)
 
 
-SAME, TURNED = Order(keep_order, keep_order), Order(transpose_matrix, transpose_matrix)
-ONE = Order(lambda array: array.reshape(()), lambda blob: blob.reshape(1))
-GATES = Order(lambda array: reorder_gates(array).T, lambda blob: reorder_gates(blob.T))
+SAME, TURNED = BlobOrder(keep_order, keep_order), BlobOrder(transpose_matrix, transpose_matrix)
+ONE = BlobOrder(lambda array: array.reshape(()), lambda blob: blob.reshape(1))
+GATES = BlobOrder(lambda array: reorder_gates(array).T, lambda blob: reorder_gates(blob.T))
 # The arrays of a layer in the order of Caffe's blobs; those that it does not have are left out.
 ORDERS = {
     FullyConnected: {"W": TURNED, "b": SAME},  # InnerProduct: (out, in)
@@ -112,7 +112,7 @@ def bare(shape):
 
 
 def orders_of(layer, arrays, said):
-    """{array: Order} of a layer, in the order of Caffe's blobs."""
+    """{array: BlobOrder} of a layer, in the order of Caffe's blobs."""
     if said is not None and said.type == "Python":
         return dict.fromkeys(arrays, SAME)
     layer = inside(layer)

@@ -1,16 +1,23 @@
 """Caffe's learning-rate policies as schedules."""
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn.schedules import Exponential, Inverse, MultiStep, Polynomial, Sigmoid, Step
+from sparkdl.nn.schedules import (
+    ExponentialSchedule,
+    InverseSchedule,
+    MultiStepSchedule,
+    PolynomialSchedule,
+    SigmoidSchedule,
+    StepSchedule,
+)
 
 # policy: (schedule, {its option: the solver's field})
 POLICIES = {
-    "step": (Step, {"gamma": "gamma", "step": "stepsize"}),
-    "exp": (Exponential, {"gamma": "gamma"}),
-    "inv": (Inverse, {"gamma": "gamma", "power": "power"}),
-    "multistep": (MultiStep, {"gamma": "gamma", "steps": "stepvalue"}),
-    "poly": (Polynomial, {"steps": "max_iter", "power": "power"}),
-    "sigmoid": (Sigmoid, {"gamma": "gamma", "step": "stepsize"}),
+    "step": (StepSchedule, {"gamma": "gamma", "step": "stepsize"}),
+    "exp": (ExponentialSchedule, {"gamma": "gamma"}),
+    "inv": (InverseSchedule, {"gamma": "gamma", "power": "power"}),
+    "multistep": (MultiStepSchedule, {"gamma": "gamma", "steps": "stepvalue"}),
+    "poly": (PolynomialSchedule, {"steps": "max_iter", "power": "power"}),
+    "sigmoid": (SigmoidSchedule, {"gamma": "gamma", "step": "stepsize"}),
 }
 
 

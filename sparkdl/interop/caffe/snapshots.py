@@ -8,7 +8,7 @@ from sparkdl.interop.caffe.beside import locate_file
 from sparkdl.interop.caffe.history import history_of, slots_of
 from sparkdl.interop.caffe.solver_state import SolverState, read_solver_state, write_solver_state
 from sparkdl.interop.caffe.transfer import load_weights, save_weights
-from sparkdl.nn.schedules import MultiStep, Step
+from sparkdl.nn.schedules import MultiStepSchedule, StepSchedule
 
 ENDS = {"BINARYPROTO": "", "HDF5": ".h5"}
 
@@ -95,6 +95,6 @@ def weights_of(state, path):
 def drops(rate, iteration):
     """Returns how often the rate had dropped at the last update, as Caffe counts it for steps."""
     last = max(iteration - 1, 0)
-    if isinstance(rate, MultiStep):
+    if isinstance(rate, MultiStepSchedule):
         return sum(step <= last for step in rate.steps)
-    return last // rate.step if isinstance(rate, Step) else 0
+    return last // rate.step if isinstance(rate, StepSchedule) else 0

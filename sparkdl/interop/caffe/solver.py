@@ -28,7 +28,7 @@ class Net:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solver:
+class CaffeSolverConf:
     """The settings of a solver file.
 
     Parameters
@@ -130,7 +130,7 @@ def solver_of(message, text=""):
     formats = message.DESCRIPTOR.enum_types_by_name["SnapshotFormat"].values_by_number
     same = "max_iter iter_size test_interval test_initialization display average_loss snapshot"
     same += " snapshot_prefix snapshot_after_train"
-    return Solver(
+    return CaffeSolverConf(
         train=train_net(message, text),
         tests=test_nets(message, text),
         updater=updater_of(message),

@@ -7,7 +7,7 @@ from sparkdl.data import files
 from sparkdl.data.source import checked_batches
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.first import First
-from sparkdl.interop.caffe.job import Job, read_job
+from sparkdl.interop.caffe.job import SolverJob, read_job
 from sparkdl.interop.caffe.listening import Display, Snapshots, log
 from sparkdl.interop.caffe.snapshots import load_snapshot
 from sparkdl.interop.caffe.sources import source_of
@@ -54,7 +54,7 @@ class CaffeSolver:
     """
 
     def __init__(self, solver, master=None, *, snapshot=None, weights=None, shapes=None):
-        self.job = solver if isinstance(solver, Job) else read_job(solver, shapes)
+        self.job = solver if isinstance(solver, SolverJob) else read_job(solver, shapes)
         found = self.job.solver
         if found.max_iter < 1:
             raise ConfigError(f"max_iter must be at least 1 to train, got {found.max_iter}")

@@ -7,11 +7,11 @@ from sparkdl.nn.activations.rectifier import (
     AbsVal,
     Clip,
     Elu,
+    Heaviside,
     LeakyRelu,
     Relu,
     Relu6,
     Selu,
-    Threshold,
     ThresholdedRelu,
 )
 from sparkdl.nn.activations.sigmoid import (

@@ -91,7 +91,7 @@ class ThresholdedRelu(ActivationFunction, name="thresholded_relu"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Threshold(ActivationFunction, name="threshold"):
+class Heaviside(ActivationFunction, name="heaviside"):
     """1 above `threshold`, else 0, with no gradient; Caffe layer Threshold."""
 
     threshold: float = option(Number(), "Where 0 becomes 1.", default=0.0)

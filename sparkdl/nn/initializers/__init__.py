@@ -3,7 +3,7 @@
 from sparkdl.nn.initializers.base import Initializer
 from sparkdl.nn.initializers.constant import Constant, Ones, Zeros
 from sparkdl.nn.initializers.filler import Bilinear, PositiveUnitball
-from sparkdl.nn.initializers.matrix import Identity, Orthogonal
+from sparkdl.nn.initializers.matrix import IdentityMatrix, Orthogonal
 from sparkdl.nn.initializers.plain import Binomial, LogNormal, Normal, TruncatedNormal, Uniform
 from sparkdl.nn.initializers.scaled import (
     HeNormal,

@@ -33,7 +33,7 @@ class Orthogonal(Initializer, name="orthogonal"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identity(Initializer, name="identity"):
+class IdentityMatrix(Initializer, name="identity"):
     """y = x as far as the widths go: a unit matrix, or filters with a 1 in the middle."""
 
     def draw(self, shape, fans, rng):

@@ -67,7 +67,7 @@ from sparkdl.nn.layers.position import PositionalEncoding, PositionEmbedding
 from sparkdl.nn.layers.reconstructing import Reconstructing
 from sparkdl.nn.layers.reconstruction import Reconstruction
 from sparkdl.nn.layers.recurrent import Recurrent
-from sparkdl.nn.layers.reduction import Reduction
+from sparkdl.nn.layers.reduction import Reduce
 from sparkdl.nn.layers.rescaling import Rescaling
 from sparkdl.nn.layers.scored import ScoredLayer
 from sparkdl.nn.layers.self_attention import LearnedSelfAttention, SelfAttention

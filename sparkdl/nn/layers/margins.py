@@ -12,7 +12,7 @@ from sparkdl.nn.layers.window import sides
 
 
 @dataclass(frozen=True, kw_only=True)
-class Margin(Spatial, abstract=True):
+class SpatialBorder(Spatial, abstract=True):
     """A layer that changes how far each axis of space reaches."""
 
     narrow: ClassVar = True
@@ -31,7 +31,7 @@ class Margin(Spatial, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ZeroPadding(Margin, abstract=True):
+class ZeroPadding(SpatialBorder, abstract=True):
     """Zeros around each example."""
 
     def out_shape(self, in_shape):
@@ -56,7 +56,7 @@ class ZeroPadding(Margin, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cropping(Margin, abstract=True):
+class Cropping(SpatialBorder, abstract=True):
     """Each example without its border."""
 
     def out_shape(self, in_shape):

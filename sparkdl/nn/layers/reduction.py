@@ -17,7 +17,7 @@ OPERATIONS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reduction(Layer):
+class Reduce(Layer):
     """coefficient times the sum of x, of |x| or of x^2, or the mean of x, from `axis` on.
 
     Caffe layer Reduction.
@@ -33,7 +33,7 @@ class Reduction(Layer):
 
     def out_shape(self, in_shape):
         if self.axis >= len(in_shape):
-            raise ShapeError(f"Reduction has no axis {self.axis} of {in_shape}")
+            raise ShapeError(f"Reduce has no axis {self.axis} of {in_shape}")
         return tuple(in_shape[: self.axis]) or (1,)
 
     def forward(self, params, x, run):

@@ -10,7 +10,7 @@ from sparkdl.nn.layers.spatial import Spatial
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blocks(Spatial, abstract=True):
+class BlockRearrangement(Spatial, abstract=True):
     """Layers over square blocks of an image."""
 
     axes: ClassVar = 2
@@ -20,7 +20,7 @@ class Blocks(Spatial, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpaceToDepth(Blocks):
+class SpaceToDepth(BlockRearrangement):
     """Each block of an image as one pixel: its first pixel's channels, then its second's ...
 
     Shapes
@@ -49,7 +49,7 @@ class SpaceToDepth(Blocks):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DepthToSpace(Blocks):
+class DepthToSpace(BlockRearrangement):
     """Each pixel as a block: the way back from SpaceToDepth.
 
     Shapes

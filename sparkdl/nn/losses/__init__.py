@@ -11,10 +11,10 @@ from sparkdl.nn.losses.base import Loss
 from sparkdl.nn.losses.classes import Infogain, MultinomialLogistic, SoftmaxCrossEntropy
 from sparkdl.nn.losses.contrastive import Contrastive
 from sparkdl.nn.losses.ctc import Ctc, best_path
-from sparkdl.nn.losses.density import Exponential, Gaussian
+from sparkdl.nn.losses.density import ExponentialDensity, Gaussian
 from sparkdl.nn.losses.detections import Detection, detections
 from sparkdl.nn.losses.difference import L1, L2, Euclidean, Huber, Mae, Mape, Mse, Msle
 from sparkdl.nn.losses.likelihood import KlDivergence, Poisson, SigmoidCrossEntropy
 from sparkdl.nn.losses.mixture import MixtureDensity
-from sparkdl.nn.losses.multi_label import MultiLabel
+from sparkdl.nn.losses.multi_label import MultiLabelRanking
 from sparkdl.nn.losses.yolo2 import Yolo2

@@ -9,7 +9,7 @@ from sparkdl.nn.losses.base import Loss, PerUnit
 
 
 @dataclass(frozen=True, kw_only=True)
-class Margin(PerUnit, abstract=True):
+class MarginLoss(PerUnit, abstract=True):
     """The amount by which y z falls short of 1."""
 
     labels: str = option(
@@ -35,7 +35,7 @@ class Margin(PerUnit, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hinge(Margin, name="hinge"):
+class Hinge(MarginLoss, name="hinge"):
     """max(0, 1 - y z), sum over units.
 
     DL4J's HINGE, and Caffe's HingeLoss with norm L1; Keras takes the mean over units.
@@ -46,7 +46,7 @@ class Hinge(Margin, name="hinge"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SquaredHinge(Margin, name="squared_hinge"):
+class SquaredHinge(MarginLoss, name="squared_hinge"):
     """max(0, 1 - y z)^2, sum over units.
 
     DL4J's SQUARED_HINGE, and Caffe's HingeLoss with norm L2; Keras takes the mean over units.

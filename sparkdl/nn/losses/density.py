@@ -41,7 +41,7 @@ class Gaussian(Loss, name="gaussian"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exponential(PerUnit, name="exponential"):
+class ExponentialDensity(PerUnit, name="exponential"):
     """-log of the density that exponential distributions with rates e^z have at y >= 0, summed.
 
     It is e^z y - z; DL4J's ExponentialReconstructionDistribution. A prediction is the mean, e^-z.

@@ -7,7 +7,7 @@ from sparkdl.nn.losses.base import Loss
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiLabel(Loss, name="multi_label"):
+class MultiLabelRanking(Loss, name="multi_label"):
     """Mean of e^(z_l - z_k) over all pairs of a label k that holds and a label l that does not.
 
     Labels are 1 where they hold, else 0. An example of which all or none hold has no pair, and

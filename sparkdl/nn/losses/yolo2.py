@@ -75,7 +75,7 @@ class Yolo2(Loss, name="yolo2"):
         count = len(self.boxes)
         raw = ops.reshape(z, (n, count, many // count, h, w))
         boxes = np.asarray(self.boxes, z.dtype).reshape(1, count, 2, 1, 1)
-        return Found(
+        return Boxes(
             xy=ops.sigmoid(along(raw, 2, 0, 2)),
             size=ops.mul(ops.exp(along(raw, 2, 2, 4)), boxes),
             confidence=ops.sigmoid(along(raw, 2, 4, 5)),
@@ -96,7 +96,7 @@ class Yolo2(Loss, name="yolo2"):
         return ops.sum(each, axes=(1, 2, 3, 4))
 
 
-class Found(NamedTuple):
+class Boxes(NamedTuple):
     """Boxes: xy and size (N, B, 2, H, W), confidence (N, B, 1, H, W), p (N, B, H, W, K)."""
 
     xy: object

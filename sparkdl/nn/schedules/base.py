@@ -24,7 +24,7 @@ class Schedule(Member):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decay(Schedule, abstract=True):
+class DecaySchedule(Schedule, abstract=True):
     """A schedule that begins at the rate `initial`."""
 
     initial: float = option(Number(above=0), "The rate that it begins with.")

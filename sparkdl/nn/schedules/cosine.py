@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from math import cos, pi
 
 from sparkdl.config import Integer, Number, option
-from sparkdl.nn.schedules.base import Decay
+from sparkdl.nn.schedules.base import DecaySchedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cosine(Decay):
+class CosineSchedule(DecaySchedule):
     """rate = final + (initial - final) (1 + cos(pi t / steps)) / 2, and final after that.
 
     References

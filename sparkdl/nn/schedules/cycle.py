@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from sparkdl.config import Integer, Number, option
 from sparkdl.errors import require
-from sparkdl.nn.schedules.base import Decay
+from sparkdl.nn.schedules.base import DecaySchedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cycle(Decay):
+class CycleSchedule(DecaySchedule):
     """From `initial` up to `peak`, down to `initial`, then far below, and from the start again.
 
     Up and down are (steps - annealing) // 2 steps each; in the rest of a cycle the rate is

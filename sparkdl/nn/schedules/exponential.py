@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from sparkdl.config import Number, option
-from sparkdl.nn.schedules.base import Decay
+from sparkdl.nn.schedules.base import DecaySchedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exponential(Decay):
+class ExponentialSchedule(DecaySchedule):
     """rate = initial gamma^t. Caffe lr_policy "exp"."""
 
     gamma: float = option(Number(above=0, maximum=1), "Factor per iteration (or epoch).")

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from sparkdl.nn.schedules.base import Decay
+from sparkdl.nn.schedules.base import DecaySchedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fixed(Decay):
+class FixedSchedule(DecaySchedule):
     """rate = initial. Caffe lr_policy "fixed"."""
 
     def at(self, t):

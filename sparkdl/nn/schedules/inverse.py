@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from sparkdl.config import Number, option
-from sparkdl.nn.schedules.base import Decay
+from sparkdl.nn.schedules.base import DecaySchedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inverse(Decay):
+class InverseSchedule(DecaySchedule):
     """rate = initial (1 + gamma t)^-power. Caffe lr_policy "inv"."""
 
     gamma: float = option(Number(minimum=0), "How fast the rate falls at first.")

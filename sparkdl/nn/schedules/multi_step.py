@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from sparkdl.config import Integer, Number, Sequence, option
 from sparkdl.errors import require
-from sparkdl.nn.schedules.base import Decay
+from sparkdl.nn.schedules.base import DecaySchedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiStep(Decay):
+class MultiStepSchedule(DecaySchedule):
     """rate = initial gamma^(how many of `steps` are <= t). Caffe lr_policy "multistep"."""
 
     gamma: float = option(Number(above=0), "Factor of each drop.", default=0.1)

@@ -8,12 +8,13 @@ from sparkdl.nn.schedules.base import Schedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneCycle(Schedule):
+class OneCycleSchedule(Schedule):
     """From peak / div_factor up to `peak`, then down to peak / (div_factor final_div_factor).
 
     Both ways along half a cosine; the peak is at t = rise steps, the end at t = steps, and the
     rate stays there. The defaults and numbers are those of optax's cosine_onecycle_schedule;
-    PyTorch's OneCycleLR is at its peak and end one iteration earlier. Cycle goes in straight lines.
+    PyTorch's OneCycleLR is at its peak and end one iteration earlier. CycleSchedule goes in
+    straight lines.
 
     References
     ----------

@@ -11,7 +11,7 @@ PIECE = Row(of=(Integer(minimum=0), Number(above=0)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class PiecewiseConstant(Schedule):
+class PiecewiseConstantSchedule(Schedule):
     """The rate of the last pair (start, rate) whose start is <= t. DL4J's MapSchedule."""
 
     rates: tuple[tuple[int, float], ...] = option(

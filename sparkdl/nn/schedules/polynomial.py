@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from sparkdl.config import Integer, Number, option
-from sparkdl.nn.schedules.base import Decay
+from sparkdl.nn.schedules.base import DecaySchedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class Polynomial(Decay):
+class PolynomialSchedule(DecaySchedule):
     """rate = final + (initial - final) (1 - t / steps)^power, and final after that.
 
     With final = 0 this is Caffe's lr_policy "poly", where `steps` is max_iter; optax's

@@ -7,11 +7,12 @@ from sparkdl.nn.schedules.base import Schedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ramp(Schedule):
+class RampSchedule(Schedule):
     """The rate of `then`, times (t + 1) / steps until that is 1. DL4J's RampSchedule.
 
-    The first update is made at 1 / steps of the rate, where WarmUp, which counts from t = 0,
-    begins at its `start`. `then` counts from the beginning, and may count in other units (`per`).
+    The first update is made at 1 / steps of the rate, where WarmUpSchedule, which counts
+    from t = 0, begins at its `start`. `then` counts from the beginning, and may count in other
+    units (`per`).
     """
 
     steps: int = option(Integer(minimum=1), "Length of the ramp; with 1 there is none.")

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from math import tanh
 
 from sparkdl.config import Integer, Number, option
-from sparkdl.nn.schedules.base import Decay
+from sparkdl.nn.schedules.base import DecaySchedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sigmoid(Decay):
+class SigmoidSchedule(DecaySchedule):
     """rate = initial / (1 + e^(gamma (t - step))): half of initial at t = step.
 
     Caffe's lr_policy "sigmoid" writes the same with a negative gamma.

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from sparkdl.config import Integer, Number, option
-from sparkdl.nn.schedules.base import Decay
+from sparkdl.nn.schedules.base import DecaySchedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step(Decay):
+class StepSchedule(DecaySchedule):
     """rate = initial gamma^floor(t / step). Caffe lr_policy "step"."""
 
     gamma: float = option(Number(above=0), "Factor of each drop.", default=0.1)

@@ -7,7 +7,7 @@ from sparkdl.nn.schedules.base import Schedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class WarmUp(Schedule):
+class WarmUpSchedule(Schedule):
     """The rate of `then`, times a factor that grows from `start` to 1 in a straight line.
 
     The factor is start + (1 - start) t / steps, and 1 from t = steps on. `then` counts from the

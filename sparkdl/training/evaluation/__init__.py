@@ -4,6 +4,6 @@ from sparkdl.training.evaluation.base import Evaluation
 from sparkdl.training.evaluation.choice import evaluation_for
 from sparkdl.training.evaluation.classification import Classification
 from sparkdl.training.evaluation.mean_loss import MeanLoss
-from sparkdl.training.evaluation.multilabel import MultiLabel
+from sparkdl.training.evaluation.multilabel import MultiLabelEvaluation
 from sparkdl.training.evaluation.regression import Regression
 from sparkdl.training.evaluation.scores import Roc

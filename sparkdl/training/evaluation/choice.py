@@ -3,7 +3,7 @@
 from sparkdl.nn.losses import SigmoidCrossEntropy
 from sparkdl.training.evaluation.classification import Classification
 from sparkdl.training.evaluation.mean_loss import MeanLoss
-from sparkdl.training.evaluation.multilabel import MultiLabel
+from sparkdl.training.evaluation.multilabel import MultiLabelEvaluation
 from sparkdl.training.evaluation.regression import Regression
 
 
@@ -14,7 +14,7 @@ def evaluation_for(loss, units, labels=None):
     numbers. Where a prediction is not of the kind of a label, there is the loss alone.
     """
     if isinstance(loss, SigmoidCrossEntropy):
-        return MultiLabel(units, labels)
+        return MultiLabelEvaluation(units, labels)
     if loss.predicts == "other":
         return MeanLoss(labels)
     return (Classification if loss.predicts == "class" else Regression)(units, labels)

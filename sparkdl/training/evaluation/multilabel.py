@@ -16,7 +16,7 @@ from sparkdl.training.table import align
 
 
 @dataclass(eq=False)
-class MultiLabel(PerColumn, Evaluation):
+class MultiLabelEvaluation(PerColumn, Evaluation):
     """Counts of right and wrong answers per label, and of scores; one label is binary.
 
     Parameters

@@ -17,7 +17,7 @@ GRACE = 2.0  # seconds in which the cause of a failure is told, which is often n
 ENDING = 30.0  # seconds for workers that have done everything to end
 
 
-class Lost(Exception):
+class LostWorker(Exception):
     """A worker is gone; others may take over. `error` is the WorkerError that says so."""
 
     def __init__(self, error):
@@ -32,7 +32,7 @@ class Crew:
     ----------
     workers : Workers
     blocks : Blocks
-    shared : Shared
+    shared : FitSetup
     validation : what `workers.launch` takes
     """
 
@@ -58,7 +58,7 @@ class Crew:
         except BaseException as error:
             self._endpoint.close()
             if isinstance(error, WorkerError):
-                raise Lost(error) from error
+                raise LostWorker(error) from error
             raise
 
     def gathered(self, say, key=None):
@@ -66,7 +66,7 @@ class Crew:
 
         Raises
         ------
-        Lost
+        LostWorker
             If a worker is gone, or none says anything for `patience` seconds.
         SparkdlError
             What else a worker has raised.
@@ -124,7 +124,7 @@ class Crew:
                 error = self._launched.error()
                 if error is not None:
                     self._fail(error, isinstance(error, WorkerError))
-        raise Lost(WorkerError(f"no worker has said anything for {self.master.patience:g} s"))
+        raise LostWorker(WorkerError(f"no worker has said anything for {self.master.patience:g} s"))
 
     def _fail(self, error, lost):
         """Raise the cause: when one worker is gone, the others say so first."""
@@ -141,7 +141,7 @@ class Crew:
                 continue
             time.sleep(POLL / 4)
         if lost:
-            raise Lost(error if isinstance(error, WorkerError) else WorkerError(str(error)))
+            raise LostWorker(error if isinstance(error, WorkerError) else WorkerError(str(error)))
         raise error
 
     def _listen(self, rank, sock):

@@ -80,7 +80,7 @@ class Life:
 
     Parameters
     ----------
-    shared : Shared
+    shared : FitSetup
     control : Control
     worker : Worker
     shelf, held : Shelf

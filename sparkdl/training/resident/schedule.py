@@ -29,7 +29,7 @@ class Begun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schedule:
+class BlockSchedule:
     """A function of the seed and the number of workers: everyone works it out alone.
 
     Workers keep their blocks for the whole fit. Each has as many as any other, or one less, and
@@ -104,7 +104,7 @@ def schedule_of(blocks, workers, state, extra):
     begun = extra.get(BEGUN)
     begun = begun and Begun(**begun | {"left": tuple(begun["left"])})
     sizes = tuple(blocks.sizes)
-    return Schedule(sizes=sizes, workers=workers.size, seed=state.seed, begun=begun)
+    return BlockSchedule(sizes=sizes, workers=workers.size, seed=state.seed, begun=begun)
 
 
 def write_schedule(schedule, extra):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sparkdl.training.marks import Marks
-from sparkdl.training.resident.schedule import Schedule
+from sparkdl.training.resident.schedule import BlockSchedule
 
 
 class Due(NamedTuple):
@@ -18,7 +18,7 @@ NOTHING = Due()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Shared:
+class FitSetup:
     """Plain data, so that it travels.
 
     Parameters
@@ -49,7 +49,7 @@ class Shared:
     master: Any
     state: Any
     epochs: int
-    schedule: Schedule
+    schedule: BlockSchedule
     transform: Any = None
     judge: Any = None
     marks: Marks = field(default_factory=Marks)

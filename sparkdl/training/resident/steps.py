@@ -4,7 +4,7 @@ from sparkdl.data.blocks import permutation
 from sparkdl.data.prefetch import prefetch
 from sparkdl.data.transforms import in_training
 from sparkdl.nn.truncated import chunks
-from sparkdl.training.resident.strategy import Step
+from sparkdl.training.resident.strategy import GradientStep
 from sparkdl.training.steps import minibatches, records, time_items
 
 
@@ -25,7 +25,7 @@ def steps_of(shared, shelf, number, part, worker):
         for batch, waited in time_items(batches):
             worker.figures.reading += waited
             for chunk in chunks(shared.conf, batch):
-                yield Step(*chunk)
+                yield GradientStep(*chunk)
     finally:
         batches.close()
 

@@ -8,7 +8,7 @@ life of a worker (life.py) does the rest: data, order, reports, snapshots, evalu
 from typing import Any, NamedTuple
 
 
-class Step(NamedTuple):
+class GradientStep(NamedTuple):
     """The input of one gradient computation.
 
     Parameters
@@ -49,9 +49,9 @@ class Strategy:
     def round(self, steps):
         """Train one round.
 
-        Called equally often in all workers. Must take all of `steps`, an iterator of Step, which
-        may be empty. Afterwards `worker.iteration` is the number of updates done, the same in all
-        workers where they keep together.
+        Called equally often in all workers. Must take all of `steps`, an iterator of
+        GradientStep, which may be empty. Afterwards `worker.iteration` is the number of updates
+        done, the same in all workers where they keep together.
         """
         raise NotImplementedError
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sparkdl.errors import DataError, WorkerError
 from sparkdl.training.events import EpochDone, Restarted, RoundDone, validation_event
 from sparkdl.training.report import Restart
-from sparkdl.training.resident.crew import Crew, Lost
+from sparkdl.training.resident.crew import Crew, LostWorker
 from sparkdl.training.resident.figures import Figures, merge_figures
 from sparkdl.training.resident.own import deal_own
 from sparkdl.training.resident.schedule import write_schedule
@@ -23,7 +23,7 @@ class Supervisor:
     ----------
     workers : Workers
     blocks : Blocks
-    shared : Shared
+    shared : FitSetup
         With the state to start from.
     extra : dict
         What checkpoints hold besides the state; kept true where the number of workers changes.
@@ -53,7 +53,7 @@ class Supervisor:
             try:
                 yield from self._attempt()
                 return
-            except Lost as lost:
+            except LostWorker as lost:
                 reason = lost.error
             if attempt < self.shared.master.max_restarts:
                 yield Restarted(self._go_back(reason))

@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.data import Batch
 from sparkdl.data.digits import digits
-from sparkdl.nn import Exponential, Nesterov
+from sparkdl.nn import ExponentialSchedule, Nesterov
 from sparkdl.nn.zoo import lenet
 from sparkdl.training.listeners import Listener
 from sparkdl.training.network import Network
@@ -72,7 +72,7 @@ class Watch(Listener):
 
 def fit(master, workers, epochs, rate=0.03):
     """The Fit of LeNet as the demo has it, which begins with this rate."""
-    watch, falling = Watch(), Exponential(initial=rate, gamma=0.7, per="epoch")
+    watch, falling = Watch(), ExponentialSchedule(initial=rate, gamma=0.7, per="epoch")
     conf = lenet(updater=Nesterov(rate=falling), l2=5e-4, seed=1)
     options = {"validation": scaled("test"), "listeners": [watch]}
     Network(conf).fit(scaled("train"), epochs, master, workers, **options)

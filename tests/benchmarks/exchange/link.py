@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sparkdl.training.local import LocalWorkers, Process
+from sparkdl.training.local import LocalWorkers, WorkerProcess
 from tests.benchmarks.cpu.processes import Failed
 from tests.benchmarks.peers.environment import ROOT
 from tests.support.namespaces import two_hosts, why_not
@@ -79,5 +79,5 @@ class HostWorkers(LocalWorkers):
     def _start(self):
         for rank in range(len(self._processes), self.size):
             multiprocessing.set_executable(self._pythons[rank])
-            self._processes.append(Process(rank, self.threads, self.timeout))
+            self._processes.append(WorkerProcess(rank, self.threads, self.timeout))
         multiprocessing.set_executable(sys.executable)

@@ -13,7 +13,7 @@ from sparkdl.nn import Dense, NetworkConf, Output
 from sparkdl.nn.replica import Replica
 from sparkdl.training.masters import MASTERS
 from sparkdl.training.resident.figures import Figures
-from sparkdl.training.resident.strategy import Step
+from sparkdl.training.resident.strategy import GradientStep
 from tests.benchmarks.cpu.processes import Failed
 from tests.benchmarks.exchange import coding, convergence, overlap
 from tests.benchmarks.exchange.by_turns import FIGURES, ByTurns
@@ -104,7 +104,9 @@ def test_updates_take_all_ways_by_turns():
     worker = One()
     turns = ByTurns(sizes={"behind": 1 << 30, "beside": 1}).strategy(worker)
     for _ in range(6):
-        turns._update([Step(Batch.of(np.zeros((2, 4), np.float32), np.zeros(2, int)), 1, None)])
+        turns._update(
+            [GradientStep(Batch.of(np.zeros((2, 4), np.float32), np.zeros(2, int)), 1, None)]
+        )
     kept = turns.state()["kept"]
     assert sorted(kept["way"][:3]) == sorted(kept["way"][3:]) == [0, 1, 2]
     assert kept.keys() == {"way", *FIGURES} and (kept["seconds"] > 0).all()

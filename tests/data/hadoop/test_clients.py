@@ -133,14 +133,14 @@ class Answers:
 
 def test_a_range_that_does_not_come_is_asked_for_again(monkeypatch):
     monkeypatch.setattr(streams, "PAUSE", 0)
-    reader = web.Reader("webhdfs://nn/a", "/a", 4, Answers(None, 3, 4))
+    reader = web.WebReader("webhdfs://nn/a", "/a", 4, Answers(None, 3, 4))
     assert reader.read(9) == b"xxxx"
 
 
 @pytest.mark.parametrize("answer, why", [(None, "refused"), (3, "4 bytes were asked for, 3 came")])
 def test_a_range_that_never_comes_is_an_error(monkeypatch, answer, why):
     monkeypatch.setattr(streams, "PAUSE", 0)
-    reader = web.Reader("webhdfs://nn/a", "/a", 4, Answers(*[answer] * web.TRIES))
+    reader = web.WebReader("webhdfs://nn/a", "/a", 4, Answers(*[answer] * web.TRIES))
     with pytest.raises(DataError, match=f"^webhdfs://nn/a: cannot be read from byte 0 on .*{why}"):
         reader.read(9)
 
@@ -161,7 +161,7 @@ def test_what_is_written_is_sent_again_as_a_whole(monkeypatch):
     assert sent == [b"somemore"] * 3
 
 
-@pytest.mark.parametrize("error, tries", [(OSError, streams.TRIES), (streams.Refused, 1)])
+@pytest.mark.parametrize("error, tries", [(OSError, streams.TRIES), (streams.RequestRefused, 1)])
 def test_an_answer_is_taken_a_failure_is_not(monkeypatch, error, tries):
     monkeypatch.setattr(streams, "PAUSE", 0)
     sent = []

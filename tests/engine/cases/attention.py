@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import scipy.special
 
 from sparkdl.engine import ops
-from sparkdl.engine.ops.attention import HeadMix, HeadScores
-from sparkdl.engine.ops.gelu import GeluGrad
-from sparkdl.engine.ops.softmax import LogSoftmaxGrad, SoftmaxGrad
+from sparkdl.engine.ops.attention import HeadMixOp, HeadScoresOp
+from sparkdl.engine.ops.gelu import GeluGradOp
+from sparkdl.engine.ops.softmax import LogSoftmaxGradOp, SoftmaxGradOp
 from tests.engine.cases.case import Case
 from tests.engine.support import distinct, uniform
 
@@ -60,14 +60,14 @@ def head_rows():
         y = maps.reshape(-1, 4, *maps.shape[1:]) @ by_heads(v, 4)
         return y.transpose(0, 2, 1, 3).reshape(2, -1, 8)
 
-    op = HeadScores(4, 0.3)
+    op = HeadScoresOp(4, 0.3)
     yield "HeadScores", Case(op, (q, k), scores)
     yield "HeadScores and a bias", Case(op, (q, k, uniform(8, 2, 3, 5)), scores)
     yield "HeadScores and a bias of keys", Case(op, (q, k, uniform(9, 2, 1, 5)), scores)
-    yield "HeadMix", Case(HeadMix(4), (maps, v), mixed)
+    yield "HeadMix", Case(HeadMixOp(4), (maps, v), mixed)
     yield (
         "HeadMix back",
-        Case(HeadMix(4, 0.7, True), (maps, q), lambda m, q: 0.7 * mixed(m.swapaxes(1, 2), q)),
+        Case(HeadMixOp(4, 0.7, True), (maps, q), lambda m, q: 0.7 * mixed(m.swapaxes(1, 2), q)),
     )
 
 
@@ -79,11 +79,11 @@ def softmax_rows():
     ):
         yield f"{name} of a sequence", Case(op, (gy,), like)
     for op, y, like in (
-        (SoftmaxGrad(), scipy.special.softmax(x, -1), jax.nn.softmax),
-        (LogSoftmaxGrad(), scipy.special.log_softmax(x, -1), jax.nn.log_softmax),
+        (SoftmaxGradOp(), scipy.special.softmax(x, -1), jax.nn.softmax),
+        (LogSoftmaxGradOp(), scipy.special.log_softmax(x, -1), jax.nn.log_softmax),
     ):
         case = Case(op, (gy, y), lambda gy, y, like=like: jax.vjp(like, x)[1](gy)[0])
-        yield type(op).__name__, case
+        yield op.kind, case
 
 
 def falling_rows():
@@ -105,7 +105,7 @@ def gelu_rows():
         yield (
             f"GeluGrad{name}",
             Case(
-                GeluGrad(approximate),
+                GeluGradOp(approximate),
                 (gy, x),
                 lambda gy, x, like=like: jax.vjp(like, x)[1](gy)[0],
             ),

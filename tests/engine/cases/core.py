@@ -7,12 +7,12 @@ import scipy.special
 from jax import numpy as jnp
 
 from sparkdl.engine import Tensor, constant, ops
-from sparkdl.engine.chains import Chain
-from sparkdl.engine.fusion import BiasActivation
+from sparkdl.engine.chains import ChainOp
+from sparkdl.engine.fusion import BiasActivationOp
 from sparkdl.engine.ops.activation import relu_grad
-from sparkdl.engine.ops.conv import Conv
-from sparkdl.engine.ops.matmul import AddBias, MatMul
-from sparkdl.engine.ops.normalization import BatchNormGrad
+from sparkdl.engine.ops.conv import ConvOp
+from sparkdl.engine.ops.matmul import AddBiasOp, MatMulOp
+from sparkdl.engine.ops.normalization import BatchNormGradOp
 from sparkdl.engine.ops.reduce import equal
 from tests.engine.cases.case import Case
 from tests.engine.cases.windows import FILTERS, STRIDED, conv_like
@@ -41,7 +41,7 @@ def norm_rows(name, x):
 
     def grad(gy, x, gamma):
         _, mean, variance = ops.batch_norm(x, gamma, gamma, 1e-3)
-        return BatchNormGrad(1e-3)(gy, x, gamma, mean, variance)
+        return BatchNormGradOp(1e-3)(gy, x, gamma, mean, variance)
 
     def grad_like(gy, x, gamma):
         return jax.vjp(lambda *a: norm_like(*a)[0], x, gamma, beta)[1](gy)
@@ -83,22 +83,22 @@ def matmul_rows():
 
 def fused_rows():
     x, w, b = uniform(19, 3, 5), uniform(20, 5, 4), uniform(21, 4)
-    dense = MatMul(), AddBias(1)
-    yield "BiasActivation", Case(BiasActivation(*dense), (x, w, b), lambda x, w, b: x @ w + b)
+    dense = MatMulOp(), AddBiasOp(1)
+    yield "BiasActivation", Case(BiasActivationOp(*dense), (x, w, b), lambda x, w, b: x @ w + b)
     for act, like in ((ops.relu, jax.nn.relu), (ops.tanh, jnp.tanh), (ops.sigmoid, jax.nn.sigmoid)):
         yield (
-            f"BiasActivation {type(act).__name__}",
+            f"BiasActivation {act.kind}",
             Case(
-                BiasActivation(*dense, act),
+                BiasActivationOp(*dense, act),
                 (x, w, b),
                 lambda x, w, b, like=like: like(x @ w + b),
             ),
         )
-    conv = Conv((3, 2), *STRIDED)
+    conv = ConvOp((3, 2), *STRIDED)
     yield (
         "BiasActivation of Conv",
         Case(
-            BiasActivation(conv, AddBias(1), ops.tanh),
+            BiasActivationOp(conv, AddBiasOp(1), ops.tanh),
             (IMAGES, FILTERS, uniform(22, 6)),
             lambda x, w, b: jnp.tanh(conv_like(STRIDED)(x, w) + b[:, None, None]),
         ),
@@ -106,12 +106,12 @@ def fused_rows():
     steps = ((ops.mul, (0, 1)), (ops.tanh, (2,)), (ops.add, (3, 0)))
     yield (
         "Chain",
-        Case(lambda x, y: Chain(steps, (2,))(x, y)[0], (A, B), lambda x, y: jnp.tanh(x * y) + x),
+        Case(lambda x, y: ChainOp(steps, (2,))(x, y)[0], (A, B), lambda x, y: jnp.tanh(x * y) + x),
     )
     yield (
         "Chain of two results",
         Case(
-            lambda x, y: ops.concat(list(Chain(steps, (1, 2))(x, y))),
+            lambda x, y: ops.concat(list(ChainOp(steps, (1, 2))(x, y))),
             (A, B),
             lambda x, y: jnp.concatenate([jnp.tanh(x * y), jnp.tanh(x * y) + x]),
         ),

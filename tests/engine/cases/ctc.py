@@ -5,7 +5,7 @@ import numpy as np
 import optax
 
 from sparkdl.engine import ops
-from sparkdl.engine.ops.ctc import CtcLossGrad
+from sparkdl.engine.ops.ctc import CtcLossGradOp
 from tests.engine.cases.case import Case
 from tests.engine.support import uniform
 
@@ -32,7 +32,7 @@ def rows(name, mask, blank):
         return ops.ctc_loss(logits, LABELS, None if mask is ALL else mask, blank)
 
     def grad(gy, logits):
-        return CtcLossGrad(blank)(gy, logits, LABELS, mask)
+        return CtcLossGradOp(blank)(gy, logits, LABELS, mask)
 
     def like(gy, logits):
         return jax.vjp(theirs(mask, blank), logits)[1](gy)[0]

@@ -6,8 +6,8 @@ from jax import lax
 from jax import numpy as jnp
 
 from sparkdl.engine import ops
-from sparkdl.engine.ops.layer_norm import LayerNorm, LayerNormGrad
-from sparkdl.engine.ops.lrn import LrnGrad
+from sparkdl.engine.ops.layer_norm import LayerNormGradOp, LayerNormOp
+from sparkdl.engine.ops.lrn import LrnGradOp
 from tests.engine.cases.case import Case
 from tests.engine.support import uniform
 
@@ -28,10 +28,10 @@ def layer_like(axis):
 def layer_rows(name, x, axis):
     n = x.shape[axis]
     gamma, beta, gy = uniform(41, n, low=0.5), uniform(42, n), uniform(43, *x.shape)
-    op, like = LayerNorm(axis, 1e-3), layer_like(axis)
+    op, like = LayerNormOp(axis, 1e-3), layer_like(axis)
 
     def grad(gy, x, gamma):
-        return LayerNormGrad(axis, 1e-3)(gy, x, gamma, *op(x, gamma, gamma)[1:])
+        return LayerNormGradOp(axis, 1e-3)(gy, x, gamma, *op(x, gamma, gamma)[1:])
 
     def grad_like(gy, x, gamma):
         return jax.vjp(lambda *a: like(*a)[0], x, gamma, beta)[1](gy)
@@ -78,7 +78,7 @@ def lrn_rows(name, *options):
     yield (
         f"LrnGrad {name}",
         Case(
-            LrnGrad(*options),
+            LrnGradOp(*options),
             (uniform(44, *IMAGES.shape), IMAGES),
             lambda gy, x: jax.vjp(like, x)[1](gy)[0],
         ),

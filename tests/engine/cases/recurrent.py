@@ -6,10 +6,10 @@ from jax import lax
 from jax import numpy as jnp
 
 from sparkdl.engine import ops
-from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
-from sparkdl.engine.ops.recurrent.gru import Gru
-from sparkdl.engine.ops.recurrent.lstm import Lstm
-from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnn
+from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
+from sparkdl.engine.ops.recurrent.gru import GruOp
+from sparkdl.engine.ops.recurrent.lstm import LstmOp
+from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnnOp
 from tests.engine.cases.case import Case
 from tests.engine.support import uniform
 
@@ -105,7 +105,7 @@ def grad_row(op, cell, arrays, options):
 
     def call(*given):
         inputs = *given[count:], *(i.astype(given[0].dtype) for i in indicators)
-        return flat_ops(RecurrentGrad(op)(*given[:count], *inputs, op(*inputs)[-1]))
+        return flat_ops(RecurrentGradOp(op)(*given[:count], *inputs, op(*inputs)[-1]))
 
     def like(*given):
         pull = jax.vjp(lambda *a: scanned(cell, *a, **options), *given[count:])[1]
@@ -135,10 +135,10 @@ KINDS = {
     ),
 }
 GRADS = {
-    "lstm": (Lstm(), "Lstm", {}),
-    "lstm keep mask": (Lstm(keep=True, mask=True), "Lstm", {"keep": KEEP, "mask": MASK}),
-    "gru": (Gru(), "Gru", {}),
-    "simple rnn backwards": (SimpleRnn(backwards=True), "SimpleRnn", {"backwards": True}),
+    "lstm": (LstmOp(), "Lstm", {}),
+    "lstm keep mask": (LstmOp(keep=True, mask=True), "Lstm", {"keep": KEEP, "mask": MASK}),
+    "gru": (GruOp(), "Gru", {}),
+    "simple rnn backwards": (SimpleRnnOp(backwards=True), "SimpleRnn", {"backwards": True}),
 }
 CASES = {
     f"{kind}{name}": forward_row(function, cell, arrays, options | indicators)

@@ -4,8 +4,8 @@ import jax
 from jax import lax
 
 from sparkdl.engine import ops
-from sparkdl.engine.ops.resize import ResizeGrad
-from sparkdl.engine.ops.unfold import Fold
+from sparkdl.engine.ops.resize import ResizeGradOp
+from sparkdl.engine.ops.unfold import FoldOp
 from tests.engine.cases.case import Case
 from tests.engine.cases.windows import IMAGES, POOLS, SEQUENCES, VOLUMES
 from tests.engine.support import uniform
@@ -34,7 +34,7 @@ def resize_rows(name, x, space):
         yield (
             f"ResizeGrad {which}{name}",
             Case(
-                ResizeGrad(tuple(x.shape[2:]), linear),
+                ResizeGradOp(tuple(x.shape[2:]), linear),
                 (gy,),
                 lambda gy, like=like: jax.vjp(like, x)[1](gy)[0],
             ),
@@ -51,7 +51,7 @@ def unfold_rows(name, x, *options):
     yield f"Unfold{name}", Case(lambda x: ops.unfold(x, *options), (x,), like)
     yield (
         f"Fold{name}",
-        Case(Fold(*options, x.shape[2:]), (gy,), lambda gy: jax.vjp(like, x)[1](gy)[0]),
+        Case(FoldOp(*options, x.shape[2:]), (gy,), lambda gy: jax.vjp(like, x)[1](gy)[0]),
     )
 
 

@@ -8,8 +8,8 @@ from jax import lax
 from jax import numpy as jnp
 
 from sparkdl.engine import ops
-from sparkdl.engine.ops.conv import ConvGradInput, ConvGradWeight
-from sparkdl.engine.ops.pool import AvgPoolGrad, MaxPoolGrad, MaxPoolPick
+from sparkdl.engine.ops.conv import ConvGradInputOp, ConvGradWeightOp
+from sparkdl.engine.ops.pool import AvgPoolGradOp, MaxPoolGradOp, MaxPoolPickOp
 from tests.engine.cases.case import Case
 from tests.engine.support import distinct, uniform
 
@@ -60,7 +60,7 @@ def conv_rows(name, x, w, options):
     yield (
         f"ConvGradInput{name}",
         Case(
-            ConvGradInput(*attributes, image=x.shape[2:]),
+            ConvGradInputOp(*attributes, image=x.shape[2:]),
             (gy, w),
             lambda gy, w: jax.vjp(lambda x: conv(x, w), x)[1](gy)[0],
         ),
@@ -68,7 +68,7 @@ def conv_rows(name, x, w, options):
     yield (
         f"ConvGradWeight{name}",
         Case(
-            ConvGradWeight(*attributes),
+            ConvGradWeightOp(*attributes),
             (gy, x),
             lambda gy, x: jax.vjp(lambda v: conv(x, v), w)[1](gy)[0],
         ),
@@ -161,7 +161,7 @@ def pool_rows(name, x, *options):
     yield (
         f"MaxPoolGrad{name}",
         Case(
-            lambda gy: MaxPoolGrad(*options)(gy, x.astype(gy.dtype), y.astype(gy.dtype)),
+            lambda gy: MaxPoolGradOp(*options)(gy, x.astype(gy.dtype), y.astype(gy.dtype)),
             (gy,),
             lambda gy: jax.vjp(max_of_patches(options), x)[1](gy)[0],
         ),
@@ -169,14 +169,14 @@ def pool_rows(name, x, *options):
     yield (
         f"MaxPoolPick{name}",
         Case(
-            lambda g: MaxPoolPick(*options)(g, x.astype(g.dtype), y.astype(g.dtype)),
+            lambda g: MaxPoolPickOp(*options)(g, x.astype(g.dtype), y.astype(g.dtype)),
             (other,),
             lambda g: picked(options)(g, x),
         ),
     )
     for count in (False, True):
         more, average = f"{name} {'all' if count else 'inside'}", avg_like(options, count)
-        back = AvgPoolGrad(*options, count, image=x.shape[2:])
+        back = AvgPoolGradOp(*options, count, image=x.shape[2:])
         yield (
             f"AvgPool{more}",
             Case(lambda x, count=count: ops.avg_pool(x, *places, count, dilation), (x,), average),

@@ -5,13 +5,13 @@ import pytest
 
 from sparkdl.engine import compile
 from sparkdl.engine.ops.base import Op
-from sparkdl.engine.ops.elementwise import Elementwise
+from sparkdl.engine.ops.elementwise import ElementwiseOp
 from sparkdl.errors import UnsupportedError
 from tests.engine.cases import CASES
 from tests.engine.cuda.support import assert_row
 from tests.engine.support import trace
 
-ELEMENTWISE = [cls.__name__ for cls in Elementwise.__subclasses__()]  # test_chains.py asks them
+ELEMENTWISE = [cls.kind for cls in ElementwiseOp.__subclasses__()]  # test_chains.py asks them
 ROWS = [n for n in CASES if n.split()[0] not in ELEMENTWISE]
 
 

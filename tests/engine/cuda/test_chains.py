@@ -8,29 +8,29 @@ from hypothesis import strategies as st
 
 from sparkdl.engine import Graph, compile, ops
 from sparkdl.engine.backends.cuda.expressions import OPERATIONS
-from sparkdl.engine.ops.activation import Elu, LeakyRelu
-from sparkdl.engine.ops.elementwise import Power
-from sparkdl.engine.ops.shape import BroadcastTo, Cast
+from sparkdl.engine.ops.activation import EluOp, LeakyReluOp
+from sparkdl.engine.ops.elementwise import PowerOp
+from sparkdl.engine.ops.shape import BroadcastToOp, CastOp
 from tests.engine.cuda.support import assert_same
 from tests.engine.random_graphs import ELEMENTWISE, follow, functions
 from tests.engine.support import ops_of, tensors, trace, uniform
 
 EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 1.1754942e-38, 1.0, -1.0, 88.7, -103.9, 3.4e38]
-OPTIONS = {Power: (0.75,), Elu: (0.5,), LeakyRelu: (0.2,), Cast: ("float32",)}
-OPTIONS |= {BroadcastTo: ((3, 5, 40),)}
+OPTIONS = {PowerOp: (0.75,), EluOp: (0.5,), LeakyReluOp: (0.2,), CastOp: ("float32",)}
+OPTIONS |= {BroadcastToOp: ((3, 5, 40),)}
 OPERANDS = {"Where": 3, "SigmoidCrossEntropy": 2, "ReluGrad": 2, "Equal": 2}
 OPERANDS |= dict.fromkeys(["Add", "Sub", "Mul", "Div", "Maximum", "Minimum", "Greater"], 2)
 
 
 def operands(op, dtype, *shape):
     """Numbers where each operation is defined; for those of two, some that are the same."""
-    count = OPERANDS.get(op.__name__, 1)
-    low = 0.1 if op.__name__ in ("Log", "Sqrt", "Power") else -2.0
+    count = OPERANDS.get(op.kind, 1)
+    low = 0.1 if op.kind in ("Log", "Sqrt", "Power") else -2.0
     arrays = [uniform(seed, *shape, low=low) for seed in range(count)]
     return [np.round(a, 1 if count > 1 else 9).astype(dtype) for a in arrays]
 
 
-@pytest.mark.parametrize("op", sorted(OPERATIONS, key=lambda op: op.__name__))
+@pytest.mark.parametrize("op", sorted(OPERATIONS, key=lambda op: op.kind))
 def test_every_operation_is_the_references(op):
     made = op(*OPTIONS.get(op, ()))
     arrays = operands(op, np.float32, 3, 5, 40)
@@ -38,7 +38,7 @@ def test_every_operation_is_the_references(op):
     edges = [np.roll(e, 5 * i) for i, e in enumerate(edges)]
     with np.errstate(all="ignore"):
         assert_same(trace(made, *arrays), arrays, runs=1)
-        if op is not BroadcastTo:
+        if op is not BroadcastToOp:
             assert_same(trace(made, *edges), edges, runs=1, edges=True)
 
 

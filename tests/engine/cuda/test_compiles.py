@@ -12,8 +12,8 @@ from sparkdl.engine.backends import cuda as package
 from sparkdl.engine.backends.cuda import chains, modules, nvrtc
 from sparkdl.engine.backends.cuda.chain_source import APART, DENSE, SHARED
 from sparkdl.engine.backends.cuda.expressions import OPERATIONS
-from sparkdl.engine.chains import Chain
-from sparkdl.engine.ops.shape import Cast
+from sparkdl.engine.chains import ChainOp
+from sparkdl.engine.ops.shape import CastOp
 from sparkdl.errors import UnsupportedError
 from tests.engine.cuda.test_chains import OPERANDS, OPTIONS
 
@@ -73,10 +73,10 @@ def test_a_family(file, types, capability):
 def everything():
     """A chain of each operation on the same two numbers."""
     steps = []
-    for op in sorted(OPERATIONS, key=lambda op: op.__name__):
-        count = OPERANDS.get(op.__name__, 1)
+    for op in sorted(OPERATIONS, key=lambda op: op.kind):
+        count = OPERANDS.get(op.kind, 1)
         steps.append((op(*OPTIONS.get(op, ())), (0, 1, 0)[:count]))
-    return Chain(tuple(steps), tuple(range(len(steps))))
+    return ChainOp(tuple(steps), tuple(range(len(steps))))
 
 
 @pytest.mark.parametrize("kind", ["float32", "bfloat16"])
@@ -90,7 +90,7 @@ def test_a_chain_of_every_operation(kind, capability):
 
 @pytest.mark.parametrize("kinds", [("uint8", "float32"), ("float16", "float64"), ("int64", "bool")])
 def test_a_chain_in_any_layout(kinds):
-    op = Chain(((Cast(kinds[1]), (0,)),), (0,))
+    op = ChainOp(((CastOp(kinds[1]), (0,)),), (0,))
     text = chains.text(op, kinds[:1], kinds[1:], (APART, APART), 3, 1, True)
     assert_in_registers(text, (9, 0))
 

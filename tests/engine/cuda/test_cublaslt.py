@@ -219,8 +219,8 @@ def test_nothing_is_allocated_once_a_program_is_made(adapter):
 
 @pytest.mark.parametrize("tf32, compute", [(False, 68), (True, 77)])
 def test_float32_is_rounded_only_where_it_may_be(monkeypatch, tf32, compute):
-    seen, make = [], cublaslt.Descriptor
-    monkeypatch.setattr(cublaslt, "Descriptor", lambda *a: seen.append(a) or make(*a))
+    seen, make = [], cublaslt.MatrixDescriptor
+    monkeypatch.setattr(cublaslt, "MatrixDescriptor", lambda *a: seen.append(a) or make(*a))
     compile(trace(ops.matmul, X, W), "cuda", tf32=tf32)
     assert {values[0] for _, kind, _, *values in seen if kind == "MatmulDesc"} == {compute}
 
@@ -268,7 +268,9 @@ def shifted(array):
 
 
 def leading(matmul):
-    wrong = cublaslt.Descriptor(matmul.library, "MatrixLayout", cublaslt_api.LAYOUT, 0, 24, 8, 23)
+    wrong = cublaslt.MatrixDescriptor(
+        matmul.library, "MatrixLayout", cublaslt_api.LAYOUT, 0, 24, 8, 23
+    )
     matmul.layouts[0] = wrong
 
 

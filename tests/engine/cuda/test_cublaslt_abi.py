@@ -67,7 +67,7 @@ def test_structures_are_as_large_as_the_headers(header):
     assert [kind for kind, _ in fields] == [
         "cublasLtMatmulAlgo_t", "size_t", "cublasStatus_t", "float", "int",
     ]  # fmt: skip
-    assert int(fields[-1][1]) == 4 and ctypes.sizeof(api.Found) == 64 + 8 + 4 + 4 + 16
+    assert int(fields[-1][1]) == 4 and ctypes.sizeof(api.Heuristic) == 64 + 8 + 4 + 4 + 16
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +81,9 @@ def library(header):
 def test_the_library_takes_each_attribute_in_our_size(library):
     """It needs no device for that, and refuses a value of another size."""
     made = [
-        api.Descriptor(library, "MatmulDesc", api.DESCRIPTOR, api.COMPUTE_32F, 0),
-        api.Descriptor(library, "MatrixLayout", api.LAYOUT, api.TYPES["bfloat16"], 8, 4, 8),
-        api.Descriptor(library, "MatmulPreference", api.PREFERENCE),
+        api.MatrixDescriptor(library, "MatmulDesc", api.DESCRIPTOR, api.COMPUTE_32F, 0),
+        api.MatrixDescriptor(library, "MatrixLayout", api.LAYOUT, api.TYPES["bfloat16"], 8, 4, 8),
+        api.MatrixDescriptor(library, "MatmulPreference", api.PREFERENCE),
     ]
     for descriptor in made:
         descriptor.set(**dict.fromkeys(descriptor.attributes, 16))

@@ -11,14 +11,14 @@ import pytest
 from sparkdl.engine import Spec
 from sparkdl.engine.backends.cuda.cudnn import adapter
 from sparkdl.engine.backends.cuda.cudnn.adapter import Cudnn
-from sparkdl.engine.backends.cuda.cudnn.convolutions import Forward
-from sparkdl.engine.ops.conv import Conv
+from sparkdl.engine.backends.cuda.cudnn.convolutions import ForwardRequest
+from sparkdl.engine.ops.conv import ConvOp
 from sparkdl.errors import DeviceError, UnsupportedError
 from tests.support.cuda import cudnn_double
 from tests.support.cuda.host_driver import HostDriver
 
 X, W, Y = Spec((2, 8, 4, 4)), Spec((8, 8, 3, 3)), Spec((2, 8, 2, 2))
-REQUEST = Forward(op=Conv((3, 3), (1, 1), ((0, 0),) * 2, (1, 1)), x=X, w=W, y=Y)
+REQUEST = ForwardRequest(op=ConvOp((3, 3), (1, 1), ((0, 0),) * 2, (1, 1)), x=X, w=W, y=Y)
 SECONDS = {0: 3.0, 2: 1.0}  # of the engines; the double refuses the others
 
 
@@ -70,7 +70,7 @@ def test_nothing_runs_on_the_stream_on_which_another_thread_times_plans():
 
 def test_a_plan_is_kept_on_disk(monkeypatch):
     first = Cudnn(cudnn_double, HostDriver()).plan(REQUEST)
-    monkeypatch.setattr(Forward, "draw", None)
+    monkeypatch.setattr(ForwardRequest, "draw", None)
     second = Cudnn(cudnn_double, another_of_the_kind())
     assert second.plan(REQUEST).graph.nodes is first.graph.nodes
     with pytest.raises(TypeError):

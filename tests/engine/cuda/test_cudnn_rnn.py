@@ -188,9 +188,9 @@ def test_what_the_library_refuses_is_made_of_our_kernels_and_said(adapter, monke
 
 @pytest.mark.parametrize("tf32, math", [(False, 3), (True, 0)])
 def test_float32_is_rounded_only_where_it_may_be(adapter, monkeypatch, tf32, math):
-    seen, make = [], cudnn_rnn.Descriptor
+    seen, make = [], cudnn_rnn.RnnDescriptor
     monkeypatch.setattr(adapter, "layers", {})
-    monkeypatch.setattr(cudnn_rnn, "Descriptor", lambda *a: seen.append(a) or make(*a))
+    monkeypatch.setattr(cudnn_rnn, "RnnDescriptor", lambda *a: seen.append(a) or make(*a))
     compile(trace(lstm, *LSTM), "cuda", tf32=tf32)
     assert [words[7] for _, kind, _, *words in seen if kind == "RNNDescriptor"] == [math]
 

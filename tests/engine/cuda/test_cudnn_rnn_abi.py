@@ -6,7 +6,7 @@ Both come with the wheel nvidia-cudnn-cu13, a download of 517 MB that the tests 
 import pytest
 
 from sparkdl.engine.backends.cuda import cudnn_rnn_api as api
-from sparkdl.engine.backends.cuda.cudnn_rnn_api import Descriptor, ints
+from sparkdl.engine.backends.cuda.cudnn_rnn_api import RnnDescriptor, ints
 from sparkdl.errors import DeviceError, UnsupportedError
 from tests.engine.cuda import headers
 from tests.engine.cuda.headers import assert_signature, number
@@ -61,9 +61,9 @@ def library(header):
 def test_the_library_takes_our_descriptions(library, mode, bias, kind, math):
     """It needs no device for that, and refuses what is wrong."""
     words = 0, api.MODES[mode], bias, 0, 0, api.TYPES[kind], 0, math, 8, 16, 16, 1, None, 1
-    Descriptor(library, "RNNDescriptor", "cudnnSetRNNDescriptor_v8", *words)
+    RnnDescriptor(library, "RNNDescriptor", "cudnnSetRNNDescriptor_v8", *words)
     data = "RNNDataDescriptor", "cudnnSetRNNDataDescriptor"
     data = *data, api.TYPES[kind], api.BATCH_MAJOR_UNPACKED, 5, 3, 8
-    Descriptor(library, *data, ints([5] * 3), None)
+    RnnDescriptor(library, *data, ints([5] * 3), None)
     with pytest.raises(DeviceError, match="CUDNN_STATUS_BAD_PARAM"):
-        Descriptor(library, *data, ints([5, 6, 5]), None)
+        RnnDescriptor(library, *data, ints([5, 6, 5]), None)

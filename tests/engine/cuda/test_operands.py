@@ -12,7 +12,7 @@ from sparkdl.engine.backends.cuda.cudnn.plans import launch
 from sparkdl.engine.backends.cuda.cudnn_rnn import Cell
 from sparkdl.engine.backends.cuda.device_array import DeviceArray
 from sparkdl.engine.backends.cuda.recurrent import check_walk
-from sparkdl.engine.backends.cuda.signatures import Kernel, parameters
+from sparkdl.engine.backends.cuda.signatures import KernelFunction, parameters
 from sparkdl.errors import OperandError
 from tests.engine.cases import CASES
 from tests.engine.support import trace, with_gradients
@@ -34,13 +34,13 @@ def there(*shape, kind="float32"):
 @pytest.fixture(params=ROWS)
 def call(request, monkeypatch):
     """(a kernel, the values of a launch of it)"""
-    made, check = [], Kernel.check
+    made, check = [], KernelFunction.check
 
     def recorded(kernel, values):
         made.append((kernel, values))
         check(kernel, values)
 
-    monkeypatch.setattr(Kernel, "check", recorded)
+    monkeypatch.setattr(KernelFunction, "check", recorded)
     case = CASES[ROWS[request.param]]
     arrays = [a.astype(np.float32) if a.dtype == np.float64 else a for a in case.arrays]
     compile((with_gradients if case.order else trace)(case.op, *arrays), "cuda")
@@ -88,7 +88,7 @@ def test_one_value_too_many_is_refused(call):
 def test_a_number_of_another_size_is_refused():
     """A parameter of eight bytes would be read four bytes beyond a number of four."""
     text = 'extern "C" __global__ void twice(u64 count, float factor, const T* x) {}'
-    kernel = Kernel("twice", None, parameters("typedef float T;\n" + text, "twice"))
+    kernel = KernelFunction("twice", None, parameters("typedef float T;\n" + text, "twice"))
     kernel.check((np.uint64(3), 2.0, there(3)))
     for wrong in ((np.uint32(3), 2.0, there(3)), (3, np.float64(2), there(3)), (there(3), 2.0, 1)):
         with pytest.raises(OperandError, match="^twice: "):

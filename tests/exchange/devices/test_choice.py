@@ -8,7 +8,7 @@ import pytest
 
 from sparkdl.engine.backends.cuda.backend import Cuda
 from sparkdl.errors import ConfigError
-from sparkdl.exchange.devices.choice import Place, is_carried, obstacle
+from sparkdl.exchange.devices.choice import DevicePlace, is_carried, obstacle
 from sparkdl.exchange.devices.group import DeviceGroup
 from sparkdl.exchange.devices.joining import link_devices
 from tests.exchange.crew import crew
@@ -16,20 +16,23 @@ from tests.exchange.devices.places import backend_of
 from tests.support.cuda.host_driver import HostDriver
 
 A, B = {"host": "a", "version": "2.27.7"}, {"host": "b", "version": "2.27.7"}
-CPU, BARE = Place(host="c", gpu=False), Place(host="c", lacks="is without NCCL: install it")
+CPU, BARE = (
+    DevicePlace(host="c", gpu=False),
+    DevicePlace(host="c", lacks="is without NCCL: install it"),
+)
 
 ROWS = {
-    "one each": ([Place(device="x", **A), Place(device="y", **A)], None),
-    "on two hosts": ([Place(device="x", **A), Place(device="y", **B)], None),
-    "a processor": ([Place(device="x", **A), CPU], "rank 1 on c computes on the processor"),
+    "one each": ([DevicePlace(device="x", **A), DevicePlace(device="y", **A)], None),
+    "on two hosts": ([DevicePlace(device="x", **A), DevicePlace(device="y", **B)], None),
+    "a processor": ([DevicePlace(device="x", **A), CPU], "rank 1 on c computes on the processor"),
     "no NCCL": ([BARE, CPU], "rank 0 on c is without NCCL: install it"),
     "one for two": (
-        [Place(device="x", **A), Place(device="y", **A), Place(device="x", **A)],
+        [DevicePlace(device="x", **A), DevicePlace(device="y", **A), DevicePlace(device="x", **A)],
         "ranks 0, 2 on a have the same GPU, x, and NCCL wants one for each: "
         "spark.task.resource.gpu.amount=1 gives each task its own",
     ),
     "two versions": (
-        [Place(device="x", **A), Place(device="y", host="b", version="2.28.9")],
+        [DevicePlace(device="x", **A), DevicePlace(device="y", host="b", version="2.28.9")],
         "NCCL is not the same everywhere: rank 0 2.27.7; rank 1 2.28.9 (on a, b)",
     ),
 }
@@ -38,7 +41,7 @@ ROWS = {
 @pytest.mark.parametrize("name", ROWS)
 def test_what_stands_in_the_way_is_told_with_the_ranks(name):
     places, expected = ROWS[name]
-    assert obstacle([Place.unpacked(place.packed()) for place in places]) == expected
+    assert obstacle([DevicePlace.unpacked(place.packed()) for place in places]) == expected
 
 
 @pytest.mark.parametrize(

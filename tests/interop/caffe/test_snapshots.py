@@ -13,7 +13,7 @@ from sparkdl.interop.caffe.solver_state import SolverState, read_solver_state, w
 from sparkdl.interop.caffe.weights import read_weights, write_weights
 from sparkdl.nn import AdaDelta, AdaGrad, AdamHat, Lars, Momentum, Nesterov, RmsProp, Sgd
 from sparkdl.nn.replica import Replica
-from sparkdl.nn.schedules import MultiStep, Step
+from sparkdl.nn.schedules import MultiStepSchedule, StepSchedule
 from sparkdl.training.state import TrainState
 from tests.interop.caffe.test_orders import start
 from tests.nn.test_graph import batch_of
@@ -106,11 +106,11 @@ def test_what_an_updater_remembers_twice_stands_in_two_runs(tmp_path, rng):
     "rate, iteration, drops",
     [
         (0.1, 100, 0),
-        (Step(initial=0.1, step=10), 25, 2),
-        (Step(initial=0.1, step=10), 20, 1),
-        (MultiStep(initial=0.1, steps=(5, 20)), 21, 2),
-        (MultiStep(initial=0.1, steps=(5, 20)), 20, 1),
-        (MultiStep(initial=0.1, steps=(5, 20)), 0, 0),
+        (StepSchedule(initial=0.1, step=10), 25, 2),
+        (StepSchedule(initial=0.1, step=10), 20, 1),
+        (MultiStepSchedule(initial=0.1, steps=(5, 20)), 21, 2),
+        (MultiStepSchedule(initial=0.1, steps=(5, 20)), 20, 1),
+        (MultiStepSchedule(initial=0.1, steps=(5, 20)), 0, 0),
     ],
 )
 def test_drops_of_the_rate_are_counted(rate, iteration, drops, tmp_path):

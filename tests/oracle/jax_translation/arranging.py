@@ -49,7 +49,7 @@ def subset(layer, seen):
     return jnp.take(seen.x, jnp.arange(layer.start, layer.stop), axis)
 
 
-@translates("Reduction")
+@translates("Reduce")
 def reduction(layer, seen):
     x = seen.x
     lead = x.shape[: 1 + layer.axis]

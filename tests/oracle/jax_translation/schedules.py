@@ -28,19 +28,19 @@ def polynomial(s, t):
 
 
 RULES = {
-    "Fixed": lambda s, t: s.initial,
-    "Step": lambda s, t: s.initial * s.gamma ** (t // s.step),
-    "MultiStep": lambda s, t: s.initial * s.gamma ** sum(step <= t for step in s.steps),
-    "Exponential": lambda s, t: s.initial * s.gamma**t,
-    "Inverse": lambda s, t: s.initial * (1 + s.gamma * t) ** -s.power,
-    "Polynomial": polynomial,
+    "FixedSchedule": lambda s, t: s.initial,
+    "StepSchedule": lambda s, t: s.initial * s.gamma ** (t // s.step),
+    "MultiStepSchedule": lambda s, t: s.initial * s.gamma ** sum(step <= t for step in s.steps),
+    "ExponentialSchedule": lambda s, t: s.initial * s.gamma**t,
+    "InverseSchedule": lambda s, t: s.initial * (1 + s.gamma * t) ** -s.power,
+    "PolynomialSchedule": polynomial,
     "Sigmoid": lambda s, t: s.initial / (1 + exp(s.gamma * (t - s.step))),
-    "Cosine": lambda s, t: half_cosine(s.initial, s.final, min(t / s.steps, 1)),
-    "Cycle": cycle,
-    "OneCycle": one_cycle,
-    "PiecewiseConstant": lambda s, t: [rate for start, rate in s.rates if start <= t][-1],
-    "Ramp": lambda s, t: min(1, (t + 1) / s.steps),
-    "WarmUp": lambda s, t: min(1, s.start + (1 - s.start) * t / s.steps),
+    "CosineSchedule": lambda s, t: half_cosine(s.initial, s.final, min(t / s.steps, 1)),
+    "CycleSchedule": cycle,
+    "OneCycleSchedule": one_cycle,
+    "PiecewiseConstantSchedule": lambda s, t: [rate for start, rate in s.rates if start <= t][-1],
+    "RampSchedule": lambda s, t: min(1, (t + 1) / s.steps),
+    "WarmUpSchedule": lambda s, t: min(1, s.start + (1 - s.start) * t / s.steps),
 }
 
 
@@ -50,4 +50,8 @@ def rate_of(rate, iteration, epoch):
         return float(rate)
     name = rate.type_name
     value = RULES[name](rate, iteration if rate.per == "iteration" else epoch)
-    return value * rate_of(rate.then, iteration, epoch) if name in ("Ramp", "WarmUp") else value
+    return (
+        value * rate_of(rate.then, iteration, epoch)
+        if name in ("RampSchedule", "WarmUpSchedule")
+        else value
+    )

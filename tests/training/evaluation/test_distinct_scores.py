@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from sparkdl.training.evaluation import Classification, MultiLabel
+from sparkdl.training.evaluation import Classification, MultiLabelEvaluation
 from sparkdl.training.evaluation.distinct_scores import FIRST, LIMIT, DistinctScores, narrow
 from sparkdl.training.evaluation.scores import ScoreCounts
 
@@ -69,7 +69,7 @@ def test_one_kind_alone_has_no_area(value):
 
 def test_columns_are_counted_apart(rng):
     scores, truth = np.round(rng.random((300, 3)), 2), rng.random((300, 3)) < 0.5
-    evaluation = MultiLabel(3).add(scores, truth)
+    evaluation = MultiLabelEvaluation(3).add(scores, truth)
     for column in range(3):
         exact = metrics.roc_auc_score(truth[:, column], scores[:, column])
         assert evaluation.auc(column) == pytest.approx(exact, abs=1e-12)
@@ -119,7 +119,7 @@ def test_what_travels_is_small_and_loses_nothing(rng):
 
 
 def test_many_columns_have_a_lower_limit():
-    assert [MultiLabel(n).exact_scores for n in (1, 32, 1024)] == [2**22, 2**22, 2**17]
+    assert [MultiLabelEvaluation(n).exact_scores for n in (1, 32, 1024)] == [2**22, 2**22, 2**17]
     assert Classification(64).exact_scores == 2**21
 
 

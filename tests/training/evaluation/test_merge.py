@@ -14,7 +14,7 @@ from sparkdl.training.evaluation import (
     Classification,
     Evaluation,
     MeanLoss,
-    MultiLabel,
+    MultiLabelEvaluation,
     Regression,
 )
 from tests.training.evaluation.draw import classified, multilabelled, regressed
@@ -25,7 +25,7 @@ KINDS = {
         lambda: Classification(4, bins=64, exact_scores=70),
         lambda r, n: classified(r, n, 4, (1,)),
     ),
-    "multilabel": (lambda: MultiLabel(3, bins=64), lambda r, n: multilabelled(r, n, 3)),
+    "multilabel": (lambda: MultiLabelEvaluation(3, bins=64), lambda r, n: multilabelled(r, n, 3)),
     "mean loss": (
         lambda: MeanLoss(),
         lambda r, n: (r.normal(size=(n, 2, 3)), np.zeros(n), r.random(n)),

@@ -1,18 +1,18 @@
-"""MultiLabel against scikit-learn."""
+"""MultiLabelEvaluation against scikit-learn."""
 
 import numpy as np
 import pytest
 from sklearn import metrics
 
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.training.evaluation import MultiLabel
+from sparkdl.training.evaluation import MultiLabelEvaluation
 from tests.training.evaluation.draw import multilabelled
 
 
 @pytest.fixture(params=[1, 4], name="case")
 def _case(request, rng):
     predictions, labels = multilabelled(rng, 300, request.param)
-    return MultiLabel(request.param).add(predictions, labels), predictions, labels
+    return MultiLabelEvaluation(request.param).add(predictions, labels), predictions, labels
 
 
 @pytest.mark.parametrize("figure", ["precision", "recall", "f1"])
@@ -43,26 +43,28 @@ def test_auc_and_loss(case):
 
 def test_the_threshold_counts(rng):
     predictions, labels = multilabelled(rng, 100, 1)
-    evaluation = MultiLabel(1, threshold=0.9).add(predictions, labels)
+    evaluation = MultiLabelEvaluation(1, threshold=0.9).add(predictions, labels)
     assert evaluation.recall == pytest.approx(metrics.recall_score(labels, predictions >= 0.9))
 
 
 def test_one_label_may_come_as_a_plain_column():
-    evaluation = MultiLabel(1).add(np.array([[0.9], [0.2]]), np.array([1, 1]))
+    evaluation = MultiLabelEvaluation(1).add(np.array([[0.9], [0.2]]), np.array([1, 1]))
     assert evaluation.accuracy == 0.5
 
 
 def test_soft_labels_are_refused_with_the_cure():
     with pytest.raises(DataError, match="0 or 1, got 0.3 in example 1 at 0; for shares use Regr"):
-        MultiLabel(1).add(np.array([[0.9], [0.2]]), np.array([1, 0.3]))
+        MultiLabelEvaluation(1).add(np.array([[0.9], [0.2]]), np.array([1, 0.3]))
 
 
 def test_a_threshold_of_one_is_refused():
-    with pytest.raises(ConfigError, match=r"MultiLabel.threshold must be in \(0, 1\), got 1"):
-        MultiLabel(2, threshold=1)
+    with pytest.raises(
+        ConfigError, match=r"MultiLabelEvaluation.threshold must be in \(0, 1\), got 1"
+    ):
+        MultiLabelEvaluation(2, threshold=1)
 
 
 def test_the_report_has_a_row_per_label(rng):
-    text = str(MultiLabel(2, ["wet", "dry"]).add(*multilabelled(rng, 20, 2)))
+    text = str(MultiLabelEvaluation(2, ["wet", "dry"]).add(*multilabelled(rng, 20, 2)))
     assert "exact_match" in text and "\nwet" in text and "\ndry" in text
-    assert str(MultiLabel(2)) == "no examples"
+    assert str(MultiLabelEvaluation(2)) == "no examples"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from sparkdl.training.network import first_state
-from sparkdl.training.resident.schedule import Schedule, schedule_of, write_schedule
+from sparkdl.training.resident.schedule import BlockSchedule, schedule_of, write_schedule
 from tests.training.problems import softmax_net
 
 SIZES = [(5, 2), (6, 3), (1, 4), (17, 1), (23, 4), (4, 4)]
@@ -14,7 +14,7 @@ SIZES = [(5, 2), (6, 3), (1, 4), (17, 1), (23, 4), (4, 4)]
 
 def schedule(count, workers, **options):
     sizes = tuple(range(1, count + 1))
-    return Schedule(**{"sizes": sizes, "workers": workers, "seed": 3} | options)
+    return BlockSchedule(**{"sizes": sizes, "workers": workers, "seed": 3} | options)
 
 
 def at(**counters):

@@ -17,7 +17,7 @@ from sparkdl.engine.backends.cuda.cudnn.norms import fuse_normalization
 from sparkdl.engine.backends.cuda.devices import mine
 from sparkdl.engine.backends.cuda.epilogues import for_products
 from sparkdl.engine.backends.cuda.libraries import Libraries, load_libraries
-from sparkdl.engine.backends.cuda.link import Link
+from sparkdl.engine.backends.cuda.link import NcclLink
 from sparkdl.engine.backends.cuda.lowerings import has_kernel, lowering
 from sparkdl.engine.backends.cuda.mirror import Mirrors
 from sparkdl.engine.backends.cuda.modules import C_TYPES
@@ -25,7 +25,7 @@ from sparkdl.engine.backends.cuda.program import DeviceProgram
 from sparkdl.engine.backends.cuda.recurrent_kinds import in_their_kind
 from sparkdl.engine.backends.cuda.recurrent_stacks import kept_whole
 from sparkdl.engine.backends.cuda.recurrent_steps import in_steps
-from sparkdl.engine.backends.cuda.session import Device, Session
+from sparkdl.engine.backends.cuda.session import CudaSession, Device
 from sparkdl.engine.chains import into_chains
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.layouts import relayouts, sequences_in_place
@@ -48,7 +48,7 @@ class Cuda:
 
     def __init__(self, driver, libraries=NONE):
         self.device = Device(driver, libraries)
-        self.mirrors, self.session = Mirrors(self.device), Session(self.device)
+        self.mirrors, self.session = Mirrors(self.device), CudaSession(self.device)
 
     @property
     def device_name(self):
@@ -82,7 +82,7 @@ class Cuda:
 
     def fresh(self):
         own = copy(self)
-        own.session = Session(self.device, self.session.tf32)
+        own.session = CudaSession(self.device, self.session.tf32)
         return own
 
     def vector(self, values):
@@ -93,11 +93,11 @@ class Cuda:
         if libraries.exchange is None:
             why = libraries.missing.get("NCCL", "it was not looked for")
             raise UnsupportedError(f"without NCCL: {why}")
-        return Link(self.device, libraries.exchange, vectors)
+        return NcclLink(self.device, libraries.exchange, vectors)
 
     def program(self, graph, bindings=None, strict=False, tf32=False):
         own = copy(self)
-        own.session = Session(self.device, tf32)
+        own.session = CudaSession(self.device, tf32)
         return DeviceProgram(graph, own, bindings, strict)
 
     def empty(self, size):

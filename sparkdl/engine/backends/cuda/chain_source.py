@@ -15,7 +15,7 @@ DENSE, APART, SHARED = "dense", "apart", "shared"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class ChainSource:
     """A kernel to be written.
 
     Parameters

@@ -6,13 +6,13 @@ import numpy as np
 
 from sparkdl.engine.axes import kinds_of, merged_axes
 from sparkdl.engine.backends.cuda import chain_source
-from sparkdl.engine.backends.cuda.chain_source import APART, DENSE, SHARED, Source
+from sparkdl.engine.backends.cuda.chain_source import APART, DENSE, SHARED, ChainSource
 from sparkdl.engine.backends.cuda.expressions import OPERATIONS
 from sparkdl.engine.backends.cuda.modules import C_TYPES
-from sparkdl.engine.chains import Chain, into_chains
+from sparkdl.engine.chains import ChainOp, into_chains
 from sparkdl.engine.graph import Graph, Spec, Tensor
 from sparkdl.engine.ops.reduce import equal
-from sparkdl.engine.ops.shape import BroadcastTo, copy
+from sparkdl.engine.ops.shape import BroadcastToOp, copy
 
 BLOCK, WIDEST = 256, 16  # threads; bytes that a thread reads at once
 LARGE = 1 << 30
@@ -26,12 +26,12 @@ def may_chain(node):
 
 def is_chain(node):
     """Returns whether `chain` is what a node is lowered by."""
-    return isinstance(node.op, Chain) or may_chain(node)
+    return isinstance(node.op, ChainOp) or may_chain(node)
 
 
 def chain(session, op, inputs, outputs):
     """A Chain, or an elementwise operation alone; an output may lie on an input of its shape."""
-    op = op if isinstance(op, Chain) else Chain(((op, tuple(range(len(inputs)))),), (0,))
+    op = op if isinstance(op, ChainOp) else ChainOp(((op, tuple(range(len(inputs)))),), (0,))
     shape = outputs[0].shape
     arrays = [*(np.broadcast_to(x, shape) for x in inputs), *outputs]
     axes = merged_axes(arrays)
@@ -78,9 +78,9 @@ def text(op, inputs, outputs, lies, axes, at_once, large):
     specs = [Spec((), kind) for kind in inputs]
     for step, operands in op.steps:
         of = [specs[i] for i in operands]
-        specs.append(of[0] if isinstance(step, BroadcastTo) else step.shape(*of))
+        specs.append(of[0] if isinstance(step, BroadcastToOp) else step.shape(*of))
     return chain_source.text(
-        Source(
+        ChainSource(
             steps=op.steps,
             results=op.results,
             kinds=tuple(spec.dtype for spec in specs[len(inputs) :]),

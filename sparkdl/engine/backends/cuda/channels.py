@@ -7,7 +7,7 @@ import numpy as np
 
 from sparkdl.engine.backends.cuda.walks import parts_needed, walks
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.normalization import PerChannel
+from sparkdl.engine.ops.normalization import PerChannelOp
 from sparkdl.engine.types import computing_dtype
 
 THREADS, LANES = 256, 32
@@ -15,7 +15,7 @@ EACH = 8  # numbers that a thread should at least have before blocks share a cha
 
 
 @dataclass(frozen=True)
-class Moments(PerChannel):
+class MomentsOp(PerChannelOp):
     """Mean and biased variance (C,) of x (N, C, ...), in the type of computing."""
 
     def shape(self, x):
@@ -23,7 +23,7 @@ class Moments(PerChannel):
 
 
 @dataclass(frozen=True)
-class Slopes(PerChannel):
+class SlopesOp(PerChannelOp):
     """(sum of gy, sum of gy x^) (C,), x^ = (x - mean) / sqrt(variance + epsilon), likewise."""
 
     def shape(self, gy, x, mean, variance):
@@ -31,7 +31,7 @@ class Slopes(PerChannel):
 
 
 def moments(session, op, x, mean, variance):
-    job = Job(session, x)
+    job = ChannelJob(session, x)
     found = session.scratch(job.parts * job.channels * 3 * mean.itemsize)
     along = walks(x[:, 0])
     first = job.launch("moments", *along, x.strides[1], *job.share, x, found)
@@ -39,7 +39,7 @@ def moments(session, op, x, mean, variance):
 
 
 def slopes(session, op, gy, x, mean, variance, total, product):
-    job = Job(session, x, gy)
+    job = ChannelJob(session, x, gy)
     found = session.scratch(job.parts * job.channels * 2 * mean.itemsize)
     along = walks(x[:, 0], gy[:, 0])
     epsilon = mean.dtype.type(op.epsilon)
@@ -48,7 +48,7 @@ def slopes(session, op, gy, x, mean, variance, total, product):
     return [first, job.join("slopes_joined", found, total, product)], "slopes"
 
 
-class Job:
+class ChannelJob:
     """The partition of the numbers of channels among blocks and threads."""
 
     def __init__(self, session, x, gy=None):

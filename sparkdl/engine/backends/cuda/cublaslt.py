@@ -11,7 +11,7 @@ from typing import Any
 
 from sparkdl.engine.backends.cuda import cublaslt_api as api
 from sparkdl.engine.backends.cuda import cublaslt_choice as choice
-from sparkdl.engine.backends.cuda.cublaslt_api import Descriptor, Epilogue, check
+from sparkdl.engine.backends.cuda.cublaslt_api import Epilogue, MatrixDescriptor, check
 from sparkdl.engine.backends.cuda.matrices import Lie, rows_of_stacks
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.operands import check_all
@@ -162,13 +162,13 @@ class Matmul:
 
     def layout(self, array, lie):
         kind, shape = api.TYPES[array.dtype.name], (lie.length, lie.count, lie.leading)
-        made = Descriptor(self.library, "MatrixLayout", api.LAYOUT, kind, *shape)
+        made = MatrixDescriptor(self.library, "MatrixLayout", api.LAYOUT, kind, *shape)
         return made.set(BATCH_COUNT=array.shape[0], STRIDED_BATCH_OFFSET=lie.apart)
 
     def described(self):
         p, compute = self.product, api.COMPUTE_32F_FAST_TF32 if self.tf32 else api.COMPUTE_32F
         words = api.DESCRIPTOR, compute, api.TYPES["float32"]
-        made = Descriptor(self.library, "MatmulDesc", *words)
+        made = MatrixDescriptor(self.library, "MatmulDesc", *words)
         made.set(TRANSA=self.lies[0].by_columns, TRANSB=self.lies[1].by_columns)
         made.set(EPILOGUE=p.epilogue)
         if p.vector is not None:

@@ -68,7 +68,7 @@ class Algorithm(ctypes.Structure):
     _fields_ = (("data", c_uint64 * 8),)
 
 
-class Found(ctypes.Structure):
+class Heuristic(ctypes.Structure):
     """cublasLtMatmulHeuristicResult_t"""
 
     _fields_ = (
@@ -98,11 +98,11 @@ SIGNATURES = {
     "cublasLtMatmulPreferenceDestroy": (c_int, [c_void_p]),
     "cublasLtMatmulAlgoGetHeuristic": (
         c_int,
-        [*PAIR, *PAIR, *PAIR, c_void_p, c_int, POINTER(Found), POINTER(c_int)],
+        [*PAIR, *PAIR, *PAIR, c_void_p, c_int, POINTER(Heuristic), POINTER(c_int)],
     ),
     "cublasLtMatmulAlgoCheck": (
         c_int,
-        [*PAIR, *PAIR, *PAIR, POINTER(Algorithm), POINTER(Found)],
+        [*PAIR, *PAIR, *PAIR, POINTER(Algorithm), POINTER(Heuristic)],
     ),
     "cublasLtMatmul": (
         c_int,
@@ -128,7 +128,7 @@ def library():
     return declare_signatures(load_library("cuBLASLt", NAMES, CURE), SIGNATURES)
 
 
-class Descriptor:
+class MatrixDescriptor:
     """One of cuBLASLt's objects, given back when it is dropped.
 
     Parameters

@@ -8,7 +8,7 @@ from ctypes import byref, c_int
 from functools import partial
 
 from sparkdl.engine.backends.cuda import cublaslt_api as api
-from sparkdl.engine.backends.cuda.cublaslt_api import Algorithm, Descriptor, Found
+from sparkdl.engine.backends.cuda.cublaslt_api import Algorithm, Heuristic, MatrixDescriptor
 from sparkdl.engine.native import cache
 from sparkdl.errors import DeviceError, UnsupportedError
 
@@ -33,7 +33,7 @@ def read_algorithm(matmul, key):
     content = cache.read(key)
     if content is None or len(content) != ctypes.sizeof(Algorithm):
         return None
-    algorithm, found = Algorithm.from_buffer_copy(content), Found()
+    algorithm, found = Algorithm.from_buffer_copy(content), Heuristic()
     status = matmul.library.cublasLtMatmulAlgoCheck(*matmul.words, byref(algorithm), byref(found))
     refused = status or found.state or found.workspace > WORKSPACE
     return None if refused else (algorithm, found.workspace)
@@ -53,14 +53,14 @@ def candidates(matmul):
         Where it has none.
     """
     library = matmul.library
-    limits = Descriptor(library, "MatmulPreference", api.PREFERENCE)
+    limits = MatrixDescriptor(library, "MatmulPreference", api.PREFERENCE)
     limits.set(MAX_WORKSPACE_BYTES=WORKSPACE)
     beside = [a for a in (matmul.product.vector, matmul.product.kept) if a is not None]
     arrays = [[array] for array in matmul.arrays]
     arrays[-1] += beside  # what lies beside the result has no limit of its own
     for name, some in zip("ABCD", arrays, strict=True):
         limits.set(**{f"MIN_ALIGNMENT_{name}_BYTES": min(map(alignment, some))})
-    results, count = (Found * CANDIDATES)(), c_int()
+    results, count = (Heuristic * CANDIDATES)(), c_int()
     status = library.cublasLtMatmulAlgoGetHeuristic(
         *matmul.words, limits.pointer, CANDIDATES, results, byref(count)
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from sparkdl.engine.backends.cuda import cudnn_rnn_api as api
-from sparkdl.engine.backends.cuda.cudnn_rnn_api import Descriptor, check, ints
+from sparkdl.engine.backends.cuda.cudnn_rnn_api import RnnDescriptor, check, ints
 from sparkdl.errors import DeviceError, UnsupportedError
 
 BASE = 1 << 32  # an address that nobody reads: offsets from it are asked for
@@ -47,7 +47,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Piece:
+class WeightPiece:
     """The position of some blocks of a layer's wx, wh or b in cuDNN's row of weights, in numbers.
 
     A matrix lies there transposed: a row for each unit of each block.
@@ -90,13 +90,13 @@ class CudnnRnn:
         """The Layer of a Cell; UnsupportedError where cuDNN has none."""
         if cell not in self.layers:
             try:
-                self.layers[cell] = Layer(self, cell)
+                self.layers[cell] = RnnLayer(self, cell)
             except DeviceError as error:
                 raise UnsupportedError(str(error)) from None
         return self.layers[cell]
 
 
-class Layer:
+class RnnLayer:
     """A Cell as cuDNN is told of it.
 
     Parameters
@@ -114,7 +114,7 @@ class Layer:
         self.x, self.y = self.sequences(kind, cell.features), self.sequences(kind, cell.units)
         strides = ints((n * cell.units, cell.units, 1))
         words = "TensorDescriptor", "cudnnSetTensorNdDescriptor", kind, 3, ints(state), strides
-        self.state = Descriptor(self.library, *words)
+        self.state = RnnDescriptor(self.library, *words)
         self.itemsize = 4 if cell.kind == "float32" else 2
         size = c_size_t()
         self.ask("cudnnGetRNNWeightSpaceSize", byref(size))
@@ -131,7 +131,7 @@ class Layer:
         cell, narrow = self.cell, self.cell.kind != "float32"
         math = api.DEFAULT_MATH if cell.tf32 else api.FMA_MATH
         bias = api.SINGLE_INP_BIAS if cell.mode == "LSTM" else api.DOUBLE_BIAS
-        return Descriptor(
+        return RnnDescriptor(
             self.library, "RNNDescriptor", "cudnnSetRNNDescriptor_v8",
             api.ALGO_STANDARD, api.MODES[cell.mode], bias, api.UNIDIRECTIONAL, api.LINEAR_INPUT,
             kind, api.TYPES["float32"], api.TENSOR_OP_MATH if narrow else math,
@@ -142,17 +142,17 @@ class Layer:
         cell = self.cell
         lengths = ints([cell.steps] * cell.n)
         words = kind, api.BATCH_MAJOR_UNPACKED, cell.steps, cell.n, width, lengths, None
-        return Descriptor(self.library, "RNNDataDescriptor", "cudnnSetRNNDataDescriptor", *words)
+        return RnnDescriptor(self.library, "RNNDataDescriptor", "cudnnSetRNNDataDescriptor", *words)
 
     def ask(self, name, *words):
         status = getattr(self.library, name)(self.handle, self.rnn.pointer, *words)
         check(self.library, status)
 
     def blocks(self):
-        """A Piece for each block of each parameter."""
+        """A WeightPiece for each block of each parameter."""
         cell, gates = self.cell, GATES[self.cell.mode]
         any_shape = [
-            Descriptor(
+            RnnDescriptor(
                 self.library, "TensorDescriptor", "cudnnSetTensorNdDescriptor",
                 api.TYPES[self.cell.kind], 3, ints((1, 1, 1)), ints((1, 1, 1)),
             ).pointer
@@ -165,11 +165,11 @@ class Layer:
             block = gates[number % len(gates)]
             rows = cell.units if recurrent or layer else cell.features
             name = "wh" if recurrent else "wx"
-            yield Piece(layer, name, block, 1, self.place(matrix), cell.units * rows)
+            yield WeightPiece(layer, name, block, 1, self.place(matrix), cell.units * rows)
             if not recurrent:
-                yield Piece(layer, "b", block, 1, self.place(bias), cell.units)
+                yield WeightPiece(layer, "b", block, 1, self.place(bias), cell.units)
             elif cell.mode == "GRU" and block == 2:  # o has a bias within the reset gate too
-                yield Piece(layer, "b", 3, 1, self.place(bias), cell.units)
+                yield WeightPiece(layer, "b", 3, 1, self.place(bias), cell.units)
 
     def place(self, address):
         return (address.value - BASE) // self.itemsize

@@ -70,7 +70,7 @@ def library():
     return declare_signatures(load_library("cuDNN", NAMES, CURE), SIGNATURES)
 
 
-class Descriptor:
+class RnnDescriptor:
     """One of cuDNN's objects, given back when it is dropped.
 
     Parameters

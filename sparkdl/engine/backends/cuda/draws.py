@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from sparkdl.engine.backends.cuda.walks import few, together, walk
-from sparkdl.engine.ops.random import Normal
+from sparkdl.engine.ops.random import NormalOp
 from sparkdl.errors import UnsupportedError
 from sparkdl.philox import key_of
 
@@ -21,7 +21,7 @@ def draw(session, op, ids, epoch, y):
     count = prod(op.to)
     if not y.size:
         return [], "draw"
-    function = session.family("draw.cu", "draw", NORMAL=int(isinstance(op, Normal)))
+    function = session.family("draw.cu", "draw", NORMAL=int(isinstance(op, NormalOp)))
     numbers = np.uint32(len(ids)), np.uint32(count), y.strides[0]
     keys = (np.uint32(k) for k in key_of(op.seed, op.stream))
     values = at, *numbers, *keys, ids, ids.strides[0], epoch, y

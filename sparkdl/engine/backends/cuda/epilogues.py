@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.followed import Followed, follows
-from sparkdl.engine.fusion import BiasActivation, apply_first, fuse, once
+from sparkdl.engine.backends.cuda.followed import FollowedOp, follows
+from sparkdl.engine.fusion import BiasActivationOp, apply_first, fuse, once
 from sparkdl.engine.graph import Graph, scope
-from sparkdl.engine.ops.elementwise import Add
-from sparkdl.engine.ops.gelu import Gelu, GeluGrad
-from sparkdl.engine.ops.matmul import MatMul
-from sparkdl.engine.ops.reduce import Sum
-from sparkdl.engine.ops.shape import Cast, Reshape, cast, reshape
+from sparkdl.engine.ops.elementwise import AddOp
+from sparkdl.engine.ops.gelu import GeluGradOp, GeluOp
+from sparkdl.engine.ops.matmul import MatMulOp
+from sparkdl.engine.ops.reduce import SumOp
+from sparkdl.engine.ops.shape import CastOp, ReshapeOp, cast, reshape
 from sparkdl.engine.types import is_narrow
 
 
@@ -22,31 +22,31 @@ def for_products(graph):
 def bias_and_activation(node, inputs, uses):
     """A bias is added in the product's own type alone; most activations stay for themselves."""
     op, kind = node.op, node.outputs[0].spec.dtype
-    if isinstance(op, BiasActivation) and isinstance(op.product, MatMul):
+    if isinstance(op, BiasActivationOp) and isinstance(op.product, MatMulOp):
         x, w, bias = inputs
         bias = bias if bias.spec.dtype == kind else cast(bias, kind)
         if op.activation is None or follows(op.activation):
-            return Followed(op.product, kind, bias=True, activation=op.activation)(x, w, bias)
-        return op.activation(Followed(op.product, kind, bias=True)(x, w, bias))
+            return FollowedOp(op.product, kind, bias=True, activation=op.activation)(x, w, bias)
+        return op.activation(FollowedOp(op.product, kind, bias=True)(x, w, bias))
 
 
 def cast_of_product(node, inputs, uses):
     """Narrow numbers' product in float32: it was added up so."""
-    wide = isinstance(node.op, Cast) and node.outputs[0].dtype == np.float32
+    wide = isinstance(node.op, CastOp) and node.outputs[0].dtype == np.float32
     if wide and once(node.inputs[0], uses):
         before = inputs[0].node
-        whole = Followed.of(before)
+        whole = FollowedOp.of(before)
         if whole is not None and whole.bare and is_narrow(inputs[0].dtype):
             return replace(whole, kind="float32")(*before.inputs)
 
 
 def added_to_product(node, inputs, uses):
     """product (+ bias) + another matrix, seen through a change of shape too."""
-    if not isinstance(node.op, Add) or node.outputs[0].ndim > 3:  # images lie channels last
+    if not isinstance(node.op, AddOp) or node.outputs[0].ndim > 3:  # images lie channels last
         return None
     for mine, other in ((0, 1), (1, 0)):
         rows = rows_of(node.inputs[mine], inputs[mine], uses)
-        whole = None if rows is None else Followed.of(rows.node)
+        whole = None if rows is None else FollowedOp.of(rows.node)
         if whole is None or whole.plus or whole.activation is not None:
             continue
         if inputs[other].spec == node.outputs[0].spec and whole.kind == inputs[other].spec.dtype:
@@ -61,16 +61,16 @@ def rows_of(tensor, now, uses):
     The walk ends where something else reads either.
     """
     while tensor.node is not None and once(tensor, uses):
-        if not isinstance(tensor.node.op, Reshape):
+        if not isinstance(tensor.node.op, ReshapeOp):
             return now
         tensor, now = tensor.node.inputs[0], now.node.inputs[0]
 
 
 def gradient_of_gelu(node, inputs, uses):
     """gelu's slope times a product."""
-    if isinstance(node.op, GeluGrad) and node.op.approximate and once(node.inputs[0], uses):
+    if isinstance(node.op, GeluGradOp) and node.op.approximate and once(node.inputs[0], uses):
         before = inputs[0].node
-        whole = Followed.of(before)
+        whole = FollowedOp.of(before)
         if whole is not None and whole.bare and whole.kind == inputs[1].spec.dtype:
             return replace(whole, activation=node.op)(*before.inputs, inputs[1])
 
@@ -105,18 +105,18 @@ def pairs_of(graph):
     """
     readers, place, pairs = {}, {node: i for i, node in enumerate(graph.nodes)}, {}
     for node in graph.nodes:
-        if (isinstance(node.op, Gelu) and node.op.approximate) or is_sum_of_rows(node):
+        if (isinstance(node.op, GeluOp) and node.op.approximate) or is_sum_of_rows(node):
             readers[node.inputs[0]] = node
     for node in graph.nodes:
-        whole, after = Followed.of(node), readers.get(node.outputs[0])
+        whole, after = FollowedOp.of(node), readers.get(node.outputs[0])
         if whole is None:
             continue
-        if after is not None and isinstance(after.op, Gelu) and whole.activation is None:
+        if after is not None and isinstance(after.op, GeluOp) and whole.activation is None:
             pairs[node] = node, after, replace(whole, activation=after.op, before=True)
-        elif after is not None and isinstance(whole.activation, GeluGrad):
+        elif after is not None and isinstance(whole.activation, GeluGradOp):
             if after.outputs[0].spec.dtype == whole.kind:
                 pairs[node] = node, after, replace(whole, sums=True)
-        elif whole.bare and whole.product == MatMul(True, False):
+        elif whole.bare and whole.product == MatMulOp(True, False):
             total = readers.get(node.inputs[1])
             if total is None or total in pairs or not is_sum_of_rows(total):
                 continue
@@ -128,4 +128,6 @@ def pairs_of(graph):
 
 def is_sum_of_rows(node):
     op = node.op
-    return isinstance(op, Sum) and op.axes == (0,) and not op.keepdims and node.inputs[0].ndim == 2
+    return (
+        isinstance(op, SumOp) and op.axes == (0,) and not op.keepdims and node.inputs[0].ndim == 2
+    )

@@ -6,9 +6,9 @@ from sparkdl.engine.backends.cuda.modules import wide
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops import activation, elementwise
 from sparkdl.engine.ops.base import common_type
-from sparkdl.engine.ops.reduce import Equal
-from sparkdl.engine.ops.shape import BroadcastTo, Cast, Copy
-from sparkdl.engine.ops.softmax import SigmoidCrossEntropy
+from sparkdl.engine.ops.reduce import EqualOp
+from sparkdl.engine.ops.shape import BroadcastToOp, CastOp, CopyOp
+from sparkdl.engine.ops.softmax import SigmoidCrossEntropyOp
 
 
 def expression(op, kinds, names):
@@ -18,7 +18,7 @@ def expression(op, kinds, names):
     """
     kind = common_type(*(Spec((), k) for k in kinds))
     text = OPERATIONS[type(op)]
-    if isinstance(op, elementwise.Where):
+    if isinstance(op, elementwise.WhereOp):
         kind = common_type(*(Spec((), k) for k in kinds[1:]))
         condition, *names = names
         return text.format(condition, *(cast(n, kind) for n in names))
@@ -42,33 +42,33 @@ def literal(value, kind):
 
 
 OPERATIONS = {
-    elementwise.Add: "{} + {}",
-    elementwise.Sub: "{} - {}",
-    elementwise.Mul: "{} * {}",
-    elementwise.Div: "{} / {}",
-    elementwise.Maximum: "larger({}, {})",
-    elementwise.Minimum: "smaller({}, {})",
-    elementwise.Greater: "{} > {}",
-    elementwise.Where: "{} != 0 ? {} : {}",
-    elementwise.Power: "pow({}, {exponent})",
-    elementwise.Neg: "-{}",
-    elementwise.Square: "{0} * {0}",
-    elementwise.Abs: "magnitude({})",
-    elementwise.Sign: "sign({})",
-    elementwise.Exp: "exp({})",
-    elementwise.Log: "log({})",
-    elementwise.Sqrt: "sqrt({})",
-    activation.Relu: "{0} <= 0 ? 0 : {0}",
-    activation.ReluGrad: "{1} > 0 ? {0} : 0",
-    activation.LeakyRelu: "{0} > 0 ? {0} : {0} * {alpha}",
-    activation.Elu: "{0} > 0 ? {0} : expm1({0}) * {alpha}",
-    activation.Tanh: "tanh({})",
-    activation.Sigmoid: "sigmoid({})",
-    activation.Softplus: "softplus({})",
-    activation.Erf: "erf({})",
-    SigmoidCrossEntropy: "({0} < 0 ? 0 : {0}) - {0} * {1} + log1p(exp(-magnitude({0})))",
-    Equal: "{} == {}",
-    BroadcastTo: "{}",
-    Cast: "{}",
-    Copy: "{}",
+    elementwise.AddOp: "{} + {}",
+    elementwise.SubOp: "{} - {}",
+    elementwise.MulOp: "{} * {}",
+    elementwise.DivOp: "{} / {}",
+    elementwise.MaximumOp: "larger({}, {})",
+    elementwise.MinimumOp: "smaller({}, {})",
+    elementwise.GreaterOp: "{} > {}",
+    elementwise.WhereOp: "{} != 0 ? {} : {}",
+    elementwise.PowerOp: "pow({}, {exponent})",
+    elementwise.NegOp: "-{}",
+    elementwise.SquareOp: "{0} * {0}",
+    elementwise.AbsOp: "magnitude({})",
+    elementwise.SignOp: "sign({})",
+    elementwise.ExpOp: "exp({})",
+    elementwise.LogOp: "log({})",
+    elementwise.SqrtOp: "sqrt({})",
+    activation.ReluOp: "{0} <= 0 ? 0 : {0}",
+    activation.ReluGradOp: "{1} > 0 ? {0} : 0",
+    activation.LeakyReluOp: "{0} > 0 ? {0} : {0} * {alpha}",
+    activation.EluOp: "{0} > 0 ? {0} : expm1({0}) * {alpha}",
+    activation.TanhOp: "tanh({})",
+    activation.SigmoidOp: "sigmoid({})",
+    activation.SoftplusOp: "softplus({})",
+    activation.ErfOp: "erf({})",
+    SigmoidCrossEntropyOp: "({0} < 0 ? 0 : {0}) - {0} * {1} + log1p(exp(-magnitude({0})))",
+    EqualOp: "{} == {}",
+    BroadcastToOp: "{}",
+    CastOp: "{}",
+    CopyOp: "{}",
 }

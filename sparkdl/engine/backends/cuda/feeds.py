@@ -40,7 +40,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Plain:
+class PlainFeed:
     """The format of plain numbers on their way: as they are, in one type."""
 
     kind: np.dtype
@@ -123,4 +123,4 @@ def way_of(value, spec):
         return decoded
     kind, declared = value.dtype, np.dtype(spec.dtype)
     smaller = kind.itemsize < declared.itemsize and kind.name in C_TYPES
-    return Plain(kind if smaller else declared)
+    return PlainFeed(kind if smaller else declared)

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.activation import Relu
+from sparkdl.engine.ops.activation import ReluOp
 from sparkdl.engine.ops.base import Op
-from sparkdl.engine.ops.gelu import Gelu, GeluGrad
-from sparkdl.engine.ops.matmul import MatMul
+from sparkdl.engine.ops.gelu import GeluGradOp, GeluOp
+from sparkdl.engine.ops.matmul import MatMulOp
 
 
 @dataclass(frozen=True)
-class Followed(Op):
+class FollowedOp(Op):
     """(y, before, sums) with y = activation(x w + bias + plus), of matrices.
 
     Parameters
@@ -29,7 +29,7 @@ class Followed(Op):
     (m, n), sums (n,)
     """
 
-    product: MatMul
+    product: MatMulOp
     kind: str
     bias: bool = False
     plus: bool = False
@@ -42,7 +42,7 @@ class Followed(Op):
         """A node as one of these, with the same inputs, or None."""
         if node is None or len(node.outputs[0].shape) != 2:
             return None
-        if isinstance(node.op, MatMul):
+        if isinstance(node.op, MatMulOp):
             return cls(node.op, node.outputs[0].spec.dtype)
         return node.op if isinstance(node.op, cls) and len(node.outputs) == 1 else None
 
@@ -54,7 +54,7 @@ class Followed(Op):
     def label(self):
         names = {"AddBias": self.bias, "Add": self.plus, "Sum": self.sums}
         parts = ["MatMul", *(n for n in ("AddBias", "Add") if names[n])]
-        parts += [type(self.activation).__name__] if self.activation else []
+        parts += [self.activation.kind] if self.activation else []
         return "+".join(parts + ["Sum"] * self.sums)
 
     def shape(self, x, w, *rest):
@@ -68,7 +68,11 @@ class Followed(Op):
 
     def named(self, inputs, outputs):
         """{name: value} of all inputs and outputs but the factors."""
-        has = {"bias": self.bias, "plus": self.plus, "kept": isinstance(self.activation, GeluGrad)}
+        has = {
+            "bias": self.bias,
+            "plus": self.plus,
+            "kept": isinstance(self.activation, GeluGradOp),
+        }
         given = dict(zip([n for n, there in has.items() if there], inputs[2:], strict=True))
         made = ["y", *["kept"] * self.before, *["sums"] * self.sums]
         return given | dict(zip(made, outputs, strict=True))
@@ -76,5 +80,5 @@ class Followed(Op):
 
 def follows(activation):
     """Returns whether cuBLASLt has an activation, or its gradient."""
-    by_tanh = isinstance(activation, Gelu | GeluGrad) and activation.approximate
-    return by_tanh or isinstance(activation, Relu)
+    by_tanh = isinstance(activation, GeluOp | GeluGradOp) and activation.approximate
+    return by_tanh or isinstance(activation, ReluOp)

@@ -28,12 +28,12 @@ class Landing:
             driver.use()
             driver.download(memory, self.target.flat_bytes(), self.device.stream)
             driver.record(event, self.device.stream)
-        reading = Reading(driver, event, memory.view(self.target.dtype))
+        reading = DelayedNumber(driver, event, memory.view(self.target.dtype))
         self.readings[place] = reading
-        return Later([(1.0, reading)])
+        return DelayedSum([(1.0, reading)])
 
 
-class Reading:
+class DelayedNumber:
     """A number that is there once an event is reached."""
 
     def __init__(self, driver, event, memory):
@@ -46,7 +46,7 @@ class Reading:
         return self.memory
 
 
-class Later:
+class DelayedSum:
     """A sum of numbers times factors, plus one that is known; float() waits for them.
 
     Sums and multiples of it are such numbers too. All else takes its float.
@@ -63,13 +63,13 @@ class Later:
         return float(self.known)
 
     def __add__(self, other):
-        if isinstance(other, Later):
-            return Later(self.terms + other.terms, self.known + other.known)
-        return Later(self.terms, self.known + other)
+        if isinstance(other, DelayedSum):
+            return DelayedSum(self.terms + other.terms, self.known + other.known)
+        return DelayedSum(self.terms, self.known + other)
 
     def __mul__(self, factor):
         factor = float(factor)
-        return Later([(f * factor, reading) for f, reading in self.terms], self.known * factor)
+        return DelayedSum([(f * factor, reading) for f, reading in self.terms], self.known * factor)
 
     __radd__, __rmul__ = __add__, __mul__
 

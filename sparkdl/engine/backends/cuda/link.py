@@ -4,12 +4,12 @@ import numpy as np
 
 from sparkdl.engine.backends.cuda.arguments import Arguments
 from sparkdl.engine.backends.cuda.nccl import Communicator
-from sparkdl.engine.backends.cuda.session import Session, three
+from sparkdl.engine.backends.cuda.session import CudaSession, three
 
 THREADS = 256
 
 
-class Link(Communicator):
+class NcclLink(Communicator):
     """A Communicator with vectors. What it is asked for comes back at once, as Work.
 
     Parameters
@@ -22,7 +22,7 @@ class Link(Communicator):
 
     def __init__(self, device, nccl, vectors):
         super().__init__(device, nccl)
-        self.vectors, self.session = vectors, Session(device)
+        self.vectors, self.session = vectors, CudaSession(device)
         self._kept, self._stagings, self._last = {}, [], None
 
     # Vectors of the device
@@ -68,7 +68,7 @@ class Link(Communicator):
             if kept is not None:
                 self.driver.fill(kept, 0, self.stream)
             self._last = self._marked(self.stream)
-            return Work(self.driver, self._last)
+            return LinkWork(self.driver, self._last)
 
     def join_in(self):
         """Makes the device's stream wait for all sums that have begun."""
@@ -117,7 +117,7 @@ class Link(Communicator):
             self.driver.upload(there, here, self.stream)
             put(there.address)
             self.driver.download(here, there, self.stream)
-            return Work(self.driver, self._marked(self.stream), staging, x)
+            return LinkWork(self.driver, self._marked(self.stream), staging, x)
 
     def _staging(self, size):
         """Memory on both sides that nothing uses: an earlier call's, if that is large enough."""
@@ -142,7 +142,7 @@ class Staging:
         self.host, self.there, self.free = host, there, False
 
 
-class Work:
+class LinkWork:
     """A sum put on the stream; once it is `reached`, `take` fills an array of the host."""
 
     def __init__(self, driver, mark, staging=None, x=None):

@@ -19,51 +19,57 @@ from sparkdl.engine.backends.cuda import (
     softmax,
     unfolding,
 )
-from sparkdl.engine.backends.cuda.channels import Moments, Slopes
+from sparkdl.engine.backends.cuda.channels import MomentsOp, SlopesOp
 from sparkdl.engine.backends.cuda.cudnn import convolutions as graphs
-from sparkdl.engine.backends.cuda.cudnn.drawn import Drawn, lower_drawn
-from sparkdl.engine.backends.cuda.followed import Followed
-from sparkdl.engine.backends.cuda.recurrent import Walk, WalkGrad
-from sparkdl.engine.chains import Chain
-from sparkdl.engine.fusion import BiasActivation
-from sparkdl.engine.layouts import Relayout
-from sparkdl.engine.maxima import MaxPoolToPlaces, MaxPoolWithPlaces
-from sparkdl.engine.ops.attention import HeadMix, HeadScores
-from sparkdl.engine.ops.conv import Conv, ConvGradInput, ConvGradWeight
-from sparkdl.engine.ops.gather import Gather, ScatterAdd
-from sparkdl.engine.ops.lrn import Lrn, LrnGrad
-from sparkdl.engine.ops.matmul import MatMul
-from sparkdl.engine.ops.pool import AvgPool, AvgPoolGrad, MaxPool, MaxPoolGrad, MaxPoolPick
-from sparkdl.engine.ops.random import Normal, Uniform
-from sparkdl.engine.ops.reduce import Equal, Max, Sum
-from sparkdl.engine.ops.resize import Resize, ResizeGrad
-from sparkdl.engine.ops.sequence import ImageToSequence, SequenceToImage
+from sparkdl.engine.backends.cuda.cudnn.drawn import DrawnOp, lower_drawn
+from sparkdl.engine.backends.cuda.followed import FollowedOp
+from sparkdl.engine.backends.cuda.recurrent import WalkGradOp, WalkOp
+from sparkdl.engine.chains import ChainOp
+from sparkdl.engine.fusion import BiasActivationOp
+from sparkdl.engine.layouts import RelayoutOp
+from sparkdl.engine.maxima import MaxPoolToPlacesOp, MaxPoolWithPlacesOp
+from sparkdl.engine.ops.attention import HeadMixOp, HeadScoresOp
+from sparkdl.engine.ops.conv import ConvGradInputOp, ConvGradWeightOp, ConvOp
+from sparkdl.engine.ops.gather import GatherOp, ScatterAddOp
+from sparkdl.engine.ops.lrn import LrnGradOp, LrnOp
+from sparkdl.engine.ops.matmul import MatMulOp
+from sparkdl.engine.ops.pool import (
+    AvgPoolGradOp,
+    AvgPoolOp,
+    MaxPoolGradOp,
+    MaxPoolOp,
+    MaxPoolPickOp,
+)
+from sparkdl.engine.ops.random import NormalOp, UniformOp
+from sparkdl.engine.ops.reduce import EqualOp, MaxOp, SumOp
+from sparkdl.engine.ops.resize import ResizeGradOp, ResizeOp
+from sparkdl.engine.ops.sequence import ImageToSequenceOp, SequenceToImageOp
 from sparkdl.engine.ops.shape import (
-    BroadcastTo,
-    Cast,
-    Concat,
-    Copy,
-    Pad,
-    Slice,
-    SumTo,
-    Transpose,
+    BroadcastToOp,
+    CastOp,
+    ConcatOp,
+    CopyOp,
+    PadOp,
+    SliceOp,
+    SumToOp,
+    TransposeOp,
 )
 from sparkdl.engine.ops.softmax import (
-    LogSoftmax,
-    LogSoftmaxGrad,
-    OneHot,
-    Softmax,
-    SoftmaxCrossEntropy,
-    SoftmaxGrad,
+    LogSoftmaxGradOp,
+    LogSoftmaxOp,
+    OneHotOp,
+    SoftmaxCrossEntropyOp,
+    SoftmaxGradOp,
+    SoftmaxOp,
 )
-from sparkdl.engine.ops.time import ReverseTime
-from sparkdl.engine.ops.unfold import Fold, Unfold
+from sparkdl.engine.ops.time import ReverseTimeOp
+from sparkdl.engine.ops.unfold import FoldOp, UnfoldOp
 from sparkdl.errors import UnsupportedError
 
 
 def has_kernel(node):
     """Returns whether a node is lowered as it is; else it is decomposed."""
-    if isinstance(node.op, BiasActivation):
+    if isinstance(node.op, BiasActivationOp):
         return products.fuses(node.op)
     return node.op.view or lowering(node.op) is not None
 
@@ -94,62 +100,62 @@ def drawn_first(library, own):
 
 def bias_activation(session, op, *arrays):
     own = products.bias_activation
-    convolves = isinstance(op.product, Conv | ConvGradInput)
+    convolves = isinstance(op.product, ConvOp | ConvGradInputOp)
     make = drawn_first(graphs.bias_activation, own) if convolves else own
     return make(session, op, *arrays)
 
 
 LOWERINGS = {
-    Chain: chains.chain,
-    BroadcastTo: chains.copy_array,
-    Cast: chains.copy_array,
-    Copy: chains.copy_array,
-    Equal: chains.chain,
-    OneHot: chains.one_hot,
-    Relayout: plainly(copies.relayout),
-    Transpose: plainly(copies.transpose),
-    Slice: plainly(copies.copy_view),
-    SequenceToImage: plainly(copies.copy_view),
-    ImageToSequence: plainly(copies.copy_view),
-    Concat: plainly(joins.concat),
-    Pad: plainly(copies.pad),
-    Moments: plainly(channels.moments),
-    Slopes: plainly(channels.slopes),
-    Sum: plainly(reductions.sum_along),
-    Max: plainly(reductions.max_along),
-    SumTo: plainly(reductions.sum_to),
-    MatMul: plainly(products.matmul),
-    BiasActivation: plainly(bias_activation),
-    Followed: products.lower_followed,
-    Walk: recurrent.forward,
-    WalkGrad: recurrent.backward,
-    Softmax: plainly(softmax.forward),
-    LogSoftmax: plainly(softmax.forward),
-    SoftmaxGrad: plainly(softmax.backward),
-    LogSoftmaxGrad: plainly(softmax.backward),
-    SoftmaxCrossEntropy: plainly(softmax.cross_entropy),
-    Uniform: plainly(draws.draw),
-    Normal: plainly(draws.draw),
-    HeadScores: plainly(heads.scores),
-    HeadMix: plainly(heads.mix),
-    Conv: plainly(drawn_first(graphs.forward, convolutions.forward)),
-    ConvGradInput: plainly(drawn_first(graphs.backward_input, convolutions.backward_input)),
-    ConvGradWeight: plainly(drawn_first(graphs.backward_weights, convolutions.backward_weights)),
-    Drawn: lower_drawn,
-    MaxPool: plainly(pooling.maxima),
-    MaxPoolGrad: plainly(pooling.backward),
-    MaxPoolPick: plainly(pooling.lower_max_pick),
-    MaxPoolWithPlaces: plainly(pooling.maxima),
-    MaxPoolToPlaces: plainly(pooling.to_places),
-    AvgPool: plainly(pooling.mean),
-    AvgPoolGrad: plainly(pooling.mean_backward),
-    Lrn: plainly(lrns.forward),
-    LrnGrad: plainly(lrns.backward),
-    Unfold: plainly(unfolding.unfold),
-    Fold: plainly(unfolding.fold),
-    Resize: plainly(resizing.forward),
-    ResizeGrad: plainly(resizing.backward),
-    Gather: plainly(gathers.gather),
-    ScatterAdd: plainly(gathers.scatter_add),
-    ReverseTime: plainly(reversal.reverse_time),
+    ChainOp: chains.chain,
+    BroadcastToOp: chains.copy_array,
+    CastOp: chains.copy_array,
+    CopyOp: chains.copy_array,
+    EqualOp: chains.chain,
+    OneHotOp: chains.one_hot,
+    RelayoutOp: plainly(copies.relayout),
+    TransposeOp: plainly(copies.transpose),
+    SliceOp: plainly(copies.copy_view),
+    SequenceToImageOp: plainly(copies.copy_view),
+    ImageToSequenceOp: plainly(copies.copy_view),
+    ConcatOp: plainly(joins.concat),
+    PadOp: plainly(copies.pad),
+    MomentsOp: plainly(channels.moments),
+    SlopesOp: plainly(channels.slopes),
+    SumOp: plainly(reductions.sum_along),
+    MaxOp: plainly(reductions.max_along),
+    SumToOp: plainly(reductions.sum_to),
+    MatMulOp: plainly(products.matmul),
+    BiasActivationOp: plainly(bias_activation),
+    FollowedOp: products.lower_followed,
+    WalkOp: recurrent.forward,
+    WalkGradOp: recurrent.backward,
+    SoftmaxOp: plainly(softmax.forward),
+    LogSoftmaxOp: plainly(softmax.forward),
+    SoftmaxGradOp: plainly(softmax.backward),
+    LogSoftmaxGradOp: plainly(softmax.backward),
+    SoftmaxCrossEntropyOp: plainly(softmax.cross_entropy),
+    UniformOp: plainly(draws.draw),
+    NormalOp: plainly(draws.draw),
+    HeadScoresOp: plainly(heads.scores),
+    HeadMixOp: plainly(heads.mix),
+    ConvOp: plainly(drawn_first(graphs.forward, convolutions.forward)),
+    ConvGradInputOp: plainly(drawn_first(graphs.backward_input, convolutions.backward_input)),
+    ConvGradWeightOp: plainly(drawn_first(graphs.backward_weights, convolutions.backward_weights)),
+    DrawnOp: lower_drawn,
+    MaxPoolOp: plainly(pooling.maxima),
+    MaxPoolGradOp: plainly(pooling.backward),
+    MaxPoolPickOp: plainly(pooling.lower_max_pick),
+    MaxPoolWithPlacesOp: plainly(pooling.maxima),
+    MaxPoolToPlacesOp: plainly(pooling.to_places),
+    AvgPoolOp: plainly(pooling.mean),
+    AvgPoolGradOp: plainly(pooling.mean_backward),
+    LrnOp: plainly(lrns.forward),
+    LrnGradOp: plainly(lrns.backward),
+    UnfoldOp: plainly(unfolding.unfold),
+    FoldOp: plainly(unfolding.fold),
+    ResizeOp: plainly(resizing.forward),
+    ResizeGradOp: plainly(resizing.backward),
+    GatherOp: plainly(gathers.gather),
+    ScatterAddOp: plainly(gathers.scatter_add),
+    ReverseTimeOp: plainly(reversal.reverse_time),
 }

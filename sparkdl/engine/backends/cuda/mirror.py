@@ -7,7 +7,7 @@ import numpy as np
 from sparkdl.engine.backends.cuda.device_array import DeviceArray, Owner
 
 
-class Mirror:
+class DeviceMirror:
     """A span of the host's memory that programs read and write on the device.
 
     Parameters
@@ -82,7 +82,7 @@ class Mirrors:
         host = self.device.driver.pinned(max(values.nbytes, 1))[: values.nbytes]
         array = host.view(values.dtype).reshape(values.shape)
         np.copyto(array, values)
-        mirror = Mirror(self.device, host, watched=True, array=array)
+        mirror = DeviceMirror(self.device, host, watched=True, array=array)
         self.watched.add(mirror)
         return mirror
 
@@ -92,7 +92,7 @@ class Mirrors:
         for name, array in bindings.items():
             mirror = next((m for m in mirrors if m.shows(array) is not None), None)
             if mirror is None:
-                mirror = Mirror(self.device, whole(array), watched=False)
+                mirror = DeviceMirror(self.device, whole(array), watched=False)
                 mirrors.append(mirror)
             arrays[name], found[name] = mirror.shows(array), mirror
         return arrays, found

@@ -2,25 +2,25 @@
 
 from math import prod
 
-from sparkdl.engine.backends.cuda.channels import Moments, Slopes
+from sparkdl.engine.backends.cuda.channels import MomentsOp, SlopesOp
 from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, sub
-from sparkdl.engine.ops.layer_norm import LayerNorm, LayerNormGrad
-from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad, Normalize
+from sparkdl.engine.ops.layer_norm import LayerNormGradOp, LayerNormOp
+from sparkdl.engine.ops.normalization import BatchNormGradOp, BatchNormOp, NormalizeOp
 from sparkdl.engine.ops.reduce import mean
 from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.shape import widen
 
 
 def batch_norm(op, x, gamma, beta):
-    mu, var = Moments()(x)
+    mu, var = MomentsOp()(x)
     x, gamma, beta = map(widen, (x, gamma, beta))
-    return Normalize(op.epsilon).decompose(x, gamma, beta, mu, var), mu, var
+    return NormalizeOp(op.epsilon).decompose(x, gamma, beta, mu, var), mu, var
 
 
 def batch_norm_grad(op, gy, x, gamma, mu, var):
     """As BatchNormGrad decomposes, but with the statistics that are there already."""
     gamma, mu, var = map(widen, (gamma, mu, var))
-    gbeta, ggamma = Slopes(op.epsilon)(gy, x, mu, var)
+    gbeta, ggamma = SlopesOp(op.epsilon)(gy, x, mu, var)
     gy, x, count = widen(gy), widen(x), prod(x.shape) // x.shape[1]
     inverse = div(1.0, sqrt(add(var, op.epsilon)))
     slope = mul(sub(x, op.wide(mu, x)), op.wide(mul(inverse, ggamma), x))
@@ -44,5 +44,5 @@ def layer_norm_grad(op, gy, x, gamma, mu, var):
     return gx, sum_along(mul(gy, hat), others), sum_along(gy, others)
 
 
-PASSES = {LayerNorm: layer_norm, LayerNormGrad: layer_norm_grad}
-BY_CHANNELS = {BatchNorm: batch_norm, BatchNormGrad: batch_norm_grad}
+PASSES = {LayerNormOp: layer_norm, LayerNormGradOp: layer_norm_grad}
+BY_CHANNELS = {BatchNormOp: batch_norm, BatchNormGradOp: batch_norm_grad}

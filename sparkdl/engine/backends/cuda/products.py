@@ -7,19 +7,19 @@ from sparkdl.engine.backends.cuda.cublaslt import NOTHING, Product
 from sparkdl.engine.backends.cuda.cublaslt_api import Epilogue
 from sparkdl.engine.backends.cuda.expressions import OPERATIONS, expression
 from sparkdl.engine.backends.cuda.walks import few
-from sparkdl.engine.ops.activation import Relu
-from sparkdl.engine.ops.conv import Conv, ConvGradInput
+from sparkdl.engine.ops.activation import ReluOp
+from sparkdl.engine.ops.conv import ConvGradInputOp, ConvOp
 from sparkdl.engine.ops.elementwise import add
-from sparkdl.engine.ops.gelu import Gelu, GeluGrad
-from sparkdl.engine.ops.matmul import MatMul
+from sparkdl.engine.ops.gelu import GeluGradOp, GeluOp
+from sparkdl.engine.ops.matmul import MatMulOp
 from sparkdl.engine.types import is_float
 from sparkdl.errors import UnsupportedError
 
 EPILOGUES = {
     type(None): NOTHING,
-    Relu: Epilogue.RELU,
-    Gelu: Epilogue.GELU,
-    GeluGrad: Epilogue.GELU_GRADIENT,
+    ReluOp: Epilogue.RELU,
+    GeluOp: Epilogue.GELU,
+    GeluGradOp: Epilogue.GELU_GRADIENT,
 }
 TILE, THREADS, GRID = 64, 256, 65_535
 MATRIX = np.dtype([(name, "i8") for name in ("row", "column", "outer", "inner")])
@@ -30,16 +30,16 @@ def matmul(session, op, x, w, y):
 
 
 def bias_activation(session, op, x, w, bias, y):
-    if isinstance(op.product, MatMul):
+    if isinstance(op.product, MatMulOp):
         return own(session, *op.product.operands(x, w), y, bias, op.activation)
-    backward = isinstance(op.product, ConvGradInput)
+    backward = isinstance(op.product, ConvGradInputOp)
     make = convolutions.backward_input if backward else convolutions.forward
     return make(session, op.product, x, w, y, bias, following(op.activation))
 
 
 def fuses(op):
     """Returns whether a BiasActivation is one launch."""
-    known = isinstance(op.product, MatMul | Conv | ConvGradInput)
+    known = isinstance(op.product, MatMulOp | ConvOp | ConvGradInputOp)
     return known and type(op.activation) in {type(None), *OPERATIONS}
 
 
@@ -57,7 +57,7 @@ def lower_followed(session, op, inputs, outputs):
 
 def apart(session, op, x, w, y, bias=None, plus=None, kept=None, sums=None):
     """The calls of a Followed with a pass over memory for each part."""
-    slope = isinstance(op.activation, GeluGrad)
+    slope = isinstance(op.activation, GeluGradOp)
     calls, name, *_ = product(session, x, w, y)
     for more in (m for m in (bias, plus) if m is not None):
         calls += chains.chain(session, add, [y, more], [y])[0]

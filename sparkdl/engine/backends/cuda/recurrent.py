@@ -12,7 +12,7 @@ from sparkdl.errors import UnsupportedError
 
 
 @dataclass(frozen=True)
-class Walk(Op):
+class WalkOp(Op):
     """(y, last states ..., reserve) of (x, weights, first states ...); without reserve if 0.
 
     Parameters
@@ -43,7 +43,7 @@ class Walk(Op):
 
 
 @dataclass(frozen=True)
-class WalkGrad(Op):
+class WalkGradOp(Op):
     """(gx, gweights, gstates ...) of (gy, glast ..., x, weights, states ..., y, reserve).
 
     What is in `reserve` is lost.
@@ -60,7 +60,7 @@ class WalkGrad(Op):
         return specs[count], specs[count + 1], *specs[:count]
 
     def flops(self, *specs):
-        return 2 * Walk(self.cell, 0).flops()
+        return 2 * WalkOp(self.cell, 0).flops()
 
 
 def forward(session, op, inputs, outputs):

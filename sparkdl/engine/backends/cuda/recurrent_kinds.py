@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from sparkdl.engine.backends.cuda.recurrent_stacks import cell_of
 from sparkdl.engine.fusion import fuse
-from sparkdl.engine.ops.recurrent.base import Recurrent
-from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
-from sparkdl.engine.ops.shape import Cast, cast
+from sparkdl.engine.ops.recurrent.base import RecurrentOp
+from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
+from sparkdl.engine.ops.shape import CastOp, cast
 from sparkdl.engine.types import is_narrow
 from sparkdl.errors import UnsupportedError
 
@@ -24,7 +24,7 @@ def in_their_kind(graph, session):
     def recurrent(node, inputs, uses):
         if node in kinds:
             return node.op(*(in_kind(t, kinds[node]) for t in inputs))
-        if isinstance(node.op, RecurrentGrad) and node.inputs[-1].node in kinds:
+        if isinstance(node.op, RecurrentGradOp) and node.inputs[-1].node in kinds:
             kind = kinds[node.inputs[-1].node]
             grads = node.op(*(in_kind(t, kind) for t in inputs[:-1]), inputs[-1])
             return tuple(cast(g, t.dtype) for g, t in zip(grads, node.outputs, strict=True))
@@ -48,9 +48,9 @@ def narrow_ones(graph):
         for tensor in node.inputs:
             readers.setdefault(tensor, []).append(node)
     for node in graph.nodes:
-        if isinstance(node.op, Recurrent):
+        if isinstance(node.op, RecurrentOp):
             found = [r for t in node.outputs[:-1] for r in readers.get(t, ())]
-            kinds = {r.op.dtype if r and isinstance(r.op, Cast) else "float32" for r in found}
+            kinds = {r.op.dtype if r and isinstance(r.op, CastOp) else "float32" for r in found}
             if len(kinds) == 1 and is_narrow(min(kinds)):
                 yield node, min(kinds)
 
@@ -63,14 +63,14 @@ def in_kind(tensor, kind):
 
 def there_and_back(node, inputs, uses):
     """A cast to what numbers are, or were before they were cast to float32."""
-    if isinstance(node.op, Cast):
+    if isinstance(node.op, CastOp):
         same = inputs[0] if inputs[0].spec.dtype == node.op.dtype else None
         return widened_from(inputs[0], node.op.dtype) if same is None else same
 
 
 def widened_from(tensor, kind):
     """The tensor of this type whose numbers these are in float32, or None."""
-    if tensor.node is None or not isinstance(tensor.node.op, Cast):
+    if tensor.node is None or not isinstance(tensor.node.op, CastOp):
         return None
     before = tensor.node.inputs[0]
     lossless = tensor.spec.dtype == "float32" and is_narrow(before.dtype)

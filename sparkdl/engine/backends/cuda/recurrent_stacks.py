@@ -7,13 +7,13 @@ import numpy as np
 from sparkdl.engine import ops
 from sparkdl.engine.backends.cuda.cudnn_rnn import Cell
 from sparkdl.engine.backends.cuda.cudnn_rnn_api import TYPES
-from sparkdl.engine.backends.cuda.recurrent import Walk, WalkGrad
+from sparkdl.engine.backends.cuda.recurrent import WalkGradOp, WalkOp
 from sparkdl.engine.fusion import apply_first
 from sparkdl.engine.graph import Graph, constant, scope
-from sparkdl.engine.ops.recurrent.base import Recurrent
-from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
-from sparkdl.engine.ops.recurrent.gru import Gru
-from sparkdl.engine.ops.recurrent.lstm import Lstm
+from sparkdl.engine.ops.recurrent.base import RecurrentOp
+from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
+from sparkdl.engine.ops.recurrent.gru import GruOp
+from sparkdl.engine.ops.recurrent.lstm import LstmOp
 from sparkdl.engine.ops.shape import cast
 from sparkdl.errors import UnsupportedError
 
@@ -24,7 +24,7 @@ def kept_whole(graph, session):
         return graph
     stacks, new = stacks_of(graph, session), {}
     for node in graph.nodes:
-        forward = node.inputs[-1].node if isinstance(node.op, RecurrentGrad) else node
+        forward = node.inputs[-1].node if isinstance(node.op, RecurrentGradOp) else node
         stack = stacks.get(forward)
         with scope(node.scope):
             if stack is None:
@@ -42,17 +42,17 @@ def stacks_of(graph, session):
     """{node of the graph: the Stack that it is a layer of}"""
     gradients, uses, stacks = gradients_of(graph), graph.uses(), {}
     for node in graph.nodes:
-        if not isinstance(node.op, Recurrent):
+        if not isinstance(node.op, RecurrentOp):
             continue
         try:
             if uses.get(node.outputs[-1], 0) != (node in gradients):
                 raise UnsupportedError("something else reads what it keeps for its gradient")
             layer = session.libraries.recurrent.layer(cell_of(node, session))
         except UnsupportedError as why:
-            note = f"{type(node.op).__name__} without cuDNN: {why}"
+            note = f"{node.op.kind} without cuDNN: {why}"
             session.notes += [note] if note not in session.notes else []
             continue
-        own = Stack([node], gradients, layer)
+        own = RecurrentStack([node], gradients, layer)
         below = stacks.get(node.inputs[0].node)
         if below is not None:
             own = below.with_top(own, uses, session.libraries.recurrent) or own
@@ -62,7 +62,7 @@ def stacks_of(graph, session):
 
 def gradients_of(graph):
     """{node: the RecurrentGrad that reads what it saved}"""
-    return {n.inputs[-1].node: n for n in graph.nodes if isinstance(n.op, RecurrentGrad)}
+    return {n.inputs[-1].node: n for n in graph.nodes if isinstance(n.op, RecurrentGradOp)}
 
 
 def cell_of(node, session):
@@ -71,25 +71,25 @@ def cell_of(node, session):
     why = foreign(op) or (None if kind in TYPES else f"it has no {kind}")
     if why:
         raise UnsupportedError(why)
-    (n, steps, features), mode = x.shape, "LSTM" if isinstance(op, Lstm) else "GRU"
+    (n, steps, features), mode = x.shape, "LSTM" if isinstance(op, LstmOp) else "GRU"
     sizes = {"n": n, "steps": steps, "features": features, "units": wh.shape[0]}
     return Cell(mode=mode, kind=kind, tf32=session.tf32 and kind == "float32", **sizes)
 
 
 def foreign(op):
     """Returns which feature of a recurrent operation cuDNN lacks, or None."""
-    if not isinstance(op, Lstm | Gru):
+    if not isinstance(op, LstmOp | GruOp):
         return "only LSTMs and GRUs go to it"
     reasons = {
         "its LSTMs have no peepholes": op.peepholes,
-        "its GRUs reset after the product": isinstance(op, Gru) and not op.reset_after,
+        "its GRUs reset after the product": isinstance(op, GruOp) and not op.reset_after,
         "its sequences have no masks": op.keep or op.mask,
         "its gates are sigmoids": op.slope is not None,
     }
     return next((why for why, holds in reasons.items() if holds), None)
 
 
-class Stack:
+class RecurrentStack:
     """Recurrent nodes, each on the outputs of the one before, that become one Walk.
 
     Parameters
@@ -123,7 +123,7 @@ class Stack:
             layer = library.layer(replace(cell, layers=cell.layers + 1))
         except UnsupportedError:
             return None
-        return Stack([*self.nodes, node], self.gradients, layer)
+        return RecurrentStack([*self.nodes, node], self.gradients, layer)
 
     def walked(self, new):
         """[(output of the last node, tensor)]"""
@@ -134,7 +134,7 @@ class Stack:
             layer, [dict(zip(("wx", "wh", "b"), g[1:4], strict=True)) for g in given]
         )
         trained = self.nodes[-1] in self.gradients
-        y, *rest = Walk(layer.cell, layer.reserve if trained else 0)(x, row, *states)
+        y, *rest = WalkOp(layer.cell, layer.reserve if trained else 0)(x, row, *states)
         self.read = x, row, *states, y, rest[-1]
         last = apart(rest[: self.states], len(self.nodes))[-1]
         return zip(self.nodes[-1].outputs, (self.turned(y), *last), strict=False)
@@ -145,7 +145,7 @@ class Stack:
         given = [[new.get(t, t) for t in node.inputs[: 1 + self.states]] for node in nodes]
         glast = on_one_another([[cast(t, kind) for t in states] for _, *states in given])
         gy = self.turned(cast(given[-1][0], kind))
-        gx, row, *gstates = WalkGrad(self.layer.cell)(gy, *glast, *self.read)
+        gx, row, *gstates = WalkGradOp(self.layer.cell)(gy, *glast, *self.read)
         made = zip(
             nodes, unpack_gradients(self.layer, row), apart(gstates, len(nodes)), strict=True
         )

@@ -2,8 +2,8 @@
 
 from sparkdl.engine.backends.cuda.rewrites import cast_results, wide
 from sparkdl.engine.fusion import fuse
-from sparkdl.engine.ops.recurrent.base import Recurrent
-from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
+from sparkdl.engine.ops.recurrent.base import RecurrentOp
+from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
 
 
 def in_steps(graph):
@@ -14,7 +14,7 @@ def in_steps(graph):
     walked = {}
 
     def rule(node, inputs, uses):
-        if isinstance(node.op, Recurrent):
+        if isinstance(node.op, RecurrentOp):
             given = wide(inputs)
             walked[node] = given, node.op.decompose(*given)
             return cast_results(walked[node][1], node)
@@ -29,7 +29,7 @@ def in_steps(graph):
 
 def layer_of(node):
     """The node of which one is the gradient, at the same inputs; or None."""
-    if isinstance(node.op, RecurrentGrad):
+    if isinstance(node.op, RecurrentGradOp):
         layer = node.inputs[-1].node
         same = layer is not None and node.inputs[-len(layer.inputs) - 1 : -1] == layer.inputs
         return layer if same else None

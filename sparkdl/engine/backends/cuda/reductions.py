@@ -35,11 +35,11 @@ def reduction_calls(session, x, y, along, maximum=False):
     order = sorted(range(x.ndim), key=lambda a: -x.strides[a])
     kept = together([(x.shape[a], x.strides[a], beside[a]) for a in order if a in beside])
     along = together([(x.shape[a], x.strides[a]) for a in order if a not in beside])
-    job = Job(session, x, y, kept, along, maximum)
+    job = ReductionJob(session, x, y, kept, along, maximum)
     return job.calls(), "reduce"
 
 
-class Job:
+class ReductionJob:
     """A reduction: [size, step in x, step in y] of kept axes, [size, step] of others."""
 
     def __init__(self, session, x, y, kept, along, maximum):

@@ -5,9 +5,9 @@ from functools import partial
 
 from sparkdl.engine.backends.cuda.normalizing import BY_CHANNELS, PASSES
 from sparkdl.engine.chains import readers
-from sparkdl.engine.fusion import BiasActivation, fuse
+from sparkdl.engine.fusion import BiasActivationOp, fuse
 from sparkdl.engine.ops.base import Op
-from sparkdl.engine.ops.shape import Reshape, Slice, cast
+from sparkdl.engine.ops.shape import ReshapeOp, SliceOp, cast
 from sparkdl.engine.types import computing_dtype
 
 
@@ -26,7 +26,7 @@ def decompose(graph, known):
             return widely(partial(PASSES[type(node.op)], node.op), node, inputs)
         if known(node) or type(node.op).decompose is Op.decompose:
             return None
-        if isinstance(node.op, BiasActivation):  # whose product may well be of narrow numbers
+        if isinstance(node.op, BiasActivationOp):  # whose product may well be of narrow numbers
             return node.op.decompose(*inputs)
         return widely(node.op.decompose, node, inputs)
 
@@ -83,7 +83,7 @@ def in_parts(graph, may):
 
 
 @dataclass(frozen=True)
-class SliceView(Slice):
+class SliceViewOp(SliceOp):
     """A part of an array where it lies."""
 
     view = True
@@ -111,20 +111,20 @@ def slices_in_place(graph, may):
         if cuts(node) and shown(node):
             source = owner(node.inputs[0])
             if source.node is not None and not {source, node.inputs[0]} & kept:
-                return SliceView(node.op.starts, node.op.stops)(*inputs)
+                return SliceViewOp(node.op.starts, node.op.stops)(*inputs)
 
     return fuse(graph, (rule,))
 
 
 def cuts(node):
-    return type(node.op) is Slice and node.inputs[0].ndim <= 3
+    return type(node.op) is SliceOp and node.inputs[0].ndim <= 3
 
 
 def drops(node):
     """Returns whether a node does no more than to leave out or put in axes of one."""
     shapes = [[n for n in t.shape if n > 1] for t in (node.inputs[0], node.outputs[0])]
     low = max(node.inputs[0].ndim, node.outputs[0].ndim) <= 3
-    return isinstance(node.op, Reshape) and shapes[0] == shapes[1] and low
+    return isinstance(node.op, ReshapeOp) and shapes[0] == shapes[1] and low
 
 
 def owner(tensor):

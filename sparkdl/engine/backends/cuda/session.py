@@ -7,7 +7,7 @@ import numpy as np
 
 from sparkdl.engine.backends.cuda import modules
 from sparkdl.engine.backends.cuda.arguments import Arguments
-from sparkdl.engine.backends.cuda.signatures import Kernel, parameters
+from sparkdl.engine.backends.cuda.signatures import KernelFunction, parameters
 
 
 class Device:
@@ -61,7 +61,7 @@ class Device:
         return there[: value.nbytes].view(value.dtype).reshape(value.shape)
 
 
-class Session:
+class CudaSession:
     """A program's own: it makes launches, and gives them memory that nothing keeps between them.
 
     Parameters
@@ -84,7 +84,7 @@ class Session:
 
     def function(self, text, name):
         """A Kernel of a module given by its text."""
-        return Kernel(name, self.device.function(text, name), parameters(text, name))
+        return KernelFunction(name, self.device.function(text, name), parameters(text, name))
 
     def launch(self, kernel, grid, block, *values, shared=0):
         """A call that puts a kernel on the stream.

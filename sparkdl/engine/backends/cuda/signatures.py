@@ -31,7 +31,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelFunction:
     """A function of a driver's, and what it takes."""
 
     name: str

@@ -3,7 +3,7 @@
 from math import prod
 
 from sparkdl.engine.backends.cuda.walks import walks
-from sparkdl.engine.ops.softmax import LogSoftmax, LogSoftmaxGrad
+from sparkdl.engine.ops.softmax import LogSoftmaxGradOp, LogSoftmaxOp
 
 
 def forward(session, op, x, y):
@@ -15,7 +15,7 @@ def backward(session, op, gy, y, gx):
 
 
 def along_rows(session, op, name, *arrays):
-    logarithm = isinstance(op, LogSoftmax | LogSoftmaxGrad)
+    logarithm = isinstance(op, LogSoftmaxOp | LogSoftmaxGradOp)
     length, rows = arrays[0].shape[-1], prod(arrays[0].shape[:-1])
     function = kernel(session, name, arrays[0], LOGARITHM=int(logarithm))
     walked = walks(*(a[..., 0] for a in arrays))

@@ -51,7 +51,7 @@ class Handle(ctypes.c_void_p):
             self.destroy(self)
 
 
-class Session:
+class OneDnnSession:
     """An engine and a stream on the CPU, with calls that raise where oneDNN returns a status."""
 
     def __init__(self):

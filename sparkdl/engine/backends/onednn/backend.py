@@ -38,30 +38,30 @@ from sparkdl.engine.backends.onednn import (
     softmax,
     steps,
 )
-from sparkdl.engine.backends.onednn.api import TYPES, Session
-from sparkdl.engine.chains import Chain, into_chains
-from sparkdl.engine.fusion import BiasActivation, fuse
-from sparkdl.engine.layouts import Relayout, relayouts, sequences_in_place
-from sparkdl.engine.maxima import MaxPoolToPlaces, MaxPoolWithPlaces, maxima_remembered
+from sparkdl.engine.backends.onednn.api import TYPES, OneDnnSession
+from sparkdl.engine.chains import ChainOp, into_chains
+from sparkdl.engine.fusion import BiasActivationOp, fuse
+from sparkdl.engine.layouts import RelayoutOp, relayouts, sequences_in_place
+from sparkdl.engine.maxima import MaxPoolToPlacesOp, MaxPoolWithPlacesOp, maxima_remembered
 from sparkdl.engine.native.chains import may_chain
 from sparkdl.engine.native.jit import compiler
-from sparkdl.engine.ops.activation import Relu, ReluGrad
-from sparkdl.engine.ops.attention import HeadMix, HeadScores
-from sparkdl.engine.ops.conv import Conv, ConvGradInput, ConvGradWeight
-from sparkdl.engine.ops.elementwise import Add
-from sparkdl.engine.ops.gelu import Gelu, GeluGrad
-from sparkdl.engine.ops.layer_norm import LayerNorm, LayerNormGrad
-from sparkdl.engine.ops.lrn import Lrn
-from sparkdl.engine.ops.matmul import MatMul
-from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad, Normalize
-from sparkdl.engine.ops.pool import AvgPool, AvgPoolGrad, MaxPool
-from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
-from sparkdl.engine.ops.recurrent.gru import Gru
-from sparkdl.engine.ops.recurrent.lstm import Lstm
-from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnn
-from sparkdl.engine.ops.resize import Resize, ResizeGrad
-from sparkdl.engine.ops.shape import Cast, Concat, Slice, Transpose
-from sparkdl.engine.ops.softmax import LogSoftmax, LogSoftmaxGrad, Softmax, SoftmaxGrad
+from sparkdl.engine.ops.activation import ReluGradOp, ReluOp
+from sparkdl.engine.ops.attention import HeadMixOp, HeadScoresOp
+from sparkdl.engine.ops.conv import ConvGradInputOp, ConvGradWeightOp, ConvOp
+from sparkdl.engine.ops.elementwise import AddOp
+from sparkdl.engine.ops.gelu import GeluGradOp, GeluOp
+from sparkdl.engine.ops.layer_norm import LayerNormGradOp, LayerNormOp
+from sparkdl.engine.ops.lrn import LrnOp
+from sparkdl.engine.ops.matmul import MatMulOp
+from sparkdl.engine.ops.normalization import BatchNormGradOp, BatchNormOp, NormalizeOp
+from sparkdl.engine.ops.pool import AvgPoolGradOp, AvgPoolOp, MaxPoolOp
+from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
+from sparkdl.engine.ops.recurrent.gru import GruOp
+from sparkdl.engine.ops.recurrent.lstm import LstmOp
+from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnnOp
+from sparkdl.engine.ops.resize import ResizeGradOp, ResizeOp
+from sparkdl.engine.ops.shape import CastOp, ConcatOp, SliceOp, TransposeOp
+from sparkdl.engine.ops.softmax import LogSoftmaxGradOp, LogSoftmaxOp, SoftmaxGradOp, SoftmaxOp
 from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import UnsupportedError
 
@@ -79,7 +79,7 @@ class OneDnn(reference.Reference):
 
     def __init__(self):
         super().__init__()
-        self.session, self.compiler = Session(), None
+        self.session, self.compiler = OneDnnSession(), None
         try:
             self.compiler = compiler()
         except UnsupportedError as error:
@@ -111,7 +111,7 @@ class OneDnn(reference.Reference):
 
     def lower(self, node, inputs, outputs):
         op = node.op
-        if isinstance(op, Chain):
+        if isinstance(op, ChainOp):
             return compiled.chain(op, inputs, outputs, self.compiler)
         make, why = LOWERINGS.get(type(op)), unfit(*inputs, *outputs)
         if make is None and any(a.dtype == BFLOAT16 for a in (*inputs, *outputs)):
@@ -152,9 +152,9 @@ def run_all(calls):
 def bias_activation(session, op, inputs, outputs):
     x, w, b = inputs
     after = [] if op.activation is None else elementwise.after_product(op.activation)
-    if isinstance(op.product, ConvGradInput):
+    if isinstance(op.product, ConvGradInputOp):
         return deconvolutions.forward(session, op, x, w, b, outputs[0], after)
-    make = products.forward if isinstance(op.product, MatMul) else convolutions.forward
+    make = products.forward if isinstance(op.product, MatMulOp) else convolutions.forward
     return make(session, op.product, x, w, outputs[0], b, after)
 
 
@@ -182,59 +182,59 @@ def relayout(session, op, inputs, outputs):
 
 
 LOWERINGS = {
-    MatMul: plainly(products.forward),
-    BiasActivation: bias_activation,
-    HeadScores: plainly(products.head_scores),
-    HeadMix: plainly(products.head_mix),
-    Conv: plainly(convolutions.forward),
-    ConvGradInput: plainly(convolutions.backward_input),
-    ConvGradWeight: plainly(convolutions.backward_weights),
-    rewrites.ConvGradWeightBias: weights_and_bias,
-    MaxPool: plainly(pooling.forward),
-    AvgPool: plainly(pooling.forward),
-    AvgPoolGrad: plainly(pooling.backward),
-    MaxPoolWithPlaces: plainly(pooling.forward),
-    MaxPoolToPlaces: max_to_places,
-    BatchNorm: plainly(normalization.forward),
-    BatchNormGrad: plainly(normalization.backward),
-    Normalize: plainly(normalization.lower_inference),
-    batch_norm_relu.NormalizeRelu: plainly(partial(normalization.lower_inference, relu=True)),
-    batch_norm_relu.BatchNormRelu: plainly(normalization.relu_forward),
-    batch_norm_relu.BatchNormReluGrad: plainly(normalization.relu_backward),
-    LayerNorm: plainly(layer_norms.forward),
-    LayerNormGrad: plainly(layer_norms.backward),
-    Lrn: plainly(lrns.forward),
-    lrn_workspace.LrnWithWorkspace: plainly(lrns.forward),
-    lrn_workspace.LrnFromWorkspace: plainly(lrns.backward),
-    Softmax: plainly(softmax.forward),
-    SoftmaxGrad: plainly(softmax.backward),
-    LogSoftmax: plainly(softmax.forward),
-    LogSoftmaxGrad: plainly(softmax.backward),
-    Gelu: plainly(elementwise.forward),
-    GeluGrad: plainly(elementwise.backward),
-    Lstm: steps.forward,
-    Gru: steps.forward,
-    SimpleRnn: steps.forward,
-    RecurrentGrad: steps.backward,
-    recurrent_workspace.WithWorkspace: recurrent_workspace.forward,
-    recurrent_workspace.FromWorkspace: recurrent_workspace.backward,
-    Resize: plainly(resizing.forward),
-    ResizeGrad: plainly(resizing.backward),
-    column_sums.ColumnSums: plainly(column_sums.lower),
-    Relayout: relayout,
+    MatMulOp: plainly(products.forward),
+    BiasActivationOp: bias_activation,
+    HeadScoresOp: plainly(products.head_scores),
+    HeadMixOp: plainly(products.head_mix),
+    ConvOp: plainly(convolutions.forward),
+    ConvGradInputOp: plainly(convolutions.backward_input),
+    ConvGradWeightOp: plainly(convolutions.backward_weights),
+    rewrites.ConvGradWeightBiasOp: weights_and_bias,
+    MaxPoolOp: plainly(pooling.forward),
+    AvgPoolOp: plainly(pooling.forward),
+    AvgPoolGradOp: plainly(pooling.backward),
+    MaxPoolWithPlacesOp: plainly(pooling.forward),
+    MaxPoolToPlacesOp: max_to_places,
+    BatchNormOp: plainly(normalization.forward),
+    BatchNormGradOp: plainly(normalization.backward),
+    NormalizeOp: plainly(normalization.lower_inference),
+    batch_norm_relu.NormalizeReluOp: plainly(partial(normalization.lower_inference, relu=True)),
+    batch_norm_relu.BatchNormReluOp: plainly(normalization.relu_forward),
+    batch_norm_relu.BatchNormReluGradOp: plainly(normalization.relu_backward),
+    LayerNormOp: plainly(layer_norms.forward),
+    LayerNormGradOp: plainly(layer_norms.backward),
+    LrnOp: plainly(lrns.forward),
+    lrn_workspace.LrnWithWorkspaceOp: plainly(lrns.forward),
+    lrn_workspace.LrnFromWorkspaceOp: plainly(lrns.backward),
+    SoftmaxOp: plainly(softmax.forward),
+    SoftmaxGradOp: plainly(softmax.backward),
+    LogSoftmaxOp: plainly(softmax.forward),
+    LogSoftmaxGradOp: plainly(softmax.backward),
+    GeluOp: plainly(elementwise.forward),
+    GeluGradOp: plainly(elementwise.backward),
+    LstmOp: steps.forward,
+    GruOp: steps.forward,
+    SimpleRnnOp: steps.forward,
+    RecurrentGradOp: steps.backward,
+    recurrent_workspace.WithWorkspaceOp: recurrent_workspace.forward,
+    recurrent_workspace.FromWorkspaceOp: recurrent_workspace.backward,
+    ResizeOp: plainly(resizing.forward),
+    ResizeGradOp: plainly(resizing.backward),
+    column_sums.ColumnSumsOp: plainly(column_sums.lower),
+    RelayoutOp: relayout,
 }
 
 NARROW = {  # what numpy does well enough but in bfloat16
-    Relu: plainly(elementwise.relu),
-    ReluGrad: plainly(elementwise.relu_gradient),
-    Add: plainly(elementwise.add),
-    Cast: plainly(elementwise.cast),
+    ReluOp: plainly(elementwise.relu),
+    ReluGradOp: plainly(elementwise.relu_gradient),
+    AddOp: plainly(elementwise.add),
+    CastOp: plainly(elementwise.cast),
 }
 
 COPIES = {  # what numpy does well enough of integers and where there is nothing
-    Concat: plainly(copies.concat),
-    Slice: plainly(copies.cut),
-    Transpose: plainly(copies.transpose),
+    ConcatOp: plainly(copies.concat),
+    SliceOp: plainly(copies.cut),
+    TransposeOp: plainly(copies.transpose),
 }
 
 BACKEND = OneDnn()

@@ -10,52 +10,52 @@ import numpy as np
 
 from sparkdl.engine.fusion import fuse, once
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.activation import Relu, ReluGrad, relu, relu_grad
-from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad, Normalize, PerChannel
+from sparkdl.engine.ops.activation import ReluGradOp, ReluOp, relu, relu_grad
+from sparkdl.engine.ops.normalization import BatchNormGradOp, BatchNormOp, NormalizeOp, PerChannelOp
 
 
 @dataclass(frozen=True)
-class BatchNormRelu(PerChannel):
+class BatchNormReluOp(PerChannelOp):
     """(relu(y), mean, variance, signs) of a BatchNorm; the signs of y are in oneDNN's own form."""
 
     def shape(self, x, gamma, beta):
-        y, mean, variance = BatchNorm(self.epsilon).shape(x, gamma, beta)
+        y, mean, variance = BatchNormOp(self.epsilon).shape(x, gamma, beta)
         return y, mean, variance, Spec((-(-x.size // 8),), "uint8")
 
     def reference(self, x, gamma, beta):
-        y, mean, variance = BatchNorm(self.epsilon).reference(x, gamma, beta)
+        y, mean, variance = BatchNormOp(self.epsilon).reference(x, gamma, beta)
         return np.maximum(y, 0), mean, variance, np.zeros(-(-x.size // 8), np.uint8)
 
 
 @dataclass(frozen=True)
-class BatchNormReluGrad(PerChannel):
+class BatchNormReluGradOp(PerChannelOp):
     """(gx, ggamma, gbeta) from gy, x, gamma, beta, mean, variance, relu(y) and the signs of y."""
 
     def shape(self, gy, x, gamma, beta, mean, variance, y, signs):
         return x, gamma, gamma
 
     def reference(self, gy, x, gamma, beta, mean, variance, y, signs):
-        grad = BatchNormGrad(self.epsilon)
+        grad = BatchNormGradOp(self.epsilon)
         return grad.reference(relu_grad.reference(gy, y), x, gamma, mean, variance)
 
 
 @dataclass(frozen=True)
-class NormalizeRelu(PerChannel):
+class NormalizeReluOp(PerChannelOp):
     """relu(y) of a Normalize."""
 
     def shape(self, *specs):
-        return Normalize(self.epsilon).shape(*specs)
+        return NormalizeOp(self.epsilon).shape(*specs)
 
     def decompose(self, *inputs):
-        return relu(Normalize(self.epsilon)(*inputs))
+        return relu(NormalizeOp(self.epsilon)(*inputs))
 
 
 def in_use(node, inputs, uses):
     """A Normalize that only a ReLU reads, in one."""
-    if isinstance(node.op, Relu) and once(node.inputs[0], uses):
+    if isinstance(node.op, ReluOp) and once(node.inputs[0], uses):
         before = inputs[0].node
-        if isinstance(before.op, Normalize):
-            return NormalizeRelu(before.op.epsilon)(*before.inputs)
+        if isinstance(before.op, NormalizeOp):
+            return NormalizeReluOp(before.op.epsilon)(*before.inputs)
 
 
 def with_relus(graph):
@@ -66,7 +66,7 @@ def with_relus(graph):
 
     def rule(node, inputs, uses):
         if node in relus:
-            fused[node] = BatchNormRelu(node.op.epsilon)(*inputs)
+            fused[node] = BatchNormReluOp(node.op.epsilon)(*inputs)
             return fused[node][:3]
         if node in rectified:
             return inputs[0]  # rectified already
@@ -76,24 +76,24 @@ def with_relus(graph):
             y, mean, variance, signs = fused[norm]
             gamma, beta = y.node.inputs[1:]
             values = gy, inputs[1], gamma, beta, mean, variance, y, signs
-            return BatchNormReluGrad(node.op.epsilon)(*values)
+            return BatchNormReluGradOp(node.op.epsilon)(*values)
 
     return fuse(graph, (in_use, rule))
 
 
 def follows_alone(node, uses):
     """Returns whether a node is a ReLU and all that reads the y of a BatchNorm."""
-    y = node.inputs[0] if isinstance(node.op, Relu) else None
-    normed = y is not None and y.node is not None and isinstance(y.node.op, BatchNorm)
+    y = node.inputs[0] if isinstance(node.op, ReluOp) else None
+    normed = y is not None and y.node is not None and isinstance(y.node.op, BatchNormOp)
     return normed and y.index == 0 and uses[y] == 1
 
 
 def fused_before(node, relus, uses):
     """The BatchNorm, now one with its ReLU, whose gradient `node` is, of the ReLU's; or None."""
-    if not isinstance(node.op, BatchNormGrad):
+    if not isinstance(node.op, BatchNormGradOp):
         return None
     gate, norm = node.inputs[0].node, node.inputs[3].node
-    if gate is None or not isinstance(gate.op, ReluGrad) or uses[node.inputs[0]] > 1:
+    if gate is None or not isinstance(gate.op, ReluGradOp) or uses[node.inputs[0]] > 1:
         return None
     same = norm in relus and gate.inputs[1] is relus[norm].outputs[0]
     return norm if same and node.inputs[1] is norm.inputs[0] else None

@@ -11,16 +11,16 @@ import numpy as np
 from sparkdl.engine.backends.onednn.products import product
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.ops.base import Op
-from sparkdl.engine.ops.reduce import Sum
+from sparkdl.engine.ops.reduce import SumOp
 from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import UnsupportedError
 
 
 @dataclass(frozen=True)
-class ColumnSums(Op):
+class ColumnSumsOp(Op):
     """The `sum` of (..., n) bfloat16: (n,) float32."""
 
-    sum: Sum
+    sum: SumOp
 
     def shape(self, x):
         return self.sum.shape(x)
@@ -33,8 +33,8 @@ def of_features(graph):
     """Sums of bfloat16 over all axes but the last as ColumnSums."""
 
     def rule(node, inputs, uses):
-        if isinstance(node.op, Sum) and fits(node.op, node.inputs[0]):
-            return ColumnSums(node.op)(*inputs)
+        if isinstance(node.op, SumOp) and fits(node.op, node.inputs[0]):
+            return ColumnSumsOp(node.op)(*inputs)
 
     return fuse(graph, (rule,))
 

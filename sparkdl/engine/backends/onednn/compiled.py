@@ -4,17 +4,17 @@ import numpy as np
 
 from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
-from sparkdl.engine.chains import Chain
+from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.chains import chain_kernel as numpy_kernel
 from sparkdl.engine.native.chains import chain_kernel
 from sparkdl.engine.native.cross_entropy import cross_entropy_kernel
 from sparkdl.engine.native.draws import uniform_kernel
 from sparkdl.engine.native.sums import sum_kernel, sum_to_kernel
-from sparkdl.engine.ops.elementwise import Elementwise
-from sparkdl.engine.ops.random import Uniform
-from sparkdl.engine.ops.reduce import Equal, Sum, equal
-from sparkdl.engine.ops.shape import BroadcastTo, Cast, Copy, SumTo, copy
-from sparkdl.engine.ops.softmax import OneHot, SoftmaxCrossEntropy
+from sparkdl.engine.ops.elementwise import ElementwiseOp
+from sparkdl.engine.ops.random import UniformOp
+from sparkdl.engine.ops.reduce import EqualOp, SumOp, equal
+from sparkdl.engine.ops.shape import BroadcastToOp, CastOp, CopyOp, SumToOp, copy
+from sparkdl.engine.ops.softmax import OneHotOp, SoftmaxCrossEntropyOp
 from sparkdl.engine.types import is_narrow
 from sparkdl.errors import UnsupportedError
 
@@ -29,7 +29,7 @@ def chain(op, inputs, outputs, compiler):
         return kernel
     shape = outputs[0].shape
     whole = [a for a in (*inputs, *outputs) if a.shape == shape]
-    plain = all(isinstance(step, Elementwise) for step, _ in op.steps)
+    plain = all(isinstance(step, ElementwiseOp) for step, _ in op.steps)
     plain = plain and all(a.shape in (shape, ()) and not is_narrow(a.dtype) for a in inputs)
     if not plain or len({a.strides for a in whole}) > 1:
         return Kernel(reference.copying(op, inputs, outputs), "numpy", why or "layouts differ")
@@ -41,7 +41,7 @@ def chain(op, inputs, outputs, compiler):
 
 def compile_kernel(op, inputs, outputs, compiler):
     """(kernel, why there is none); an elementwise operation may be a Chain or alone."""
-    make = chain_or_alone if isinstance(op, Elementwise) else KERNELS.get(type(op))
+    make = chain_or_alone if isinstance(op, ElementwiseOp) else KERNELS.get(type(op))
     if compiler is None or make is None:
         return None, ""
     try:
@@ -51,13 +51,13 @@ def compile_kernel(op, inputs, outputs, compiler):
 
 
 def chain_or_alone(op, inputs, outputs, compiler):
-    op = op if isinstance(op, Chain) else alone(op, len(inputs))
+    op = op if isinstance(op, ChainOp) else alone(op, len(inputs))
     return chain_kernel(op, inputs, outputs, compiler)
 
 
 def alone(op, count):
     """A single elementwise operation on `count` arrays as a Chain."""
-    return Chain(((op, tuple(range(count))),), (0,))
+    return ChainOp(((op, tuple(range(count))),), (0,))
 
 
 def copy_kernel(op, inputs, outputs, compiler):
@@ -77,13 +77,13 @@ def plainly(make):
 
 
 KERNELS = {
-    Uniform: plainly(uniform_kernel),
-    Sum: plainly(sum_kernel),
-    SumTo: plainly(sum_to_kernel),
-    SoftmaxCrossEntropy: plainly(cross_entropy_kernel),
-    OneHot: one_hot,
-    Equal: chain_or_alone,
-    BroadcastTo: copy_kernel,
-    Cast: copy_kernel,
-    Copy: copy_kernel,
+    UniformOp: plainly(uniform_kernel),
+    SumOp: plainly(sum_kernel),
+    SumToOp: plainly(sum_to_kernel),
+    SoftmaxCrossEntropyOp: plainly(cross_entropy_kernel),
+    OneHotOp: one_hot,
+    EqualOp: chain_or_alone,
+    BroadcastToOp: copy_kernel,
+    CastOp: copy_kernel,
+    CopyOp: copy_kernel,
 }

@@ -3,18 +3,18 @@
 from ctypes import c_float
 
 from sparkdl.engine.backends.onednn.api import DIFF_DST, DIFF_SRC, DST, SRC, SRC_1, TRAINING
-from sparkdl.engine.ops.activation import Elu, LeakyRelu, Relu, Sigmoid, Tanh
-from sparkdl.engine.ops.gelu import Gelu
+from sparkdl.engine.ops.activation import EluOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp
+from sparkdl.engine.ops.gelu import GeluOp
 
 RELU, TANH, ELU, LINEAR, LOGISTIC, GELU_TANH, GELU_ERF = 0x20, 0x21, 0x22, 0x26, 0x29, 0x2B, 0x31
-KINDS = {Relu: RELU, LeakyRelu: RELU, Tanh: TANH, Sigmoid: LOGISTIC, Elu: ELU}
+KINDS = {ReluOp: RELU, LeakyReluOp: RELU, TanhOp: TANH, SigmoidOp: LOGISTIC, EluOp: ELU}
 RELU_BY_RESULT = 0x100  # dnnl_eltwise_relu_use_dst_for_bwd
 ADD = 0x1FFF0  # dnnl_binary_add
 
 
 def after_product(op):
     """The steps that apply a function to what a product has given; see Session.then."""
-    kind = gelu(op) if isinstance(op, Gelu) else KINDS[type(op)]
+    kind = gelu(op) if isinstance(op, GeluOp) else KINDS[type(op)]
     return [("eltwise", kind, c_float(getattr(op, "alpha", 0)), c_float(0))]
 
 

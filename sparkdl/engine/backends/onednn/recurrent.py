@@ -18,9 +18,9 @@ from sparkdl.engine.backends.onednn.api import (
     WORKSPACE,
 )
 from sparkdl.engine.backends.onednn.convolutions import as_wanted
-from sparkdl.engine.ops.recurrent.gru import Gru
-from sparkdl.engine.ops.recurrent.lstm import Lstm
-from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnn
+from sparkdl.engine.ops.recurrent.gru import GruOp
+from sparkdl.engine.ops.recurrent.lstm import LstmOp
+from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnnOp
 
 LEFT_TO_RIGHT, RIGHT_TO_LEFT = 1, 2
 BACKWARD, OVERWRITE = 128, 1  # dnnl_backward, dnnl_rnn_flags_diff_weights_overwrite
@@ -30,9 +30,9 @@ FREE = (WEIGHTS, WEIGHTS + 1)  # arguments whose layout the primitive chooses
 
 def primitive(op):
     """The name of oneDNN's function without its suffix."""
-    if isinstance(op, Gru):
+    if isinstance(op, GruOp):
         return "lbr_gru" if op.reset_after else "gru"
-    return {Lstm: "lstm", SimpleRnn: "vanilla_rnn"}[type(op)]
+    return {LstmOp: "lstm", SimpleRnnOp: "vanilla_rnn"}[type(op)]
 
 
 def views(op, inputs, outputs):
@@ -59,7 +59,7 @@ def blocks(w, units):
 def descriptors(session, op, arrays, free=FREE):
     """Descriptors of `arrays`, in the order that the primitive's function wants."""
     mds = [session.any(a) if k in free else session.of(a) for k, a in arrays.items()]
-    if isinstance(op, Lstm):  # peepholes and projection, if any, stand behind the weights
+    if isinstance(op, LstmOp):  # peepholes and projection, if any, stand behind the weights
         place = 2 + op.states + 1
         mds[place : place + op.peepholes] = [mds[place] if op.peepholes else None, None]
     return mds
@@ -67,7 +67,7 @@ def descriptors(session, op, arrays, free=FREE):
 
 def describe_primitive(session, op, direction, kind, mds, flags, *hint):
     """The primitive's descriptor."""
-    plain = isinstance(op, SimpleRnn)
+    plain = isinstance(op, SimpleRnnOp)
     before = [ACTIVATIONS[op.activation]] if plain else []
     after = [c_float(0), c_float(0)] if plain else []
     way = RIGHT_TO_LEFT if op.backwards else LEFT_TO_RIGHT

@@ -8,24 +8,24 @@ from sparkdl.engine.backends.onednn import recurrent
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op
-from sparkdl.engine.ops.recurrent.base import Recurrent
-from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
+from sparkdl.engine.ops.recurrent.base import RecurrentOp
+from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
 from sparkdl.errors import UnsupportedError
 
 
 @dataclass(frozen=True)
-class WithWorkspace(Op):
+class WithWorkspaceOp(Op):
     """(y, last states ..., bytes that only oneDNN understands) of the inputs of `forward`.
 
     Where no gradient is wanted, there are 0 of them, and no such output.
     """
 
-    forward: Recurrent
+    forward: RecurrentOp
     workspace: int
 
     @property
     def label(self):
-        return type(self.forward).__name__
+        return self.forward.kind
 
     def shape(self, *inputs):
         left = [Spec((self.workspace,), "uint8")] if self.workspace else []
@@ -40,14 +40,14 @@ class WithWorkspace(Op):
 
 
 @dataclass(frozen=True)
-class FromWorkspace(Op):
+class FromWorkspaceOp(Op):
     """RecurrentGrad that reads y, last states and workspace instead of `saved`."""
 
-    forward: Recurrent
+    forward: RecurrentOp
 
     @property
     def label(self):
-        return f"{type(self.forward).__name__}Grad"
+        return f"{self.forward.kind}Grad"
 
     def parts(self, args):
         """Gradients of the outputs, inputs, outputs, workspace."""
@@ -56,12 +56,12 @@ class FromWorkspace(Op):
 
     def shape(self, *args):
         gys, inputs, _, _ = self.parts(args)
-        return RecurrentGrad(self.forward).shape(*gys, *inputs, None)
+        return RecurrentGradOp(self.forward).shape(*gys, *inputs, None)
 
     def reference(self, *args):
         gys, inputs, _, _ = self.parts(args)
         saved = self.forward.reference(*inputs)[-1]
-        return RecurrentGrad(self.forward).reference(*gys, *inputs, saved)
+        return RecurrentGradOp(self.forward).reference(*gys, *inputs, saved)
 
     def flops(self, *args):
         return 2 * self.forward.flops(*self.parts(args)[1])
@@ -72,22 +72,22 @@ def with_workspaces(session, graph):
     taken, seen = {}, read_elsewhere(graph)
 
     def rule(node, inputs, uses):
-        if isinstance(node.op, Recurrent) and node.outputs[-1] not in seen:
+        if isinstance(node.op, RecurrentOp) and node.outputs[-1] not in seen:
             size = workspace(session, node)
             if size is not None:
                 wanted = uses.get(node.outputs[-1], 0) > 0
-                taken[node] = WithWorkspace(node.op, size * wanted)(*inputs)
+                taken[node] = WithWorkspaceOp(node.op, size * wanted)(*inputs)
                 return taken[node] if wanted else (*taken[node], None)
-        if isinstance(node.op, RecurrentGrad) and node.inputs[-1].node in taken:
+        if isinstance(node.op, RecurrentGradOp) and node.inputs[-1].node in taken:
             made = taken[node.inputs[-1].node]
-            return FromWorkspace(node.op.forward)(*inputs[:-1], *made)
+            return FromWorkspaceOp(node.op.forward)(*inputs[:-1], *made)
 
     return fuse(graph, (rule,))
 
 
 def read_elsewhere(graph):
     """The tensors that something else than RecurrentGrad reads: only that knows a workspace."""
-    others = (node for node in graph.nodes if not isinstance(node.op, RecurrentGrad))
+    others = (node for node in graph.nodes if not isinstance(node.op, RecurrentGradOp))
     return {t for node in others for t in node.inputs} | set(graph.outputs.values())
 
 

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.graph import Spec, scope
 from sparkdl.engine.ops.base import Op
-from sparkdl.engine.ops.conv import ConvGradWeight
-from sparkdl.engine.ops.reduce import Sum
+from sparkdl.engine.ops.conv import ConvGradWeightOp
+from sparkdl.engine.ops.reduce import SumOp
 from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.types import sum_dtype
 
 
 @dataclass(frozen=True)
-class ConvGradWeightBias(Op):
+class ConvGradWeightBiasOp(Op):
     """(gw, gb) of a convolution."""
 
-    product: ConvGradWeight
+    product: ConvGradWeightOp
 
     def shape(self, gy, x):
         return self.product.shape(gy, x), Spec(gy.shape[1:2], sum_dtype(gy.dtype))
@@ -29,15 +29,15 @@ def biases_with_weights(graph):
     sums = {n.inputs[0]: n for n in graph.nodes if is_bias_gradient(n)}
     both = {}
     for node in graph.nodes:
-        if isinstance(node.op, ConvGradWeight) and node.inputs[0] in sums:
+        if isinstance(node.op, ConvGradWeightOp) and node.inputs[0] in sums:
             with scope(node.scope):
-                gw, gb = ConvGradWeightBias(node.op)(*node.inputs)
+                gw, gb = ConvGradWeightBiasOp(node.op)(*node.inputs)
             both |= {node: gw, sums.pop(node.inputs[0]): gb}
     return fuse(graph, (lambda node, inputs, uses: both.get(node),)) if both else graph
 
 
 def is_bias_gradient(node):
-    if not isinstance(node.op, Sum) or node.op.keepdims:
+    if not isinstance(node.op, SumOp) or node.op.keepdims:
         return False
     return node.op.axes == all_but_channels(node.inputs[0])
 

@@ -1,13 +1,13 @@
 """Softmax and its logarithm along the last axis, and their gradients."""
 
 from sparkdl.engine.backends.onednn.api import DIFF_DST, DIFF_SRC, DST, SRC, TRAINING
-from sparkdl.engine.ops.softmax import LogSoftmax, LogSoftmaxGrad
+from sparkdl.engine.ops.softmax import LogSoftmaxGradOp, LogSoftmaxOp
 
 ACCURATE, LOGARITHM = 0x30000, 0x30001
 
 
 def algorithm(op):
-    return LOGARITHM if isinstance(op, LogSoftmax | LogSoftmaxGrad) else ACCURATE
+    return LOGARITHM if isinstance(op, LogSoftmaxOp | LogSoftmaxGradOp) else ACCURATE
 
 
 def forward_pd(session, op, x, y):

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from sparkdl.engine.backends.onednn.api import DST, SRC, WEIGHTS
-from sparkdl.engine.ops.recurrent.arithmetic import Arrays
+from sparkdl.engine.ops.recurrent.arithmetic import RecurrentArrays
 from sparkdl.engine.types import widen
 from sparkdl.errors import UnsupportedError
 
@@ -41,7 +41,7 @@ class Products:
 
 
 def forward(session, op, inputs, outputs):
-    run = partial(op.run, Arrays(Products(session)))
+    run = partial(op.run, RecurrentArrays(Products(session)))
     return [partial(fill_outputs, run, inputs, outputs)], "steps with oneDNN's products"
 
 

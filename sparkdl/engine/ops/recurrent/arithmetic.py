@@ -7,7 +7,7 @@ from sparkdl.engine.ops.elementwise import maximum, minimum, where
 from sparkdl.engine.ops.matmul import matmul
 
 
-class Arrays:
+class RecurrentArrays:
     """In numpy; `product` computes a matrix product."""
 
     tanh, reshape = staticmethod(np.tanh), staticmethod(np.reshape)

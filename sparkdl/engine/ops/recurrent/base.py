@@ -10,8 +10,8 @@ import numpy as np
 
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type
-from sparkdl.engine.ops.recurrent.arithmetic import Arrays, Tensors
-from sparkdl.engine.ops.recurrent.grad import RecurrentGrad
+from sparkdl.engine.ops.recurrent.arithmetic import RecurrentArrays, Tensors
+from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
 from sparkdl.engine.ops.shape import cast
 from sparkdl.engine.types import computing_dtype
 from sparkdl.errors import ShapeError
@@ -31,7 +31,7 @@ class Given(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Recurrent(Op):
+class RecurrentOp(Op):
     """(y, last states ..., saved) of sequences x; `saved` is what the gradient needs of each step.
 
     Parameters
@@ -98,7 +98,7 @@ class Recurrent(Op):
         x, wh, found = inputs[0].shape, inputs[2].shape, [i.shape for i in inputs]
         if len(x) != 3 or len(wh) != 2 or min(x[1], wh[0]) < 1 or found != self.wanted(x, wh[0]):
             raise ShapeError(
-                f"{type(self).__name__} needs x (N, T, F), wx (F, {self.gates} H), wh (H, "
+                f"{self.kind} needs x (N, T, F), wx (F, {self.gates} H), wh (H, "
                 f"{self.gates} H), b ({self.biases} H,), {self.states} states (N, H), peepholes "
                 f"(3 H,), keep and mask (N, T) where it has them, a step and a unit; got {found}"
             )
@@ -122,7 +122,7 @@ class Recurrent(Op):
         return range(steps)[:: -1 if self.backwards else 1]
 
     def reference(self, *inputs):
-        return self.run(Arrays(), *inputs)
+        return self.run(RecurrentArrays(), *inputs)
 
     def decompose(self, *inputs):
         return self.run(Tensors(), *inputs)
@@ -154,7 +154,7 @@ class Recurrent(Op):
     def gradient(self, gys, *inputs_and_ys):
         *inputs, ys = inputs_and_ys
         gys = [np.zeros(y.shape, y.dtype) if g is None else g for g, y in zip(gys[:-1], ys)]
-        grads = RecurrentGrad(self)(*gys, *inputs, ys[-1])
+        grads = RecurrentGradOp(self)(*gys, *inputs, ys[-1])
         return (*grads, *(None for _ in inputs[self.trained :]))
 
 

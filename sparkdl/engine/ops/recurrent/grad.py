@@ -16,7 +16,7 @@ from sparkdl.engine.ops.base import Op, register
 
 @register
 @dataclass(frozen=True)
-class RecurrentGrad(Op):
+class RecurrentGradOp(Op):
     """The gradients of all inputs of `forward` but keep and mask, from those of y and last states.
 
     Shapes
@@ -28,7 +28,7 @@ class RecurrentGrad(Op):
 
     @property
     def label(self):
-        return f"{type(self.forward).__name__}Grad"
+        return f"{self.forward.kind}Grad"
 
     def shape(self, *args):
         inputs = args[1 + self.forward.states : -1]

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.engine.ops.base import register
-from sparkdl.engine.ops.recurrent.base import Recurrent, apply_with_masks
+from sparkdl.engine.ops.recurrent.base import RecurrentOp, apply_with_masks
 from sparkdl.engine.ops.recurrent.slopes import gate_slope, tanh_slope
 
 
 @register
 @dataclass(frozen=True)
-class Gru(Recurrent):
+class GruOp(RecurrentOp):
     """With the blocks u, r, o: u = s(x wx_u + b_u + h wh_u), r likewise, h' = u h + (1 - u) o, and
 
     o = tanh(x wx_o + b_o + (r h) wh_o), or with `reset_after` the reset gate behind the product:
@@ -97,5 +97,5 @@ class Gru(Recurrent):
 
 def gru(x, wx, wh, b, h, *, keep=None, mask=None, backwards=False, reset_after=False, slope=None):
     """(y (N, T, H), last h) of sequences x (N, T, F); see Gru and Recurrent."""
-    op = Gru(backwards=backwards, reset_after=reset_after, slope=slope)
+    op = GruOp(backwards=backwards, reset_after=reset_after, slope=slope)
     return apply_with_masks(op, x, wx, wh, b, h, keep=keep, mask=mask)

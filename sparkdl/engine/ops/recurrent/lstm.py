@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.engine.ops.base import register
-from sparkdl.engine.ops.recurrent.base import Recurrent, apply_with_masks
+from sparkdl.engine.ops.recurrent.base import RecurrentOp, apply_with_masks
 from sparkdl.engine.ops.recurrent.slopes import gate_slope, tanh_slope
 
 
 @register
 @dataclass(frozen=True)
-class Lstm(Recurrent):
+class LstmOp(RecurrentOp):
     """With z = x wx + b + h wh in the blocks i, f, g, o (p: peepholes, where there are any):
 
     i = s(z_i + p_i c), f = s(z_f + p_f c), c' = f c + i tanh(z_g), o = s(z_o + p_o c'),
@@ -75,6 +75,6 @@ class Lstm(Recurrent):
 
 def lstm(x, wx, wh, b, h, c, *, peepholes=None, keep=None, mask=None, backwards=False, slope=None):
     """(y (N, T, H), last h, last c) of sequences x (N, T, F); see Lstm and Recurrent."""
-    op = Lstm(backwards=backwards, peepholes=peepholes is not None, slope=slope)
+    op = LstmOp(backwards=backwards, peepholes=peepholes is not None, slope=slope)
     inputs = (wx, wh, b, h, c) if peepholes is None else (wx, wh, b, h, c, peepholes)
     return apply_with_masks(op, x, *inputs, keep=keep, mask=mask)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.engine.ops.base import register
-from sparkdl.engine.ops.recurrent.base import Recurrent, apply_with_masks
+from sparkdl.engine.ops.recurrent.base import RecurrentOp, apply_with_masks
 from sparkdl.engine.ops.recurrent.slopes import relu_slope, tanh_slope
 from sparkdl.errors import ShapeError
 
@@ -12,7 +12,7 @@ SLOPES = {"tanh": tanh_slope, "relu": relu_slope}
 
 @register
 @dataclass(frozen=True)
-class SimpleRnn(Recurrent):
+class SimpleRnnOp(RecurrentOp):
     """h' = activation(x wx + b + h wh).
 
     Parameters
@@ -48,5 +48,5 @@ class SimpleRnn(Recurrent):
 
 def simple_rnn(x, wx, wh, b, h, *, keep=None, mask=None, backwards=False, activation="tanh"):
     """(y (N, T, H), last h) of sequences x (N, T, F); see SimpleRnn and Recurrent."""
-    op = SimpleRnn(backwards=backwards, activation=activation)
+    op = SimpleRnnOp(backwards=backwards, activation=activation)
     return apply_with_masks(op, x, wx, wh, b, h, keep=keep, mask=mask)

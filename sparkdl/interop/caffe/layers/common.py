@@ -21,7 +21,7 @@ from sparkdl.nn import (
     Frozen,
     Learned,
     Permute,
-    Reduction,
+    Reduce,
 )
 
 PROD, SUM, MAX = range(3)
@@ -202,7 +202,7 @@ def reduction(layer, net):
     kind = OPERATIONS[options.operation]
     whole = options.axis in (0, -1 - len(shape))
     axis = 0 if whole else net.axis(layer.bottom[0], options.axis, behind=True)
-    net.add(layer, Reduction(operation=kind, axis=axis, coefficient=shortest(options.coeff)))
+    net.add(layer, Reduce(operation=kind, axis=axis, coefficient=shortest(options.coeff)))
     if whole:
         net.of_batch[layer.top[0]] = kind
         net.mark(net.sequences, layer.top[0], False)

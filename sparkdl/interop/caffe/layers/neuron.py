@@ -8,6 +8,7 @@ from sparkdl.nn.activations import (
     Clip,
     Elu,
     Exp,
+    Heaviside,
     LeakyRelu,
     Log,
     Power,
@@ -16,7 +17,6 @@ from sparkdl.nn.activations import (
     Softplus,
     Swish,
     Tanh,
-    Threshold,
 )
 
 
@@ -68,7 +68,7 @@ FUNCTIONS = {
     "Sigmoid": lambda layer: Sigmoid(),
     "Swish": lambda layer: Swish(beta=shortest(layer.swish_param.beta)),
     "TanH": lambda layer: Tanh(),
-    "Threshold": lambda layer: Threshold(threshold=shortest(layer.threshold_param.threshold)),
+    "Threshold": lambda layer: Heaviside(threshold=shortest(layer.threshold_param.threshold)),
 }
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from threading import RLock
 
 from sparkdl.engine.backends.cuda.cudnn.drawing import Drawing
-from sparkdl.engine.backends.cuda.cudnn.plans import WORKSPACE, Plan
+from sparkdl.engine.backends.cuda.cudnn.plans import WORKSPACE, CudnnPlan
 from sparkdl.engine.backends.cuda.cudnn.tuning import tune
 from sparkdl.engine.native import cache
 from sparkdl.errors import UnsupportedError
@@ -59,7 +59,7 @@ class Cudnn:
         self.plans = {}
 
     def plan(self, request, tf32=False):
-        """The Plan of a Request; with `tf32` the factors of float32 products may be rounded.
+        """The CudnnPlan of a Request; with `tf32` the factors of float32 products may be rounded.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class Cudnn:
             return reason(error)
         if not self.properties:
             self._keep(key, drawing.graph)
-        return Plan(drawing, self)
+        return CudnnPlan(drawing, self)
 
     def _keep(self, key, graph):
         """Write a plan to disk, for the next process; not every engine's can be written down."""
@@ -107,7 +107,7 @@ class Cudnn:
             drawing.graph.deserialize(self.handle, list(kept))
         except self.refusals:
             return None
-        return Plan(drawing, self)
+        return CudnnPlan(drawing, self)
 
     def follow(self, stream):
         """Let what runs next go to a stream; to tell cuDNN costs some microseconds."""

@@ -5,14 +5,14 @@ from functools import lru_cache
 import numpy as np
 
 from sparkdl.engine.backends.cuda.cudnn.attending import Attending, AttendingGrad
-from sparkdl.engine.backends.cuda.cudnn.drawn import Drawn
-from sparkdl.engine.backends.cuda.cudnn.regrouping import Group, replace_groups
+from sparkdl.engine.backends.cuda.cudnn.drawn import DrawnOp
+from sparkdl.engine.backends.cuda.cudnn.regrouping import NodeGroup, replace_groups
 from sparkdl.engine.chains import readers
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.attention import HeadMix, HeadScores
-from sparkdl.engine.ops.elementwise import Elementwise
-from sparkdl.engine.ops.shape import Cast
-from sparkdl.engine.ops.softmax import Softmax, SoftmaxGrad
+from sparkdl.engine.ops.attention import HeadMixOp, HeadScoresOp
+from sparkdl.engine.ops.elementwise import ElementwiseOp
+from sparkdl.engine.ops.shape import CastOp
+from sparkdl.engine.ops.softmax import SoftmaxGradOp, SoftmaxOp
 from sparkdl.errors import UnsupportedError
 
 NEVER = -3e4  # what is added to scores that do not count is below that, in float16 too
@@ -24,7 +24,7 @@ def fuse_attention(graph, session):
         return graph
     users, groups = readers(graph), []
     for node in graph.nodes:
-        if isinstance(node.op, HeadMix):
+        if isinstance(node.op, HeadMixOp):
             groups += groups_of(node, users, session)
     return replace_groups(graph, groups) if groups else graph
 
@@ -54,10 +54,10 @@ def match_attention(mix, users):
 def softmax_above(tensor):
     """The softmax of scores that a tensor is made of, number by number; or None."""
     node = tensor.node
-    if node is not None and isinstance(node.op, Elementwise | Cast):
+    if node is not None and isinstance(node.op, ElementwiseOp | CastOp):
         return next(filter(None, map(softmax_above, node.inputs)), None)
-    softmax = made_by(tensor, Softmax)
-    return softmax if softmax and made_by(softmax.inputs[0], HeadScores) else None
+    softmax = made_by(tensor, SoftmaxOp)
+    return softmax if softmax and made_by(softmax.inputs[0], HeadScoresOp) else None
 
 
 def made_by(tensor, kind):
@@ -71,18 +71,18 @@ def gradient(mix, scores, others, users):
     `others` read the maps too.
     """
     kinds = {type(node and node.op): node for node in others}
-    if len(others) != 2 or kinds.keys() != {SoftmaxGrad, HeadMix}:
+    if len(others) != 2 or kinds.keys() != {SoftmaxGradOp, HeadMixOp}:
         return None
-    to_v, to_scores = kinds[HeadMix], kinds[SoftmaxGrad]
+    to_v, to_scores = kinds[HeadMixOp], kinds[SoftmaxGradOp]
     to_maps, go = to_scores.inputs[0].node, to_v.inputs[1]
     (q, k), gscores, op = scores.inputs[:2], to_scores.outputs[0], scores.op
     ends = {(node.op, node.inputs): node for node in users[gscores] if node}
-    to_q = HeadMix(op.heads, op.scale), (gscores, k)
-    to_k = HeadMix(op.heads, op.scale, True), (gscores, q)
+    to_q = HeadMixOp(op.heads, op.scale), (gscores, k)
+    to_k = HeadMixOp(op.heads, op.scale, True), (gscores, q)
     holds = (
-        to_v.op == HeadMix(op.heads, 1.0, True)
+        to_v.op == HeadMixOp(op.heads, 1.0, True)
         and to_maps
-        and (to_maps.op, to_maps.inputs) == (HeadScores(op.heads), (go, mix.inputs[1]))
+        and (to_maps.op, to_maps.inputs) == (HeadScoresOp(op.heads), (go, mix.inputs[1]))
         and users[to_maps.outputs[0]] == {to_scores}
         and ends.keys() == {to_q, to_k}
         and len(users[gscores]) == 2
@@ -126,8 +126,8 @@ def together(mix, scores, backward, causal):
     request = Attending(**specs, **options)
     flat = [o.spec] + ([Spec((q.shape[0] * heads, q.shape[1]), "float32")] if backward else [])
     names = ("q", "k", "v", "o", *(("sums",) if backward else ()))
-    forward = Drawn(request, names, tuple(flat), scores.flops + mix.flops)
-    made = [(request, Group((mix, mix.inputs[0].node, scores), (q, k, v), attend))]
+    forward = DrawnOp(request, names, tuple(flat), scores.flops + mix.flops)
+    made = [(request, NodeGroup((mix, mix.inputs[0].node, scores), (q, k, v), attend))]
     return made + ([back(backward, specs, options, (q, k, v, o), kept)] if backward else [])
 
 
@@ -139,14 +139,14 @@ def back(nodes, specs, options, reads, kept):
     request = AttendingGrad(**specs, **options, **more)
     results = tuple(node.outputs[0].spec for node in ends.values())
     names = ("q", "k", "v", "o", "sums", "go", *ends)
-    op = Drawn(request, names, results, sum(node.flops for node in nodes))
+    op = DrawnOp(request, names, results, sum(node.flops for node in nodes))
 
     def attend_back(q, k, v, o, go):
         grads = op(q, k, v, o, *kept["sums"], go)
         made = dict.fromkeys([t for node in nodes for t in node.outputs], grads[0])
         return made | {node.outputs[0]: g for node, g in zip(ends.values(), grads, strict=True)}
 
-    return request, Group(nodes, (*reads, go), attend_back)
+    return request, NodeGroup(nodes, (*reads, go), attend_back)
 
 
 def by_heads(spec, heads):
@@ -162,12 +162,12 @@ def is_causal(bias):
     UnsupportedError
         Where it does something else.
     """
-    if bias.value is None or not hides_what_comes(Held(bias.value)):
+    if bias.value is None or not hides_what_comes(AttentionMatch(bias.value)):
         raise UnsupportedError("something is added to the scores")
     return True
 
 
-class Held:
+class AttentionMatch:
     """An array that a cache tells by its identity."""
 
     def __init__(self, value):

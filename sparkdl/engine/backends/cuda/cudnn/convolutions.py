@@ -6,11 +6,11 @@ from typing import ClassVar
 from sparkdl.engine.backends.cuda import chains
 from sparkdl.engine.backends.cuda.cudnn.drawing import Request
 from sparkdl.engine.backends.cuda.cudnn.plans import launch, specs
-from sparkdl.engine.chains import Chain
+from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.activation import Relu
-from sparkdl.engine.ops.conv import Conv, ConvGradInput
-from sparkdl.engine.ops.elementwise import Add
+from sparkdl.engine.ops.activation import ReluOp
+from sparkdl.engine.ops.conv import ConvGradInputOp, ConvOp
+from sparkdl.engine.ops.elementwise import AddOp
 from sparkdl.errors import UnsupportedError
 
 
@@ -35,7 +35,7 @@ class Convolving(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Forward(Convolving):
+class ForwardRequest(Convolving):
     """y = x convolved with w, + bias (1, O, 1, 1), then max(y, 0) if `rectified`."""
 
     label: ClassVar = "convolution"
@@ -76,7 +76,9 @@ class ToWeights(Convolving):
 
 
 def forward(session, op, x, w, y):
-    return convolution_calls(session, Forward, op, x=x, w=w, y=y), kernel_name(Forward)
+    return convolution_calls(session, ForwardRequest, op, x=x, w=w, y=y), kernel_name(
+        ForwardRequest
+    )
 
 
 def backward_input(session, op, gy, w, gx):
@@ -90,19 +92,19 @@ def backward_weights(session, op, gy, x, gw):
 def bias_activation(session, op, x, w, bias, y):
     """A BiasActivation; cuDNN has bias and ReLU behind a convolution, a chain does the others."""
     bias = bias.reshape(1, -1, *(1,) * (x.ndim - 2))
-    if isinstance(op.product, ConvGradInput):
+    if isinstance(op.product, ConvGradInputOp):
         first = convolution_calls(session, ToInput, op.product, x=y, w=w, y=x)
-        rest = elementwise_calls(session, [Add(), op.activation], y, bias)
+        rest = elementwise_calls(session, [AddOp(), op.activation], y, bias)
         return [*first, *rest], f"{kernel_name(ToInput)}, chain"
-    rectified = isinstance(op.activation, Relu)
+    rectified = isinstance(op.activation, ReluOp)
     options = {"bias": bias, "rectified": rectified}
-    first = convolution_calls(session, Forward, op.product, x=x, w=w, y=y, **options)
+    first = convolution_calls(session, ForwardRequest, op.product, x=x, w=w, y=y, **options)
     if rectified or op.activation is None:
-        return first, kernel_name(Forward)
+        return first, kernel_name(ForwardRequest)
     return [
         *first,
         *elementwise_calls(session, [op.activation], y),
-    ], f"{kernel_name(Forward)}, chain"
+    ], f"{kernel_name(ForwardRequest)}, chain"
 
 
 def kernel_name(request):
@@ -120,12 +122,14 @@ def convolution_calls(session, request, op, **given):
         raise UnsupportedError(f"one type is needed, not {' and '.join(sorted(kinds))}")
     if not all(a.size for a in arrays.values()):
         raise UnsupportedError("there are no graphs of empty arrays")
-    return launch(session, request(op=Conv(*op.options()), **specs(**arrays), **options), **arrays)
+    return launch(
+        session, request(op=ConvOp(*op.options()), **specs(**arrays), **options), **arrays
+    )
 
 
 def elementwise_calls(session, steps, y, *others):
     """Calls of elementwise operations one after the other, in place: the first takes `others`."""
     steps, width = [s for s in steps if s is not None], 1 + len(others)
     rest = [(step, (width + i,)) for i, step in enumerate(steps[1:])]
-    chain = Chain(((steps[0], tuple(range(width))), *rest), (len(steps) - 1,))
+    chain = ChainOp(((steps[0], tuple(range(width))), *rest), (len(steps) - 1,))
     return chains.chain(session, chain, [y, *others], [y])[0]

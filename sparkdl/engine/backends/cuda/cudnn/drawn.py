@@ -9,7 +9,7 @@ from sparkdl.engine.ops.base import Op
 
 
 @dataclass(frozen=True)
-class Drawn(Op):
+class DrawnOp(Op):
     """The results of a request.
 
     Parameters

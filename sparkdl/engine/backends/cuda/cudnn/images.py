@@ -2,14 +2,14 @@
 
 from math import prod
 
-from sparkdl.engine.fusion import BiasActivation, fuse
+from sparkdl.engine.fusion import BiasActivationOp, fuse
 from sparkdl.engine.graph import Graph, Tensor
-from sparkdl.engine.ops.conv import Conv, ConvGradInput, ConvGradWeight
-from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad
-from sparkdl.engine.ops.shape import Cast, Pad, cast, copy, pad, slice
+from sparkdl.engine.ops.conv import ConvGradInputOp, ConvGradWeightOp, ConvOp
+from sparkdl.engine.ops.normalization import BatchNormGradOp, BatchNormOp
+from sparkdl.engine.ops.shape import CastOp, PadOp, cast, copy, pad, slice
 
 LEAST = 8  # channels of 16 bits: with three a plan asks for 200 MB to pad them itself
-READERS = BatchNorm, BatchNormGrad, Conv, ConvGradInput, ConvGradWeight
+READERS = BatchNormOp, BatchNormGradOp, ConvOp, ConvGradInputOp, ConvGradWeightOp
 
 
 def of_eight_channels(graph):
@@ -23,7 +23,7 @@ def of_eight_channels(graph):
         return padded[x]
 
     def rule(node, inputs, uses):
-        image = {Conv: 0, ConvGradWeight: 1}.get(type(node.op))
+        image = {ConvOp: 0, ConvGradWeightOp: 1}.get(type(node.op))
         if image is None or not few(node.inputs[image], node.op):
             return None
         if image == 0:
@@ -53,9 +53,9 @@ def fed_as_read(graph, bindings):
         return node.inputs[0] if made else tensor
 
     for node in graph.nodes:
-        if isinstance(node.op, Pad) and behind_channels(node.op):
+        if isinstance(node.op, PadOp) and behind_channels(node.op):
             [read], padded = node.inputs, node.outputs[0]
-            source = before(before(padded, Pad), Cast)
+            source = before(before(padded, PadOp), CastOp)
             if (
                 source in sources
                 and source is not padded
@@ -87,7 +87,7 @@ def biases_in_kind(graph, session):
 
     def rule(node, inputs, uses):
         op, kind = node.op, node.outputs[0].spec.dtype
-        if isinstance(op, BiasActivation) and isinstance(op.product, Conv):
+        if isinstance(op, BiasActivationOp) and isinstance(op.product, ConvOp):
             return op(*inputs[:2], cast(inputs[2], kind))
 
     return graph if session.libraries.graphs is None else fuse(graph, (rule,))

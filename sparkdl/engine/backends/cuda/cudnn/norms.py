@@ -6,16 +6,16 @@ What cuDNN refuses is tried without its neighbours, then left to our own passes 
 from dataclasses import dataclass, field
 from math import prod
 
-from sparkdl.engine.backends.cuda.cudnn.drawn import Drawn
+from sparkdl.engine.backends.cuda.cudnn.drawn import DrawnOp
 from sparkdl.engine.backends.cuda.cudnn.normalizing import Normalizing, NormalizingGrad
-from sparkdl.engine.backends.cuda.cudnn.regrouping import Group, replace_groups
+from sparkdl.engine.backends.cuda.cudnn.regrouping import NodeGroup, replace_groups
 from sparkdl.engine.chains import readers
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.activation import Relu, ReluGrad
-from sparkdl.engine.ops.elementwise import Add, add, div, maximum, sqrt, square, sub
-from sparkdl.engine.ops.layer_norm import LayerNorm, LayerNormGrad
-from sparkdl.engine.ops.normalization import BatchNorm, BatchNormGrad
-from sparkdl.engine.ops.shape import Cast, cast
+from sparkdl.engine.ops.activation import ReluGradOp, ReluOp
+from sparkdl.engine.ops.elementwise import AddOp, add, div, maximum, sqrt, square, sub
+from sparkdl.engine.ops.layer_norm import LayerNormGradOp, LayerNormOp
+from sparkdl.engine.ops.normalization import BatchNormGradOp, BatchNormOp
+from sparkdl.engine.ops.shape import CastOp, cast
 from sparkdl.errors import UnsupportedError
 
 FLOAT = "float32"
@@ -25,7 +25,7 @@ def fuse_normalization(graph, session):
     """The graph with each normalisation that cuDNN takes as one node of its."""
     if session.libraries.graphs is None:
         return graph
-    work, groups = Work(session, readers(graph)), []
+    work, groups = NormMatcher(session, readers(graph)), []
     for node in graph.nodes:
         if type(node.op) in KINDS:
             group = work.first(KINDS[type(node.op)](work, node)) if lies_well(node) else None
@@ -35,7 +35,7 @@ def fuse_normalization(graph, session):
 
 
 @dataclass
-class Work:
+class NormMatcher:
     """The state of a pass over a graph.
 
     Parameters
@@ -87,7 +87,7 @@ def strange(node):
 
 
 def by_rows(node):
-    return isinstance(node.op, LayerNorm | LayerNormGrad)
+    return isinstance(node.op, LayerNormOp | LayerNormGradOp)
 
 
 def graph_shapes(shape, rows):
@@ -110,14 +110,14 @@ def neighbours(work, node):
     """(nodes behind a normalisation, the last a ReLU or a cast back to 16 bits; addend or None)."""
     y = node.outputs[0]
     if by_rows(node):
-        end = work.only(y, Cast)
+        end = work.only(y, CastOp)
         if end and end.op.dtype == uncast(node.inputs[0]).spec.dtype:
             yield (end,), None
         return
-    relu, total = work.only(y, Relu), work.only(y, Add)
+    relu, total = work.only(y, ReluOp), work.only(y, AddOp)
     if relu:
         yield (relu,), None
-    if total and (relu := work.only(total.outputs[0], Relu)):
+    if total and (relu := work.only(total.outputs[0], ReluOp)):
         other = total.inputs[total.inputs[0] is y]
         if other.spec == y.spec:
             yield (total, relu), other
@@ -125,21 +125,21 @@ def neighbours(work, node):
 
 def uncast(x):
     """Returns the tensor that was widened to x, or x."""
-    cast_before = x.node is not None and isinstance(x.node.op, Cast)
+    cast_before = x.node is not None and isinstance(x.node.op, CastOp)
     return x.node.inputs[0] if cast_before and x.spec.dtype == FLOAT else x
 
 
 def forward(work, node, behind, other):
     x, last = node.inputs[0], behind[-1].op if behind else None
-    x = uncast(x) if isinstance(last, Cast) else x
+    x = uncast(x) if isinstance(last, CastOp) else x
     whole, each, statistic = (Spec(s, FLOAT) for s in graph_shapes(x.shape, by_rows(node)))
     whole = Spec(whole.shape, x.spec.dtype)
     reads = {"x": whole, "gamma": each, "beta": each} | ({"other": whole} if other else {})
     names = ["mean", "inverse", *(() if by_rows(node) else ("last_mean", "last_variance"))]
     arrays = reads | {"y": whole} | dict.fromkeys(names, statistic)
-    request = Normalizing(epsilon=node.op.epsilon, rectified=isinstance(last, Relu), **arrays)
+    request = Normalizing(epsilon=node.op.epsilon, rectified=isinstance(last, ReluOp), **arrays)
     small = Spec(node.outputs[1].shape, FLOAT)
-    op = Drawn(request, tuple(arrays), (x.spec, *[small] * len(names)))
+    op = DrawnOp(request, tuple(arrays), (x.spec, *[small] * len(names)))
 
     def make(x, gamma, beta, *other):
         y, mean, inverse, *_ = op(x, cast(gamma, FLOAT), cast(beta, FLOAT), *other)
@@ -150,17 +150,17 @@ def forward(work, node, behind, other):
         return made | {old: cast(new, old.spec.dtype) for old, new in statistics}
 
     inputs = x, *node.inputs[1:], *((other,) if other else ())
-    return request, Group((node, *behind), inputs, make)
+    return request, NodeGroup((node, *behind), inputs, make)
 
 
 def backwards(work, node):
     """(request, group) with the gradient of the ReLU behind, or in 16 bits, then alone."""
-    gate, end = node.inputs[0].node, work.only(node.outputs[0], Cast)
+    gate, end = node.inputs[0].node, work.only(node.outputs[0], CastOp)
     if by_rows(node):
         kinds = {uncast(t).spec.dtype for t in node.inputs[:2]}
         if end and kinds == {end.op.dtype}:
             yield backward(work, node, end=end)
-    elif gate and isinstance(gate.op, ReluGrad) and gate not in work.taken:
+    elif gate and isinstance(gate.op, ReluGradOp) and gate not in work.taken:
         yield backward(work, node, gate)
     yield backward(work, node)
 
@@ -177,7 +177,7 @@ def backward(work, node, gate=None, end=None):
     request = NormalizingGrad(by_rows=by_rows(node), **reads, **writes)
     small = Spec(gamma.shape, FLOAT)
     results = x.spec, small, small, *([x.spec] if sided else [])
-    op = Drawn(request, (*reads, *writes), results)
+    op = DrawnOp(request, (*reads, *writes), results)
     norm = mean.node if mean.node is variance.node else None
 
     def make(x, gamma, mean, variance, *gys):
@@ -194,12 +194,12 @@ def backward(work, node, gate=None, end=None):
 
     gys = (gy,) if gate is None else gate.inputs
     nodes = node, *filter(None, (gate, end))
-    return request, Group(nodes, (x, *node.inputs[2:], *gys), make)
+    return request, NodeGroup(nodes, (x, *node.inputs[2:], *gys), make)
 
 
 KINDS = {
-    BatchNorm: forwards,
-    LayerNorm: forwards,
-    BatchNormGrad: backwards,
-    LayerNormGrad: backwards,
+    BatchNormOp: forwards,
+    LayerNormOp: forwards,
+    BatchNormGradOp: backwards,
+    LayerNormGradOp: backwards,
 }

@@ -11,7 +11,7 @@ WORKSPACE = 256 << 20  # bytes that a plan may ask for
 ALIGNMENT = 16  # bytes: an array that a graph is given begins at a multiple
 
 
-class Plan:
+class CudnnPlan:
     """A graph that can run: it neither allocates nor waits.
 
     Parameters

@@ -7,7 +7,7 @@ from sparkdl.engine.graph import Graph, scope, topological
 
 
 @dataclass(frozen=True)
-class Group:
+class NodeGroup:
     """Nodes that are made at once.
 
     Parameters

@@ -3,7 +3,7 @@
 from functools import partial
 from itertools import accumulate
 
-from sparkdl.engine.backends.cuda.cudnn.plans import WORKSPACE, Plan
+from sparkdl.engine.backends.cuda.cudnn.plans import WORKSPACE, CudnnPlan
 from sparkdl.errors import DeviceError
 
 TRIED, TRIED_SLOW = 10, 3  # engines that are timed against each other
@@ -46,6 +46,6 @@ def trial(adapter, drawing, workspace):
         return None
     starts = accumulate(sizes.values(), initial=0)
     places = {n: memory.address + at for n, at in zip(sizes, starts, strict=False)}
-    plan, stream = Plan(drawing, adapter), driver.stream()
+    plan, stream = CudnnPlan(drawing, adapter), driver.stream()
     pack, end = plan.pack(places), sum(sizes.values())
     return lambda: driver.seconds(partial(plan.run, pack, memory.address + end), stream)
