@@ -32,7 +32,7 @@ def main(arguments=None):
 
 
 def parser():
-    """What the command line understands."""
+    """Returns the parser of the command line."""
     top = argparse.ArgumentParser(prog="sparkdl", description="Deep learning on Spark.")
     top.add_argument("--version", action="version", version=f"sparkdl {sparkdl.__version__}")
     commands = top.add_subparsers(title="commands", dest="command", required=True)

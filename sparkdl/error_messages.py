@@ -62,7 +62,7 @@ def to_json(name, arguments, notes):
 
 
 def can_make(kind, arguments):
-    """Whether arguments are those of such an error."""
+    """Returns whether arguments are those of such an error."""
     if kind is None or len(arguments) != len(kind.types):
         return False
     return all(map(isinstance, arguments, kind.types))

@@ -1,1 +1,1 @@
-"""What the command line does: one command a file, and the run configuration that they share."""
+"""The sparkdl command line: one module for each command, and the run configuration they share."""

@@ -29,7 +29,7 @@ from sparkdl.training.masters import training_master
 
 @dataclass(frozen=True, kw_only=True)
 class DataSets(Config):
-    """What to train on, and what to evaluate on after each epoch, if anything."""
+    """The data to train on, and the data to evaluate on after each epoch, if any."""
 
     train: Source = option(Of(family=Source), "What to train on.")
     validation: Source | None = option(
@@ -47,7 +47,7 @@ VALUE = Instance(of=(str, int, float), what="a text or a number")
 
 @dataclass(frozen=True, kw_only=True)
 class SparkOptions(Config):
-    """Where a run runs. What is given to spark-submit holds instead."""
+    """Spark's settings for a run. What is given to spark-submit holds instead."""
 
     master: str = option(
         Text(what="a Spark master"),

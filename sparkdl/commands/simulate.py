@@ -17,7 +17,7 @@ HEAD = ("master", "codec", "every", "exchange", "a worker sends", "minibatch", "
 
 
 class ExchangePlan(NamedTuple):
-    """How a master exchanges: what, after how many minibatches, whether beside the way back."""
+    """The exchange of a master: its codec, its interval in minibatches, whether it overlaps."""
 
     master: str
     codec: str
@@ -50,7 +50,7 @@ def at_least_one(option, value):
 
 
 def cluster_options(arguments):
-    """What the options say of the Cluster."""
+    """Returns the options of the Cluster from those of the command line."""
     cores = os.cpu_count() or 1 if arguments.cores is None else arguments.cores
     at_least_one("--cores", cores)
     given = arguments.bandwidth
@@ -86,7 +86,7 @@ def plans(cluster, codings, nbytes, every):
 
 
 def about(cluster):
-    """What was measured here, in words."""
+    """Yields a description of the measurements and the cluster."""
     costs = cluster.costs
     yield (
         f"measured here, of one core: {speed(costs.socket)} through a connection, "

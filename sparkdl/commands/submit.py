@@ -55,7 +55,7 @@ def submit_command(arguments):
 
 
 def environment(arguments, known):
-    """Where executors get their packages from: the archive, unless they have them already."""
+    """Returns the option that gives executors their packages, unless they have them."""
     if arguments.py_files:
         return {"--py-files": existing(arguments.py_files)}
     if arguments.archive:
@@ -81,7 +81,7 @@ def python(mode, options, known):
 
 
 def executors(arguments):
-    """How many executors there are and what each has; Spark or the properties say the rest."""
+    """Returns the options for the number and size of executors that are given here."""
     wanted = {
         "spark.executor.instances": arguments.executors,
         "spark.executor.cores": arguments.cores,
@@ -130,7 +130,7 @@ def existing(path):
 
 
 def entry():
-    """What spark-submit runs, as short as it can be said from here."""
+    """Returns the path of the script for spark-submit, as short as it can be said from here."""
     relative = os.path.relpath(ENTRY)
     return str(ENTRY) if relative.startswith("..") else relative
 

@@ -126,7 +126,7 @@ def by_place(cls, values):
 
 
 def is_optional(item):
-    """Whether a dataclass field may be left out."""
+    """Returns whether a dataclass field may be left out."""
     return default_of(item) is not MISSING
 
 
@@ -170,12 +170,12 @@ def format_value(value):
 
 
 def is_word(name):
-    """Whether a type is known by a word ("relu") rather than by its class ("Dense")."""
+    """Returns whether a type is known by a word ("relu") rather than by its class ("Dense")."""
     return name.islower()
 
 
 def is_default(cls, item, value):
-    """Whether `value` may be left out: it is the default of the field."""
+    """Returns whether `value` may be left out: it is the default of the field."""
     default = default_of(item)
     if default is MISSING or default is None:
         return value is default

@@ -38,7 +38,7 @@ def declared_fields(cls):
 
 
 def is_documented(item, cls):
-    """Whether a field was made by `option` with a text."""
+    """Returns whether a field was made by `option` with a text."""
     about = option_of(item, cls) if isinstance(item, Field) else None
     return about is not None and about.text != ""
 
@@ -51,7 +51,7 @@ def insert(doc, section):
 
 
 def entry(name, item, cls):
-    """What help() says of one field of `cls`."""
+    """Returns the text of help() for one field of `cls`."""
     about, default = option_of(item, cls), default_of(item)
     unit = f", {about.unit}" if about.unit else ""
     end = "" if default is MISSING else f", default {format_default(default)}"

@@ -1,4 +1,4 @@
-"""What Keras, PyTorch, Caffe and DL4J call what has another name here.
+"""Names in Keras, PyTorch, Caffe and DL4J for what has another name here.
 
 Words are compared in lower case without "_". Where a word may mean several of ours, all are
 given, and those that the class at hand knows are told.

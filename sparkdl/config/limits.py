@@ -1,4 +1,4 @@
-"""How much a configuration may hold, so that no text takes long to refuse."""
+"""Limits on the size of a configuration, so that no text takes long to refuse."""
 
 from sparkdl.errors import ConfigError
 

@@ -8,7 +8,7 @@ from sparkdl.config.constraints import Optional, Requirement
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What is known of a field besides its name and default.
+    """The constraint and the documentation of a field, besides its name and default.
 
     Parameters
     ----------

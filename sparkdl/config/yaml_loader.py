@@ -63,7 +63,7 @@ for kind in FOREIGN:
 
 
 def load(text):
-    """What a YAML text says, as dicts, lists and scalars."""
+    """Parses a YAML text into dicts, lists and scalars."""
     loader = Loader(text)
     try:
         node = loader.get_single_node()

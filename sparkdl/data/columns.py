@@ -1,4 +1,4 @@
-"""What a network takes, checked and converted a whole column at once."""
+"""Checks and converts the columns of a batch that a network reads, a whole column at once."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""How records become blocks: what one worker trains on in one round, fixed for a whole fit.
+"""Assignment of records to blocks, fixed for a whole fit; a worker trains one block in a round.
 
 Two ways. *Within partitions*: each partition is shuffled in windows and cut, so a partition's last
 block may be short. *Scattered*: every record goes to a block at random over the whole data set, so
@@ -21,7 +21,7 @@ SHORT_SHARE = 1.1  # within partitions, unless that makes more blocks than this 
 
 @dataclass(frozen=True, kw_only=True)
 class Dealing:
-    """Which block each record of a data set belongs to.
+    """The assignment of a data set's records to blocks.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def cut(count, size):
 
 
 def shuffle_positions(positions, total, seed):
-    """Where a seeded shuffle of `total` records puts those at `positions`, without making it.
+    """Returns where a seeded shuffle of `total` records puts those at `positions`.
 
     A Feistel network permutes the smallest square power of two that holds all; what falls outside
     `total` goes through again, which leaves a permutation of the rest.

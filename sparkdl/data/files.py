@@ -43,14 +43,14 @@ def write(path, content):
 
 
 def exists(path):
-    """Whether there is a file or a folder."""
+    """Returns whether there is a file or a folder."""
     with _name_errors(path, "looked up"):
         fs, inner = _resolve(path)
         return fs.exists(inner)
 
 
 def is_directory(path):
-    """Whether there is a folder."""
+    """Returns whether there is a folder."""
     with _name_errors(path, "looked up"):
         fs, inner = _resolve(path)
         return fs.isdir(inner)
@@ -75,7 +75,7 @@ def stamp(path):
 
 
 def is_local(path):
-    """Whether the path is one of this machine's own file system."""
+    """Returns whether the path is one of this machine's own file system."""
     return _scheme(path) in LOCAL
 
 

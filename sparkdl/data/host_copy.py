@@ -57,7 +57,10 @@ def place_of(path):
 
 
 def folder():
-    """Where copies lie; in a container of YARN among its files, which go with the application."""
+    """Returns the folder of the copies.
+
+    In a container of YARN it is among its files, which go with the application.
+    """
     chosen, of_yarn = os.environ.get("SPARKDL_COPIES"), os.environ.get("LOCAL_DIRS")
     if chosen:
         return Path(chosen)

@@ -1,4 +1,4 @@
-"""What kind of data something is, in words for errors."""
+"""Names of the types of data, for error messages."""
 
 
 def kind_of(value):

@@ -1,4 +1,4 @@
-"""What the labels of one output are."""
+"""Kind and shape of the labels of one output."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a network takes of a record."""
+"""Schema of the records that a network takes."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -146,5 +146,5 @@ def label_column(y, label):
 
 
 def is_shape(shape):
-    """Whether `shape` is one of an example, with sizes that may be free."""
+    """Returns whether `shape` is one of an example, with sizes that may be free."""
     return bool(shape) and all(n is None or is_size(n) for n in shape)

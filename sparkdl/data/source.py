@@ -1,4 +1,4 @@
-"""Where records come from, when executors read them themselves."""
+"""Bases of the data sources that executors read themselves."""
 
 import math
 from collections.abc import Iterator
@@ -14,7 +14,8 @@ MOST_SPLITS = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """What is read in one piece. Small, for it travels from the driver to an executor.
+    """A part of a source that is read in one piece. Small, for it travels from the driver to an
+    executor.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class GradientPiece(NamedTuple):
         return tuple(a + n for a, n in zip(self.start, self.x.shape, strict=True))
 
     def other_axes(self, axis):
-        """Where it lies on all axes but one."""
+        """Returns the bounds on all axes but one."""
         bounds = zip(self.start, self.stop, strict=True)
         return tuple(b for i, b in enumerate(bounds) if i != axis)
 
@@ -47,7 +47,7 @@ def total(grads):
 
 
 def sum_by_place(grads):
-    """What tensors hold beside zeros: one piece for each place, the sum of what lies there."""
+    """Returns one piece for each place of the gradients, the sum of what lies there."""
     found = {}
     for grad in grads:
         start, x = unpad(grad)

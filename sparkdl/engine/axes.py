@@ -1,4 +1,4 @@
-"""How the numbers of several arrays of one shape lie: what compilers of chains go by."""
+"""Memory layout of several arrays of one shape, which compilers of elementwise chains need."""
 
 
 def kinds_of(arrays):

@@ -162,7 +162,7 @@ def by_level(graph, may):
 
 
 def fits(first, second, may):
-    """Whether two neighbours may lie in one chain."""
+    """Returns whether two neighbours may lie in one chain."""
     shapes = first.outputs[0].shape, second.outputs[0].shape
     return shapes[0] == shapes[1] and may(first) and may(second)
 

@@ -13,7 +13,7 @@ _scope = [""]
 
 @dataclass(frozen=True)
 class Spec:
-    """What is known of an array before it exists."""
+    """Shape and type of an array that may not exist yet."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"

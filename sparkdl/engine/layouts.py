@@ -63,5 +63,5 @@ def relayouts(graph):
 
 
 def is_line(shape):
-    """Whether numbers of this shape lie in the same order everywhere: along one axis, or none."""
+    """Returns whether numbers of this shape lie along one axis at most, in every order the same."""
     return sum(n > 1 for n in shape) < 2

@@ -1,4 +1,4 @@
-"""What a kernel reads or writes of an operand, held against the array that it is given.
+"""Checks the arrays that a kernel is given against the operands that it reads and writes.
 
 Kernels take addresses: one that is given less memory than it reads, or numbers of another type,
 computes something all the same. So the operands are checked where a call is made, which is once for
@@ -34,7 +34,7 @@ class Operand:
 
     @property
     def address(self):
-        """Where the array begins.
+        """The address where the array begins.
 
         Raises
         ------

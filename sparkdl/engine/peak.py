@@ -1,4 +1,4 @@
-"""What the machine can do: the speed of a large matrix product, which nothing surpasses."""
+"""Measures the peak speed of the machine: that of a large matrix product."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Where every value of a graph lives: views of others, memory given from outside, or an arena.
+"""Memory plan of a graph: views of others, memory given from outside, or an arena.
 
 Lifetimes are known before anything runs, so values that are never alive together share bytes.
 """
@@ -17,7 +17,7 @@ ALIGNMENT = 64  # a cache line, and the widest vector register
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Where each tensor of a graph lives.
+    """The memory of each tensor of a graph.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def split_outputs(graph, bindings, inputs, roots, last):
 
 
 def may_overwrite(graph, index, array, memory, end):
-    """Whether the node at `index` may write to `array`; an input in `memory` is read to `end`."""
+    """Returns whether the node may write to `array`; `memory`, an input, is read up to `end`."""
     places = [(a.ctypes.data, a.shape, a.dtype) for a in (array, memory)]
     in_place = isinstance(graph.nodes[index].op, ElementwiseOp) and places[0] == places[1]
     return end < index or (end == index and in_place)

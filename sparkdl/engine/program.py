@@ -155,7 +155,7 @@ class Program:
         return np.array(found, np.int64).reshape(-1, 3).T
 
     def describe(self):
-        """What runs, in order: a table of op, shapes, kernel, bytes, and why no faster kernel."""
+        """Describes the calls in a table: op, shapes, kernel, bytes, and why no faster kernel."""
         rows = [(s.scope, s.op, s.shapes, s.kernel, f"{s.bytes:,}", s.note) for s in self.steps]
         rows = [("scope", "operation", "shapes", "kernel", "bytes", "note"), *rows]
         widths = [max(len(row[i]) for row in rows) for i in range(6)]

@@ -21,7 +21,7 @@ def add_products(xs):
 
 
 def form(x):
-    """What products have in common that become one: of matrices smaller than what they give."""
+    """Returns the form by which small products are joined, or None where x is no such product."""
     if x.node is None or not isinstance(x.node.op, MatMulOp) or x.ndim != 2:
         return None
     left, right = x.node.inputs

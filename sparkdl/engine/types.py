@@ -12,13 +12,13 @@ NARROW = (BFLOAT16, "float16")
 
 
 def is_float(dtype):
-    """Whether numbers of this type have a fraction; bfloat16 is no float to numpy itself."""
+    """Returns whether numbers of this type have a fraction; numpy says no of bfloat16."""
     dtype = np.dtype(dtype)
     return dtype.kind == "f" or dtype.name == BFLOAT16
 
 
 def is_narrow(dtype):
-    """Whether numbers of this type have 16 bits and a fraction."""
+    """Returns whether numbers of this type have 16 bits and a fraction."""
     return np.dtype(dtype).name in NARROW
 
 

@@ -1,4 +1,4 @@
-"""What processes of a job do together: they find each other, exchange vectors, keep values.
+"""Communication among the processes of a job: rendezvous, collectives, key-value stores.
 
 Only numpy vectors and plain bytes travel: no pickle, checked lengths, callers known by a secret.
 """

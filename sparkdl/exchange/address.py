@@ -1,4 +1,4 @@
-"""Which of this host's addresses the other processes should dial."""
+"""Address of this host that the other processes should dial."""
 
 import contextlib
 import fcntl

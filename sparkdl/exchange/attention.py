@@ -1,4 +1,4 @@
-"""Whether this process was there all the time: else it may be itself whom nobody has heard."""
+"""Detects when this process itself was paused, so that its own silence is not blamed on a peer."""
 
 
 class Attendance:

@@ -11,7 +11,7 @@ DATA = int(Kind.DATA)
 
 
 class Call:
-    """What the steps of a collective see of the group, and what its caller waits for.
+    """A collective under way, as its steps see the group and as its caller waits for it.
 
     The steps are a generator. It sends, which never waits, and yields the receipt of what it needs
     next; what it returns is the result.

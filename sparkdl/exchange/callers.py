@@ -22,7 +22,7 @@ class Callers:
         self._closed = False
 
     def has_room(self, channel):
-        """Whether one more may come for this channel."""
+        """Returns whether one more may come for this channel."""
         return not self._closed and len(self._waiting.get(channel, ())) < MOST
 
     def put(self, channel, rank, sock):

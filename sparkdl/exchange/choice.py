@@ -1,4 +1,4 @@
-"""Which all-reduce is the faster one."""
+"""Choice of the faster all-reduce for a length of vector."""
 
 from sparkdl.exchange.collectives import doubling, ring
 
@@ -7,7 +7,7 @@ DOUBLING = 128 << 10
 
 
 def is_short(nbytes):
-    """Whether a vector of so many bytes is summed by doubling, and in its order."""
+    """Returns whether a vector of so many bytes is summed by doubling, and in its order."""
     return nbytes <= DOUBLING
 
 

@@ -57,7 +57,7 @@ class CompressedSum:
         return self._pending
 
     def flush(self):
-        """What all ranks keep back, added up without the codec, (n,); none keeps it any more.
+        """Sums (n,) what all ranks keep back, without the codec; none keeps it any more.
 
         All ranks call it, after as many sums.
         """
@@ -89,7 +89,7 @@ class CompressedSum:
         return text, stripes, self.codec, self._coders, x
 
     def state(self):
-        """What this rank keeps back, {name: vector}.
+        """Returns what this rank keeps back, {name: vector}.
 
         "residual" (n,) has what is yet to be sent of each number, be it of this rank's vectors or
         of sums that it has encoded: all ranks' residuals together are what is missing in the sums.

@@ -1,4 +1,4 @@
-"""How long exchanges take, reckoned from a few constants that a short run here has measured.
+"""Cost model of the exchanges, computed from a few constants that a short run measures.
 
 Alpha-beta models: a message costs its latency and its bytes by the bandwidth. What processors do
 to a byte (moving it through a connection, adding it, encoding it) is counted apart, in seconds of
@@ -16,7 +16,7 @@ JOB, DRIVER = 0.05, 9e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Costs:
-    """What one process needs for its part; measured by sparkdl.exchange.trial.
+    """The cost of each part of one process's work; measured by sparkdl.exchange.trial.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Costs:
 
 @dataclass(frozen=True, kw_only=True)
 class Coding:
-    """What a codec makes of a vector.
+    """The effect of a codec on a vector: its size and the time it takes.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Coding:
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """What one exchange costs.
+    """The cost of one exchange.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Cluster:
 
     @property
     def crowd(self):
-        """How many times as long work takes, as workers wait for cores."""
+        """The factor by which work slows down because workers wait for cores."""
         return max(1.0, min(self.per_machine, self.workers) / self.cores)
 
     @property

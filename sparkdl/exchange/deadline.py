@@ -20,5 +20,5 @@ class Deadline:
         return left
 
     def passed(self, ahead=0.0):
-        """Whether the moment has come, or comes in the next `ahead` seconds."""
+        """Returns whether the moment has come, or comes in the next `ahead` seconds."""
         return self._end is not None and time.monotonic() + ahead >= self._end

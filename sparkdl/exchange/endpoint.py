@@ -1,4 +1,4 @@
-"""Where a process of a job listens: only who knows the job's secret gets in."""
+"""Listening socket of a process, which admits only callers that know the job's secret."""
 
 from collections import Counter
 

@@ -21,7 +21,7 @@ def find_stuck(calls, links, now, patience):
 
 
 def last_awaited(link, links):
-    """Who waits for nobody, at the end of a chain of peers that wait for each other."""
+    """Returns the peer that waits for nobody, at the end of a chain of peers that wait."""
     by_rank, seen = {link.member.rank: link for link in links}, set()
     while link.awaits in by_rank and link.awaits not in seen:
         seen.add(link.member.rank)

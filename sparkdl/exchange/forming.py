@@ -1,4 +1,4 @@
-"""How processes that share a rendezvous and a secret become members with links to each other."""
+"""Connects processes that share a rendezvous and a secret, and makes them members."""
 
 import os
 import secrets
@@ -29,7 +29,7 @@ def meet(rendezvous, endpoint, timeout):
 
 
 def machine():
-    """What processes of one running machine have in common."""
+    """Returns a text that processes of one running machine have in common."""
     try:
         return BOOT.read_text().strip()
     except OSError:

@@ -11,7 +11,7 @@ HEADER = Struct("<4sBxxxQQ")
 
 
 class Kind(IntEnum):
-    """What a frame holds."""
+    """The kind of contents of a frame."""
 
     DATA = 1  # numbers, raw
     MESSAGE = 2  # a JSON object, which says what arrays follow

@@ -1,4 +1,4 @@
-"""How two processes of a job prove to each other that both hold its secret.
+"""Handshake by which two processes of a job prove to each other that both hold its secret.
 
 The listener greets with a nonce; the caller answers with one of its own, who it is and what it
 wants, signed (HMAC-SHA256) with the secret over all of it; the listener signs its welcome. Nonces
@@ -22,7 +22,7 @@ SHORTEST_SECRET = 16
 
 
 class Verdict(IntEnum):
-    """What the listener answers, in one byte."""
+    """The listener's answer, in one byte."""
 
     WELCOME = 1
     ANOTHER_SECRET = 2
@@ -38,7 +38,7 @@ class HandshakeRefused(Exception):
 
 
 class Caller(NamedTuple):
-    """Who calls, what for, and all that was said so far."""
+    """The caller's rank and channel, and all bytes exchanged so far."""
 
     rank: int
     channel: str

@@ -1,4 +1,4 @@
-"""What comes in over a connection: frames, each read to where it belongs; nothing ever waits."""
+"""Incoming side of a connection: reads each frame into its memory, and never waits."""
 
 import socket
 
@@ -11,7 +11,7 @@ MUCH, MOST = 32 << 10, 1 << 20  # bytes: what is worth to wait for, and what is 
 
 
 class LinkLoss(Exception):
-    """What the peer did."""
+    """The peer is gone or has hung up; the message says which."""
 
 
 class FrameReader:
@@ -37,7 +37,7 @@ class FrameReader:
 
     @property
     def may_have_more(self):
-        """Whether there may be something to read though the socket does not count as ready."""
+        """True if there may be something to read though the socket does not count as ready."""
         return self._least > 1
 
     def read(self):

@@ -1,4 +1,4 @@
-"""Which calls are under way, and which wait for their turn."""
+"""Order of a group's calls: which are under way, and which wait for their turn."""
 
 import time
 from collections import Counter, defaultdict, deque

@@ -58,12 +58,12 @@ class Link:
 
     @property
     def blocked(self):
-        """Whether frames wait for room in the socket."""
+        """True if frames wait for room in the socket."""
         return self._out.waiting
 
     @property
     def full(self):
-        """Whether so much has come unasked that the rest may wait in the socket."""
+        """True if so much has come unasked that the rest may wait in the socket."""
         return self.box.kept > MOST_KEPT and not self.box.awaits
 
     def begin(self, tag):
@@ -133,7 +133,7 @@ class Link:
             self.read(now)
 
     def _opened(self, head):
-        """Where the bytes of a frame with this header belong."""
+        """Returns where the bytes of a frame with this header belong."""
         magic, kind, tag, length = HEADER.unpack(head)
         try:
             if magic != MAGIC or kind != Kind.DATA or length > LONGEST_FRAME:

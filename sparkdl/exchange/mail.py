@@ -46,7 +46,7 @@ class UnexpectedFrame:
 
 
 class Mailbox:
-    """What has come from one peer and is not awaited yet, and what is awaited and has not come.
+    """The frames of one peer that nobody awaits yet, and the receipts that await frames.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Mailbox:
         frame.hand_over(receipt)
 
     def arrive(self, tag, length):
-        """What a frame that begins is to be read into: a Receipt, or an Early."""
+        """Returns the Receipt or the Early that a frame which begins is to be read into."""
         stream = stream_of(tag)
         if stream in self._waiting:
             receipt = pop(self._waiting, stream)

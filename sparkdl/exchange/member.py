@@ -1,4 +1,4 @@
-"""Who is in a group."""
+"""Member of a group."""
 
 import json
 from dataclasses import asdict, dataclass, fields

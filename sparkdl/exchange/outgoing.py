@@ -1,4 +1,4 @@
-"""What goes out over a connection: frames, now or as soon as there is room; nothing ever waits."""
+"""Outgoing side of a connection: sends frames at once or as soon as there is room, never waits."""
 
 from collections import deque
 
@@ -25,7 +25,7 @@ class FrameWriter:
 
     @property
     def has_call_frames(self):
-        """Whether frames of calls are among those that wait."""
+        """True if frames of calls are among those that wait."""
         return any(call is not None for _, call, _ in self._queue)
 
     def send(self, head, view, call, copy):
@@ -85,7 +85,7 @@ class FrameWriter:
 
 
 def rest(views, count):
-    """What is left of views after `count` bytes of them."""
+    """Returns the rest of views after `count` bytes of them."""
     left = []
     for view in views:
         if count < len(view):

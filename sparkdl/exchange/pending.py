@@ -2,17 +2,17 @@
 
 
 class Pending:
-    """What a `start_` method of a Group returns."""
+    """A call that a `start_` method of a Group has begun."""
 
     def __init__(self, call, result=None):
         self._call, self._result = call, result
 
     @property
     def ended(self):
-        """Whether `wait` would return, or raise, at once."""
+        """True if `wait` would return, or raise, at once."""
         return self._call.ended
 
     def wait(self):
-        """What the method without `start_` returns; raises what that raises."""
+        """Waits for the result of the method without `start_`, and raises what that raises."""
         result = self._call.wait()
         return result if self._result is None else self._result

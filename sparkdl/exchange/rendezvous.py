@@ -1,4 +1,4 @@
-"""How processes that know nothing of each other yet exchange a few lines of text."""
+"""Rendezvous, where processes that know nothing of each other yet exchange a few lines of text."""
 
 import os
 import time
@@ -12,7 +12,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
 
 
 class Rendezvous(Protocol):
-    """What a group forms with: one per process, ranks from 0 to size - 1."""
+    """The means by which a group forms: one per process, ranks from 0 to size - 1."""
 
     rank: int
     size: int

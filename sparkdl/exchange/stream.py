@@ -13,7 +13,7 @@ NEVER = Deadline(None)
 
 
 class Trouble(Exception):
-    """What happened to the peer."""
+    """The peer is gone, has hung up or takes nothing; the message says which."""
 
 
 class Stream:
@@ -51,7 +51,7 @@ class Stream:
                 views[0] = views[0][sent:]
 
     def offer(self, data):
-        """How many bytes of `data` could be sent without waiting; 0 also if the peer is gone."""
+        """Sends what part of `data` goes without waiting; returns its bytes, 0 if the peer left."""
         try:
             return self._sock.send(data)
         except OSError:

@@ -1,4 +1,4 @@
-"""What a frame of a group belongs to, as the 64 bits of its tag.
+"""Tag of a frame: 64 bits that name the sub-group and the call that it belongs to.
 
 From the top: 12 bits for the sub-group, 1 for whether it is between two ranks only, 36 for the
 number of the call (or the tag that the user gave), 15 that tell calls of different kind apart.
@@ -26,7 +26,7 @@ def signature(text):
 
 
 def stream_of(tag):
-    """What a tag shares with those of other calls that claim to be the same one."""
+    """Returns the part of a tag that it shares with other calls that claim to be the same one."""
     return tag >> SIGNATURE
 
 

@@ -72,7 +72,7 @@ def name_tls_errors():
 
 @cache
 def context(tls, protocol):
-    """What both sides ask for: TLS 1.3, and a certificate of our authorities."""
+    """Makes the context of both sides: TLS 1.3, and a certificate of our authorities."""
     for field in ("certificate", "key", "authorities"):
         require(tls, field, pathlib.Path(getattr(tls, field)).is_file(), "a file on this host")
     context = ssl.SSLContext(protocol)

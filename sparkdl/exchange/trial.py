@@ -55,7 +55,7 @@ def sums(folder, rank):
 
 
 def seconds(group, nbytes):
-    """Of repeated sums of a vector of zeros: see TYPICAL."""
+    """Times repeated sums of a vector of zeros: see TYPICAL."""
     vector = np.zeros(nbytes // 4, np.float32)
     group.all_reduce(vector)
     return TYPICAL[nbytes](time_call(group.all_reduce, vector) for _ in range(REPEATS[nbytes]))

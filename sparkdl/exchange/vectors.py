@@ -1,4 +1,4 @@
-"""Which arrays a group takes."""
+"""Checks and views of the arrays that a group takes."""
 
 import numpy as np
 

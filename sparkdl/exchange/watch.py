@@ -59,14 +59,14 @@ class LinkWatch:
                 self._serve(self._by_number[number], event)
 
     def _sleep(self, seconds):
-        """What is ready, within so many seconds."""
+        """Returns the links that are ready within so many seconds."""
         self._asleep = True  # who rings from now on writes into the pipe
         found = self._poll.poll(0 if self._rung else 1000 * seconds)
         self._asleep = self._rung = False
         return found
 
     def _soon(self):
-        """What is ready within AWAKE seconds."""
+        """Returns the links that are ready within AWAKE seconds."""
         end = time.perf_counter() + AWAKE
         while not (found := self._poll.poll(0)) and time.perf_counter() < end:
             os.sched_yield()
@@ -111,7 +111,7 @@ def interest(link):
 
 
 def is_sending(link):
-    """Whether something is on its way to a peer that has not hung up."""
+    """Returns whether something is on its way to a peer that has not hung up."""
     if link.left or not link.on_its_way:
         return False
     poll = select.poll()

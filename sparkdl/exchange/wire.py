@@ -87,7 +87,7 @@ class Wire:
             return self._watched(lambda: self._rest(into), waiting_for)
 
     def ready(self, timeout=0.0, *, waiting_for="a message"):
-        """Whether a message begins within so many seconds; PeerError as in `receive`."""
+        """Returns whether a message begins within so many seconds; PeerError as in `receive`."""
         with self._receiving:
             return self._watched(lambda: self._begin(Deadline(timeout)), waiting_for)
 
@@ -134,7 +134,7 @@ class Wire:
         self.close()
 
     def _watched(self, act, waiting_for=None):
-        """What `act` returns; an error in it, perhaps in the middle of a message, ends the wire."""
+        """Returns act(); an error in it, perhaps in the middle of a message, ends the wire."""
         if self._broken:
             raise self._lost(f"cannot be talked to any more: {self._broken}")
         try:

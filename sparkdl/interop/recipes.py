@@ -1,4 +1,4 @@
-"""Which format describes a training, by what it is given as."""
+"""Choice of the format that describes a training."""
 
 import os
 

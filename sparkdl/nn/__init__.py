@@ -1,4 +1,4 @@
-"""What a user configures: networks, layers, updaters, schedules, and how they compute."""
+"""Networks, layers, updaters, schedules and the other parts that a user configures."""
 
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.any_conf import conf_from_dict, conf_from_json

@@ -1,4 +1,4 @@
-"""What holds for each parameter array: the choice of its layer, or else the network's."""
+"""Options per parameter array: a layer's own setting, or else the network's."""
 
 from math import prod
 
@@ -13,7 +13,7 @@ def option_of(layer, option):
 
 
 def is_bias(layer, name):
-    """Whether the bias_ options hold for the parameter `name`."""
+    """Returns whether the bias_ options hold for the parameter `name`."""
     return name in getattr(layer, "biases", ())
 
 
@@ -24,7 +24,7 @@ def updater_of(network, layer, name):
 
 
 def rate_factor(layer, name):
-    """What the learning rate of the parameter `name` of `layer` is multiplied by."""
+    """Returns the factor on the learning rate of the parameter `name` of `layer`."""
     own = option_of(layer, "bias_rate_factor") if is_bias(layer, name) else None
     return option_of(layer, "rate_factor") if own is None else own
 

@@ -1,4 +1,4 @@
-"""Which columns of a batch a network takes, and their shapes."""
+"""Columns of a batch that a network reads, and their shapes."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What every network's configuration has: how it is trained, and where its numbers lie."""
+"""Base of both network configurations: training options, and layouts of parameters and buffers."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -145,18 +145,18 @@ class Conf(Config):
 
     @cached_property
     def params_layout(self):
-        """Where each parameter lies in the parameter vector."""
+        """The layout of the parameter vector."""
         return Layout(entries(self.stack, "param_shapes"))
 
     @cached_property
     def buffers_layout(self):
-        """Where each buffer lies in the buffer vector."""
+        """The layout of the buffer vector."""
         scale = loss_scale.BUFFERS if self.dtype == loss_scale.FLOAT16 else ()
         return Layout(entries(self.stack, "buffer_shapes") + scale)
 
     @cached_property
     def slots_layout(self):
-        """Where each slot of the updaters lies in the slot vector."""
+        """The layout of the slot vector, for the updaters' slots."""
         layout = slots_layout(self.groups)
         if self.dtype == loss_scale.FLOAT16:
             return Layout(layout.entries + loss_scale.SLOTS)
@@ -178,7 +178,7 @@ class Conf(Config):
 
     @property
     def parameter_count(self):
-        """How many numbers are trained."""
+        """The number of trained parameters."""
         return self.params_layout.size
 
     def summary(self, batch_size=64):

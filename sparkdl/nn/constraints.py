@@ -1,4 +1,4 @@
-"""Where weights must stay: what is done with them after each update."""
+"""Constraints on weights, enforced after each update."""
 
 from dataclasses import dataclass
 

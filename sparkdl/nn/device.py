@@ -1,4 +1,4 @@
-"""Where this process computes: on its processor, or on the GPU that is its own."""
+"""Choice of the device of this process: its processor, or the GPU that it owns."""
 
 import logging
 from functools import cache
@@ -27,12 +27,12 @@ def own(addresses, turn=0):
 
 
 def why_no_gpu():
-    """Why there is no GPU here, as far as that shows without asking CUDA; None where one may be."""
+    """Returns why there is no GPU here, without asking CUDA; None where there may be one."""
     return engine.backends.absent(GPU)
 
 
 def may_be_gpu(device, backend="auto"):
-    """Whether a process that is told so would look for a GPU; asks nothing of CUDA.
+    """Returns whether a process with these options would look for a GPU; does not ask CUDA.
 
     Whoever names an engine of the processor means the processor.
     """

@@ -15,7 +15,7 @@ from sparkdl.nn.weight_noise import add_weight_noise
 
 
 class Forward(NamedTuple):
-    """What comes out of a batch.
+    """The results of a forward pass over a batch.
 
     `scores` {output: z}, `masks` {layer: mask of its output, or None}, `activations` what was asked
     for by name, `buffer_updates` {buffer: next value}, `states` {state: last value}, `losses` what
@@ -158,7 +158,7 @@ def step(place, params, batch, run, dtype):
 
 
 def layer_output(network, batch, name):
-    """What the layer `name` gives; of an output the prediction."""
+    """Returns the output of the layer `name`; of an output layer the prediction."""
     layers = {place.name: place.layer for place in network.outputs}
     value = batch.values[name]
     value = layers[name].output(value) if name in layers else value

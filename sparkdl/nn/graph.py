@@ -180,7 +180,7 @@ def topological_order(graph):
 
 
 def check_shared(places):
-    """Who shares parameters shares with a layer of the same kind, whose arrays have its shapes."""
+    """Checks that a layer shares parameters with one of its kind, whose arrays have its shapes."""
     for place in places.values():
         owner = places.get(place.owner)
         if owner is None or owner.owner != owner.name:

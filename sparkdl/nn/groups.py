@@ -53,7 +53,7 @@ def place_groups(stretches):
 
 
 def slots_layout(groups):
-    """Where each slot lies in the slot vector; a slot is as long as its group's stretch."""
+    """Returns the layout of the slot vector; a slot is as long as its group's stretch."""
     return Layout(
         tuple((name, (group.layout.size,)) for group in groups for name in group.slots.values())
     )

@@ -1,4 +1,4 @@
-"""What a network starts from: parameters, buffers and slots as flat vectors."""
+"""Initial parameters, buffers and slots of a network, as flat vectors."""
 
 from zlib import crc32
 
@@ -47,7 +47,7 @@ def initial_vector(network, layout: Layout, kind):
 
 
 def first_value(place, name, shape, rng):
-    """What a layer begins with, or an error that names it and its parameter."""
+    """Returns the first value of a parameter; an error names the layer and the parameter."""
     try:
         return place.layer.initial(name, shape, rng)
     except ShapeError as error:

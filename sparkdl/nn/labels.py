@@ -1,4 +1,4 @@
-"""What labels an output takes, and which labels several outputs may share."""
+"""Labels that an output takes, and checks of outputs that share a column of labels."""
 
 import numpy as np
 

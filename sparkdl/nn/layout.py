@@ -1,4 +1,4 @@
-"""Where each named array lies in one flat vector."""
+"""Positions of named arrays in one flat vector."""
 
 from dataclasses import dataclass
 from functools import cached_property

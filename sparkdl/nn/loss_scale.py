@@ -25,7 +25,7 @@ LEFT_OUT = "float16/left out"  # the same of a replica as long as it lives
 
 
 def scale_gradients(gradients, loss, scale):
-    """What `gradients` gives for a loss (), computed for `scale` times as much."""
+    """Returns the `gradients` of a loss (), computed for `scale` times the loss."""
     share = ops.div(1.0, scale)
     return [ops.mul(grad, share) for grad in gradients(ops.mul(loss, scale))]
 

@@ -34,7 +34,7 @@ def coefficients(network, kind):
 
 
 def decay_factor(layer, name):
-    """What decoupled decay of the parameter `name` is multiplied by: 0 for all but weights."""
+    """Returns the factor on the decoupled decay of the parameter `name`: 0 for all but weights."""
     return option_of(layer, "decay_factor") if name in layer.penalized else 0.0
 
 

@@ -42,7 +42,7 @@ def vector(name):
 
 
 class Replica:
-    """What a worker trains.
+    """A copy of a network that a worker trains.
 
     `params`, `buffers`, `slots` and `grad` are float32 vectors, laid out as `conf.params_layout`,
     `buffers_layout` and `slots_layout` say; programs read and write them in place. Where programs
@@ -157,7 +157,7 @@ class Replica:
         return program.number("loss")
 
     def forward(self, features, outputs=(), states=None):
-        """What layers give for a batch, as a network in use computes it.
+        """Returns the outputs of layers for a batch, as a network in use computes them.
 
         Parameters
         ----------
@@ -203,7 +203,10 @@ class Replica:
         return self._forward(tuple(one for one in columns if one[0] in needed), tuple(outputs))
 
     def link(self):
-        """What adds up these vectors with those of other processes' devices; see Backend.link."""
+        """Returns the link to the devices of other processes, which sums these vectors.
+
+        See Backend.link.
+        """
         return engine.backends.get(self.backend).link(self._vectors)
 
     def arrays(self):
@@ -223,7 +226,7 @@ def inputs_of(replica, shapes):
 
 
 def forward_batch(conf, weights, states, batch, **options):
-    """What comes out of a batch {column: Tensor}."""
+    """Runs the network forward on a batch {column: Tensor}."""
     x = {name: batch[column] for column, name in conf.feature_columns.items()}
     masks = {name: batch.get(mask_of(column)) for column, name in conf.feature_columns.items()}
     columns = {place.name: conf.label_column(place) for place in conf.labelled}

@@ -1,4 +1,4 @@
-"""What a layer may know and leave behind while a batch passes through it."""
+"""Records of one pass of a batch through a layer: its context, and its further results."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -118,7 +118,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Left:
-    """What one layer leaves behind: next buffers, last states, losses of its own, a mask."""
+    """Results of a layer beside its output: next buffers, last states, losses, a mask."""
 
     updates: dict = field(default_factory=dict)
     states: dict = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""How the layers of a NetworkConf follow each other: names, the Flatten between, the shapes."""
+"""Arrangement of the layers of a NetworkConf: names, Flatten where it is needed, shapes."""
 
 from dataclasses import replace
 

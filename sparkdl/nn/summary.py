@@ -24,7 +24,7 @@ def summary(network, batch_size):
 
 
 def branches(network):
-    """Whether any layer reads something else than what stands before it."""
+    """Returns whether any layer reads something else than the output of the layer before it."""
     names = [*network.input_shapes, *(place.name for place in network.stack)]
     before = zip(names[len(network.input_shapes) - 1 :], network.stack)
     return any(place.sources != (name,) for name, place in before)
@@ -49,7 +49,7 @@ def memory(network, batch_size):
 
 
 def parameters(place):
-    """How many a layer has, as text; who else's it uses."""
+    """Returns the number of a layer's parameters as text, or the layer that it shares them with."""
     if place.owner != place.name:
         return f"those of {place.owner}"
     return f"{sum(prod(shape) for shape in place.param_shapes.values()):,}"

@@ -1,4 +1,4 @@
-"""Where the time of a training step goes, layer by layer."""
+"""Measures the time of a training step, layer by layer."""
 
 from dataclasses import dataclass, field
 

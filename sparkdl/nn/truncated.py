@@ -48,7 +48,7 @@ def check_carries(conf):
 
 
 def reads_backward(layer):
-    """Whether the layer, or one inside it, reads sequences from their end."""
+    """Returns whether the layer, or one inside it, reads sequences from their end."""
     inside = getattr(layer, "layer", None)
     return isinstance(layer, Bidirectional) or (inside is not None and reads_backward(inside))
 

@@ -69,7 +69,7 @@ def gpus():
 
 
 def turn():
-    """Which of the tasks that see the same GPUs this is, where Spark deals out none."""
+    """Returns the index of this task on its host, for use where Spark deals out no GPUs."""
     context = TaskContext.get()
     rank = context.partitionId()
     if not hasattr(context, "getTaskInfos"):
@@ -79,13 +79,13 @@ def turn():
 
 
 def run_in_process(device, compute, items, addresses, meeting, tally):
-    """What compute(items) gives in another process, as it comes."""
+    """Yields the results of compute(items), run in another process, as they come."""
     with open_process(addresses, meeting is None, turn()) as process:
         yield from compute_in_process(process, device, compute, iter(items), meeting, tally)
 
 
 def compute_in_process(process, device, compute, items, meeting, tally=None):
-    """What compute(items) gives in a process."""
+    """Yields the results of compute(items) from a process."""
     process.send(device, compute, None if meeting is None else (meeting.rank, meeting.size))
     kind, found = process.receive(STARTING, "its device")
     if kind == "failed":
@@ -97,7 +97,7 @@ def compute_in_process(process, device, compute, items, meeting, tally=None):
 
 
 def answering(process, items, meeting):
-    """What a process gives; what it asks for, it is given."""
+    """Yields the results of a process, and sends it the items and the texts that it asks for."""
     silence = SILENCE if meeting is None else None  # the driver watches those that train together
     while True:
         kind, *said = process.receive(silence, "a result")

@@ -57,7 +57,7 @@ class TaskPipe:
             self._say("failed", error_to_json(error))
 
     def ask(self, *message):
-        """What the parent answers."""
+        """Sends a message and returns the parent's answer."""
         self._say(*message)
         return unpack(self._pipe.recv_bytes())
 
@@ -89,7 +89,9 @@ class PipeRendezvous:
 
 
 def place_of(device):
-    """Where this process computes. That it cannot, is for what it computes to find and to tell."""
+    """Returns where this process computes. That it cannot, is for what it computes to find and to
+    tell.
+    """
     try:
         return describe_device(choose_backend(device))
     except SparkdlError:

@@ -46,7 +46,7 @@ class GpuProcess:
             raise self._lost() from None
 
     def receive(self, timeout, awaited):
-        """What it says next.
+        """Returns the next message of the process.
 
         Parameters
         ----------

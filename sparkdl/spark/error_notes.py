@@ -1,4 +1,4 @@
-"""What the driver is told of a task's error: Spark hands it a text alone.
+"""Carries an error of a task to the driver, to which Spark hands only text.
 
 So the error carries what it is made of in a note, which Python writes below the error's own line.
 """
@@ -13,7 +13,7 @@ NOTE = "sparkdl error: "
 
 @contextmanager
 def note_errors():
-    """What is raised in here, in a task, can be made again by `noted_error`."""
+    """Attaches a note to an error raised here, in a task; `noted_error` makes it again."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Why a barrier stage failed: the error that a task raised, or the worker that was lost."""
+"""Causes of a failed barrier stage: the error that a task raised, or the worker that was lost."""
 
 import re
 
@@ -28,7 +28,7 @@ def failure(text):
 
 
 def loss_reason(text):
-    """How a worker was lost, in a line."""
+    """Returns the cause of a lost worker, in a line."""
     if TRACEBACK in text:
         return reason(text)
     line = re.sub(r"^([a-z]+\.)+[A-Z]\w+: ", "", text.split("\n", 1)[0])

@@ -42,7 +42,7 @@ def record_schema(source, conf):
 
 
 def label_type(schema):
-    """How Spark writes the column of labels."""
+    """Returns the Spark type of the column of labels."""
     label = schema.outputs.get("labels")  # those of several outputs are left out
     if label is None:
         return ""

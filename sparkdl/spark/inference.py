@@ -35,7 +35,7 @@ def outputs(model, layers, batches, transform):
 
 
 def predict_batches(model, name, transform, batches):
-    """What the layer `name` gives for each record."""
+    """Yields the output of the layer `name` for each record."""
     for result in outputs(model, (name,), batches, transform):
         yield from result[name]
 

@@ -1,4 +1,4 @@
-"""How we run Spark jobs: described for Spark's pages, and with errors that say why."""
+"""Runs Spark jobs with a description for Spark's pages and with clear errors."""
 
 import re
 from contextlib import contextmanager
@@ -64,7 +64,7 @@ def error_in_text(text, doing):
 
 
 def message(error):
-    """What Spark says of an error of py4j or pyspark."""
+    """Returns Spark's message in an error of py4j or pyspark."""
     cause = getattr(error, "java_exception", None)
     return str(error if cause is None else cause.getMessage())
 

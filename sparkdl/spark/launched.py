@@ -49,11 +49,11 @@ class BarrierStage:
         self._thread.start()
 
     def error(self):
-        """Why the stage has ended before its time, or None."""
+        """Returns why the stage has ended before its time, or None."""
         return self._error
 
     def finished(self):
-        """Whether all workers have ended well."""
+        """Returns whether all workers have ended well."""
         return self._done
 
     def stop(self):
@@ -83,7 +83,10 @@ class BarrierStage:
             self._error = error
 
     def _tasks(self):
-        """How many tasks of ours still run: those of a cancelled job end some seconds later."""
+        """Returns how many tasks of ours still run.
+
+        Those of a cancelled job end some seconds later.
+        """
         tracker, running = self._sc._jsc.sc().statusTracker(), 0
         for number in tracker.getJobIdsForTag(self._tag):
             for stage in tracker.getJobInfo(number).get().stageIds():
@@ -93,7 +96,7 @@ class BarrierStage:
 
 
 def work(task, shared, judged, device, team, items):
-    """What a task does, on an executor."""
+    """Runs a task on an executor."""
     meeting = BarrierRendezvous(BarrierTaskContext.get())
     compute = partial(train, task, shared, judged)
     with note_errors():
@@ -104,7 +107,7 @@ def work(task, shared, judged, device, team, items):
 
 
 def train(task, shared, judged, rendezvous, items):
-    """What a worker does in the process that computes; gives nothing."""
+    """Trains in the process that computes for a worker; yields nothing."""
     rank, began = rendezvous.rank, time.perf_counter()
     with sign_logs(rank, rendezvous.size):
         with split_items(items) as (blocks, validation):

@@ -1,4 +1,4 @@
-"""What a worker logs says who it is: each line has its rank and host, as logs are read by the heap.
+"""Signs each log line of a worker with its rank and host, since logs are read together.
 
 Lines go to standard error, which Spark and YARN keep with each executor's other output.
 """

@@ -192,7 +192,7 @@ class SparkNetwork:
         return self.evaluate(data, **options).loss
 
     def predict(self, data, *, features="features", transform=None, device=None):
-        """What the network says of each record, computed when Spark gets to it.
+        """Predicts lazily: Spark computes each record's prediction on demand.
 
         Returns
         -------
@@ -212,7 +212,7 @@ class SparkNetwork:
         return batches.mapPartitions(self._placed(run_on_device, master, compute))
 
     def features(self, data, layers, *, features="features", transform=None, device=None):
-        """What layers give for each record: inputs for other learners.
+        """Computes the outputs of layers for each record, as inputs for other learners.
 
         Returns
         -------
@@ -240,7 +240,7 @@ class SparkNetwork:
         return self.master if device is None else replace(self.master, device=device)
 
     def _placed(self, way, master, compute):
-        """What a task does so that `compute` runs where the master says; `way` is apart(_at)."""
+        """Returns a task that runs `compute` where the master says; `way` is apart(_at)."""
         return partial(way, master.task_device, compute, tally=self._tally)
 
     def save(self, path):
@@ -283,7 +283,7 @@ class SparkNetwork:
         return self._model[1]
 
     def _model_of(self, state, master):
-        """What inference.loaded makes a replica of."""
+        """Returns the arguments from which inference.loaded makes a replica."""
         return self.conf, replace(state, own=()), master.device, master.backend
 
     def _layers(self, layers):

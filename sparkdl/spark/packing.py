@@ -1,4 +1,4 @@
-"""What one process of a task sends another: packed as Spark packs functions."""
+"""Serializes what processes of one task exchange, as Spark serializes functions."""
 
 import io
 from collections import ChainMap
@@ -24,5 +24,5 @@ def pack(value):
 
 
 def unpack(data):
-    """What was packed, by a process of the same task."""
+    """Unpacks what a process of the same task has packed."""
     return cloudpickle.loads(data)

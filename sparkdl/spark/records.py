@@ -1,4 +1,4 @@
-"""What users hand to fit, as an RDD of Batches: each executor reads and checks its own partition.
+"""Turns the data handed to fit into an RDD of Batches, read and checked on the executors.
 
 A record that cannot be used becomes a Failure among the Batches, not an exception: Spark would try
 the task again, four times, and bury the reason in a stack trace.

@@ -1,4 +1,4 @@
-"""How the tasks of a barrier stage find each other."""
+"""Rendezvous of the tasks of a barrier stage."""
 
 from queue import Empty, SimpleQueue
 from threading import Thread

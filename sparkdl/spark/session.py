@@ -149,7 +149,7 @@ def gateway(options, submitted):
 
 
 def why_not(log, options, error):
-    """Why a JVM did not start, from what it printed; its log goes."""
+    """Returns why a JVM did not start, from what it printed; deletes its log."""
     lines = [line.strip() for line in log.read_text(errors="replace").split("\n") if line.strip()]
     log.unlink()
     for line in lines:
@@ -171,5 +171,5 @@ def create_session(conf, master):
 
 
 def is_for_the_user(error):
-    """Whether the error says all there is to say."""
+    """Returns whether the error says all there is to say."""
     return isinstance(error, SparkdlError) and not isinstance(error, WorkerError)

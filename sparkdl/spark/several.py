@@ -12,7 +12,7 @@ END = object()
 
 
 def run_on_gpus(device, compute, items, meeting, team):
-    """What the workers of one task do; they give nothing.
+    """Runs the workers of one task; they give nothing.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class SharedValue:
         return open_shared(*self._broadcast.value).value
 
     def held(self):
-        """How it is pickled for a process that Spark does not know: to be a Held there."""
+        """Returns the pickled form for a process unknown to Spark, in which it becomes a Held."""
         return open_shared, self._broadcast.value
 
     def leave_executors(self):

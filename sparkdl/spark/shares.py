@@ -1,4 +1,4 @@
-"""What each worker of a barrier stage trains on and is asked about: one partition for each."""
+"""Shares of the workers of a barrier stage: one partition each of blocks and validation batches."""
 
 import tempfile
 from contextlib import contextmanager

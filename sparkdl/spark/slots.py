@@ -1,4 +1,4 @@
-"""How many tasks a cluster runs at once: what workers that talk to each other need."""
+"""Task slots of a cluster, which a barrier stage needs all at once."""
 
 import re
 import time
@@ -29,7 +29,7 @@ def concurrent_tasks(sc):
 
 
 def gpus_of_a_task(sc):
-    """How many GPUs Spark deals to each task: 0, or where tasks share one, the part of it too."""
+    """Returns how many GPUs Spark deals to each task: 0, or a fraction where tasks share one."""
     return float(option(sc, "spark.task.resource.gpu.amount", "0"))
 
 
@@ -54,7 +54,7 @@ def executors_wanted(sc):
 
 
 def dynamic(sc):
-    """Whether Spark asks for executors and gives them back as its jobs need them."""
+    """Returns whether Spark asks for executors and gives them back as its jobs need them."""
     in_driver = sc.master == "local" or sc.master.startswith("local[")
     return not in_driver and option(sc, "spark.dynamicAllocation.enabled", "false") == "true"
 

@@ -34,7 +34,7 @@ class Ended(SparkdlError):
 
 
 class Desk:
-    """Where the query's thread hands micro-batches over, and waits until they are trained on."""
+    """The hand-over of micro-batches, at which the query's thread waits for their training."""
 
     def __init__(self):
         self._items, self.closed = queue.SimpleQueue(), False
@@ -92,7 +92,7 @@ class Pupil(Listener):
             raise Ended("its query was stopped")
 
     def note(self, number):
-        """What is added to an error."""
+        """Returns the note that is added to an error."""
         good = None if self._place is None else self._place.newest
         return f"in micro-batch {number} of a stream; the last checkpoint is {good}"
 
@@ -151,7 +151,7 @@ def start_query(writer, trigger, place):
 
 
 def train_on(pupil, batch, number, done):
-    """Whether the micro-batch was trained on, and the query not stopped meanwhile."""
+    """Trains on a micro-batch; returns whether it did, and the query was not stopped meanwhile."""
     try:
         pupil.take(batch, number)
     except Ended as error:

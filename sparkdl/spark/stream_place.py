@@ -1,4 +1,4 @@
-"""Where a stream's checkpoints lie: the model's, and below them those of Spark's own query."""
+"""Folders of a stream's checkpoints: the model's, and those of Spark's own query."""
 
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, require
@@ -50,7 +50,7 @@ class StreamFolder:
         self._query, self._last = extra[STREAM]["query"], extra[STREAM]["batch"]
 
     def awaits(self, number):
-        """Whether the micro-batch has not been trained on yet.
+        """Returns whether the micro-batch has not been trained on yet.
 
         Raises
         ------

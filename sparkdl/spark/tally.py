@@ -17,7 +17,7 @@ class Counts(AccumulatorParam):
 
 
 class DeviceTally:
-    """How many tasks have computed on each device; those that failed do not count.
+    """The number of tasks that have computed on each device; those that failed do not count.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Who of the workers that train together is where, and gets what."""
+"""Workers that train together in a barrier stage: their ranks and their shares."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Team:
 
     @classmethod
     def of(cls, shares, each):
-        """Of workers whose blocks have these numbers."""
+        """Makes a team of workers whose blocks have these numbers."""
         owners = {number: rank for rank, share in enumerate(shares) for number in share}
         return cls(owners=owners, size=len(shares), each=each)
 

@@ -1,4 +1,4 @@
-"""What a fit's validations have shown, as a DataFrame."""
+"""Validations of a fit as a DataFrame."""
 
 import numpy as np
 from pyspark.sql.types import ArrayType, DoubleType, LongType, StructField, StructType

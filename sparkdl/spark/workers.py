@@ -72,7 +72,7 @@ class SparkWorkers:
         return self.sc.getConf().get("spark.driver.host")
 
     def room(self):
-        """How many workers can run at once now; see Workers.room.
+        """Returns how many workers can run at once now; see Workers.room.
 
         Executors that were lost are waited for, some seconds, as Spark starts others.
         """
@@ -103,7 +103,7 @@ def contributions(task, shared, blocks, chosen, device):
 
 
 def contribute(task, shared, numbers, ranks, index, pieces):
-    """What one task does, on an executor."""
+    """Runs one task of a round on an executor."""
     began = time.perf_counter()
     block = assemble_block([piece for _, piece in pieces])
     reading = time.perf_counter() - began

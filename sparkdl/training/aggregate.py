@@ -14,7 +14,7 @@ AT_DRIVER = 2  # sums that reach the driver, so that its memory does not grow wi
 
 @dataclass
 class Contribution:
-    """What a worker, or several together, give to a round.
+    """The contribution of a worker, or of several together, to a round.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def failure_from_json(meta, whose):
 
 
 def levels(count, depth):
-    """How many sums are left after each level of a tree of `depth` over `count` workers.
+    """Returns how many sums are left after each level of a tree of `depth` over `count` workers.
 
     The last level is the driver, which adds what is left: two sums if depth >= 2, else all.
     """

@@ -125,7 +125,7 @@ class AllReduceWorker(Strategy):
 
 
 def buckets_for(master, worker):
-    """What sums the gradient, the way that the workers exchange."""
+    """Returns the buckets that sum the gradient in the way that the workers exchange."""
     if isinstance(worker.group, DeviceGroup) and master.codec is None:
         return DeviceBuckets(
             worker, master.bucket_bytes or clamp_bucket_bytes(worker, 6, *ON_DEVICES)

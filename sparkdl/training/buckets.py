@@ -38,11 +38,11 @@ class Buckets:
                 self._compressed.restore(worker_state_part(GRADIENTS, worker.own))
 
     def own(self):
-        """What its codec keeps back, as Strategy.own gives it."""
+        """Returns what the codec keeps back, as Strategy.own gives it."""
         return {} if self._compressed is None else prefix(GRADIENTS, self._compressed.state())
 
     def flush(self):
-        """What the codec keeps back on all workers, added up; None where that is nothing."""
+        """Returns what the codec keeps back on all workers, summed; None where that is nothing."""
         if self._compressed is None:
             return None
         with self.worker.exchanging():
@@ -75,7 +75,7 @@ class Buckets:
             self._earlier[:], self._keeps = 0, False
 
     def when_final(self, weight, earlier):
-        """What Replica.gradient calls `after` each array is final.
+        """Returns the functions that Replica.gradient calls `after` each array is final.
 
         Parameters
         ----------

@@ -16,7 +16,8 @@ from sparkdl.training.store import load_model, save_model
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoints(Config):
-    """When a fit writes checkpoints, and where. Given neither interval, after each epoch.
+    """The folder and the intervals of the checkpoints that a fit writes. Given neither interval,
+    after each epoch.
 
     A checkpoint has what each worker keeps for itself, too: with a codec that is a vector as long
     as the weights for each worker, which the driver collects and writes only for checkpoints and

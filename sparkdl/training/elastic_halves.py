@@ -13,7 +13,7 @@ OWN = ("params", "slots")
 
 
 class ElasticWorker(Strategy):
-    """What both have in common."""
+    """Base of both halves."""
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
@@ -143,5 +143,5 @@ class StoreElasticWorker(ElasticWorker):
 
 
 def move_centre(key, value, moved, slots):
-    """What a push does to the centre; in a thread of the store."""
+    """Applies a push to the centre; runs in a thread of the store."""
     value += moved

@@ -1,4 +1,4 @@
-"""What happens in a fit, and who hears of it."""
+"""Events of a fit, and the loop that emits them round by round."""
 
 from typing import Any, NamedTuple
 
@@ -60,7 +60,7 @@ def drive_rounds(master, workers, conf, blocks, state, epochs, transform, evalua
 
 
 def events_after(before, state, evaluate, marks):
-    """What follows a round: Validated, EpochDone."""
+    """Yields the events that follow a round: Validated, EpochDone."""
     judged = evaluate is not None and marks.judged(before, state)
     evaluation = evaluate(state) if judged else None
     if judged and marks.validate is not None:

@@ -1,4 +1,4 @@
-"""What of a batch is judged: of sequences every step that counts, of images every place."""
+"""Selects the predictions to evaluate: steps of sequences that count, all places of images."""
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def predictions_to_judge(conf, batch, predictions, losses):
 
 
 def counted_places(conf, batch, column, predictions):
-    """Whether each step or place of each example counts, (n, places)."""
+    """Returns whether each step or place of each example counts, (n, places)."""
     n = len(predictions)
     places = predictions.size // max(1, n * units(predictions))
     masks = [label_mask_of(column), *(mask_of(name) for name in conf.feature_columns)]

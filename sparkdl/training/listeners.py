@@ -1,4 +1,4 @@
-"""What wants to know how a fit goes on hears of it here."""
+"""Listeners, which are notified on the driver as a fit goes on."""
 
 
 class Listener:

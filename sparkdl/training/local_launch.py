@@ -18,7 +18,7 @@ END = "end"  # comes behind the blocks, and behind the batches to evaluate on
 
 @dataclass(frozen=True)
 class ResidentJob:
-    """What a process is sent: a task, and where it meets the others. Records follow."""
+    """The job of a spawned process: a task, and where it meets the others. Records follow."""
 
     task: Any
     shared: Any
@@ -40,7 +40,7 @@ class ResidentJob:
 
 
 def receive_items(pipe):
-    """What the owner sends, until it says that this is all."""
+    """Yields the owner's items until it says that this is all."""
     while (item := pipe.recv()) != END:
         yield item
 
@@ -71,12 +71,12 @@ class LocalLaunchedWorkers:
         self._start(processes, blocks, shares, validation)
 
     def error(self):
-        """Why the first worker that failed did; None while all is well."""
+        """Returns why the first worker that failed did; None while all is well."""
         self._look()
         return self._error
 
     def finished(self):
-        """Whether every task has returned."""
+        """Returns whether every task has returned."""
         self._look()
         return not self._left and self._error is None
 
@@ -122,7 +122,7 @@ class LocalLaunchedWorkers:
 
 
 def root_cause(known, found):
-    """Of two errors the first, but that a peer is gone gives way to why it is."""
+    """Returns the first of two errors, but a lost peer gives way to the cause of the loss."""
     if known is None or (isinstance(known, PeerError) and not isinstance(found, PeerError | None)):
         return found
     return known

@@ -154,7 +154,7 @@ class LocalSGDWorker(ParameterAveragingWorker):
 
 
 class Period:
-    """How many minibatches lie between two averages, as losses go."""
+    """The number of minibatches between two averages, which follows the losses."""
 
     def __init__(self, master):
         self.master, self.now, self._first = master, master.period, 0.0

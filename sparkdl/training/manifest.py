@@ -145,7 +145,7 @@ def _visible(path):
 
 
 def _left_beside(path):
-    """What a run that was killed while it replaced `path` left of it, as the end of a message."""
+    """Returns the leftovers of a run killed while it replaced `path`, as the end of a message."""
     parent, _, name = path.rpartition("/")
     parent = parent or "."
     hidden = files.list(parent) if files.is_directory(parent) else []

@@ -7,7 +7,7 @@ from sparkdl.errors import require
 
 @dataclass(frozen=True, kw_only=True)
 class Milestones:
-    """Where rounds are cut, counted in updates from the network's first.
+    """Updates at which rounds are cut, counted from the network's first.
 
     What a round has left is trained in the next one, so nothing is trained twice or left out. How
     asynchronous masters get on is not known before: they meet at the mark, or some updates after.
@@ -45,27 +45,27 @@ class Milestones:
         return (*self.show, *([self.validate] if self.validate else []))
 
     def left(self, updates):
-        """How many updates the next mark is away; None where there is none."""
+        """Returns how many updates the next mark is away; None where there is none."""
         ways = [n - updates % n for n in self.periods]
         ways += [] if self.last is None else [max(0, self.last - updates)]
         return min(ways, default=None)
 
     def over(self, updates):
-        """Whether the fit ends with so many."""
+        """Returns whether the fit ends with so many."""
         return self.last is not None and updates >= self.last
 
     def shown(self, before, after):
-        """Whether there is a mark among the updates from `before` on, up to `after`."""
+        """Returns whether there is a mark among the updates from `before` on, up to `after`."""
         return self.over(after) or any(after // n > before // n for n in self.periods)
 
     def judged(self, before, after):
-        """Whether there is an evaluation, given the states before and after a round."""
+        """Returns whether there is an evaluation, given the states before and after a round."""
         if self.validate is None:
             return after.starts_epoch
         return after.iteration // self.validate > before.iteration // self.validate
 
     def identity(self):
-        """What a resumed run must have the same, as JSON has it: rounds are cut there."""
+        """Returns what a resumed run must have the same, as JSON has it: rounds are cut there."""
         return sorted(set(self.periods)) or None
 
 

@@ -1,4 +1,4 @@
-"""What all TrainingMasters share: the options, and what they say of a fit."""
+"""Bases of the TrainingMasters: shared options, and how they describe a fit."""
 
 import json
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls"}
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingMaster(Member):
-    """Who computes what, and when it is exchanged; each has a file of its own.
+    """Defines which worker computes what, and when they exchange; each has a file of its own.
 
     A master whose workers start anew in each round has `epoch`; one whose workers stay for the
     whole fit (`resident`) has `strategy`, its half in the workers; see training/resident.
@@ -90,17 +90,17 @@ class TrainingMaster(Member):
 
     @property
     def task_device(self):
-        """What Spark's tasks are told of `device`: "cpu" where `backend` names an engine."""
+        """The `device` of Spark's tasks: "cpu" where `backend` names an engine."""
         return self.device if self.backend == "auto" else "cpu"
 
     @property
     def minibatches_per_round(self):
-        """Of each worker."""
+        """The minibatches of each worker in a round."""
         raise NotImplementedError
 
     @property
     def records_per_block(self):
-        """What a worker trains on in a round."""
+        """The records that a worker trains on in a round."""
         return self.batch_size_per_worker * self.minibatches_per_round
 
     def minibatches_for(self, updates, workers):
@@ -199,7 +199,7 @@ class ResidentMaster(TrainingMaster, abstract=True):
 
     @property
     def averages_messages(self):
-        """Whether the sum of what workers have encoded is divided by their number, or examples."""
+        """True if the sum of encoded vectors is divided by the number of workers or examples."""
         return False
 
     def strategy(self, worker):

@@ -165,7 +165,7 @@ class Network:
         return result
 
     def evaluate_at(self, state, validation):
-        """What a Validation says of another state, which becomes the network's own."""
+        """Returns the Validation's result for another state, which becomes the network's own."""
         self.state = state
         result = validation.judge.judged(self._loaded(), validation.batches)
         if not result.examples:
@@ -270,7 +270,7 @@ def fit_network(
 
 
 def evaluation_options(conf, master, state, validation, evaluate):
-    """Who evaluates on what, as options of a Trainer."""
+    """Returns the options of a Trainer that say where to evaluate and on what."""
     if validation is None:
         return {}
     if evaluate is None and not isinstance(validation, Validation):
@@ -307,7 +307,7 @@ def load_to_resume(conf, path):
 
 
 def first_state(conf):
-    """What training starts from."""
+    """Returns the initial state of training."""
     vectors = {
         "params": initial_params(conf),
         "buffers": initial_buffers(conf),

@@ -1,4 +1,4 @@
-"""What workers train between two meetings: a round, or where a mark cuts it, a part of it."""
+"""Parts of a round, where an update that all workers wait for cuts it."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class RoundPart(NamedTuple):
         return self.ends_round and self.round + 1 == self.rounds
 
     def minibatches(self, sizes, size):
-        """How many of `size` records each worker trains that has a block."""
+        """Returns how many of `size` records each worker with a block trains."""
         own = [sizes[n] for n in self.blocks if n is not None]
         return [max(0, min(-(-n // size), self.stop) - self.start) for n in own]
 

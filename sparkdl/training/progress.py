@@ -78,7 +78,7 @@ class ProgressBar(Listener):
 
 
 def _is_watched(file):
-    """Whether a person sees what is written to `file` as it is written."""
+    """Returns whether a person sees what is written to `file` as it is written."""
     return file.isatty() or _in_notebook()
 
 

@@ -68,7 +68,7 @@ class ParameterServerWorker(Strategy):
         return {"params": replica.params, "buffers": replica.buffers, "slots": self._kept}
 
     def own(self):
-        """What the codec keeps back of pushes: residuals as one vector, all else by key."""
+        """Returns what the codec keeps back of pushes: residuals as one vector, all else by key."""
         states = {key: self._store.compression_state(key) for key in self._sections}
         if not all(states.values()):
             return {}
@@ -156,7 +156,7 @@ class ParameterServerWorker(Strategy):
         return {key: vector[section.part] for key, section in self._sections.items()}
 
     def _update(self, key, value, gradient, _, about):
-        """What a server does with a gradient; in a thread of the store."""
+        """Applies a gradient to a server's parameters; runs in a thread of the store."""
         section, slots = self._sections[key], self._slots[key]
         iteration = self._begun + about.version
         rate = section.rate_at(iteration, self.worker.epoch)

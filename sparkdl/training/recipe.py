@@ -9,7 +9,7 @@ TEST = "number of the test"  # the column that says which test a record is for
 
 @runtime_checkable
 class Recipe(Protocol):
-    """What is trained, on which data, how, and on what it is tested meanwhile; of any format.
+    """A training in any format: the network, the data, the method, and the tests on the way.
 
     Whoever follows it, on this machine or a cluster, reads the data in its own way:
 

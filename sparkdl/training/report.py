@@ -1,4 +1,4 @@
-"""What happened in one round and in one epoch, and what a fit is about to do."""
+"""Reports of rounds, epochs, validations and restarts, and the plan of a fit."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -12,7 +12,7 @@ PARTS = ("reading", "compute", "averaging", "overhead")
 
 
 class _Timed:
-    """What can be said of anything with `examples` and `seconds`."""
+    """Base of the reports that have `examples` and `seconds`."""
 
     @property
     def duration(self):
@@ -133,7 +133,7 @@ class ValidationReport:
 
 @dataclass(frozen=True, kw_only=True)
 class FitPlan:
-    """What a fit is about to do, as its listeners hear it at the start.
+    """The plan of a fit, which listeners get at the start.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class Restart:
 
 
 def format_devices(who, devices):
-    """Where workers or tasks have computed, in a line; nothing for none.
+    """Describes in a line the devices that workers or tasks computed on; empty for none.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a network wants of its data, told to the package that reads it."""
+"""Schema of a network's data, in the terms of the package that reads it."""
 
 from sparkdl.data.label import Label
 from sparkdl.data.schema import Schema
@@ -41,12 +41,12 @@ def masks_of(conf, labels=True):
 
 
 def is_stepwise(place):
-    """Whether an output has a label for each step of a sequence."""
+    """Returns whether an output has a label for each step of a sequence."""
     return len(place.out_shape) == 2 and place.label_shape[:1] == place.out_shape[:1]
 
 
 def label_of(place):
-    """What the labels of an output are."""
+    """Returns the Label of an output."""
     ignored = getattr(place.layer.loss, "ignore_label", None)
     kind, shape = place.layer.label_kind, place.label_shape
     return Label(kind=kind, size=units_of(place), shape=shape, ignored=ignored)

@@ -75,7 +75,7 @@ class GradientSharing(ResidentMaster):
 
 
 class SharingWorker(Strategy):
-    """What both kinds have in common: after each step all have the same weights."""
+    """Base of both kinds of sharing: after each step all workers have the same weights."""
 
     lockstep = True
 

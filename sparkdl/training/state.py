@@ -1,4 +1,4 @@
-"""What training carries from one round to the next: vectors, and how far it has come."""
+"""Training state that is carried from one round to the next: vectors and counters."""
 
 from dataclasses import dataclass, field
 
@@ -65,7 +65,7 @@ class TrainState:
 
     @property
     def starts_epoch(self):
-        """Whether nothing of its epoch is trained."""
+        """True if nothing of its epoch is trained."""
         return self.round == 0 and self.done == 0
 
     @property

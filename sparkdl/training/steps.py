@@ -1,4 +1,4 @@
-"""What a worker does in a round of parameter averaging."""
+"""Work of one worker in a round of parameter averaging."""
 
 import os
 import time
@@ -23,7 +23,7 @@ from sparkdl.training.minibatch import prepare_minibatch
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """What all workers of a round share.
+    """The data that all workers of a round share.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def save_model(path, conf, state, extra=None):
 
 
 def load_model(path):
-    """What `save_model` wrote: (NetworkConf, TrainState, extra).
+    """Loads a model written by `save_model`: (NetworkConf, TrainState, extra).
 
     Raises
     ------

@@ -111,7 +111,7 @@ class Trainer:
         return locate_update(state, part, blocks.sizes, self.master)
 
     def fingerprint(self, blocks):
-        """What must be the same for a resumed run to equal the one that was not interrupted."""
+        """Returns what a resumed run must have in common with the interrupted one to equal it."""
         sizes = blocks.sizes
         data = {"workers": self.workers.size, "records": sum(sizes), "blocks": len(sizes)}
         marks = {"marks": self.marks.identity()}

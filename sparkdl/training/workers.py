@@ -1,4 +1,4 @@
-"""What trains: processes that each take a block of records and a state, and give a contribution."""
+"""Bases of the workers: processes that turn a block of records and a state into a contribution."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -34,14 +34,14 @@ class LaunchedWorkers(Protocol):
     """Workers that were started together and stay until their task ends."""
 
     def error(self) -> Exception | None:
-        """Why the first worker that failed did; None while all is well. Never waits.
+        """Returns why the first worker that failed did; None while all is well. Never waits.
 
         A SparkdlError that a task raised is given as it is. A worker whose process or executor is
         gone is a WorkerError that names its rank and how it ended; so is any other exception.
         """
 
     def finished(self) -> bool:
-        """Whether every task has returned. Never waits."""
+        """Returns whether every task has returned. Never waits."""
 
     def stop(self) -> None:
         """End what still runs, within some seconds, and forget it; may be called twice."""
@@ -79,7 +79,7 @@ class Workers(Protocol):
         """
 
     def room(self) -> int:
-        """How many workers could be launched now: at a restart it may be fewer than before."""
+        """Returns how many workers could be launched now; at a restart it may be fewer."""
 
     def launch(self, task, blocks: Blocks, shares, shared: Any, validation=None) -> LaunchedWorkers:
         """Start `task` once in each of len(shares) workers, all together, and return at once.

@@ -1,4 +1,4 @@
-"""How many replicas train, and how they exchange, as -clusterSize, -devices and -connection say."""
+"""Number of replicas and their exchange, from -clusterSize, -devices and -connection."""
 
 from sparkdl.errors import ConfigError
 from sparkdl.spark.slots import dynamic, executors, slots

@@ -36,7 +36,7 @@ def run(options, master):
 
 
 def places(master, options):
-    """What is to be said of paths that only one machine knows."""
+    """Yields notes on paths that only one machine knows."""
     output = options.output if options.use else options.validations
     written = {"model": options.train and options.model, "output": output}
     for name, path in written.items():

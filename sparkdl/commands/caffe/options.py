@@ -1,4 +1,4 @@
-"""What the flags of sparkdl caffe say together, checked before anything is started."""
+"""Options of sparkdl caffe, checked together before anything is started."""
 
 from dataclasses import dataclass
 
@@ -123,7 +123,7 @@ def check_one_of(name, value, known, cure=""):
 
 
 def check_paths(given, modes):
-    """What must be said for the modes that are asked for."""
+    """Checks that the options needed by the modes are given."""
     if not modes:
         raise ConfigError("a mode is missing; give -train, -test or -features, or time")
     if not given.conf:
@@ -156,7 +156,7 @@ def shapes_of(text):
 
 
 def notes(given, modes, use):
-    """What the user should know of flags that are given, in sentences."""
+    """Yields notes on flags that have no effect or another one than expected, in sentences."""
     if {"test", "features"} <= set(modes):
         other = "test" if use == "features" else "features"
         yield f"-test and -features exclude each other: the later, -{use}, is done, not -{other}"

@@ -19,7 +19,7 @@ LEAST = 256  # records of a split, where nobody says
 
 @dataclass(frozen=True, kw_only=True)
 class RecordReading:
-    """How an executor reads a split and what it computes. Travels.
+    """The way in which an executor reads a split and computes on it. Travels.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ LOG = "sparkdl.caffe"
 
 @dataclass(frozen=True)
 class Training:
-    """What is needed to train. Made by `prepare_training`.
+    """A training run of the command. Made by `prepare_training`.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Training:
         return net.network
 
     def _write(self, frame):
-        """What the tests have shown, in one file."""
+        """Writes the results of the tests to one file."""
         options = self.options
         frame.coalesce(1).write.format(options.output_format).save(uri(options.validations))
         print(f"what the tests have shown is in {options.validations}", flush=True)

@@ -18,7 +18,7 @@ from sparkdl.training.report import format_devices
 
 @dataclass(frozen=True)
 class Use:
-    """What is needed to use a model. Made by `prepare_use`.
+    """A run of the command that uses a trained model. Made by `prepare_use`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What an option may be: data that checks a value, words an error and documents a field."""
+"""Constraints on options: data that checks a value, words an error and documents a field."""
 
 from sparkdl.config.constraints.base import Requirement
 from sparkdl.config.constraints.collections import Mapping, Row, Sequence, Sizes

@@ -1,4 +1,4 @@
-"""What a constraint is: a check of one value, and the words for what passes it."""
+"""Base of the constraints: a check of one value, and a phrase for what passes it."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class Requirement:
 
     @property
     def phrase(self):
-        """What a value must be, as in "must be an integer >= 1"."""
+        """The constraint in words, as in "must be an integer >= 1"."""
         raise NotImplementedError
 
     @property

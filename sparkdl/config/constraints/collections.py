@@ -49,7 +49,7 @@ class Sequence(Requirement):
         return tuple(self.of.check(item, f"{where}[{i}]") for i, item in enumerate(value))
 
     def fits(self, length):
-        """Whether there may be so many values."""
+        """Returns whether there may be so many values."""
         right = length == self.length if self.length is not None else length >= self.minimum
         return right and length <= LONGEST
 
@@ -154,5 +154,5 @@ def is_sequence(value):
 
 
 def cure_for(value):
-    """What to do about an array."""
+    """Returns the cure for an array."""
     return "give array.tolist()" if isinstance(value, np.ndarray) and value.ndim else ""

@@ -8,7 +8,7 @@ from sparkdl.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class Either(Requirement):
-    """What one of the constraints `of` allows; the first one that does keeps it.
+    """Accepts what one of the constraints `of` allows; the first one that does keeps it.
 
     An error about a part of the value tells more than one about all of it, and is raised as it is.
     """

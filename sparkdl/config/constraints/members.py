@@ -48,5 +48,5 @@ def with_article(name):
 
 
 def is_numeric(value):
-    """Whether `value` is meant as a number, even if it is none: NaN."""
+    """Returns whether `value` is meant as a number, even if it is none: NaN."""
     return isinstance(value, int | float) and not isinstance(value, bool)

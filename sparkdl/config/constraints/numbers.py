@@ -44,7 +44,7 @@ class Range(Requirement):
         return " ".join(f"{word} {bound}" for word, bound in names.items() if bound is not None)
 
     def holds(self, number):
-        """Whether `number` is within the bounds."""
+        """Returns whether `number` is within the bounds."""
         return (
             (self.minimum is None or number >= self.minimum)
             and (self.above is None or number > self.above)
@@ -87,7 +87,7 @@ class Integer(Range):
 
 @dataclass(frozen=True, kw_only=True)
 class Size(Integer):
-    """How long an axis of an array is."""
+    """The length of an axis of an array."""
 
     limit: int = LARGEST_SIZE
 
@@ -112,14 +112,14 @@ class Number(Range):
 
 
 def is_number(value):
-    """Whether `value` is an int, or a float that is finite."""
+    """Returns whether `value` is an int, or a float that is finite."""
     if isinstance(value, float):
         return isfinite(value)
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def cure_for(value):
-    """What to do about a number that was written as text."""
+    """Returns the cure for a number that was written as text."""
     if not isinstance(value, str) or len(value) > 40:
         return ""
     try:

@@ -63,7 +63,7 @@ class Character(Requirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Path(Text):
-    """Where something lies, a text or what pathlib makes of it; kept as a text."""
+    """A path, a text or a pathlib object; kept as a text."""
 
     what: str = "a path"
 

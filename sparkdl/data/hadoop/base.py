@@ -1,4 +1,4 @@
-"""What both ways to HDFS have in common, as fsspec wants it."""
+"""Base of the HDFS file systems, as an fsspec file system."""
 
 import os
 from abc import abstractmethod

@@ -1,4 +1,4 @@
-"""What a cluster's own files say: core-site.xml and hdfs-site.xml.
+"""Configuration of a Hadoop cluster, read from core-site.xml and hdfs-site.xml.
 
 References
 ----------
@@ -31,7 +31,7 @@ class Configuration:
 
     @classmethod
     def read(cls):
-        """That of HADOOP_CONF_DIR, HADOOP_HOME, or the container of YARN this process runs in.
+        """Reads the files of HADOOP_CONF_DIR, HADOOP_HOME, or this process's YARN container.
 
         Raises
         ------
@@ -50,7 +50,7 @@ class Configuration:
 
     @property
     def is_secure(self):
-        """Whether users are known by Kerberos."""
+        """True if users are known by Kerberos."""
         return self.properties.get("hadoop.security.authentication", "simple") == "kerberos"
 
     def namenodes(self, service):
@@ -70,7 +70,7 @@ class Configuration:
         return default.partition("://")[2].partition("/")[0]
 
     def rpc_authority(self, given):
-        """That of `authority` for native RPC: a host has a port."""
+        """Returns the `authority` for native RPC, in which a host has a port."""
         chosen = self.authority("hdfs", given)
         return chosen if self.namenodes(chosen) or ":" in chosen else f"{chosen}:{RPC_PORT}"
 
@@ -103,7 +103,7 @@ class Configuration:
 
 
 def user():
-    """Who asks where there is no Kerberos."""
+    """Returns the name of the user where there is no Kerberos."""
     return os.environ.get("HADOOP_USER_NAME") or getuser()
 
 

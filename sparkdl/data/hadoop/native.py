@@ -127,7 +127,7 @@ class Writing:
 
 
 def within(seconds, call, *arguments):
-    """What call(*arguments) gives; OSError if it takes longer than so many seconds.
+    """Returns call(*arguments); raises OSError if it takes longer than so many seconds.
 
     The library may wait for ever for what a node that died owes it. Then its thread is given up.
     """
@@ -162,7 +162,7 @@ class NativeReader(ReadsRanges):
 
 
 def entry(status):
-    """What fsspec calls info."""
+    """Returns the info dict of fsspec."""
     return {
         "name": status.path,
         "size": status.length,

@@ -1,4 +1,4 @@
-"""What both ways to HDFS share: files read by ranges and written at their end, tries, errors."""
+"""Files of HDFS: reads by ranges, writes at the close, retries and errors."""
 
 import io
 import os
@@ -97,7 +97,10 @@ class SentAtTheEnd(io.RawIOBase):
 
 
 def again(attempt, tries):
-    """What attempt() gives; an OSError of the network or a node is waited out, so many tries."""
+    """Calls attempt() until it succeeds, so many tries.
+
+    Only an OSError of the network or a node is waited out.
+    """
     for left in reversed(range(tries)):
         try:
             return attempt()

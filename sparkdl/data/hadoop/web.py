@@ -116,7 +116,7 @@ class WebReader(ReadsRanges):
 
 
 def entry(path, status):
-    """What fsspec calls info."""
+    """Returns the info dict of fsspec."""
     return {
         "name": path,
         "size": status["length"],

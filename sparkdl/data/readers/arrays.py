@@ -110,7 +110,10 @@ class Arrays(Reader, SplitByRecords):
 
 
 def is_array(value):
-    """Whether `value` is an array, or can be one: nested lists, measured before they are copied."""
+    """Returns whether `value` is an array, or nested lists that can be one.
+
+    Lists are measured before they are copied.
+    """
     if isinstance(value, np.ndarray) or not isinstance(value, list | tuple):
         return len(getattr(value, "shape", ())) > 0
     count, axes = 1, 0

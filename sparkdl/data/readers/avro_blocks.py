@@ -17,7 +17,7 @@ MAGIC, MARKER = b"Obj\x01", 16
 
 
 class AvroStream:
-    """What fastavro reads from: a FileWindow, which may be exchanged for one at another place."""
+    """A file that fastavro reads: a FileWindow, which may be exchanged for another."""
 
     def __init__(self, window):
         self.window = window
@@ -63,7 +63,7 @@ def records(split, file, source, blocks):
 
 @contextmanager
 def convert_errors(where):
-    """What goes wrong here is the file's fault, whatever fastavro and its codecs raise."""
+    """Blames an error raised here on the file, whatever fastavro and its codecs raise."""
     try:
         yield
     except Offence as offence:

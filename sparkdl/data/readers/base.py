@@ -1,4 +1,4 @@
-"""What readers have in common: a path, what is done to each minibatch, how splits are cut."""
+"""Bases of the readers: a path, a transform of each minibatch, splits by records or by bytes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SHORTHANDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class TransformRequirement(Requirement):
-    """What is done to each minibatch; a list of transforms is kept as one."""
+    """The transform of each minibatch; a list of transforms is kept as one."""
 
     phrase = "a Transform, a list of them, or a function Batch to Batch"
     plural = "transforms or functions Batch to Batch"

@@ -90,7 +90,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
             start += table.num_rows
 
     def _columns(self, path):
-        """Where the wanted columns are in a file."""
+        """Returns the positions of the wanted columns in a file."""
         names = first_line(path, self.delimiter)
         features = self.features and tuple(position(one, names, path) for one in self.features)
         label = None if self.label is None else position(self.label, names, path)

@@ -39,7 +39,7 @@ def lines_between(file, start, stop, skip):
 
 
 def _until_break(file):
-    """What follows, up to and with the next line break."""
+    """Reads up to and with the next line break."""
     pieces = []
     while piece := file.read(CHUNK):
         end = piece.find(b"\n") + 1

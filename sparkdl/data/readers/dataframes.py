@@ -69,7 +69,7 @@ class DataFrames(StoredSource, Reader):
             start += table.num_rows
 
     def names(self, split):
-        """What the records of a split are called; None where no column says it."""
+        """Returns the names of the records of a split; None where no column has them."""
         found = []
         for table in self._tables(split, [self.key]):
             if self.key not in table.schema.names:

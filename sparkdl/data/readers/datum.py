@@ -82,7 +82,7 @@ def _decode_alike(values, shape):
 
 
 def _split_values(values, start, stop):
-    """What stands before `start` of all values, joined; up to `stop`, joined; behind, in a list."""
+    """Returns the values up to `start`, joined; those up to `stop`, joined; the rest in a list."""
     if len(set(map(len, values))) > 1:
         tails = [bytes(value[stop:]) for value in values]
         images = bytearray().join([value[start:stop] for value in values])
@@ -95,7 +95,7 @@ def _split_values(values, start, stop):
 
 @lru_cache(maxsize=8)
 def _head(shape):
-    """What stands before the bytes of an image of this shape."""
+    """Returns the encoded bytes that precede an image of this shape."""
     size = math.prod(shape)
     return encode(np.zeros(shape, np.uint8))[:-size]
 

@@ -39,7 +39,7 @@ class _Entry:
 
 
 class Meta(NamedTuple):
-    """What a meta page says; there are two, and the one with the later transaction holds."""
+    """The contents of a meta page; there are two, and the one with the later transaction holds."""
 
     transaction: int
     page_size: int

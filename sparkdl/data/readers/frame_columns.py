@@ -36,7 +36,7 @@ class Numbers(FrameColumn):
 
     @property
     def nbytes(self):
-        """Of one record in a batch; None where it is not known."""
+        """The bytes of one record in a batch; None where it is not known."""
         return 0
 
     def array(self, table):

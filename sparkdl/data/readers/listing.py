@@ -12,7 +12,7 @@ SMALLEST_RANGE = 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class ByteSplit(Split):
-    """What begins in bytes `start` up to, not including, `stop` of a file."""
+    """The records that begin in bytes `start` up to, not including, `stop` of a file."""
 
     path: str
     start: int

@@ -129,7 +129,7 @@ def known_ends(path):
 
 
 def first_image(path):
-    """That of the first record (C, H, W), None where there is none; read where it lies.
+    """Returns the first record's image (C, H, W), None where there is none; reads it in place.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def _first_keys(path, step):
 
 
 def _consecutive(first, last, count):
-    """Whether the keys are numbers of one width without gaps, as Caffe's tools write them."""
+    """Returns whether keys are numbers of one width without gaps, as Caffe's tools write them."""
     digits = first.isdigit() and last.isdigit() and len(first) == len(last)
     return digits and int(last) - int(first) + 1 == count
 

@@ -73,13 +73,13 @@ class Tree:
         return self.file.read(count)
 
     def key(self, end):
-        """That of the first (0) or last (-1) leaf."""
+        """Returns the key of the first (0) or last (-1) leaf."""
         page, at = self.leaf(end)
         *_, key_size = NODE.unpack_from(page, at)
         return page[at + NODE.size : at + NODE.size + key_size]
 
     def first_value(self):
-        """That of the first leaf; a long one lies in pages of its own."""
+        """Returns the value of the first leaf; a long one lies in pages of its own."""
         page, at = self.leaf(0)
         low, high, flags, key_size = NODE.unpack_from(page, at)
         start, count = at + NODE.size + key_size, low | high << 16

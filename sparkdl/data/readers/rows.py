@@ -106,7 +106,10 @@ def _column_by_name(chunk, name, columns, by):
 
 
 def _is_pair(record, labelled):
-    """Where no labels are wanted, a tuple (features, label) is told by what its first part is."""
+    """Returns whether a record is a pair (features, label).
+
+    Without labels, the first part of a tuple decides.
+    """
     if labelled:
         return isinstance(record, tuple | list) and len(record) == 2
     return isinstance(record, tuple) and len(record) == 2 and not np.isscalar(record[0])

@@ -1,4 +1,4 @@
-"""What Hadoop's SequenceFiles are made of: numbers, Writables, codecs, the header.
+"""Building blocks of Hadoop's SequenceFiles: numbers, Writables, codecs, the header.
 
 References
 ----------
@@ -35,7 +35,7 @@ WRITABLES = ("Text", "BytesWritable", "NullWritable", *FIXED)
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceHeader:
-    """What stands at the start of a file.
+    """The header of a file.
 
     Parameters
     ----------

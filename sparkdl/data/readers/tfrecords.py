@@ -131,7 +131,7 @@ def next_record(window):
 
 
 def is_length_valid(head):
-    """Whether a length has its checksum behind it."""
+    """Returns whether the checksum after a length is right."""
     return len(head) == HEAD.size and masked_crc(head[:8]) == HEAD.unpack(head)[1]
 
 

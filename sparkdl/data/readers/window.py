@@ -15,7 +15,7 @@ class FileWindow:
         file.seek(position)
 
     def more(self):
-        """Whether a byte follows."""
+        """Returns whether a byte follows."""
         return bool(self.ahead(1))
 
     def ahead(self, count):

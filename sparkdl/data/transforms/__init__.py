@@ -1,4 +1,4 @@
-"""What happens to a minibatch between storage and network."""
+"""Transforms of minibatches, between storage and the network."""
 
 from sparkdl.data.transforms.base import Chance, Transform, in_training, record_shapes
 from sparkdl.data.transforms.colour import ChannelSwap, ColourJitter, Grayscale

@@ -1,4 +1,4 @@
-"""What every transform is: what it does in use and in training, and to the shape of a record."""
+"""Bases of the transforms, which may differ in training and in use and may change shapes."""
 
 from dataclasses import dataclass
 
@@ -81,11 +81,11 @@ class Transform(Member):
         raise NotImplementedError
 
     def out_shape(self, shape):
-        """What a record of `shape` becomes. Raises ShapeError where it does not fit."""
+        """Returns the shape that a record of `shape` gets; ShapeError where it does not fit."""
         return shape
 
     def in_shape(self, shape):
-        """What records must be to become examples of `shape`; None stands for sizes that are free.
+        """Returns the shape of records that become examples of `shape`; None is a free size.
 
         Raises ShapeError where no record does.
         """
@@ -115,7 +115,7 @@ class PixelTransform(Transform, abstract=True):
 
 
 def in_training(transform, seed, epoch, leave=()):
-    """What a worker does to minibatches; a plain function knows nothing of epochs."""
+    """Returns the transform that a worker applies in training; a plain function ignores epochs."""
     if isinstance(transform, Transform):
         return transform.in_training(seed, epoch, leave)
     at = getattr(transform, "in_training", None)

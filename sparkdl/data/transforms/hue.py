@@ -29,6 +29,6 @@ def sixths(x, most, span):
 
 
 def strength(k):
-    """How far below `most` a channel is, in spans, at distance k in [0, 12), a round being 6."""
+    """Returns how far below `most` a channel is, in spans; k in [0, 12) has the period 6."""
     k[k >= 6] -= 6
     return np.clip(np.minimum(k, 4 - k), 0, 1)

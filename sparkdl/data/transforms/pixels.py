@@ -1,4 +1,4 @@
-"""What is done to the pixels of images, described: numpy does it here, or a GPU where it computes.
+"""Descriptions of image transforms, computed here by numpy or by a GPU while it trains.
 
 Crop, Mirror, MeanImage, Scale and Normalize add their part to a description. All numbers that
 chance decides are drawn by then, so whoever carries it out gets the same result, bit by bit.
@@ -73,7 +73,7 @@ class Pixels:
 
     @property
     def in_place(self):
-        """Whether each number is where it is stored."""
+        """True if each number is where it is stored."""
         return self.size is None and self.turned is None
 
     def with_mean(self, mean):

@@ -60,7 +60,7 @@ def rotate_image(x, angle, fill):
 
 @lru_cache(maxsize=8)
 def centred_coordinates(height, width):
-    """How far down and right of the centre each pixel is, float32 (height, 1) and (1, width)."""
+    """Returns the distances of pixels from the centre, float32 (height, 1) and (1, width)."""
     down = np.arange(height, dtype=np.float32) - np.float32((height - 1) / 2)
     right = np.arange(width, dtype=np.float32) - np.float32((width - 1) / 2)
     return down[:, np.newaxis], right[np.newaxis]

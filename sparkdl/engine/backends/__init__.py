@@ -1,4 +1,4 @@
-"""Where kernels come from; base.py says what a backend is."""
+"""Backends, which provide the kernels; base.py defines the contract."""
 
 from sparkdl.engine.backends.base import PROCESSOR, Kernel, absent, get, names
 from sparkdl.engine.backends.own import grant_devices

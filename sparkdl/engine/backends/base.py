@@ -64,7 +64,7 @@ class Backend(Protocol):
         """
 
     def link(self, vectors):
-        """What adds up these {name: vector} with those of other processes' devices: a link.Link.
+        """Returns a link.Link that sums these {name: vector} over the devices of several processes.
 
         None where the backend computes on no device; UnsupportedError without the library.
         """
@@ -99,7 +99,7 @@ def get(name):
 
 
 def absent(name):
-    """Why a backend's device is not here, as far as that shows without it; None where it may be.
+    """Returns why a backend's device is absent, without asking it; None where it may be here.
 
     Loads neither the backend nor a library of the device's.
     """

@@ -1,4 +1,4 @@
-"""What adds up vectors of several processes' devices: the contract of Backend.link."""
+"""Contract of Backend.link: sums of vectors over the devices of several processes."""
 
 from typing import Protocol
 
@@ -18,7 +18,7 @@ class DeviceLink(Protocol):
     version: str
 
     def invitation(self):
-        """What one process tells all, as text: they join by it."""
+        """Returns the text by which all processes join; one process makes it."""
 
     def join(self, size, invitation, rank):
         """Meet the devices of all ranks; DeviceError where one is refused."""
@@ -68,7 +68,7 @@ class DeviceWork(Protocol):
     """An exchange that has begun."""
 
     def reached(self):
-        """Whether it has ended."""
+        """Returns whether it has ended."""
 
     def take(self):
         """Fill the array of the host that it was asked for, once it has ended."""

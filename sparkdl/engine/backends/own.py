@@ -1,11 +1,11 @@
-"""Which GPUs this process may take, as whoever started it says."""
+"""GPUs that this process may take, set by whoever started it."""
 
 from dataclasses import dataclass
 
 
 @dataclass
 class DeviceGrant:
-    """What a process may take.
+    """The GPUs that a process may take.
 
     Parameters
     ----------

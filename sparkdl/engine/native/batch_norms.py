@@ -39,7 +39,7 @@ GATED_GRADIENT = (  # gy, x, mean, scale, beta, slope, offset
 
 
 def is_preferred(x):
-    """Whether these kernels are the faster ones for x, and can be had."""
+    """Returns whether these kernels are the faster ones for x, and can be had."""
     wide = x.ndim > 2 and x.shape[1] >= WIDE and x.nbytes >= LARGE
     if not wide or x.dtype != np.float32:
         return False

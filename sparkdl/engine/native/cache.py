@@ -22,7 +22,7 @@ _writes = count()
 
 
 def folder():
-    """Where files lie: a folder of the user's own, or None where there can be none."""
+    """Returns the folder of the files: one of the user's own, or None where there can be none."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     path = Path(os.environ.get("SPARKDL_KERNELS") or Path(base, "sparkdl", "kernels"))
     try:

@@ -46,7 +46,7 @@ def chain_kernel(op, inputs, outputs, compiler):
 
 
 def may_chain(node):
-    """Whether a compiled chain may have a node in it; its operands may broadcast."""
+    """Returns whether a compiled chain may have a node in it; its operands may broadcast."""
     kinds = {tensor.spec.dtype for tensor in (*node.inputs, *node.outputs)}
     if "float64" in kinds:
         return chainable(node)
@@ -54,7 +54,7 @@ def may_chain(node):
 
 
 def lie(stride, array):
-    """How an array's numbers lie along a row."""
+    """Returns how an array's numbers lie along a row."""
     return {0: loops.SHARED, array.itemsize: loops.DENSE}.get(stride, loops.APART)
 
 

@@ -1,4 +1,4 @@
-"""What all functions have around their work: words they are told, a share of it, loops.
+"""Building blocks of the generated functions: arguments, a thread's share of the work, loops.
 
 A function takes the address of 64-bit words. The first two are thread_num and num_threads of OpenMP
 (0: it works alone); the others are the function's own.
@@ -61,7 +61,7 @@ def counting(code, begin, end, step):
 
 
 def accumulate(code, begin, end, step, vectors, body):
-    """What `vectors` have become by body(i, *vectors) for i from begin below end."""
+    """Returns `vectors` after body(i, *vectors) for i from begin below end."""
     current = [replace(v, name=code.name()) for v in vectors]
     with loop(code, begin, end, step) as (index, carried):
         new = body(index, *current)

@@ -19,7 +19,7 @@ LENGTH, ROWS, OPERANDS = range(FIRST, FIRST + 3)  # places among the words
 
 @dataclass(frozen=True)
 class Loop:
-    """What the machine code depends on.
+    """The properties of a loop that its machine code depends on.
 
     Parameters
     ----------

@@ -44,6 +44,6 @@ def store(code, vector, base, index, mask):
 
 
 def suffix(kind):
-    """How LLVM names vectors of a kind in its functions' names."""
+    """Returns LLVM's name for vectors of a kind, the suffix of its functions' names."""
     short = "bf" if kind == "bfloat16" else "f" if kind in FLOATS else "i"
     return f"v{LANES}{short}{bits_of(kind)}"

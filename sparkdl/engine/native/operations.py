@@ -1,4 +1,4 @@
-"""What each elementwise operation does to vectors; the types are those that numpy would take."""
+"""Vector code of each elementwise operation; the types are those that numpy would take."""
 
 from functools import partial
 

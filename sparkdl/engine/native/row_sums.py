@@ -1,4 +1,4 @@
-"""What an elementwise chain gives for each number of a matrix, summed over its rows.
+"""Row sums of the results of an elementwise chain over a matrix.
 
 Rows are read as they lie, four at a time: a matrix that is wide and does not fit a cache is read at
 the speed of memory, which a loop down its columns is far from. Rows fall into parts of a few

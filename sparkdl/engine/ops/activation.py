@@ -67,7 +67,7 @@ class EluOp(ElementwiseOp):
 
 
 def of_one_sign(x, y, alpha):
-    """What tells where x is above 0: y if it can, so that x may be overwritten by it."""
+    """Returns the array that tells where x is above 0: y if it can, so that y may overwrite x."""
     return y if alpha >= 0 else x
 
 

@@ -40,7 +40,7 @@ class HeadProductOp(Op):
 @register
 @dataclass(frozen=True)
 class HeadScoresOp(HeadProductOp):
-    """How much each query has to do with each key: scale q k^T (+ bias, the same for all heads).
+    """The score of each key for each query: scale q k^T (+ bias, the same for all heads).
 
     Shapes
     ------

@@ -1,4 +1,4 @@
-"""What an operation is: a shape rule, a reference in numpy, a gradient written in operations."""
+"""Base of the operations: a shape rule, a reference in numpy, a gradient written in operations."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -42,7 +42,7 @@ class Op:
 
     @property
     def label(self):
-        """What programs and profiles call it."""
+        """Returns the name that programs and profiles show."""
         return self.kind
 
     def shape(self, *specs):

@@ -78,7 +78,7 @@ class MaxPoolGradOp(PoolOp):
 @register
 @dataclass(frozen=True)
 class MaxPoolPickOp(PoolOp):
-    """Of g, shaped as x, what lies where each window of x has its maximum."""
+    """The numbers of g, shaped as x, at the place where each window of x has its maximum."""
 
     def shape(self, g, x, y):
         return y
@@ -150,7 +150,7 @@ def max_pool(x, size, stride=None, padding=0, dilation=1):
 
 
 def pick_largest(g, x, size, stride=None, padding=0, dilation=1):
-    """Of g, shaped as x, what lies where each window of x has the first of its largest numbers."""
+    """Returns the numbers of g, shaped as x, at the first maximum of each window of x."""
     options = windows_of(x, size, stride, padding, dilation)
     return MaxPoolPickOp(*options)(g, x, MaxPoolOp(*options)(x))
 

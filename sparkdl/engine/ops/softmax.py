@@ -15,7 +15,7 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class AlongRowsOp(Op):
-    """What is worked out along the last axis, and keeps its shape."""
+    """Base of the operations that work along the last axis and keep the shape."""
 
     floating = True
 

@@ -17,7 +17,7 @@ KINDS = {1: "sequences (N, C, L)", 2: "images (N, C, H, W)", 3: "volumes (N, C, 
 
 @dataclass(frozen=True)
 class WindowOp(Op):
-    """Where the windows lie. padding is ((before, after), ...)."""
+    """Base of the operations on sliding windows."""
 
     floating = True
     size: tuple[int, ...]
@@ -27,7 +27,7 @@ class WindowOp(Op):
 
     @property
     def spans(self):
-        """How far a window reaches along each axis."""
+        """The extent of a window along each axis."""
         return tuple(d * (k - 1) + 1 for k, d in zip(self.size, self.dilation, strict=True))
 
     def space(self, x):
@@ -38,7 +38,7 @@ class WindowOp(Op):
         return tuple(x.shape[2:])
 
     def out(self, space):
-        """How many windows there are along each axis of `space`: the last may leave a rest over."""
+        """Returns the number of windows along each axis of `space`; a rest may be left over."""
         if min(*self.size, *self.stride, *self.dilation) < 1:
             raise ShapeError(
                 f"{self.kind} needs size, stride and dilation of at least 1, got "
@@ -57,7 +57,7 @@ class WindowOp(Op):
         return np.pad(x, ((0, 0), (0, 0), *self.padding), constant_values=fill)
 
     def cut(self, x):
-        """What `padded` put around x, off again."""
+        """Returns x without the padding that `padded` put around it."""
         sides = zip(x.shape[2:], self.padding, strict=True)
         return x[(..., *(slice(before, n - after) for n, (before, after) in sides))]
 
@@ -73,7 +73,7 @@ class WindowOp(Op):
 
 
 def window_starts(n, size, stride, padding, dilation):
-    """Where each window along an axis of n begins; in the padding in front it is below 0."""
+    """Returns where each window along an axis of n begins; below 0 in the padding in front."""
     before, after = padding
     return np.arange(-before, n + after - dilation * (size - 1), stride)
 

@@ -1,4 +1,4 @@
-"""What all codecs share: the head of a message, what is checked before anything is written."""
+"""Bases of the codecs: the head of a message, and the checks before anything is written."""
 
 from dataclasses import dataclass
 from struct import Struct
@@ -74,7 +74,7 @@ class Codec(Member):
             raise DataError(f"a message of {type(self).__name__} needs {expected}, got {found}")
 
     def parsed(self, body, n):
-        """What `body` holds, completely checked; DataError otherwise."""
+        """Parses and checks `body`, a message for n numbers; raises DataError if it is invalid."""
         raise NotImplementedError
 
     def write(self, parts, out, add):
@@ -157,7 +157,10 @@ class Coder:
         return {}
 
     def settings(self):
-        """What adapts itself to the vectors and may be averaged over coders: float64, a view."""
+        """Returns the settings that adapt to the vectors: float64, a view.
+
+        They may be averaged over coders.
+        """
         return np.zeros(0)
 
 

@@ -1,4 +1,4 @@
-"""What several coders of one codec keep, as one vector of each kind."""
+"""State of several coders of one codec, joined into one vector of each kind."""
 
 import numpy as np
 

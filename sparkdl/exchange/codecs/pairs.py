@@ -26,5 +26,5 @@ def levels(codes, of_code):
 
 
 def ends_in_zeros(codes, n):
-    """Whether the bits after n codes are 0."""
+    """Returns whether the bits after n codes are 0."""
     return not n % 4 or codes[-1] & (0xFF >> 2 * (n % 4)) == 0

@@ -1,4 +1,4 @@
-"""How the threshold of a threshold-encoded vector follows from the last message."""
+"""Rules that adapt the threshold of threshold encoding from one message to the next."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -32,7 +32,7 @@ class TopK(Codec):
     )
 
     def most(self, n):
-        """How many of n numbers are sent at most."""
+        """Returns how many of n numbers are sent at most."""
         return min(n, ceil(self.fraction * n))
 
     def coder(self, n):

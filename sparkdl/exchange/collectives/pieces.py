@@ -11,7 +11,7 @@ def raw(x):
 
 
 def cuts(length, parts):
-    """Where a vector is cut into as equal parts as can be: parts + 1 numbers."""
+    """Returns the bounds of `parts` parts of a vector, as equal as can be: parts + 1 numbers."""
     return [length * i // parts for i in range(parts + 1)]
 
 

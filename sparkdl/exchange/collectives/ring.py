@@ -66,7 +66,7 @@ def travel(call, x, reduce, steps):
 
 
 def pieces_of(nbytes):
-    """How many pieces a chunk has: as many as are under way at once, if they are not too short."""
+    """Returns the number of pieces of a chunk: as many as are under way at once, if long enough."""
     return max(math.ceil(nbytes / LONGEST), min(AHEAD, int(nbytes / SHORTEST)), 1)
 
 

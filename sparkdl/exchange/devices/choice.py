@@ -1,4 +1,4 @@
-"""What goes from device to device, and what over sockets: the rule, in one place.
+"""Rule that decides which exchanges run from device to device and which over sockets.
 
 Ranks exchange by NCCL what is a sum, or a copy, of numbers of 16 or 32 bits, if each of them has
 NCCL, all the same version, and a device of its own. Codecs, stores, messages, counters and all
@@ -14,13 +14,13 @@ CARRIED = ("bfloat16", "float16", "float32")
 
 
 def is_carried(x, op="sum"):
-    """Whether NCCL takes this array."""
+    """Returns whether NCCL takes this array."""
     return op == "sum" and getattr(getattr(x, "dtype", None), "name", None) in CARRIED
 
 
 @dataclass(frozen=True, kw_only=True)
 class DevicePlace:
-    """What a rank tells the others of its device.
+    """A rank's description of its device, sent to the other ranks.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class DevicePlace:
 
 
 def obstacle(places):
-    """Why these ranks cannot exchange by NCCL; None where they can.
+    """Returns why these ranks cannot exchange by NCCL; None where they can.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class DeviceGroup(Group):
         self._watchdog = Watchdog(link, self, self._progress, end_soon)
 
     def describe(self):
-        """How the members exchange, as text."""
+        """Describes in a line how the members exchange."""
         return f"{self.size} GPUs exchange {', '.join(CARRIED)} by NCCL {self._link.version}"
 
     def start_all_reduce(self, x, op="sum"):
@@ -99,7 +99,7 @@ class DeviceGroup(Group):
         self._ticket = self._put(text, "add_up", name, part, factor, share, mark)
 
     def join_in(self):
-        """What the device does next comes behind all sums that have begun."""
+        """Makes the device's next work wait for all sums that have begun."""
         self._link.join_in()
 
     def settle(self):

@@ -1,4 +1,4 @@
-"""How members' devices meet: they tell each other what they are, then join within a limit."""
+"""Links the devices of a group's members: they describe themselves, then join within a limit."""
 
 import logging
 import threading

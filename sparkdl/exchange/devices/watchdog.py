@@ -90,7 +90,7 @@ class Watchdog:
                 self._begin()
 
     def await_elsewhere(self, rank):
-        """Who waits for a device learns nothing of what others wait for."""
+        """Ignores the rank: a wait for a device learns nothing of what others wait for."""
 
     def close(self):
         """Let go of the link, within the group's timeout."""
@@ -149,7 +149,7 @@ class Watchdog:
             raise self._group.missed(what)
 
     def _blamed(self, ticket, error):
-        """Of NCCL's failure: a peer that is seen to be gone, or else all who were awaited."""
+        """Returns the error for NCCL's failure: a peer seen to be gone, or all that were missed."""
         end = time.monotonic() + TELLING
         with suppress(WorkerError):
             while time.monotonic() < end:

@@ -32,7 +32,7 @@ class BeltJob:
 
     @property
     def ended(self):
-        """Whether `wait` would return, or raise, at once."""
+        """True if `wait` would return, or raise, at once."""
         return self._event.is_set()
 
     def wait(self):

@@ -1,4 +1,4 @@
-"""What a group does together through shared memory and, where it has several machines, sockets."""
+"""Collectives of a group through shared memory and, across machines, over sockets."""
 
 import numpy as np
 

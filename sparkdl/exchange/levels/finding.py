@@ -1,4 +1,4 @@
-"""How the members of a group find their levels."""
+"""Search for the levels of a group: machines, and the ranks on each."""
 
 from sparkdl.exchange.levels.calls import Calls
 from sparkdl.exchange.levels.order import CallOrder

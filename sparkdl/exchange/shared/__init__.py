@@ -1,1 +1,1 @@
-"""What processes of one machine do together through memory that all of them map."""
+"""Collectives of the processes of one machine, through memory that all of them map."""

@@ -1,4 +1,4 @@
-"""What a Lane does, for a rank that is alone on its machine: nothing."""
+"""Lane of a rank that is alone on its machine, which has nothing to do."""
 
 
 class SingleMember:

@@ -1,4 +1,4 @@
-"""What a member of a machine has entered, in one number: members compare before they add up."""
+"""Number that identifies a collective, which members of a machine compare before they add up."""
 
 from functools import lru_cache
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""How processes find out which of them share memory: by trying, for names of hosts may lie."""
+"""Search for the processes that share memory, by trying: names of hosts may lie."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 def find_memory(rank, gather, members, timeout=60.0, patience=600.0, lanes=(1, 2)):
-    """Which ranks share memory with each other, and this rank's hold on what it shares.
+    """Returns which ranks share memory with each other, and the memory that this rank shares.
 
     Each process makes a piece of memory with a random token and tells its path. Each takes the
     first one that it can open and that has the token. All processes of the group call this.
@@ -74,7 +74,10 @@ def _first_seen(offers, own):
 
 
 def _machines(leaders):
-    """Who took the same memory; alone is whoever took that of one who took another's."""
+    """Groups the ranks that took the same memory.
+
+    A rank is alone if it took that of one which itself took another's.
+    """
     machines = {}
     for rank, leader in enumerate(leaders):
         machines.setdefault(leader if leaders[leader] == leader else rank, []).append(rank)

@@ -19,7 +19,7 @@ _SLICE = _Duration(0, int(SLICE * 1e9))
 
 
 def is_supported():
-    """Whether processes can wait for each other this way here.
+    """Returns whether processes can wait for each other this way here.
 
     What one process writes must be seen by others in the order in which it was written. x86-64
     promises that, others do not.

@@ -1,4 +1,4 @@
-"""What lies where in the shared memory of a machine's members.
+"""Layout of the memory that the members of a machine share.
 
 Each number that one process writes and others read has a line of the cache to itself.
 """
@@ -28,7 +28,7 @@ class SegmentLayout(NamedTuple):
         return 0
 
     def beats(self, member):
-        """How often the member has said that it is alive."""
+        """Returns the place of the counter that shows that the member is alive."""
         return (1 + member) * LINE
 
     def closed(self, member):
@@ -59,12 +59,12 @@ class SegmentLayout(NamedTuple):
 
     @property
     def slots(self):
-        """Where the slots begin: [lane][parity][member, or last the result]."""
+        """The place where the slots begin: [lane][parity][member, or last the result]."""
         return -(-self.text(self.members) // PAGE) * PAGE
 
     @property
     def shape(self):
-        """Of all slots as one array of bytes."""
+        """The shape of all slots as one array of bytes."""
         return (self.lanes, PARITIES, self.members + 1, self.slot)
 
     @property

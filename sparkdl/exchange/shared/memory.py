@@ -11,7 +11,7 @@ SLOT = 512 * 1024
 
 
 class SharedMemory:
-    """What a process shares with the others of its group on its machine.
+    """The memory that a process shares with the others of its group on its machine.
 
     Parameters
     ----------

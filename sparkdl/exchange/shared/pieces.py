@@ -1,4 +1,4 @@
-"""How a vector goes through slots of shared memory, turn by turn."""
+"""Pieces in which a vector goes through slots of shared memory, turn by turn."""
 
 from itertools import pairwise
 
@@ -28,7 +28,7 @@ class Pieces:
         return x[min(first, stop) : min(first + self.step, stop)]
 
     def room(self, slot, owner, piece):
-        """Where in a slot that holds a piece of each owner this one stands."""
+        """Returns the room of this piece in a slot that holds a piece of each owner."""
         start = owner * self.step
         return slot[start : start + piece.size]
 

@@ -56,7 +56,7 @@ class Segment:
 
     @property
     def path(self):
-        """What other processes of this machine open."""
+        """The path that other processes of this machine open."""
         return f"/proc/{os.getpid()}/fd/{self.file}"
 
     @property
@@ -83,7 +83,7 @@ class Segment:
         self._lock(fcntl.F_WRLCK, place, 1)
 
     def held(self, place):
-        """Whether the process that holds `place` is alive."""
+        """Returns whether the process that holds `place` is alive."""
         asked = LOCK.pack(fcntl.F_WRLCK, 0, place, 1, 0)
         found, *_ = LOCK.unpack(fcntl.fcntl(self.file, fcntl.F_OFD_GETLK, asked))
         return found != fcntl.F_UNLCK

@@ -1,4 +1,4 @@
-"""Who of a machine's members is alive, and what went wrong, told through shared memory."""
+"""Watch over the members of a machine: who is alive and what failed, through shared memory."""
 
 import json
 import time
@@ -57,7 +57,7 @@ class PeerWatch:
         return PeerError(self.ranks[member], self.hosts[self.ranks[member]], what)
 
     def error(self):
-        """What some member has told to be wrong, as a PeerError, or None."""
+        """Returns the error that a member has reported, as a PeerError, or None."""
         teller = self.words[self.layout.failed // 4]
         if not teller:
             return None
@@ -83,12 +83,12 @@ class PeerWatch:
             futex.wake(self.address(self.layout.go(lane)))
 
     def address(self, place):
-        """Of a byte of the memory in this process."""
+        """Returns the address in this process of a byte of the memory."""
         return self._start + place
 
     @property
     def left(self):
-        """Whether this member has ended."""
+        """True if this member has ended."""
         return self.words[self.layout.closed(self.me) // 4] != 0
 
     def leave(self):
@@ -98,7 +98,7 @@ class PeerWatch:
 
 
 class Patience:
-    """What one wait has seen so far of those it waits for."""
+    """The state of one wait: the members it waits for, as seen so far."""
 
     def __init__(self, watch, what):
         self.watch, self.what = watch, what

@@ -1,4 +1,4 @@
-"""What workers have pushed for a step that is not complete."""
+"""Collects the workers' pushes for a step until it is complete."""
 
 import numpy as np
 

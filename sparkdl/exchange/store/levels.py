@@ -108,7 +108,7 @@ class TwoLevelStore(Verbs):
         self._store = KeyValueStore(Places.of(leaders, secret, **endpoint), **options)
 
     def _led(self, act):
-        """What the leader's act() gives, in JSON; its error, for all of the machine."""
+        """Returns the result of the leader's act(), in JSON; its error is raised on all ranks."""
         text = b"" if self.local.rank else json.dumps(attempt(act)).encode()
         result = json.loads(bytes(self.local.all_gather_bytes(text)[0]))
         return check_reply(result, "the leader of this machine")["result"]

@@ -1,4 +1,4 @@
-"""What all processes of a key-value store must have said alike."""
+"""Options of a key-value store, the same in all its processes."""
 
 from dataclasses import asdict, dataclass
 
@@ -10,7 +10,7 @@ COMBINATIONS = ("sum", "mean")
 
 @dataclass(frozen=True, kw_only=True)
 class StoreOptions:
-    """How a key-value store brings the pushes of its workers together.
+    """Options of a key-value store: how it combines the pushes of its workers.
 
     Parameters
     ----------

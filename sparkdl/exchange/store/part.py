@@ -7,7 +7,7 @@ from sparkdl.exchange.store.gathered import PendingPushes
 
 
 class Outcome(NamedTuple):
-    """What became of a push.
+    """The result of a push.
 
     `staleness` is the number of updates between the worker's last pull and the one it pushed for
     (of dropped ones: how many steps too late they came).
@@ -25,7 +25,7 @@ class Pulled(NamedTuple):
 
 
 class Circumstances(NamedTuple):
-    """What an update may want to know beside its gradient.
+    """The context of an update, passed beside its gradient.
 
     `rank` is None where the gradient is of several workers; `version` counts the updates before.
     """

@@ -1,4 +1,4 @@
-"""Where the servers of a store are: all that a store needs to know of a group."""
+"""Addresses of a store's servers, all that a store needs to know of a group."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a server of a store answers."""
+"""Checks a server's reply and raises the error in it."""
 
 from sparkdl.error_messages import error_from_json
 

@@ -1,4 +1,4 @@
-"""What a worker asks of the servers in one call: which arrays of which keys go where."""
+"""Requests of a worker to the servers in one call: arrays by key and server."""
 
 from collections import defaultdict
 
@@ -8,7 +8,7 @@ from sparkdl.errors import ConfigError
 
 
 class Requests:
-    """What to ask of each server: keys, an array for each, and facts about them."""
+    """Requests to each server: keys, an array for each, and facts about them."""
 
     def __init__(self):
         self.keys, self._arrays = defaultdict(list), defaultdict(list)

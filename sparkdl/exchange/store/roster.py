@@ -1,4 +1,4 @@
-"""Who takes part in a store, and the one way to wait for others."""
+"""Roster of the workers that take part in a store, and how to wait for others."""
 
 import time
 from threading import Lock

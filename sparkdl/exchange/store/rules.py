@@ -1,4 +1,4 @@
-"""When a push changes a value and when a pull may be answered: a rule for each mode.
+"""Rules of the modes of a store: when a push changes a value, and when a pull is answered.
 
 `apply(part, gradient, circumstances)` is what the server does with a gradient.
 """

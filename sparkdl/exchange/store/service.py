@@ -116,7 +116,7 @@ class Service:
 
 
 class Talk:
-    """What goes on with one worker. One thread reads, another one answers.
+    """The conversation with one worker. One thread reads, another one answers.
 
     So a worker that dies is noticed while it waits for an answer.
     """

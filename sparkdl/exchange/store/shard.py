@@ -1,4 +1,4 @@
-"""What one server of a store does, without sockets: its keys, its counts, who takes part."""
+"""State of one server of a store, without sockets: its keys, its counts, its workers."""
 
 from contextlib import contextmanager
 from threading import Condition
@@ -40,7 +40,7 @@ class Shard:
         self.roster.watch(self._appeared)
 
     def set_optimizer(self, update, told=False):
-        """What a gradient does from now on; see KeyValueStore.set_optimizer."""
+        """Sets what a gradient does from now on; see KeyValueStore.set_optimizer."""
         if not callable(update):
             wanted = "a function of key, value, gradient and slots"
             raise ConfigError(f"update must be {wanted}, got {update!r}")
@@ -146,7 +146,7 @@ class Shard:
             return self._parts[key]
 
     def _decoded(self, part, message):
-        """What a codec's message says, as an array that nobody else holds."""
+        """Decodes a codec's message into an array that nobody else holds."""
         if self.codec is None:
             raise ConfigError("set_compression must be called on all ranks")
         gradient = np.empty(len(part.value), np.float32)
@@ -181,7 +181,7 @@ class Shard:
 
 
 class UpdateError(Exception):
-    """What the optimizer raised."""
+    """The optimizer raised an error."""
 
 
 def fitting(part, gradient):

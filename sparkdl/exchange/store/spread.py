@@ -1,4 +1,4 @@
-"""Which server holds which numbers of a key."""
+"""Partition of a key's numbers among the servers."""
 
 from typing import NamedTuple
 from zlib import crc32

@@ -1,4 +1,4 @@
-"""What the optimizer of a store keeps, as a file: written beside and renamed.
+"""File of the states of a store's optimizer, written to another name first and then renamed.
 
 It is a numpy archive (.npz) of plain arrays, with a table of contents in JSON. The whole of a key
 is kept together, so that another number of servers can read it.
@@ -89,7 +89,7 @@ def write(path, kept):
 
 
 def read(path):
-    """What `write` has written to the file `path`."""
+    """Reads the states that `write` has written to the file `path`."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             contents = json.loads(archive[CONTENTS].tobytes())

@@ -150,7 +150,7 @@ class KeyValueStore(Verbs):
         self.barrier()
 
     def compression_state(self, key):
-        """What this worker keeps back of what it has pushed to a key, {name: vector}.
+        """Returns what this worker keeps back of its pushes to a key, {name: vector}.
 
         "residual" has a number for each of the key's, what is yet to be sent.
         """
@@ -233,7 +233,7 @@ class KeyValueStore(Verbs):
         return stretches
 
     def _coded(self, name, stretch, part):
-        """What to send for a part of a gradient, and whether it is a codec's message."""
+        """Returns what to send for a part of a gradient, and whether it is a codec's message."""
         if self._codec is None or part.dtype != np.float32:
             return part, False
         return self._coder(name, stretch).encode(part), True

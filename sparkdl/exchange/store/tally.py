@@ -1,4 +1,4 @@
-"""What a store counts."""
+"""Counters of a store."""
 
 from collections import Counter
 from threading import Lock

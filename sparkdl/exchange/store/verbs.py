@@ -1,8 +1,8 @@
-"""What all stores can do by way of their other verbs."""
+"""Methods that every store builds from its other methods."""
 
 
 class Verbs:
-    """Of a store with init, push, pull and close."""
+    """Methods of a store that has init, push, pull and close."""
 
     def pushpull(self, key, value, out=None, weight=1.0):
         """`push`, then `pull` (into the value itself where there is no `out`): push's Outcome."""

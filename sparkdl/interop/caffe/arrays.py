@@ -42,7 +42,7 @@ class LayerArrays:
         return {place.owner for place in self._places[name]}
 
     def is_owned(self, name):
-        """Whether a layer has arrays of its own; else it uses those of another."""
+        """Returns whether a layer has arrays of its own; else it uses those of another."""
         return all(place.owner == place.name for place in self._places[name])
 
     def is_trained(self, name):

@@ -11,7 +11,7 @@ HDF5 = b"\x89HDF\r\n\x1a\n"  # how such files begin
 
 
 def is_hdf5(path):
-    """Whether a file to write is to be HDF5: by its name, as in Caffe."""
+    """Returns whether a file to write is to be HDF5: by its name, as in Caffe."""
     return os.fspath(path).endswith(".h5")
 
 

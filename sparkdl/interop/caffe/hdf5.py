@@ -103,7 +103,7 @@ def groups(group, path, name="", seen=None):
 
 
 def inner(group, key, path):
-    """What a group holds; links to other files and places are refused."""
+    """Returns the member of a group; refuses links to other files and places."""
     if not isinstance(group, h5py.Group) or key not in group:
         raise DataError(f"{path}: must be of Caffe, got an HDF5 file without {key!r}")
     if not isinstance(group.get(key, getlink=True), h5py.HardLink):

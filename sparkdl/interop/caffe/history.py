@@ -1,4 +1,4 @@
-"""What Caffe's solvers remember of each parameter, and the slots of our updaters."""
+"""Converts the histories of Caffe's solvers to and from the slots of our updaters."""
 
 import numpy as np
 

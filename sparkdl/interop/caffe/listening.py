@@ -1,4 +1,4 @@
-"""What Caffe's solver does on the way: lines of progress, and snapshots."""
+"""Listeners that work as Caffe's solver does: lines of progress, and snapshots."""
 
 import logging
 from collections import deque

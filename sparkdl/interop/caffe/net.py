@@ -162,7 +162,7 @@ def keep_keys(mapping, keys):
 
 
 def function_of(layer):
-    """What translates a layer of this type."""
+    """Returns the function that translates a layer of this type."""
     if layer.type not in LAYERS:
         raise ConfigError(
             f"the type must be one of {', '.join(sorted(LAYERS))}, "

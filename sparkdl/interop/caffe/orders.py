@@ -1,4 +1,4 @@
-"""Which blobs Caffe keeps of a layer, and how their numbers are ordered in memory."""
+"""Blobs that Caffe keeps of a layer, and the order of their numbers in memory."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from sparkdl.nn.layers.fully_connected import FullyConnected
 
 
 class BlobOrder(NamedTuple):
-    """How an array of ours becomes a blob, and back: views, where that can be."""
+    """The conversion of an array of ours to a blob, and back: views, where that can be."""
 
     blob: Callable
     array: Callable
@@ -128,7 +128,7 @@ def orders_of(layer, arrays, said):
 
 
 def is_divided(layer, arrays):
-    """Whether it is a BatchNorm whose mean and variance need no third blob."""
+    """Returns whether it is a BatchNorm whose mean and variance need no third blob."""
     return isinstance(inner_layer(layer), BatchNorm) and set(arrays) == set(MOMENTS)
 
 

@@ -1,4 +1,4 @@
-"""Where a net comes from, so that errors can say the file and the line."""
+"""Origin of a net, so that errors can say the file and the line."""
 
 import re
 from collections import Counter
@@ -39,7 +39,7 @@ class Origin:
 
 @contextmanager
 def name_errors(place):
-    """What goes wrong inside is told with the place."""
+    """Prefixes errors raised inside with the place."""
     try:
         yield
     except (ConfigError, ShapeError, UnsupportedError, DataError) as error:

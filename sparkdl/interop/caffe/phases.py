@@ -1,4 +1,4 @@
-"""Which layers of a net are there in a phase, at a level and in stages."""
+"""Selects the layers of a net for a phase, a level and stages."""
 
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.origin import name_errors
@@ -42,7 +42,7 @@ def is_in_state(layer, state):
 
 
 def is_met(rule, state):
-    """Whether all that a rule asks for holds."""
+    """Returns whether all that a rule asks for holds."""
     return (
         (not rule.HasField("phase") or rule.phase == state.phase)
         and (not rule.HasField("min_level") or state.level >= rule.min_level)

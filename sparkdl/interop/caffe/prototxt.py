@@ -56,7 +56,7 @@ def place(text, path, line):
 
 
 def explain_parse_error(why, kind):
-    """What protobuf says, with the field that was perhaps meant."""
+    """Returns protobuf's message, with the field that was perhaps meant."""
     unknown = UNKNOWN.search(why)
     if unknown is None:
         return why

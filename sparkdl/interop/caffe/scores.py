@@ -1,4 +1,4 @@
-"""What Caffe computes of test data besides the blobs themselves."""
+"""Scores that Caffe computes of test data besides the blobs themselves."""
 
 from dataclasses import dataclass
 

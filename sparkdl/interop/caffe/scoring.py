@@ -18,7 +18,7 @@ def blobs_to_score(net):
 
 
 def scores_of(net, values, columns):
-    """What the net's scores are for a batch.
+    """Returns the net's scores for a batch.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def scores_of(net, values, columns):
 
 
 def loss(place, values, columns, score):
-    """What a layer adds to the loss of the net, before its weight."""
+    """Returns the loss that a layer adds to that of the net, before its weight."""
     layer, inputs = place.layer, [values[name] for name in place.sources]
     if isinstance(layer, AddedLoss):
         total = float(np.sum(inputs[0]))
@@ -76,7 +76,7 @@ def accuracy_score(z, labels, score):
 
 
 def top_k_of(x, score):
-    """Which are the `top_k` largest, of those alike the last first; or their values.
+    """Returns the indices of the `top_k` largest, among equals the last first; or their values.
 
     Along an axis the values stand in place of the numbers, else behind them: (n, 2, top_k).
     """

@@ -93,7 +93,7 @@ def weights_of(state, path):
 
 
 def drops(rate, iteration):
-    """How often the rate had dropped at the last update; Caffe counts it where it goes by steps."""
+    """Returns how often the rate had dropped at the last update, as Caffe counts it for steps."""
     last = max(iteration - 1, 0)
     if isinstance(rate, MultiStepSchedule):
         return sum(step <= last for step in rate.steps)

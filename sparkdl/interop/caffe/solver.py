@@ -29,7 +29,7 @@ class Net:
 
 @dataclass(frozen=True, kw_only=True)
 class CaffeSolverConf:
-    """What a solver file says.
+    """The settings of a solver file.
 
     Parameters
     ----------

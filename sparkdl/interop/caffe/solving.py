@@ -89,7 +89,7 @@ class CaffeSolver:
 
     @property
     def test_confs(self):
-        """Of each test net."""
+        """The configuration of each test net."""
         return [net.conf for net in self.job.tests]
 
     def data(self):

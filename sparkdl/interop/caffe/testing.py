@@ -16,7 +16,7 @@ from sparkdl.training.recipe import TEST
 
 
 class Means:
-    """What tests have shown: of each test net the means of its outputs.
+    """Results of tests: the means of the outputs of each test net.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What Caffe's layers with parameters have in common: fillers, rates, decay, shapes by axis."""
+"""Options of Caffe's layers with parameters: fillers, rates, decay, shapes by axis."""
 
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.policies import shortest

@@ -9,7 +9,7 @@ from sparkdl.interop.caffe.weights import read_weights, write_weights
 
 @dataclass(frozen=True, kw_only=True)
 class LoadReport:
-    """What became of the weights in a file.
+    """The result of loading a file of weights.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What Caffe's transform_param does to images, as transforms."""
+"""Converts Caffe's transform_param to transforms of images."""
 
 from sparkdl.data import Compose, Crop, MeanImage, Mirror, Scale
 from sparkdl.errors import ConfigError, UnsupportedError

@@ -11,7 +11,7 @@ from sparkdl.nn.place import shape_after
 
 
 class Translation:
-    """What has been translated so far.
+    """The state of a translation: the layers translated so far.
 
     Layers are translated in order; each reads blobs that are there and leaves some behind. A blob
     that a layer changes in place is from then on what that layer gives. Shapes are those of one
@@ -100,7 +100,7 @@ class Translation:
         return int(blob in self.sequences)
 
     def is_batch(self, blob, axis):
-        """Whether Caffe's axis of a blob is that of the batch."""
+        """Returns whether Caffe's axis of a blob is that of the batch."""
         rank = len(self.shape(blob)) + 1
         return (axis + rank if axis < 0 else axis) == self.batch_axis(blob)
 
@@ -214,7 +214,7 @@ class Translation:
         (blobs.add if holds else blobs.discard)(blob)
 
     def _batches(self, blobs):
-        """How many batches lie behind each other in all of these blobs."""
+        """Returns how many batches lie behind each other in all of these blobs."""
         counts = {self.stacked.get(blob, 1) for blob in blobs}
         if len(counts) != 1:
             raise UnsupportedError(f"{list(blobs)} must have as many examples as each other")

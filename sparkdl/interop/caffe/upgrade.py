@@ -118,7 +118,7 @@ def from_v1(old):
 
 
 def outside_transformed(layer):
-    """What a layer of data says of transforming goes where 1.0 has it."""
+    """Moves the transform options of a layer of data to where 1.0 has them."""
     options = TRANSFORMED.get(layer.type)
     if options is None or not layer.HasField(options):
         return

@@ -1,4 +1,4 @@
-"""What the blobs of data are for: to be computed on, or to be compared with."""
+"""Uses of the blobs of data: as inputs, or as labels."""
 
 from functools import cached_property
 
@@ -23,7 +23,7 @@ KEEPING |= {"Scale", "Bias", "Slice", "Split", "Softmax", "Flatten", "Tile", *RE
 
 
 class Uses:
-    """Who reads the blobs of a net's data.
+    """The layers that read the blobs of a net's data.
 
     Parameters
     ----------
@@ -51,16 +51,16 @@ class Uses:
         return any(True for _ in self.readers(blob))
 
     def is_used(self, blob):
-        """Whether a layer computes with a blob or writes it."""
+        """Returns whether a layer computes with a blob or writes it."""
         return any(blob in layer.bottom and layer.type != "Silence" for layer in self.layers)
 
     def is_label(self, blob):
-        """Whether all that read a blob of data compare something with it."""
+        """Returns whether all that read a blob of data compare something with it."""
         found = list(self.readers(blob))
         return bool(found) and all(place in label_places(layer) for layer, place in found)
 
     def is_time_major(self, blob):
-        """Whether a blob of data has the steps of sequences in front of the batch."""
+        """Returns whether a blob of data has the steps of sequences in front of the batch."""
         return blob in self.by_time
 
     @cached_property
@@ -81,7 +81,7 @@ class Uses:
 
 
 def label_places(layer):
-    """Which bottoms may be labels; those that are compared by a blob are inputs as that is."""
+    """Returns which bottoms may be labels; those compared by a blob are inputs as it is."""
     compared = layer.type == "InfogainLoss" and len(layer.bottom) > 2
     return () if compared else LABELS.get(layer.type, ())
 

@@ -86,7 +86,7 @@ def weights_of(net, path):
 
 @contextmanager
 def as_checkpoint():
-    """What goes wrong with a file is an error of a model."""
+    """Turns an error of a file into one of a model."""
     try:
         yield
     except DataError as error:

@@ -1,4 +1,4 @@
-"""What an activation function is: what follows the weighted sum of a layer.
+"""Base of the activation functions, which a layer applies to its weighted sums.
 
 A layer names one ("relu"), or gives its options ({"type": "leaky_relu", "alpha": 0.1}).
 """

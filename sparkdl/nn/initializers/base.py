@@ -1,4 +1,4 @@
-"""What an initializer is: the first value of a parameter, from its shape and a generator."""
+"""Base of all initializers, which draw the first value of a parameter for its shape."""
 
 from dataclasses import dataclass
 

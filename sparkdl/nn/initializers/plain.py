@@ -83,7 +83,7 @@ class LogNormal(Initializer, name="log_normal"):
 
 @dataclass(frozen=True, kw_only=True)
 class Binomial(Initializer, name="binomial"):
-    """How many of `trials` succeed, each with `probability`.
+    """The number of successes in `trials` tries, each with `probability`.
 
     DL4J BinomialDistribution.
     """

@@ -1,4 +1,4 @@
-"""What a layer gives as a loss of its own."""
+"""Layer that adds a term of its own to the loss."""
 
 from dataclasses import dataclass
 

@@ -57,7 +57,7 @@ class Padding(Amounts):
 
     @property
     def words(self):
-        """What stands for amounts that depend on the example."""
+        """The words for amounts that depend on the example."""
         return ("same", "causal") if self.causal and self.axes == 1 else ("same",)
 
     @property

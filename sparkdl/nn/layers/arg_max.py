@@ -1,4 +1,4 @@
-"""Which numbers are the largest."""
+"""Layer that gives the indices or the values of the largest numbers."""
 
 from dataclasses import dataclass
 
@@ -48,7 +48,7 @@ class ArgMax(Layer):
         return (*in_shape[: self.axis], self.top_k, *in_shape[self.axis + 1 :])
 
     def size(self, shape):
-        """How many numbers are looked at together."""
+        """Returns how many numbers are compared with each other."""
         return int(np.prod(shape)) if self.axis is None else shape[self.axis]
 
     def forward(self, params, x, run):

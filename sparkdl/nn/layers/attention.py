@@ -1,4 +1,4 @@
-"""What layers have in common in which every step looks at the steps of a sequence.
+"""Base of the attention layers, in which every step attends to the steps of a sequence.
 
 N batch, T steps that look, S steps that are looked at, H heads of d numbers.
 """
@@ -94,7 +94,7 @@ class Attention(WeightedLayer, abstract=True):
         return ops.head_mix(self.dropped(ops.softmax(scores), run), v, heads=self.heads)
 
     def hidden(self, q, mask):
-        """What is added to the scores: (N, T, S), (N, 1, S) or None."""
+        """Returns the mask that is added to the scores: (N, T, S), (N, 1, S) or None."""
         n, steps, _ = q.shape
         later = causal_mask(n, steps, q.dtype.name) if self.causal else None
         if mask is None:
@@ -122,7 +122,7 @@ def project(params, name, x):
 
 
 def masked_score(dtype):
-    """What is added to a score so that nobody looks there; twice that is finite too."""
+    """Returns the number that, added to a score, hides its step; twice that is finite too."""
     return fit_to_dtype(2 * OUT_OF_SIGHT, dtype) / 2
 
 

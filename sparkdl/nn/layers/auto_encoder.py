@@ -80,7 +80,7 @@ class AutoEncoder(ActivatedLayer, FullyConnected, UnsupervisedLayer):
         return ops.mul(x, ops.sub(1.0, ops.greater(self.corruption, chance)))
 
     def decode(self, params, y):
-        """What y (batch, units) says of x, (batch, n_in)."""
+        """Returns the reconstruction (batch, n_in) of x from y (batch, units)."""
         back = ops.matmul(y, params["W"], False, True)
         back = ops.add_bias(back, params["visible_b"], -1) if self.bias else back
         return self.decoder_activation.apply(back)

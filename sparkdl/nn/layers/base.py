@@ -1,4 +1,4 @@
-"""What a layer is: options, shapes, first values, and a forward pass written in operations."""
+"""Base of all layers: options, shapes, first values, and a forward pass written in operations."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -61,7 +61,7 @@ class Layer(Member):
         raise NotImplementedError(f"{type(self).__name__} has no {name!r}")
 
     def incoming(self, name, shape):
-        """How the parameter `name` is seen by what looks at the weights into one unit.
+        """Returns how the weights into one unit lie in the parameter `name`.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Which axis of an example holds its channels or features."""
+"""Position of the axis that holds the channels or features of an example."""
 
 from sparkdl.engine import ops
 

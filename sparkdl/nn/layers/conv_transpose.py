@@ -17,7 +17,7 @@ from sparkdl.nn.layers.window import same_padding, sides, spans_of
 
 @dataclass(frozen=True, kw_only=True)
 class ConvTranspose(Convolution, GroupedFilters, abstract=True):
-    """What a convolution with these options would have been given to see x.
+    """The transpose of a convolution with these options: maps its outputs back to inputs.
 
     References
     ----------
@@ -45,7 +45,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
         )
 
     def rest_is_small(self):
-        """Whether the rest could be left over."""
+        """Returns whether the rest could be left over."""
         pairs = zip(self.sizes("rest"), self.sizes("stride"), strict=True)
         return all(rest < stride for rest, stride in pairs)
 

@@ -1,4 +1,4 @@
-"""What layers that put filters on windows have in common."""
+"""Bases of the convolution layers: filters, groups, windows."""
 
 from dataclasses import dataclass
 from typing import ClassVar

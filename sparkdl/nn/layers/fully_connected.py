@@ -1,4 +1,4 @@
-"""What layers that connect every input with every unit have in common."""
+"""Base of the layers that connect every input with every unit."""
 
 from dataclasses import dataclass
 from typing import ClassVar

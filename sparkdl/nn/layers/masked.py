@@ -1,4 +1,4 @@
-"""What layers over windows of a sequence do with its mask (batch, T): 1 a step, 0 padding."""
+"""Masks of sequences (batch, T), 1 for a step and 0 for padding, in layers over windows."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the kinds of pooling have in common."""
+"""Base of the pooling layers."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -52,7 +52,7 @@ class Pool(SpatialLayer, abstract=True):
         require(self, "padding", self.padding_is_small(), f"smaller than the size ({self.size})")
 
     def padding_is_small(self):
-        """Whether padding alone never holds a whole window."""
+        """Returns whether padding alone never holds a whole window."""
         if self.padding == "same":
             return True
         spans = spans_of(self.size, self.dilation, self.axes)
@@ -88,7 +88,7 @@ class Pool(SpatialLayer, abstract=True):
         return padding
 
     def places(self, space):
-        """How many windows there are along each axis."""
+        """Returns the number of windows along each axis."""
         return windows(space, self.size, self.step, self.padding_of(space), self.dilation)
 
     def out_shape(self, in_shape):

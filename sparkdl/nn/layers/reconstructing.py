@@ -1,4 +1,4 @@
-"""What layers have in common that can learn without labels."""
+"""Base of the layers that can be pretrained without labels."""
 
 from dataclasses import dataclass
 
@@ -10,5 +10,5 @@ class UnsupervisedLayer(Layer, abstract=True):
     """A layer whose output tells its input: it can learn to give it back, see `pretraining`."""
 
     def reconstruction_loss(self, params, x, run):
-        """How far from x (batch, n_in) each example comes back, (batch,)."""
+        """Returns the reconstruction error (batch,) of x (batch, n_in)."""
         raise NotImplementedError

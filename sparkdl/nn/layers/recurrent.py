@@ -1,4 +1,4 @@
-"""What recurrent layers have in common: weights for each gate, states, the way over the steps."""
+"""Bases of the recurrent layers: weights for each gate, states, the walk over the steps."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -47,7 +47,7 @@ class Recurrent(WeightedLayer, abstract=True):
 
     @property
     def several(self):
-        """Whether there are indicators beside the sequences."""
+        """True if there are indicators beside the sequences."""
         return self.continuation
 
     def sequences(self, in_shape):
@@ -141,7 +141,7 @@ class GatedRecurrent(Recurrent, abstract=True):
 
     @property
     def slope(self):
-        """Of the hard sigmoid; None for the smooth one."""
+        """The slope of the hard sigmoid; None for the smooth one."""
         return getattr(self.gate_activation, "slope", None)
 
 

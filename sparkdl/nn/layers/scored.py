@@ -1,4 +1,4 @@
-"""What layers have in common whose output is compared with labels."""
+"""Base of the layers whose output is compared with labels."""
 
 from dataclasses import dataclass
 from math import prod
@@ -105,7 +105,7 @@ class ScoredLayer(Layer, abstract=True):
         return self.reduced(each, self.counting(each, labels, mask))
 
     def counting(self, each, labels, mask):
-        """Which of `each` (batch, places) count: those of the mask whose label is not ignored."""
+        """Returns which of `each` (batch, places) count: masked in, and the label not ignored."""
         counts = self.loss.counts(labels)
         if counts is None:
             return mask
@@ -127,7 +127,7 @@ class ScoredLayer(Layer, abstract=True):
 
 
 def units_axis(out_shape):
-    """Which axis of z of one example holds the units: the first of images, the last of others."""
+    """Returns the axis of one example's z that holds the units: the first of images, else last."""
     return 0 if len(out_shape) > 2 else -1
 
 

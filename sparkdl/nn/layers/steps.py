@@ -1,4 +1,4 @@
-"""Which steps of sequences there are: masks from features, the last step that is there."""
+"""Layers for padded sequences: a mask from features, and the last step that is no padding."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Where the way back ends."""
+"""Layer that passes no gradient back."""
 
 from dataclasses import dataclass
 from typing import ClassVar

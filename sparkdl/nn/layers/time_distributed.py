@@ -42,7 +42,7 @@ class TimeDistributed(Wrapper):
 
     @property
     def narrow(self):
-        """Whether the layer inside computes in bfloat16."""
+        """True if the layer inside computes in bfloat16."""
         return self.layer.narrow
 
     def one(self, in_shape):

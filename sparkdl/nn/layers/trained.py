@@ -1,4 +1,4 @@
-"""What layers with parameters may choose about their training."""
+"""Base of the layers with parameters: their options for training."""
 
 from dataclasses import dataclass
 from typing import ClassVar

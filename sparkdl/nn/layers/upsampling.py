@@ -32,7 +32,7 @@ class UpSampling(SpatialLayer, abstract=True):
 
     @property
     def linear(self):
-        """Whether numbers between two lie on the line that joins them."""
+        """True if new numbers are interpolated linearly between their neighbours."""
         return False
 
 

@@ -115,12 +115,12 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
         return tuple(self.latent_activation.apply(end) for end in ends)
 
     def decode(self, params, z):
-        """What z (batch, units) says of x: what the loss `distribution` takes."""
+        """Returns the decoder's output for z (batch, units), which `distribution` takes."""
         hidden = self.through(params, "decoder", self.decoder, z)
         return self.part(params, "output", hidden)
 
     def generate(self, params, z):
-        """What `distribution` predicts of x for z (batch, units)."""
+        """Returns the prediction of x by `distribution` for z (batch, units)."""
         return self.distribution.output(self.decode(params, z))
 
     def through(self, params, which, sizes, x):

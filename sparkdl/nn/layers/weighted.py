@@ -1,4 +1,4 @@
-"""What layers with weights have in common."""
+"""Bases of the layers with weights, and of those that an activation function follows."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -21,7 +21,7 @@ def sides(value, axes):
 
 
 def spans_of(size, dilation, axes):
-    """How far a window reaches along each axis."""
+    """Returns the extent of a window along each axis."""
     sizes = zip(per_axis(size, axes), per_axis(dilation, axes), strict=True)
     return tuple(gap * (k - 1) + 1 for k, gap in sizes)
 
@@ -60,7 +60,7 @@ def ceil_padding(n, span, stride, given):
 
 
 def windows(space, size, stride, padding, dilation=1):
-    """How many windows there are along each axis; `padding` as `window_padding` gives it.
+    """Returns the number of windows along each axis; `padding` as `window_padding` gives it.
 
     Raises
     ------

@@ -34,6 +34,6 @@ class WindowLayer(SpatialLayer, abstract=True):
         return window_padding(space, self.kernel, self.stride, self.padding, self.dilation)
 
     def places(self, space):
-        """How many windows there are along each axis."""
+        """Returns the number of windows along each axis."""
         options = self.kernel, self.stride, self.padding_of(space), self.dilation
         return windows(space, *options)

@@ -10,7 +10,7 @@ from sparkdl.nn.losses.base import Loss, PerUnit
 
 @dataclass(frozen=True, kw_only=True)
 class MarginLoss(PerUnit, abstract=True):
-    """What is missing of y z to 1."""
+    """The amount by which y z falls short of 1."""
 
     labels: str = option(
         Choice(of=("signs", "class")),

@@ -1,4 +1,4 @@
-"""What a loss is: which labels it takes, what a prediction gives, and a number per example."""
+"""Bases of the losses: the labels they take, the prediction they give, a number per example."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -32,13 +32,15 @@ class Loss(Member):
         return () if self.label_kind == "class" else (units,)
 
     def units_for(self, width):
-        """How many units predict a label of `width` values."""
+        """Returns the number of units that predict a label of `width` values."""
         return width
 
     @property
     def predicts(self):
-        """What a prediction is: "class", a probability for each of `units` classes; "values", what
-        labels are; "other", neither.
+        """The kind of a prediction.
+
+        "class": a probability for each of `units` classes; "values": what labels are; "other":
+        neither.
         """
         return self.label_kind
 
@@ -99,7 +101,7 @@ def check_length(loss, name, units):
 
 
 def are_weights(value):
-    """Whether `value` is None or has a number that is not 0."""
+    """Returns whether `value` is None or has a number that is not 0."""
     return value is None or any(value)
 
 

@@ -23,7 +23,7 @@ class Detection(NamedTuple):
 
 
 def detections(prediction, boxes, threshold=0.5, overlap=0.5):
-    """Of each example the objects found, a list of lists of Detection, the surest first.
+    """Returns the objects found in each example, a list of lists of Detection, the surest first.
 
     Parameters
     ----------

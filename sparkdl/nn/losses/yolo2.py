@@ -70,7 +70,7 @@ class Yolo2(Loss, name="yolo2"):
         return ops.reshape(ops.concat([found.xy, found.size, found.confidence, p], 2), z.shape)
 
     def found(self, z):
-        """What z says of each box."""
+        """Returns the boxes, confidences and class probabilities that z predicts."""
         n, many, h, w = z.shape
         count = len(self.boxes)
         raw = ops.reshape(z, (n, count, many // count, h, w))
@@ -126,7 +126,7 @@ def squares(x, axis):
 
 
 def true_boxes(labels):
-    """What labels (N, 4 + K, H, W) say of each cell."""
+    """Returns the true boxes and classes of labels (N, 4 + K, H, W), cell by cell."""
     n, many, h, w = labels.shape
     corners = ops.reshape(along(labels, 1, 0, 4), (n, 1, 4, h, w))
     low, high = along(corners, 2, 0, 2), along(corners, 2, 2, 4)

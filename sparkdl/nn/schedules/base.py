@@ -1,4 +1,4 @@
-"""What a schedule is: a learning rate for each update."""
+"""Bases of the schedules, which give the learning rate of each update."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a solver is: a rule for the next direction, and a line search along it."""
+"""Base of the solvers: a rule for the next direction, and a line search along it."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -10,7 +10,7 @@ from sparkdl.nn.solvers.line_search import Point, line_search
 
 
 class Solution(NamedTuple):
-    """Where a solver ended, and what it took.
+    """The result of a solver: the point that it reached, and the work it took.
 
     `converged` says whether the gradient is as small as was asked for, rather than that iterations
     ran out or no step along the last direction made the value smaller.

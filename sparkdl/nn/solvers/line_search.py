@@ -14,7 +14,7 @@ SUFFICIENT = 1e-4  # share of the decrease that the first slope promises
 
 
 class Point(NamedTuple):
-    """What a function is somewhere."""
+    """The value and the gradient of a function at one point."""
 
     value: float
     gradient: np.ndarray

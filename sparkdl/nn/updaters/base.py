@@ -1,4 +1,4 @@
-"""What an updater is: gradient and slots in, step and slots out."""
+"""Base of the updaters: they map a gradient and slots to a step and new slots."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -22,7 +22,7 @@ def scale_by_trust_ratio(step, params, layout, coefficient, epsilon, vectors):
 
 
 def ratio(params, step, coefficient, epsilon):
-    """What a part is multiplied by, given the two norms."""
+    """Returns the trust ratio of a part, given the two norms."""
     size = ops.add(ops.where(step, step, 1.0), epsilon)
     trust = ops.div(ops.mul(params, coefficient), size)
     return ops.where(ops.mul(params, step), trust, 1.0)

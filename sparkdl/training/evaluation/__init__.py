@@ -1,4 +1,4 @@
-"""How good a network is, from counts that add up over executors."""
+"""Evaluations of a network, from counts that add up over executors."""
 
 from sparkdl.training.evaluation.base import Evaluation
 from sparkdl.training.evaluation.choice import evaluation_for

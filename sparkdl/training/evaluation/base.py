@@ -1,4 +1,4 @@
-"""What every evaluation is: counts that executors add to and the driver merges."""
+"""Base of the evaluations: counts that executors add to and the driver merges."""
 
 from dataclasses import fields
 

@@ -1,4 +1,4 @@
-"""Which evaluation goes with a network."""
+"""Choice of the evaluation for a network."""
 
 from sparkdl.nn.losses import SigmoidCrossEntropy
 from sparkdl.training.evaluation.classification import Classification

@@ -139,7 +139,7 @@ def check_classes(labels, size, classes):
 
 
 def rank_of(predictions, labels, chosen):
-    """How many classes come before the true one: larger, or as large and with a smaller index."""
+    """Returns the rank of the true class: how many are larger, or as large with a smaller index."""
     larger = predictions > chosen[:, np.newaxis]
     tied = predictions == chosen[:, np.newaxis]
     before = np.arange(predictions.shape[1]) < labels[:, np.newaxis]

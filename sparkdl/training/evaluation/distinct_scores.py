@@ -10,7 +10,7 @@ TYPES = (np.int32, np.float64, np.int64, np.int64)
 
 
 class DistinctScores:
-    """How often each score was given to positives and to negatives, per column.
+    """Counts of each distinct score among positives and among negatives, per column.
 
     Sorted by column and score. With more than `limit` distinct scores nothing is held any more;
     whether that is so depends on all scores together, not on the order in which they came.
@@ -23,7 +23,7 @@ class DistinctScores:
 
     @property
     def exceeded(self):
-        """Whether there were more than `limit`."""
+        """True if there were more than `limit`."""
         self.entries()
         return self._exceeded
 

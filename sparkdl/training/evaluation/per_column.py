@@ -39,7 +39,7 @@ class PerColumn:
 
     @property
     def auc_is_exact(self):
-        """Whether `auc` and `roc` are of the scores themselves, not of bins."""
+        """True if `auc` and `roc` are of the scores themselves, not of bins."""
         return self.scores.exact
 
     def auc_rows(self):

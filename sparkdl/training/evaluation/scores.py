@@ -24,7 +24,7 @@ class Roc(NamedTuple):
 
 @dataclass(eq=False)
 class ScoreCounts:
-    """How often which score was given to positives and to negatives, per column.
+    """Counts of scores among positives and among negatives, per column.
 
     Each distinct score is counted, so that curves and areas are exact, up to a number of distinct
     scores; above it there are bins, which are always counted too. The bins are of equal width in
@@ -48,7 +48,7 @@ class ScoreCounts:
 
     @property
     def exact(self):
-        """Whether each distinct score is known, not only its bin."""
+        """True if each distinct score is known, not only its bin."""
         return not self.distinct.exceeded
 
     def add(self, scores, truth):
@@ -103,7 +103,7 @@ class ScoreCounts:
         return _per_pair(np.array(wins, np.float64), self)
 
     def auc_error(self):
-        """How far `auc` can be from that of the scores themselves at most, (columns,)."""
+        """Returns how far `auc` can be from that of the scores themselves at most, (columns,)."""
         ties = np.sum(self.positive * self.negative, axis=1, dtype=np.float64)
         return _per_pair(0.5 * ties * (not self.exact), self)
 

@@ -1,4 +1,4 @@
-"""What workers tell the driver, and how they learn that it is gone."""
+"""Connection of a worker to the driver, over which it also learns that the driver is gone."""
 
 import threading
 import time
@@ -68,15 +68,15 @@ class Control:
         self._send(meta, *map(np.ascontiguousarray, vectors))
 
     def own_state(self, state, own):
-        """What this worker alone has after a round, before its report."""
+        """Sends the state that this worker alone has after a round, before its report."""
         self._send({"say": "own", "rounds": state.rounds, "names": list(own)}, *own.values())
 
     def report_evaluation(self, rounds, counts):
-        """What this worker's share of the data to evaluate on gave, as arrays."""
+        """Sends the counts of this worker's share of the evaluation, as arrays."""
         self._send({"say": "evaluated", "rounds": rounds}, *counts)
 
     def report_failure(self, error):
-        """Why this worker ends; the first time counts."""
+        """Reports why this worker ends; only the first call counts."""
         if not self._ended:
             self._ended = True
             self._send({"say": "failed", "lost": is_loss(error)} | error_to_json(error))
@@ -107,7 +107,7 @@ def arrays_by_name(meta, arrays):
 
 
 def is_loss(error):
-    """Whether it may help to begin anew.
+    """Returns whether it may help to begin anew.
 
     A module of this package that is not found was there when the worker began: its files are being
     removed, as a cluster does with those of a container that it kills.

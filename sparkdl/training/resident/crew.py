@@ -62,7 +62,7 @@ class WorkerGroup:
             raise
 
     def gather(self, say, key=None):
-        """What all workers say on this, in the order of rank: [[array]].
+        """Waits for a message of this kind from all workers; returns them by rank: [[array]].
 
         Raises
         ------
@@ -77,7 +77,7 @@ class WorkerGroup:
         return [found[rank][1] for rank in range(self.size)]
 
     def snapshot(self, rounds):
-        """What a TrainState holds after so many rounds, None if rank 0 did not send it."""
+        """Returns the fields of a TrainState after so many rounds, None if rank 0 sent none."""
         found = self._kept.pop(("snapshot", rounds), None)
         if found is None:
             return None
@@ -87,7 +87,7 @@ class WorkerGroup:
         return meta["counters"] | held | {"kept": dict(zip(meta["kept"], kept, strict=True))}
 
     def _own_states(self, rounds):
-        """What each worker has for itself after so many rounds; of none, or of all."""
+        """Returns each worker's own state after so many rounds; of none, or of all."""
         found = self._kept.pop(("own", rounds), {})
         if len(found) not in (0, self.size):
             raise WorkerError(

@@ -1,4 +1,4 @@
-"""What a worker says of a round, and what the round was like for all together."""
+"""Figures of one worker's round, and their merge into the report of the round."""
 
 from dataclasses import asdict, dataclass, fields
 

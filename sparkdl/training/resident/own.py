@@ -1,4 +1,4 @@
-"""What each worker has that others have not: its names, and what other workers make of it."""
+"""State that each worker keeps for itself: its names, and its redistribution to other workers."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def prefix(name, state):
 
 
 def worker_state_part(name, own):
-    """What `prefix` was given under this name."""
+    """Returns the state that `prefix` was given under this name."""
     return {k.removeprefix(f"{name}."): v for k, v in own.items() if k.startswith(f"{name}.")}
 
 

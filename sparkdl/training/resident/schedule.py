@@ -1,4 +1,4 @@
-"""Which worker trains which block in which round."""
+"""Schedule of blocks: the worker and the round that trains each."""
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache

@@ -1,4 +1,4 @@
-"""What the driver tells all workers of a fit."""
+"""Settings of a fit that the driver sends to all workers."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from sparkdl.training.resident.schedule import BlockSchedule
 
 
 class Due(NamedTuple):
-    """What follows a round: whether the state is evaluated, whether an epoch is over."""
+    """The events due after a round: an evaluation of the state, the end of an epoch."""
 
     judged: bool = False
     epoch: bool = False
@@ -59,7 +59,7 @@ class FitSetup:
     secret: bytes = field(default=b"", repr=False)
 
     def over(self, state):
-        """Whether nothing is left to train."""
+        """Returns whether nothing is left to train."""
         return state.epoch >= self.epochs or self.marks.over(state.iteration)
 
     def part(self, state):
@@ -67,11 +67,11 @@ class FitSetup:
         return self.schedule.part(state, self.master, self.marks)
 
     def due(self, before, state):
-        """What follows a round, given the counters before and after it."""
+        """Returns the events that follow a round, given the counters before and after it."""
         return Due(self.marks.judged(before, state), state.starts_epoch)
 
     def is_snapshot(self, before, state):
-        """Whether the driver is sent the state after a round."""
+        """Returns whether the driver is sent the state after a round."""
         by_rounds = any(state.rounds % n == 0 for n in self.every)
         shown = self.marks.shown(before.iteration, state.iteration)
         return state.starts_epoch or by_rounds or shown

@@ -1,4 +1,5 @@
-"""What a master's half in the workers must do. Each master that stays has one, beside its options.
+"""Base of the strategies, which run a master's part of the work in the workers. Each master that
+stays has one, beside its options.
 
 A fit is epochs of rounds; in a round a worker trains the minibatches of one block, or of none. The
 life of a worker (life.py) does the rest: data, order, reports, snapshots, evaluation, faults.
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class GradientStep(NamedTuple):
-    """What one gradient is computed on.
+    """The input of one gradient computation.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ class Supervisor:
         return state
 
     def _following(self, crew):
-        """What is due after the round that led to the state, once."""
+        """Yields the events due after the round that led to the state, once."""
         state, due = self.shared.state, self.shared.owes
         evaluation = self._evaluation(crew, state) if due.judged else None
         self.shared = replace(self.shared, owes=Due())
@@ -115,7 +115,7 @@ class Supervisor:
         return first
 
     def _go_back(self, reason):
-        """What is left of the epoch is dealt anew to the workers there are."""
+        """Deals the rest of the epoch anew to the workers that are left."""
         state, schedule = self.shared.state, self.shared.schedule
         room = max(1, min(self.workers.size, self.workers.room()))
         schedule = schedule.resize(room, state)

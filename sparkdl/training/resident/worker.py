@@ -1,4 +1,4 @@
-"""What a master's half in a worker works with."""
+"""Context of a strategy in a worker: the replica, the other workers, the progress of the fit."""
 
 import time
 from contextlib import contextmanager
@@ -91,7 +91,7 @@ class Worker:
         self.figures.examples += step.share * examples
 
     def all_finite(self):
-        """Whether replica.grad is finite in all workers; all must ask.
+        """Returns whether replica.grad is finite in all workers; all must ask.
 
         If not, all get NaN in it: none updates. Only float16 looks; others' losses tell them.
         """
@@ -130,7 +130,7 @@ class Worker:
         return int(numbers[0])
 
     def is_finite(self):
-        """Whether weights and the round's loss are."""
+        """Returns whether the weights and the round's loss are finite."""
         with np.errstate(all="ignore"):
             sums = [x.sum(dtype=np.float64) for x in (self.replica.params, self.replica.buffers)]
             return bool(np.isfinite([float(self.figures.loss), *sums]).all())

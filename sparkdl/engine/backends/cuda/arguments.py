@@ -1,4 +1,4 @@
-"""What a kernel is called with, as CUDA takes it: the addresses of the values, made once."""
+"""Arguments of a kernel as CUDA takes them: the addresses of the values, made once."""
 
 import ctypes
 

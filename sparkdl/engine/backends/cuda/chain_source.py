@@ -82,7 +82,7 @@ def body(source):
 
 
 def place(source):
-    """Where a group's operands begin."""
+    """Yields the code that finds where a group's operands begin."""
     moved = source.axes or any(lie == APART for lie in source.lies)
     if not source.axes:
         yield f"const Count first = g * {source.at_once};"

@@ -19,13 +19,13 @@ LARGE = 1 << 30
 
 
 def may_chain(node):
-    """Whether a chain may have a node in it; its operands may broadcast."""
+    """Returns whether a chain may have a node in it; its operands may broadcast."""
     kinds = {tensor.spec.dtype for tensor in (*node.inputs, *node.outputs)}
     return type(node.op) in OPERATIONS and kinds <= C_TYPES.keys()
 
 
 def is_chain(node):
-    """Whether `chain` is what a node is lowered by."""
+    """Returns whether `chain` is what a node is lowered by."""
     return isinstance(node.op, ChainOp) or may_chain(node)
 
 
@@ -55,12 +55,12 @@ def number(n, large):
 
 
 def lie(stride, array):
-    """How an array's numbers lie along a row."""
+    """Returns how an array's numbers lie along a row."""
     return {0: SHARED, array.itemsize: DENSE}.get(stride, APART)
 
 
 def numbers_at_once(arrays, lies, length, steps):
-    """How many numbers of a row a thread takes: as many as lie well for one wide access each."""
+    """Returns how many numbers of a row a thread takes: as many as one wide access each allows."""
     dense = [i for i, lie in enumerate(lies) if lie == DENSE]
     count = WIDEST // max((arrays[i].itemsize for i in dense), default=WIDEST)
     if APART in lies or length < count or not dense:

@@ -49,7 +49,7 @@ def slopes(session, op, gy, x, mean, variance, total, product):
 
 
 class ChannelJob:
-    """How the numbers of channels are shared out."""
+    """The partition of the numbers of channels among blocks and threads."""
 
     def __init__(self, session, x, gy=None):
         gy = x if gy is None else gy

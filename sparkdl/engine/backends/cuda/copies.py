@@ -9,7 +9,7 @@ THREADS = 256
 
 
 def copy_view(session, op, x, y):
-    """What an operation gives that shows its input in another way, or a part of it."""
+    """Copies the view that an operation gives of its input, or of a part of it."""
     return copy_array(session, op, [op.reference(x)], [y])
 
 

@@ -64,7 +64,7 @@ class Product:
 
     @property
     def vector(self):
-        """What lies along the columns."""
+        """The vector that lies along the columns."""
         return self.bias if self.sums is None else self.sums
 
     @property
@@ -157,7 +157,7 @@ class Matmul:
 
     @property
     def words(self):
-        """What the library's questions begin with."""
+        """The arguments that the library's queries begin with."""
         return self.adapter.handle, self.descriptor.pointer, *(m.pointer for m in self.layouts)
 
     def layout(self, array, lie):

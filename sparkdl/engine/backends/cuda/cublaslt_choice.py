@@ -1,4 +1,4 @@
-"""Which of cuBLASLt's algorithms computes a product fastest, as a device's clock has it.
+"""Choice of cuBLASLt's fastest algorithm for a product, timed on the device.
 
 What was timed is kept on disk for the device and the library's version: the next process need not.
 """

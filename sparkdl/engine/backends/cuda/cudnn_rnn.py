@@ -25,7 +25,7 @@ def load_adapter(driver):
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """What of some layers, each on the outputs of the one before, cuDNN wants to know.
+    """The parameters that cuDNN needs of layers stacked on one another.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class WeightPiece:
-    """Where some blocks of a layer's wx, wh or b lie in cuDNN's row of weights, in numbers.
+    """The position of some blocks of a layer's wx, wh or b in cuDNN's row of weights, in numbers.
 
     A matrix lies there transposed: a row for each unit of each block.
     """
@@ -61,7 +61,7 @@ class WeightPiece:
     size: int
 
     def continues(self, before):
-        """Whether it lies right behind another, here and there."""
+        """Returns whether it lies right behind another, here and there."""
         same = (self.layer, self.name) == (before.layer, before.name)
         follows = before.first + before.count, before.offset + before.size
         return same and follows == (self.first, self.offset)

@@ -74,7 +74,10 @@ class CupyDriver:
         return DeviceArray.at(memory.ptr, size, memory)
 
     def pinned(self, size):
-        """Of the system, not of CuPy's pool, which rounds up to a power of two and keeps it."""
+        """Takes memory of the system.
+
+        CuPy's pool rounds up to a power of two and keeps it.
+        """
         self.use()
         try:
             memory = self.cuda.PinnedMemory(max(size, 1), self.runtime.hostAllocPortable)
@@ -172,7 +175,7 @@ def ids():
 
 
 def count_devices():
-    """How many devices this process sees.
+    """Returns how many devices this process sees.
 
     Raises
     ------

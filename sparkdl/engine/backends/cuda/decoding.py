@@ -23,7 +23,7 @@ LIE = np.dtype([("channel", "i8"), ("row", "i8"), ("column", "i8")])
 
 @dataclass(frozen=True)
 class ImageFeed:
-    """How descriptions of one kind travel.
+    """The format in which images of one kind travel.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class ImageFeed:
 
     @classmethod
     def of(cls, pixels):
-        """That of a description, or None for what is none or no kernel is for."""
+        """Returns the format of a description, or None for what is none or no kernel is for."""
         images = getattr(pixels, "images", None)
         if images is None or images.ndim > MOST_AXES or images.dtype.name not in C_TYPES:
             return None

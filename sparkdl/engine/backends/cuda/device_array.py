@@ -20,7 +20,7 @@ ALLOWED = {
 
 
 class Owner:
-    """What numpy asks for an address; it keeps the memory's owner alive."""
+    """The array interface of an address, for numpy; it keeps the memory's owner alive."""
 
     def __init__(self, address, size, keep):
         data = (address, False)

@@ -1,4 +1,4 @@
-"""Which GPU a task owns, by what its cluster says and what its process sees.
+"""GPU of this task, from the addresses that its cluster deals out and the devices it sees.
 
 A cluster gives a task addresses of GPUs: numbers, or ids such as "GPU-5fd4..." and "MIG-9c1a...".
 The process may see fewer GPUs than the machine has (CUDA_VISIBLE_DEVICES), and numbers those it
@@ -39,7 +39,7 @@ def choose_gpu(ids):
 
 
 def absent():
-    """Why there is no GPU here, as far as that shows without asking CUDA; None where one may be."""
+    """Returns why there is no GPU here, without asking CUDA; None where there may be one."""
     if find_spec("cupy") is None:
         return "CuPy is not installed: pip install 'sparkdl-hadoop[gpu]'"
     if not any(Path(path).exists() for path in DRIVERS):

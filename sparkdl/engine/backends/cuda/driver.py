@@ -1,4 +1,4 @@
-"""What the backend asks of a GPU: some fifteen small verbs, so that a double can stand in for one.
+"""The few calls that the backend makes to a GPU, so that a test double can stand in for one.
 
 Memory is named by DeviceArrays. Copies, fills and launches are put on a stream and come back at
 once; only `synchronize` waits. What a call put on a stream reads or writes must live until it ran.
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, kw_only=True)
 class Properties:
-    """What is known of a device.
+    """Properties of a device.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ class Driver(Protocol):
         """Put the mark behind what is on the stream now."""
 
     def wait(self, stream, event):
-        """What is put on the stream from now on begins after the mark's last place."""
+        """Makes what is put on the stream from now on wait for the mark."""
 
     def synchronize(self, event):
         """Wait on the host until the mark's last place is reached."""
 
     def reached(self, event) -> bool:
-        """Whether the mark's last place is reached. Never waits.
+        """Returns whether the mark's last place is reached. Never waits.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Driver(Protocol):
         """
 
     def seconds(self, work, stream) -> float:
-        """How long what a library puts on a stream takes there; 0 where no time is to be had."""
+        """Returns the seconds that a library's work takes on a stream; 0 if it cannot be timed."""
 
     def begin(self, stream):
         """From now on what is put on the stream becomes a graph and does not run."""

@@ -58,7 +58,10 @@ def added_to_product(node, inputs, uses):
 
 
 def rows_of(tensor, now, uses):
-    """What `tensor` is a view of, as the graph has it now, where nothing else reads either."""
+    """Returns the tensor that `tensor` is a view of, as the new graph has it.
+
+    The walk ends where something else reads either.
+    """
     while tensor.node is not None and once(tensor, uses):
         if not isinstance(tensor.node.op, ReshapeOp):
             return now

@@ -1,4 +1,4 @@
-"""What each elementwise operation is in C; operands come as names of numbers in wide types."""
+"""C expressions of the elementwise operations, on numbers in wide types."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a program is fed comes through a ring of slots: a copy runs beside the kernels before it.
+"""Feeds the inputs of a program through a ring of slots, so that copies overlap with kernels.
 
 Numbers travel in their own type where that is the smaller one and take the input's type on the
 device; images whose pixels are described (decoding.py) travel as they are stored.
@@ -35,13 +35,13 @@ class Target:
 
     @property
     def array(self):
-        """What the numbers fed fill."""
+        """The array that the numbers fed fill."""
         return self.memory[:, : self.spec.shape[1]] if self.padded else self.memory
 
 
 @dataclass(frozen=True)
 class PlainFeed:
-    """How numbers travel: as they are, in one type."""
+    """The format of plain numbers on their way: as they are, in one type."""
 
     kind: np.dtype
 
@@ -117,7 +117,7 @@ class Feeds:
 
 
 def way_of(value, spec):
-    """How a value travels to an input: numbers in the smaller one of the two types."""
+    """Returns how a value travels to an input: numbers in the smaller one of the two types."""
     decoded = ImageFeed.of(value)
     if decoded is not None:
         return decoded

@@ -79,6 +79,6 @@ class EpilogueProductOp(Op):
 
 
 def has_epilogue(activation):
-    """Whether cuBLASLt has an activation, or its gradient."""
+    """Returns whether cuBLASLt has an activation, or its gradient."""
     by_tanh = isinstance(activation, GeluOp | GeluGradOp) and activation.approximate
     return by_tanh or isinstance(activation, ReluOp)

@@ -54,7 +54,7 @@ def together(session, axis, xs, y):
 
 
 def places(starts, widths):
-    """Where the parts begin in a row, and how wide they are."""
+    """Returns where the parts begin in a row, and how wide they are."""
     made = np.zeros((2, MOST), np.uint32)
     made[0, : len(widths)], made[1, : len(widths)] = starts[: len(widths)], widths
     return made

@@ -17,7 +17,7 @@ class Landing:
         self.count, self.readings = 0, WeakValueDictionary()
 
     def number(self):
-        """What the run put on the stream last will give, as a Later."""
+        """Returns the number that the run put on the stream last will give, as a Later."""
         place, driver = self.count % PLACES, self.device.driver
         self.count += 1
         if place in self.readings:

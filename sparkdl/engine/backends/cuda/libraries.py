@@ -1,4 +1,4 @@
-"""Which libraries of NVIDIA's programs run by, each by an adapter of ours, and which are missing.
+"""Adapters of NVIDIA's libraries, and the reasons why any are missing.
 
 A lowering asks `session.libraries.products` (or graphs, recurrent). Where that is None it takes our
 own kernel; where the adapter refuses (UnsupportedError) it does too, and gives the reason as the

@@ -71,7 +71,7 @@ class NcclLink(Communicator):
             return LinkWork(self.driver, self._last)
 
     def join_in(self):
-        """What is put on the device's stream from now on begins after all that was added up."""
+        """Makes the device's stream wait for all sums that have begun."""
         if self._last is not None:
             with self.device.lock:
                 self.use()
@@ -143,7 +143,7 @@ class Staging:
 
 
 class LinkWork:
-    """What was put on the stream; once it is `reached`, `take` fills an array of the host."""
+    """A sum put on the stream; once it is `reached`, `take` fills an array of the host."""
 
     def __init__(self, driver, mark, staging=None, x=None):
         self.driver, self.mark, self.staging, self.x = driver, mark, staging, x

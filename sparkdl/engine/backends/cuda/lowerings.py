@@ -1,4 +1,4 @@
-"""Which kernels an operation becomes: a row for each operation."""
+"""Lowerings of operations to kernels, one row for each operation."""
 
 from sparkdl.engine.backends.cuda import (
     chains,
@@ -68,7 +68,7 @@ from sparkdl.errors import UnsupportedError
 
 
 def has_kernel(node):
-    """Whether a node is lowered as it is; else it is decomposed."""
+    """Returns whether a node is lowered as it is; else it is decomposed."""
     if isinstance(node.op, BiasActivationOp):
         return products.fuses(node.op)
     return node.op.view or lowering(node.op) is not None

@@ -7,7 +7,7 @@ from sparkdl.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class Lie:
-    """How each matrix of a stack (count of matrices, m, n) lies, in numbers.
+    """The memory layout of each matrix of a stack (count of matrices, m, n), in numbers.
 
     Parameters
     ----------

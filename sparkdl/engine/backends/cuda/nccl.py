@@ -72,7 +72,7 @@ class Communicator:
         self.library, self.members = nccl.library, None
 
     def invitation(self):
-        """What one process tells all, as text: they join by it."""
+        """Returns the text by which all processes join; one process makes it."""
         return base64.b64encode(self.library.get_unique_id()).decode()
 
     def join(self, size, invitation, rank):

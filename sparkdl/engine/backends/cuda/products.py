@@ -38,7 +38,7 @@ def bias_activation(session, op, x, w, bias, y):
 
 
 def fuses(op):
-    """Whether a BiasActivation is one launch."""
+    """Returns whether a BiasActivation is one launch."""
     known = isinstance(op.product, MatMulOp | ConvOp | ConvGradInputOp)
     return known and type(op.activation) in {type(None), *OPERATIONS}
 

@@ -88,7 +88,7 @@ class DeviceProgram(Program):
 
     @property
     def stays(self):
-        """Whether all that it is bound to lies in vectors of the backend's."""
+        """True if all that it is bound to lies in vectors of the backend's."""
         return all(mirror.watched for mirror in self.mirrors.values())
 
     def _given(self):

@@ -35,7 +35,7 @@ def narrow_recurrent_nodes(graph, session):
 
 
 def is_cudnns(node, kind, session):
-    """Whether cuDNN has the node in this type."""
+    """Returns whether cuDNN has the node in this type."""
     try:
         session.libraries.recurrent.layer(replace(cell_of(node, session), kind=kind, tf32=False))
     except UnsupportedError:

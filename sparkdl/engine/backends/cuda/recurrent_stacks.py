@@ -78,7 +78,7 @@ def cell_of(node, session):
 
 
 def refusal(op):
-    """What of a recurrent operation cuDNN's has not, or None."""
+    """Returns which feature of a recurrent operation cuDNN lacks, or None."""
     if not isinstance(op, LstmOp | GruOp):
         return "only LSTMs and GRUs go to it"
     reasons = {

@@ -40,7 +40,7 @@ def reduction_calls(session, x, y, along, maximum=False):
 
 
 class ReductionJob:
-    """What is to be reduced: [size, step in x, step in y] of kept axes, [size, step] of others."""
+    """A reduction: [size, step in x, step in y] of kept axes, [size, step] of others."""
 
     def __init__(self, session, x, y, kept, along, maximum):
         self.session, self.x, self.y, self.kept, self.along = session, x, y, kept, along

@@ -36,7 +36,7 @@ def decompose(graph, known):
 
 
 def widely(make, node, inputs):
-    """What `make` gives, computed in numbers of 32 bits where those of the node have 16.
+    """Returns make(...) of the node's inputs in 32 bits, its results in the node's own types.
 
     One kernel would round at its end alone, and so does this: in steps of 16 bits a mean keeps
     three digits.
@@ -49,13 +49,13 @@ def wide(tensors):
 
 
 def cast_results(results, node):
-    """What takes the place of a node's outputs, in their types."""
+    """Returns the tensors that replace a node's outputs, in their types."""
     results = results if isinstance(results, tuple) else (results,)
     return tuple(cast(y, t.spec.dtype) for y, t in zip(results, node.outputs, strict=True))
 
 
 def cut_before_chains(graph, may):
-    """What is worked out number by number and then cut, cut first: its parts go into other chains.
+    """Cuts the inputs of an elementwise node, not its output: its parts go into other chains.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def cut_before_chains(graph, may):
     users = readers(graph)
 
     def own(tensor, node):
-        """Whether a part of what a node reads can be read where it lies."""
+        """Returns whether a part of what a node reads can be read where it lies."""
         return tensor.shape == () or (tensor.node is not None and users[tensor] == {node})
 
     def only_cut(node):
@@ -121,7 +121,7 @@ def cuts(node):
 
 
 def drops(node):
-    """Whether a node does no more than to leave out or put in axes of one."""
+    """Returns whether a node does no more than to leave out or put in axes of one."""
     shapes = [[n for n in t.shape if n > 1] for t in (node.inputs[0], node.outputs[0])]
     low = max(node.inputs[0].ndim, node.outputs[0].ndim) <= 3
     return isinstance(node.op, ReshapeOp) and shapes[0] == shapes[1] and low

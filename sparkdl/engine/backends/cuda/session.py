@@ -1,4 +1,4 @@
-"""What kernels are made with: the device with its streams, modules and memory for a while."""
+"""Context in which kernels are made: the device, its streams and modules, scratch memory."""
 
 from functools import partial
 from threading import RLock

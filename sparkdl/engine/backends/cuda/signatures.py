@@ -1,4 +1,4 @@
-"""What a kernel's text says that it takes, held against what a launch gives it.
+"""Checks the arguments of a launch against the parameters in the kernel's source.
 
 A pointer says the type of the numbers behind it, not how many there are.
 """
@@ -57,14 +57,17 @@ class KernelFunction:
 
 
 def can_point(kind, value):
-    """Whether a pointer to numbers of a kind may be this value; a Scratch has no type yet."""
+    """Returns whether a pointer to numbers of a kind may be this value.
+
+    A Scratch has no type yet.
+    """
     if isinstance(value, DeviceArray):
         return kind in (None, value.dtype.name) and value.flags.aligned
     return value is None or hasattr(value, "memory")
 
 
 def can_pass(kind, value):
-    """Whether a parameter that is copied may be this value: an int is passed in eight bytes."""
+    """Returns whether a parameter that is copied may be this value; ints are passed in 8 bytes."""
     if isinstance(value, DeviceArray) or value is None or hasattr(value, "memory"):
         return False
     if kind is None:

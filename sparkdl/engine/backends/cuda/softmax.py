@@ -38,5 +38,5 @@ def kernel(session, name, x, L="int32", LOGARITHM=0):
 
 
 def threads(length):
-    """Of a block for a row of so many numbers: some numbers for each, whole warps."""
+    """Returns the threads of a block for a row of so many numbers, in whole warps."""
     return min(256, max(32, 1 << max(length // 4 - 1, 0).bit_length()))

@@ -40,7 +40,7 @@ def walks(*arrays):
 
 
 def parts_needed(length, parts):
-    """How many parts of one length make up `length`: at most `parts`, and none of them is empty.
+    """Returns how many parts of one length make up `length`: at most `parts`, none of them empty.
 
     9 numbers in 6 parts are 2 in each, which 5 parts take: the sixth would begin behind the end.
     """

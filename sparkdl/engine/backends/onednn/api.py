@@ -74,7 +74,7 @@ class OneDnnSession:
             raise UnsupportedError(f"oneDNN refuses {name} (status {status})")
 
     def made(self, kind, name, *arguments):
-        """What the function `name` creates, as a Handle."""
+        """Calls the function `name`; returns the Handle that it creates."""
         handle = self.kinds[kind]()
         self.call(name, byref(handle), *arguments)
         return handle
@@ -170,7 +170,7 @@ class OneDnnSession:
         return NUMBERS.get(number, f"type {number} of oneDNN")
 
     def size(self, md):
-        """How many bytes memory of this descriptor takes."""
+        """Returns the bytes of memory of this descriptor."""
         return self.library.dnnl_memory_desc_get_size(md)
 
     def equal(self, first, second):

@@ -136,7 +136,7 @@ class OneDnn(reference.Reference):
 
 
 def unfit_reason(*arrays):
-    """Why oneDNN cannot take these arrays, or an empty text."""
+    """Returns why oneDNN cannot take these arrays, or an empty text."""
     if any(a.dtype.name not in TYPES for a in arrays):
         return f"{' and '.join(TYPES)} only, got {sorted({a.dtype.name for a in arrays})}"
     if any(a.ndim == 0 for a in arrays):

@@ -82,7 +82,7 @@ def fuse_relus(graph):
 
 
 def follows_alone(node, uses):
-    """Whether a node is a ReLU and all that reads the y of a BatchNorm."""
+    """Returns whether a node is a ReLU and all that reads the y of a BatchNorm."""
     y = node.inputs[0] if isinstance(node.op, ReluOp) else None
     normed = y is not None and y.node is not None and isinstance(y.node.op, BatchNormOp)
     return normed and y.index == 0 and uses[y] == 1

@@ -18,7 +18,7 @@ from sparkdl.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class ColumnSumsOp(Op):
-    """What `sum` gives of (..., n) bfloat16: (n,) float32."""
+    """The `sum` of (..., n) bfloat16: (n,) float32."""
 
     sum: SumOp
 

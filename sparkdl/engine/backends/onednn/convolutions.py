@@ -31,13 +31,13 @@ def geometry(op, stride=None):
 
 
 def leaps(op, image, out):
-    """Whether an axis has one window, which does not fill it, and a stride beyond its end."""
+    """Returns whether an axis has one window, which does not fill it, and a stride past its end."""
     axes = zip(image, out, op.stride, op.padding, strict=True)
     return any(places == 1 and 1 < n + sum(p) <= stride for n, places, stride, p in axes)
 
 
 def overhangs(op, image):
-    """Whether windows over volumes reach farther than these are deep.
+    """Returns whether windows over volumes reach farther than these are deep.
 
     With padding in front and behind there are windows that reach over both ends; oneDNN 3.2 then
     reads beyond the volume.
@@ -71,7 +71,7 @@ def forward_pd(session, op, x, w, y, bias=None, after=()):
 
 
 def prefer_direct(session, describe, w):
-    """What `describe()` gives, or that of the direct kernel where it is faster than the first.
+    """Returns `describe()`, or the descriptor of the direct kernel where that is faster.
 
     A fixed rule, not a trial: which kernel runs must not differ from one process to the next. Zen
     4, float32: LeNet's second convolution 2.53 to 2.24 ms forward, 3.13 to 2.79 backward; from 64
@@ -135,7 +135,7 @@ def backward_weights(session, op, gy, x, gw, gb=None):
 
 
 def blind(op, image, out):
-    """Whether some place of a filter lies outside the image wherever the filter is put."""
+    """Returns whether some place of a filter lies outside the image wherever the filter is put."""
     axes = zip(image, out, op.size, op.stride, op.dilation, op.padding, strict=True)
     return any(
         not any(0 <= place * gap + i * step - before < n for i in range(count))

@@ -10,7 +10,7 @@ def transpose(session, op, x, y):
 
 
 def cut(session, op, x, y):
-    """What ops.slice gives."""
+    """Copies the result of ops.slice."""
     return [reorder(session, op.reference(x), y)], "reorder"
 
 

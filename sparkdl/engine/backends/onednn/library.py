@@ -53,7 +53,7 @@ def load():
 
 
 def candidates():
-    """Where a library may be, best first."""
+    """Returns the paths where a library may be, best first."""
     if VARIABLE in os.environ:
         return [os.environ[VARIABLE]]
     places = [path for name in PACKAGES for path in files_of(name)]
@@ -71,7 +71,7 @@ def files_of(package):
 
 
 def refusal(library):
-    """Why the library is of no use, or None."""
+    """Returns why the library is of no use, or None."""
     library.dnnl_version.restype = ctypes.POINTER(Version)
     version = library.dnnl_version().contents
     if version.major != 3:

@@ -1,4 +1,4 @@
-"""What a primitive of oneDNN reads and writes, held against the memory that its call is given."""
+"""Checks the memory that a call of a oneDNN primitive is given against the descriptors."""
 
 from ctypes import POINTER, byref, c_int, c_int64, c_void_p
 
@@ -47,7 +47,7 @@ def refusal(session, name, wanted, memory):
 
 
 def holds(session, memory):
-    """Whether an array has all the bytes that its descriptor speaks of, as numbers of its type."""
+    """Returns whether an array has all the bytes and the type of its descriptor."""
     array = memory.array
     if memory.own or not array.flags.aligned:
         return array.flags.aligned
@@ -64,7 +64,7 @@ def argument(session, pd, index):
 
 
 def count(session, pd):
-    """How many arguments a primitive takes."""
+    """Returns how many arguments a primitive takes."""
     value, total = c_int(), 0
     for what in (INPUTS, OUTPUTS):
         session.call("primitive_desc_query", pd, what, 0, byref(value))
@@ -73,7 +73,7 @@ def count(session, pd):
 
 
 def missing(session, pd, arguments, names):
-    """What a primitive needs and is not given."""
+    """Describes the arguments that a primitive needs and is not given."""
     absent = {names[i]: argument(session, pd, i) for i in names.keys() - arguments.keys()}
     needs = {name: describe_memory(session, md) for name, md in absent.items() if md is not None}
     return " and ".join(f"{name} needs {what}" for name, what in sorted(needs.items()))
@@ -98,7 +98,7 @@ def layout(session, md):
 
 
 def read(session, md):
-    """How many bytes there are up to the last number; oneDNN's size counts gaps behind it too."""
+    """Returns the bytes up to the last number; oneDNN's size counts gaps behind it too."""
     if not plain(session, md):
         return session.size(md)
     size = np.dtype(kind(session, md)).itemsize
@@ -107,7 +107,7 @@ def read(session, md):
 
 
 def plain(session, md):
-    """Whether strides say all of how the numbers lie."""
+    """Returns whether strides say all of how the numbers lie."""
     strided = query_descriptor(session, md, FORMAT, c_int()).value == STRIDED
     return strided and query_descriptor(session, md, BLOCKS, c_int()).value == 0
 

@@ -1,4 +1,4 @@
-"""What recurrent operations share: the walk over the steps, forwards or backwards.
+"""Base of the recurrent operations: the walk over the steps, forwards or backwards.
 
 Axes: N sequences, T steps, F features, H units. Weights have a block of H columns for each gate.
 """
@@ -70,11 +70,14 @@ class RecurrentOp(Op):
         raise NotImplementedError
 
     def back(self, product, gstates, left, before, given):
-        """Of a step, in numpy: the gradients of z, of the product with wh, of the states before."""
+        """Returns a step's gradients in numpy: of z, of its product with wh, of earlier states."""
         raise NotImplementedError
 
     def weight_gradient(self, product, gr, left, before):
-        """That of wh; the gradients of all steps' products, `left`, the states before, as rows."""
+        """Returns the gradient of wh.
+
+        It takes the gradients of all steps' products, `left` and the states before, as rows.
+        """
         return product(before[0].T, gr)
 
     def bias_gradient(self, gz, gr):
@@ -88,7 +91,7 @@ class RecurrentOp(Op):
 
     @property
     def trained(self):
-        """How many of the inputs have a gradient."""
+        """The number of inputs that have a gradient."""
         return 4 + self.states + self.peepholes
 
     def shape(self, *inputs):

@@ -10,5 +10,5 @@ def relu_slope(y):
 
 
 def gate_slope(y, slope):
-    """Of the sigmoid, or of a hard one with this slope."""
+    """Returns the derivative of the sigmoid, or of a hard one with this slope."""
     return y * (1 - y) if slope is None else ((y > 0) & (y < 1)).astype(y.dtype) * slope

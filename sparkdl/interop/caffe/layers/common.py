@@ -156,7 +156,7 @@ def shift_top(layer, net, options):
 
 
 def axes_of(layer, net, options):
-    """Which axes of an example the factors have, from Caffe's axis and num_axes."""
+    """Returns the axes of an example that the factors have, from Caffe's axis and num_axes."""
     if options.num_axes == 0:
         return {"axis": 0, "axes": 0}
     axis = net.axis(layer.bottom[0], options.axis, behind=options.num_axes != 1)

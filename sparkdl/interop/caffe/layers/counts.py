@@ -1,4 +1,4 @@
-"""How many bottoms and tops a layer of each type may have."""
+"""Numbers of bottoms and tops that a layer of each type may have."""
 
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.layers.data import OPTIONS

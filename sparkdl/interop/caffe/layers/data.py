@@ -26,7 +26,7 @@ OPTIONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """What a layer of data says.
+    """The description of a layer of data.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def shape_of(layer, options, place, net):
 
 
 def reason(layer, options, top):
-    """Why the data do not say it: "PATH is not there, and "."""
+    """Returns why the data do not say it: "PATH is not there, and "."""
     known = {"Data": LMDB, "HDF5Data": None}
     if layer.type not in known or getattr(options, "backend", None) != known[layer.type]:
         return ""
@@ -118,7 +118,7 @@ def reason(layer, options, top):
 
 
 def of_database(layer, options, place, by_time):
-    """That of the first record of an LMDB that is there, of several in the first."""
+    """Returns the shape of the first record of an LMDB that is there, of several the first."""
     source = next(iter(paths_of(options.source)), "")
     if place or options.backend != LMDB or not files.exists(source):
         return None
@@ -127,7 +127,7 @@ def of_database(layer, options, place, by_time):
 
 
 def of_hdf5(layer, options, place, by_time):
-    """That of the data set of the blob's name, in the first file of a list that is there."""
+    """Returns the shape of the blob's data set, in the first file of a list that is there."""
     if not files.exists(options.source):
         return None
     with open_hdf5(list_hdf5_files(options.source)[0]) as file:
@@ -167,7 +167,7 @@ def of_inputs(layer, options, place, by_time):
 
 
 def of_columns(layer, options, place, by_time):
-    """Of CoSData: as many sizes as a sample has axes, what is done to images taken into account."""
+    """Returns the shape of CoSData: as many sizes as a sample has axes, images transformed."""
     top = options.top[place]
     said = [(getattr(top, f"out_{name}"), getattr(top, name)) for name in AXES]
     crop = top.transform_param.crop_size

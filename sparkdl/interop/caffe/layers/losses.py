@@ -201,7 +201,7 @@ def ignored_label(options):
 
 
 def normalization(options, default):
-    """What the sum of all losses of a batch is divided by, as ScoredLayer.reduction says it."""
+    """Returns the divisor of the sum of a batch's losses, as ScoredLayer.reduction says it."""
     if options.HasField("normalization"):
         return REDUCTIONS[options.normalization]
     if options.HasField("normalize"):

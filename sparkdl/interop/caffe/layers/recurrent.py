@@ -41,7 +41,7 @@ def rnn(layer, net):
 
 
 def recurrent_options(layer, net, behind):
-    """What ours is made with; `behind` parameters follow those of the recurrence."""
+    """Returns the options of our layer; `behind` parameters follow those of the recurrence."""
     if not net.batch_axis(layer.bottom[0]):
         raise UnsupportedError(
             f"{layer.bottom[0]!r} must be sequences (steps, batch, ...), which reach the layer "

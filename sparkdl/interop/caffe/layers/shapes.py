@@ -126,7 +126,7 @@ def place_of_batch(sizes, before):
 
 
 def stays_whole(sizes, before, was, place):
-    """Whether the batch, at axis `was` before, can be that at `place` of sizes.
+    """Returns whether the batch, at axis `was` before, can be that at `place` of sizes.
 
     Only a single step may change places with it. Where its size is a number or -1, the others tell.
     """

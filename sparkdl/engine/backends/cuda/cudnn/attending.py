@@ -12,7 +12,7 @@ from sparkdl.engine.graph import Spec
 
 @dataclass(frozen=True, kw_only=True)
 class Heads(Request):
-    """What both ways have in common: (N, H, T, d), which lie as (N, T, H d) where they are.
+    """Base of both directions: arrays (N, H, T, d), which lie in memory as (N, T, H d).
 
     `sums` (N, H, T, 1), float32, are logarithms of the sums of softmax's rows.
     """

@@ -155,7 +155,7 @@ def by_heads(spec, heads):
 
 
 def is_causal(bias):
-    """Whether what is added to the scores hides the steps after each and nothing else.
+    """Returns whether what is added to the scores hides the steps after each and nothing else.
 
     Raises
     ------

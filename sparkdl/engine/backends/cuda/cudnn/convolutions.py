@@ -16,7 +16,7 @@ from sparkdl.errors import UnsupportedError
 
 @dataclass(frozen=True, kw_only=True)
 class ConvolutionRequest(Request):
-    """What the three have in common: images or volumes x, filters w, and y."""
+    """Base of the three requests: images or volumes x, filters w, and y."""
 
     op: object
     x: Spec
@@ -24,7 +24,7 @@ class ConvolutionRequest(Request):
     y: Spec
 
     def windows(self):
-        """Where they lie, in cuDNN's words."""
+        """Returns the options of the windows, under cuDNN's names."""
         before, after = zip(*self.op.padding, strict=True)
         return {
             "pre_padding": list(before),

@@ -12,7 +12,7 @@ TYPES = {"bfloat16": "BFLOAT16", "float16": "HALF", "float32": "FLOAT", "bool": 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a graph of cuDNN's is asked for; its text is the key of its plan on disk.
+    """A request for a graph of cuDNN's; its text is the key of its plan on disk.
 
     The fields of a subclass that are Specs are the arrays, None where one is left out; `read` are
     the names of those that the graph reads, it writes the others. `draw` draws the graph; `numbers`
@@ -37,7 +37,7 @@ class Request:
         return array if array.shape == shape else array.reshape(shape)
 
     def strides(self, name):
-        """How an array lies, in numbers."""
+        """Returns the strides of an array, in numbers."""
         return strides(self.arrays[name].shape)
 
     @property
@@ -104,6 +104,6 @@ def strides(shape):
 
 
 def lies(array, steps):
-    """Whether an array has these steps; along an axis of length 1 they do not matter."""
+    """Returns whether an array has these steps; along an axis of length 1 they do not matter."""
     of_axes = zip(array.shape, array.strides, steps, strict=True)
     return all(n == 1 or have == want * array.itemsize for n, have, want in of_axes)

@@ -44,7 +44,10 @@ def narrow_inputs(graph, bindings):
     sources = {t: n for n, t in graph.inputs.items() if n not in bindings}
 
     def before(tensor, kind):
-        """What a node of a kind, the only reader, makes the tensor of; else the tensor."""
+        """Returns the input of the tensor's node if it is of a kind and the only reader.
+
+        Otherwise returns the tensor.
+        """
         node = tensor.node
         made = node is not None and isinstance(node.op, kind) and uses[node.inputs[0]] == 1
         return node.inputs[0] if made else tensor
@@ -117,7 +120,7 @@ def copy_bound_images(graph, bindings):
 
 
 def plain(tensor, bound):
-    """Whether a tensor's memory is not the program's own."""
+    """Returns whether a tensor's memory is not the program's own."""
     return two_orders(tensor) and (tensor in bound or tensor.value is not None)
 
 
@@ -126,5 +129,5 @@ def is_written_channels_last(tensor):
 
 
 def two_orders(tensor):
-    """Whether it matters that channels lie last."""
+    """Returns whether it matters that channels lie last."""
     return tensor.ndim > 3 and prod(tensor.shape[2:]) > 1

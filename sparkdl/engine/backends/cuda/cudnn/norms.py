@@ -39,7 +39,7 @@ def fuse_normalization(graph, session):
 
 @dataclass
 class NormMatcher:
-    """What is known while a graph is gone through.
+    """The state of a pass over a graph.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class NormMatcher:
 
 
 def lies_well(node):
-    """Whether channels, or the numbers of a row, are what lies together in memory."""
+    """Returns whether channels, or the numbers of a row, lie together in memory."""
     shape = node.outputs[0].shape
     if by_rows(node):
         return len(shape) in (2, 3) and node.op.axis == len(shape) - 1
@@ -127,7 +127,7 @@ def neighbours(work, node):
 
 
 def uncast(x):
-    """What was widened to x, or x."""
+    """Returns the tensor that was widened to x, or x."""
     cast_before = x.node is not None and isinstance(x.node.op, CastOp)
     return x.node.inputs[0] if cast_before and x.spec.dtype == FLOAT else x
 

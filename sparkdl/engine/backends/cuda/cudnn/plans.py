@@ -25,7 +25,7 @@ class CudnnPlan:
         self.numbers = {n: np.array(v, "f4") for n, v in drawing.request.numbers.items()}
 
     def pack(self, places):
-        """What the graph is run with: {uid: address} for {name of an array: address}."""
+        """Returns the arguments of a run: {uid: address} for {name of an array: address}."""
         own = {name: number.ctypes.data for name, number in self.numbers.items()}
         return {self.uids[name]: int(at) for name, at in (places | own).items()}
 
@@ -73,5 +73,5 @@ def launch(session, request, **arrays):
 
 
 def specs(**arrays):
-    """What a request says of arrays, None where there is none."""
+    """Returns the Specs of arrays for a request, None where there is no array."""
     return {n: a if a is None else Spec(a.shape, a.dtype.name) for n, a in arrays.items()}

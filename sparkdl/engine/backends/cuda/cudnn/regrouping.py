@@ -23,7 +23,7 @@ class NodeGroup:
 
     @property
     def closed(self):
-        """Whether nothing that is read needs what the group makes."""
+        """True if nothing that is read needs what the group makes."""
         return not set(self.nodes) & set(topological(self.reads))
 
 

@@ -1,4 +1,4 @@
-"""Which engine of cuDNN's runs a graph fastest, as a device's clock has it."""
+"""Choice of cuDNN's fastest engine for a graph, timed on the device."""
 
 from functools import partial
 from itertools import accumulate
