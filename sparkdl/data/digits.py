@@ -32,6 +32,6 @@ def digits(part="train"):
 
 def _read(name):
     """The numbers of an IDX file: magic number with the count of axes, their sizes, the bytes."""
-    resource = files("sparkdl.data").joinpath("digits", name)  # also inside a zip of --py-files
+    resource = files("sparkdl.data.samples").joinpath(name)  # also inside a zip of --py-files
     content = gzip.decompress(resource.read_bytes())
     return np.frombuffer(content, np.uint8, offset=4 + 4 * content[3])

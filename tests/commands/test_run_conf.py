@@ -12,7 +12,7 @@ from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import Checkpoints
 from sparkdl.training.masters import MASTERS
 
-CONF = Path(__file__).resolve().parent.parent.parent / "conf"
+CONF = Path(__file__).resolve().parents[3] / "conf"
 
 SMALL = """
 network: {input_shape: [1, 28, 28], layers: [{type: Output, units: 10}]}

@@ -42,7 +42,7 @@ from tests.data.lmdbs import (
     shape_fields,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.mark.parametrize("writer", WRITERS)

@@ -123,7 +123,7 @@ def test_every_primitive_that_is_described_has_a_row():
 
     from sparkdl.engine.backends import onednn
 
-    sources = [path.read_text() for path in Path(onednn.__file__).parent.glob("*.py")]
+    sources = [path.read_text() for path in Path(onednn.__file__).parent.rglob("*.py")]
     words = {word for text in sources for word in findall(r'"((?:[a-z]+_)*[a-z]+)"', text)}
     ends = "_forward", "_backward", "_backward_data", "_backward_weights"
     described = {w for w in words if w.endswith(ends)} | words & {"matmul", "binary", "concat"}
@@ -227,5 +227,5 @@ def test_addresses_are_taken_in_one_place():
     from sparkdl import engine
 
     folders = [Path(engine.__file__).parent / name for name in ("backends/onednn", "native")]
-    found = {p.name for f in folders for p in f.glob("*.py") if ".ctypes.data" in p.read_text()}
+    found = {p.name for f in folders for p in f.rglob("*.py") if ".ctypes.data" in p.read_text()}
     assert found == {"api.py", "calls.py"}

@@ -201,7 +201,7 @@ def test_two_hosts_find_out_who_is_where(tmp_path):
     with two_hosts() as hosts:
         programs = [
             hosts[rank % 2].start(
-                *("env", f"PYTHONPATH={Path(__file__).parents[2]}"),  # on a host one is at its root
+                *("env", f"PYTHONPATH={Path(__file__).parents[3]}"),  # on a host one is at its root
                 *(sys.executable, "-m", "tests.exchange.on_hosts"),
                 *(tmp_path, rank, 4, hosts[1 - rank % 2].address),
                 stdout=subprocess.PIPE,

@@ -101,7 +101,7 @@ def by_cudnn(replica, graphs):
     """All that cuDNN can do it does."""
     program, _ = replica.programs(4)
     ops = [node.op.kind for node in program.graph.nodes]
-    assert ops.count("Drawn") == graphs, program.describe()
+    assert ops.count("CudnnGraph") == graphs, program.describe()
     convolutions = [s for s in program.steps if "Conv" in s.op]
     assert all(s.kernel.startswith("cuDNN") for s in convolutions)
     assert not any(s.note for s in program.steps), program.describe()

@@ -1,4 +1,4 @@
-"""What every TrainingMaster promises, on processes of this machine. A row in masters.py each."""
+"""What every TrainingMaster promises, on processes of this machine. A row in master_table.py each."""
 
 import json
 from dataclasses import replace

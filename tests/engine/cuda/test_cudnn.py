@@ -84,7 +84,7 @@ def test_rows_and_volumes_are_normalised(shape):
     arrays = images("float32", *shape), images("float32", 8), images("float32", 8)
     graph = with_gradients(lambda *xs: ops.relu(ops.batch_norm(*xs)[0]), *arrays)
     program = assert_same(graph, arrays, 1e-4)
-    assert ops_of(program).count("Drawn") == 2
+    assert ops_of(program).count("CudnnGraph") == 2
 
 
 def test_parameters_may_begin_anywhere_in_a_vector():
@@ -135,7 +135,7 @@ def test_attention_is_one_graph_each_way(make, causal):
     arrays = [images(BFLOAT16, 3, 5, 16)[:, ::step] for step in (1, -1, 1)]
     graph = make(lambda q, k, v: attention(q, k, v, causal), *arrays)
     program = assert_same(graph, arrays, 3e-2)
-    assert ops_of(program).count("Drawn") == 1 + (make is with_gradients)
+    assert ops_of(program).count("CudnnGraph") == 1 + (make is with_gradients)
     assert not {"HeadScores", "HeadMix", "Softmax"} & set(ops_of(program))
 
 
@@ -190,6 +190,6 @@ def test_attention_that_is_more_than_that_runs_by_our_own(function):
     arrays = [images(BFLOAT16, 3, 5, 16)[:, ::step] for step in (1, -1, 1)]
     program = assert_same(with_gradients(function, *arrays), arrays, 6e-2)
     graphs, reason = MORE[function]
-    assert ops_of(program).count("Drawn") == graphs
+    assert ops_of(program).count("CudnnGraph") == graphs
     notes = [line for line in program.describe().splitlines() if "no attention of" in line]
     assert len(notes) == (reason is not None) and all(reason in line for line in notes)

@@ -39,7 +39,7 @@ def cast_of_product(node, inputs, uses):
         before = inputs[0].node
         whole = EpilogueProductOp.of(before)
         if whole is not None and whole.bare and is_narrow(inputs[0].dtype):
-            return replace(whole, kind="float32")(*before.inputs)
+            return replace(whole, dtype="float32")(*before.inputs)
 
 
 def added_to_product(node, inputs, uses):
@@ -51,7 +51,7 @@ def added_to_product(node, inputs, uses):
         whole = None if rows is None else EpilogueProductOp.of(rows.node)
         if whole is None or whole.plus or whole.activation is not None:
             continue
-        if inputs[other].spec == node.outputs[0].spec and whole.kind == inputs[other].spec.dtype:
+        if inputs[other].spec == node.outputs[0].spec and whole.dtype == inputs[other].spec.dtype:
             plus = reshape(inputs[other], rows.shape)
             y = replace(whole, plus=True)(*rows.node.inputs, plus)
             return reshape(y, node.outputs[0].shape)
@@ -73,7 +73,7 @@ def gradient_of_gelu(node, inputs, uses):
     if isinstance(node.op, GeluGradOp) and node.op.approximate and once(node.inputs[0], uses):
         before = inputs[0].node
         whole = EpilogueProductOp.of(before)
-        if whole is not None and whole.bare and whole.kind == inputs[1].spec.dtype:
+        if whole is not None and whole.bare and whole.dtype == inputs[1].spec.dtype:
             return replace(whole, activation=node.op)(*before.inputs, inputs[1])
 
 
@@ -116,14 +116,14 @@ def pairs_of(graph):
         if after is not None and isinstance(after.op, GeluOp) and whole.activation is None:
             pairs[node] = node, after, replace(whole, activation=after.op, before=True)
         elif after is not None and isinstance(whole.activation, GeluGradOp):
-            if after.outputs[0].spec.dtype == whole.kind:
+            if after.outputs[0].spec.dtype == whole.dtype:
                 pairs[node] = node, after, replace(whole, sums=True)
         elif whole.bare and whole.product == MatMulOp(True, False):
             total = readers.get(node.inputs[1])
             if total is None or total in pairs or not is_sum_of_rows(total):
                 continue
             known = all(place.get(t.node, -1) < place[total] for t in node.inputs)
-            if known and total.outputs[0].spec.dtype == whole.kind:
+            if known and total.outputs[0].spec.dtype == whole.dtype:
                 pairs[node] = pairs[total] = node, total, replace(whole, sums=True)
     return pairs
 

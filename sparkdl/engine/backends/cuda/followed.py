@@ -16,7 +16,7 @@ class EpilogueProductOp(Op):
     Parameters
     ----------
     product : MatMul
-    kind : numpy type of all outputs
+    dtype : numpy type of all outputs
     bias, plus : whether there are these inputs
     activation : Relu, Gelu or GeluGrad by tanh, or None; GeluGrad takes the product for gy, and
         what gelu was of for a last input
@@ -30,7 +30,7 @@ class EpilogueProductOp(Op):
     """
 
     product: MatMulOp
-    kind: str
+    dtype: str
     bias: bool = False
     plus: bool = False
     activation: Op | None = None
@@ -59,8 +59,8 @@ class EpilogueProductOp(Op):
 
     def shape(self, x, w, *rest):
         m, n = self.product.shape(x, w).shape
-        y = Spec((m, n), self.kind)
-        outputs = (y, *(y,) * self.before, *(Spec((n,), self.kind),) * self.sums)
+        y = Spec((m, n), self.dtype)
+        outputs = (y, *(y,) * self.before, *(Spec((n,), self.dtype),) * self.sums)
         return outputs if len(outputs) > 1 else y
 
     def flops(self, x, w, *rest):

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-KERNELS = "sparkdl.engine.backends.cuda"
+KERNELS = "sparkdl.engine.backends.cuda.kernels"
 INCLUDE = re.compile(r'^#include "([\w.]+)"$', re.MULTILINE)
 
 C_TYPES = {
@@ -27,8 +27,8 @@ WIDE = {"bfloat16": "float", "float16": "float"}  # what is computed in; else th
 
 @cache
 def read(name):
-    """A file of kernels/, with what it includes in the place of each include."""
-    text = files(KERNELS).joinpath("kernels", name).read_text()
+    """A file of source/, with what it includes in the place of each include."""
+    text = files(KERNELS).joinpath("source", name).read_text()
     return INCLUDE.sub(lambda found: read(found[1]), text)
 
 

@@ -1,4 +1,4 @@
-"""The axes of an array as kernels take them; see kernels/walk.cuh."""
+"""The axes of an array as kernels take them; see source/walk.cuh."""
 
 import numpy as np
 

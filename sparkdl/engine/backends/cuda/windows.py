@@ -1,4 +1,4 @@
-"""Windows and the arrays they slide over, as kernels take them; see kernels/windows.cuh."""
+"""Windows and the arrays they slide over, as kernels take them; see source/windows.cuh."""
 
 import numpy as np
 
