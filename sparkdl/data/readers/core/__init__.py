@@ -1,0 +1,1 @@
+"""What every reader shares: paths, splits of files, batches of a few megabytes."""

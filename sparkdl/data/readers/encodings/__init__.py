@@ -1,0 +1,1 @@
+"""How one value or record is encoded, whatever file it stands in."""

@@ -1,0 +1,1 @@
+"""How long exchanges take: a model, and a short run that measures its constants."""

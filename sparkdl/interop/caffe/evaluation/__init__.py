@@ -1,0 +1,1 @@
+"""What Caffe computes of test data: blobs, scores, the means of test nets."""

@@ -1,0 +1,1 @@
+"""What a fit tells its listeners, and the record that it leaves."""
