@@ -79,7 +79,7 @@ class CudaSession:
         self._waiting, self._scratches, self._size = [], [], 0
 
     def family(self, file, name, **types):
-        """A Kernel of a file in kernels/source/; `types`, numpy types or numbers, fill in the rest."""
+        """A Kernel of a file in kernels/source/; `types` fill in what it leaves open."""
         return self.function(modules.of_family(file, tuple(sorted(types.items()))), name)
 
     def function(self, text, name):
