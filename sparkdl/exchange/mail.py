@@ -36,7 +36,7 @@ class Early:
             self.hand_over(self.receipt)
 
     def hand_over(self, receipt):
-        """Fill the memory of a receipt, now or when the frame is complete."""
+        """Fills the memory of a receipt, now or when the frame is complete."""
         if not self.done:
             self.receipt = receipt
             return
@@ -64,7 +64,7 @@ class Box:
         return bool(self._waiting)
 
     def post(self, receipt):
-        """Wait for the next frame of a receipt's stream."""
+        """Waits for the next frame of a receipt's stream."""
         stream = stream_of(receipt.tag)
         if stream not in self.early:
             append(self._waiting, stream, receipt)
@@ -88,7 +88,7 @@ class Box:
         return frame
 
     def begin(self, tag):
-        """A call of all ranks begins: DataError if the peer has shown that it makes another."""
+        """Notes that a call of all ranks begins: DataError if the peer makes another."""
         line = self.early.get(stream_of(tag))
         if line and line[0].tag != tag:
             raise DataError(OTHER_CALL)

@@ -39,7 +39,7 @@ class AddressRendezvous:
         self._wire = None
 
     def all_gather(self, text, timeout):
-        """[text of each rank]; WorkerError names who is missing after `timeout` seconds."""
+        """Returns [text of each rank]; WorkerError names who is missing after `timeout` seconds."""
         deadline = Deadline(timeout)
         if self._wire is None:
             self._wire = Wire(self._dial(timeout), format_address(self.address), self.timeout)
@@ -53,7 +53,7 @@ class AddressRendezvous:
         return json.loads(arrays[0].tobytes())
 
     def close(self):
-        """Leave the meeting."""
+        """Leaves the meeting."""
         if self._wire:
             with contextlib.suppress(WorkerError):  # the meeting may be over already
                 self._wire.send({"leaves": True})

@@ -20,7 +20,7 @@ class LocalValue(NamedTuple):
 
 
 def open_shared(rest, arrays):
-    """The Held of what a broadcast carries."""
+    """Returns the Held of what a broadcast carries."""
     return LocalValue(cloudpickle.loads(rest, buffers=arrays))
 
 
@@ -47,17 +47,17 @@ class SharedValue:
         return open_shared, self._broadcast.value
 
     def leave_executors(self):
-        """Free memory there; a task that needs it fetches it again."""
+        """Frees memory there; a task that needs it fetches it again."""
         self._broadcast.unpersist()
 
     def destroy(self):
-        """Free it everywhere; no task may need it any more."""
+        """Frees it everywhere; no task may need it any more."""
         self._broadcast.destroy()
 
 
 @contextmanager
 def sharing(sc, value):
-    """A SharedValue that lives for one job."""
+    """Shares a value as a SharedValue that lives for one job."""
     shared = SharedValue(sc, value)
     try:
         yield shared

@@ -39,7 +39,7 @@ class Part(NamedTuple):
         return [max(0, min(-(-n // size), self.stop) - self.start) for n in own]
 
     def after(self, state, iteration):
-        """The counters of the state after it, with so many updates; the vectors stay."""
+        """Returns the counters of the state after it, with so many updates; the vectors stay."""
         number = 0 if self.ends_epoch else self.round + self.ends_round
         counters = {"epoch": state.epoch + self.ends_epoch, "round": number}
         counters |= {"done": 0 if self.ends_round else self.stop}
@@ -47,7 +47,7 @@ class Part(NamedTuple):
 
 
 def part_of(state, blocks, rounds, sizes, master, marks):
-    """The next Part, where `state` is.
+    """Returns the next Part, where `state` is.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def part_of(state, blocks, rounds, sizes, master, marks):
 
 
 def locate_update(state, part, sizes, master):
-    """The counters that a fit has when it comes to the updates of `state`.
+    """Returns the counters that a fit has when it comes to the updates of `state`.
 
     Parameters
     ----------

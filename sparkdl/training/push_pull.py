@@ -82,7 +82,7 @@ class PushPull(Strategy):
         self._store.abandon()
 
     def _start(self):
-        """Hand over what training starts from."""
+        """Hands over what training starts from."""
         self._store.set_optimizer(self._update, told=True)
         if self.master.codec is not None:
             self._store.set_compression(self.master.codec)
@@ -92,7 +92,7 @@ class PushPull(Strategy):
             self._restore(own_part(PUSHES, self.worker.own))
 
     def _restore(self, own):
-        """Other servers may have had other keys: one that none had goes on as the first of all."""
+        """Restores what is kept back; a key that no server had goes on as the first of all."""
         first, residual = next(iter(self._sections)), np.zeros_like(self.worker.replica.params)
         copy_own(own, RESIDUAL, residual)
         for key, part in self._parts(residual).items():
@@ -108,7 +108,7 @@ class PushPull(Strategy):
             self._own_age = 0
 
     def _gradient(self, step):
-        """Add the gradient of a step to those that wait to be pushed; its number of examples."""
+        """Adds the gradient of a step to those that wait to be pushed; returns its examples."""
         self.worker.gradient(step)
         examples, grad = len(step.batch), self.worker.replica.grad
         if self.worker.conf.dtype == FLOAT16 and not np.isfinite(grad).all():
@@ -120,7 +120,7 @@ class PushPull(Strategy):
         return examples
 
     def _push(self):
-        """Push the sum of mean gradients, as many as were added up, if there are any."""
+        """Pushes the sum of mean gradients, as many as were added up, if there are any."""
         if not self._count:
             return
         parts = self._parts(self._sum)
@@ -144,7 +144,7 @@ class PushPull(Strategy):
         worker.replica.apply(rate, self._own_age)
 
     def _meet(self):
-        """All have pushed, and all pull, before one of them pushes again."""
+        """Lets all push, and all pull, before one of them pushes again."""
         with self.worker.exchanging():
             self._store.rest()
             self.worker.group.barrier()

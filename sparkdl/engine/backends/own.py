@@ -23,5 +23,5 @@ OWN = Own()
 
 
 def set_own(addresses, turn=0):
-    """Say what this process may take, before a backend of GPUs is asked for; see Own."""
+    """Says what this process may take, before a backend of GPUs is asked for; see Own."""
     OWN.addresses, OWN.turn = tuple(addresses), turn

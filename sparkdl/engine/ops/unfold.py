@@ -57,5 +57,5 @@ class FoldOp(WindowOp):
 
 
 def unfold(x, size, stride, padding, dilation):
-    """The windows of x; options with an entry for each axis of space, as a Window has them."""
+    """Returns the windows of x; options have an entry for each axis of space, as in WindowOp."""
     return UnfoldOp(tuple(size), tuple(stride), tuple(padding), tuple(dilation))(x)

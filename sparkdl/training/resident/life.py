@@ -24,7 +24,7 @@ ADVICE = (
 
 
 def live(shared, rank, rendezvous, blocks, validation):
-    """The task of a resident master's workers; see Workers.launch."""
+    """Runs the task of a resident master's workers; see Workers.launch."""
     limit_threads()
     with closing(Control(shared, rank)) as control, telling(control):
         device = describe_device(choose_backend(shared.master.device, shared.master.backend))
@@ -40,7 +40,7 @@ def live(shared, rank, rendezvous, blocks, validation):
 
 @contextmanager
 def telling(control):
-    """The driver hears what goes wrong in here, before others see the consequences."""
+    """Tells the driver what goes wrong in here, before others see the consequences."""
     try:
         yield
     except Exception as error:
@@ -51,13 +51,13 @@ def telling(control):
 
 @contextmanager
 def open_shelf(blocks, control):
-    """A Shelf with all blocks; the driver hears that they are still coming."""
+    """Gives a Shelf with all blocks; tells the driver meanwhile that they are still coming."""
     with closing(Shelf(control.reading(blocks))) as shelf:
         yield shelf
 
 
 def join_group(shared, rendezvous, device):
-    """The Group of all workers; those who have their records wait for those who read more."""
+    """Joins the Group of all workers; those who have their records wait for those who read more."""
     master = shared.master
     several = rendezvous.all_gather(device, master.patience).count(device)
     if several > 1 and device != PROCESSOR:
@@ -93,7 +93,7 @@ class Life:
         self.strategy = shared.master.strategy(worker)
 
     def run(self):
-        """Train until all epochs are done."""
+        """Trains until all epochs are done."""
         state = self.shared.state
         with closing(self.strategy):
             self._follow(state, self.shared.owes)
@@ -128,14 +128,14 @@ class Life:
         figures.duration = time.perf_counter() - began
 
     def _checked(self, steps):
-        """The steps, as long as the driver is there."""
+        """Yields the steps, as long as the driver is there."""
         self.control.check()
         for step in steps:
             self.control.check()
             yield step
 
     def _tell(self, before, state):
-        """Snapshot and report, in this order: what is reported can be gone back to."""
+        """Sends snapshot and report, in this order: what is reported can be gone back to."""
         if self.shared.is_snapshot(before, state):
             self._send_snapshot(state)
         self.control.report(state, self.worker.figures)
@@ -159,7 +159,7 @@ class Life:
 
 @contextmanager
 def with_vectors(replica, vectors):
-    """The replica with other vectors for a while."""
+    """Gives the replica other vectors for a while."""
     own = {name: getattr(replica, name) for name in VECTORS}
     if all(own[name] is vectors[name] for name in VECTORS):
         yield

@@ -63,7 +63,7 @@ class FitSetup:
         return state.epoch >= self.epochs or self.marks.over(state.iteration)
 
     def part(self, state):
-        """The Part that is next."""
+        """Returns the Part that is next."""
         return self.schedule.part(state, self.master, self.marks)
 
     def due(self, before, state):

@@ -39,7 +39,7 @@ class FollowedOp(Op):
 
     @classmethod
     def of(cls, node):
-        """A node as one of these, with the same inputs, or None."""
+        """Returns a node as one of these, with the same inputs, or None."""
         if node is None or len(node.outputs[0].shape) != 2:
             return None
         if isinstance(node.op, MatMulOp):
@@ -67,7 +67,7 @@ class FollowedOp(Op):
         return self.product.flops(x, w)
 
     def named(self, inputs, outputs):
-        """{name: value} of all inputs and outputs but the factors."""
+        """Returns {name: value} of all inputs and outputs but the factors."""
         has = {
             "bias": self.bias,
             "plus": self.plus,

@@ -44,7 +44,7 @@ def fuses(op):
 
 
 def lower_followed(session, op, inputs, outputs):
-    """A Followed: one call, or where the library refuses that, one for each part."""
+    """Lowers a FollowedOp: one call, or where the library refuses that, one for each part."""
     x, w = op.product.operands(*inputs[:2])
     named = op.named(inputs, outputs)
     whole = Product(x=x, w=w, activation=EPILOGUES[type(op.activation)], **named)
@@ -110,7 +110,7 @@ def own(session, x, w, y, bias=None, activation=None, scale=1.0):
 
 
 def following(activation):
-    """An activation of a, or none, in C."""
+    """Returns an activation of a, or none, in C."""
     return "(a)" if activation is None else expression(activation, ["float32"], ["a"])
 
 

@@ -103,7 +103,7 @@ class OneDnn(reference.Reference):
         return own
 
     def array(self, part, shape):
-        """An array of the arena: images and volumes channels last."""
+        """Returns an array of the arena: images and volumes channels last."""
         if len(shape) not in (4, 5):
             return part.reshape(shape)
         n, c, *space = shape
@@ -159,7 +159,7 @@ def bias_activation(session, op, inputs, outputs):
 
 
 def plainly(make):
-    """A lowering that takes the node's arrays one after the other."""
+    """Returns a lowering that takes the node's arrays one after the other."""
     return lambda session, op, inputs, outputs: make(session, op, *inputs, *outputs)
 
 

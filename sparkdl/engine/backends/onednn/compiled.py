@@ -56,7 +56,7 @@ def chain_or_alone(op, inputs, outputs, compiler):
 
 
 def alone(op, count):
-    """A single elementwise operation on `count` arrays as a Chain."""
+    """Returns a single elementwise operation on `count` arrays as a Chain."""
     return ChainOp(((op, tuple(range(count))),), (0,))
 
 
@@ -72,7 +72,7 @@ def one_hot(op, inputs, outputs, compiler):
 
 
 def plainly(make):
-    """A kernel that takes the node's arrays one after the other."""
+    """Returns a kernel that takes the node's arrays one after the other."""
     return lambda op, inputs, outputs, compiler: make(op, *inputs, *outputs, compiler)
 
 
