@@ -80,7 +80,7 @@ class TopKCoder(ResidualCoder):
         return self.at_least(size[self.n - most], most)
 
     def at_least(self, least, most):
-        """Returns up to `most` places of numbers of at least `least` (> 0); larger ones go first."""
+        """Returns up to `most` places of numbers of at least `least` (> 0), larger ones first."""
         above, equal = [], []
         for block in blocks(self.n):
             size = np.abs(self.residual[block])
