@@ -64,7 +64,7 @@ class Dealing:
         batches = check_count(batches, partition, self.counts[partition])
         start = sum(self.counts[:partition])
         if self.scatter:
-            return self._scattered(batches, start)
+            return self._shuffle(batches, start)
         first = sum(-(-count // self.size) for count in self.counts[:partition])
         return self._cut(batches, partition, first)
 
@@ -75,7 +75,7 @@ class Dealing:
                 yield block, piece
                 block += 1
 
-    def _scattered(self, batches, start):
+    def _shuffle(self, batches, start):
         total = sum(self.counts)
         for window in blocks(batches, self.window):
             places = shuffle_positions(np.arange(start, start + len(window)), total, self.seed)

@@ -25,7 +25,7 @@ class GradientPiece(NamedTuple):
     def stop(self):
         return tuple(a + n for a, n in zip(self.start, self.x.shape, strict=True))
 
-    def beside(self, axis):
+    def other_axes(self, axis):
         """Returns the bounds on all axes but one."""
         bounds = zip(self.start, self.stop, strict=True)
         return tuple(b for i, b in enumerate(bounds) if i != axis)
@@ -38,36 +38,36 @@ def total(grads):
     """
     if len(grads) == 1:
         return grads[0]
-    pieces, shape = by_place(grads), grads[0].shape
+    pieces, shape = sum_by_place(grads), grads[0].shape
     if not pieces:
         return grads[0]
     for axis in range(len(shape)):
-        pieces = [join_pieces(line, axis) for line in lines(pieces, axis)]
-    return reduce(add, [whole(piece, shape) for piece in pieces])
+        pieces = [join_pieces(line, axis) for line in group_into_lines(pieces, axis)]
+    return reduce(add, [pad_to_shape(piece, shape) for piece in pieces])
 
 
-def by_place(grads):
+def sum_by_place(grads):
     """Returns one piece for each place of the gradients, the sum of what lies there."""
     found = {}
     for grad in grads:
-        start, x = inside(grad)
+        start, x = unpad(grad)
         if x.spec.size:
             found.setdefault((start, x.shape), []).append(x)
     return [GradientPiece(start, add_products(xs)) for (start, _), xs in found.items()]
 
 
-def inside(grad):
+def unpad(grad):
     """Returns (start, array): the part of a tensor without the zeros it was padded with."""
     if grad.node is not None and isinstance(grad.node.op, PadOp):
         return grad.node.op.before, grad.node.inputs[0]
     return (0,) * grad.ndim, grad
 
 
-def lines(pieces, axis):
+def group_into_lines(pieces, axis):
     """Returns lists of pieces that lie in a row along an axis, and alike on all others."""
     found = {}
     for piece in sorted(pieces, key=lambda p: p.start[axis]):
-        row = found.setdefault(piece.beside(axis), [])
+        row = found.setdefault(piece.other_axes(axis), [])
         line = next((line for line in row if line[-1].stop[axis] <= piece.start[axis]), None)
         if line is None:
             row.append(line := [])
@@ -91,7 +91,7 @@ def pad_behind(x, axis, gap):
     return pad(x, [0] * x.ndim, behind)
 
 
-def whole(piece, shape):
+def pad_to_shape(piece, shape):
     """Returns a piece with all the zeros around it."""
     after = (n - stop for n, stop in zip(shape, piece.stop, strict=True))
     return pad(piece.x, piece.start, after)

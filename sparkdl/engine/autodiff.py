@@ -36,14 +36,14 @@ def pullback(function, inputs, gys):
 
     Partial ones: where one input was made from another, that way is not followed.
     """
-    ys, gys = several(function(*inputs)), several(gys)
+    ys, gys = as_tuple(function(*inputs)), as_tuple(gys)
     grads = {y: gy for y, gy in zip(ys, gys, strict=True) if gy is not None}
     grads = backward(grads, inputs, stop=inputs)
     # a tensor that stands at two places gets its whole gradient at the first
     return tuple(grads.pop(t, None) for t in inputs)
 
 
-def several(value):
+def as_tuple(value):
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -59,18 +59,18 @@ def backward(grads, wrt, stop=()):
     order = topological(grads, stop)
     wanted, parts = nodes_between(order, wrt), {t: [grad] for t, grad in grads.items()}
     for node in (n for n in reversed(order) if n in wanted):
-        gys = tuple(added_up(parts, t) for t in node.outputs)
+        gys = tuple(sum_gradients(parts, t) for t in node.outputs)
         if all(g is None for g in gys):
             continue
         with scope(f"{node.scope}:grad" if node.scope else "grad"):
-            for tensor, grad in zip(node.inputs, local(node, gys), strict=True):
+            for tensor, grad in zip(node.inputs, node_gradients(node, gys), strict=True):
                 acts = is_float(tensor.dtype) and (tensor in wrt or tensor.node in wanted)
                 if grad is not None and acts:
                     parts.setdefault(tensor, []).append(cast(grad, tensor.dtype))
-    return {t: added_up(parts, t) for t in wrt if t in parts}
+    return {t: sum_gradients(parts, t) for t in wrt if t in parts}
 
 
-def added_up(parts, tensor):
+def sum_gradients(parts, tensor):
     """Sums what a tensor's users give it, once, as the last one's work; None if they give none."""
     if tensor in parts:
         last = next((g.node for g in reversed(parts[tensor]) if g.node is not None), None)
@@ -88,7 +88,7 @@ def nodes_between(order, wrt):
     return nodes
 
 
-def local(node, gys):
+def node_gradients(node, gys):
     """Returns the gradients that one node passes to its inputs."""
     alone = len(node.outputs) == 1
     gy, y = (gys[0], node.outputs[0]) if alone else (gys, node.outputs)

@@ -18,17 +18,17 @@ class MaxPoolWithPlacesOp(PoolOp):
     """(y, where in its window each maximum was): the gradient need not look for it again."""
 
     @property
-    def kind(self):
+    def place_type(self):
         """The type of a place, as oneDNN chooses it."""
         return "uint8" if prod(self.size) <= 255 else "int32"
 
     def shape(self, x):
         y = super().shape(x)
-        return y, Spec(y.shape, self.kind)
+        return y, Spec(y.shape, self.place_type)
 
     def reference(self, x):
         y = MaxPoolOp(*self.options()).reference(x)
-        places = np.zeros(y.shape, self.kind)
+        places = np.zeros(y.shape, self.place_type)
         for place, (_, here) in enumerate(self.winners(x, y)):
             places[here] = place
         return y, places
@@ -50,7 +50,7 @@ class MaxPoolToPlacesOp(PoolOp):
         return self.cut(gx)
 
 
-def maxima_remembered(graph):
+def record_maxima(graph):
     """Has max pooling tell its gradient, where one is wanted, the places of the maxima."""
     grads = [node for node in graph.nodes if isinstance(node.op, MaxPoolGradOp)]
     pools = {node.inputs[2].node for node in grads}

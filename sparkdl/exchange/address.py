@@ -99,7 +99,7 @@ def reaching(host):
             f"toward must be a host that can be reached from here, got {host!r}; set {VARIABLE}"
         )
     by_name = not within(host, "0.0.0.0/0") and not within(host, "::/0") and host != "localhost"
-    return way_out() or found if by_name and ip_address(found).is_loopback else found
+    return default_address() or found if by_name and ip_address(found).is_loopback else found
 
 
 def source(place):
@@ -110,7 +110,7 @@ def source(place):
             return sock.getsockname()[0]
 
 
-def way_out():
+def default_address():
     """Returns our address on the way to the world, else any that is no loopback, or None."""
     others = (ip for ip, _ in addresses() if not ip_address(ip).is_loopback)
     return source(ELSEWHERE) or next(others, None)

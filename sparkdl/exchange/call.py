@@ -73,7 +73,7 @@ class Call:
         if not self.unsent:
             self.end()
 
-    def sent_one(self):
+    def on_frame_sent(self):
         """Counts a frame that waited as sent."""
         self.unsent -= 1
         if self._steps_ended and not self.unsent:

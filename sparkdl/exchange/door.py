@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
-class Visit:
+class PendingConnection:
     """A connection whose handshake is under way; TLS replaces its socket."""
 
     sock: object
@@ -25,7 +25,7 @@ class Visit:
     since: float = field(default_factory=time.monotonic)
 
 
-class Door:
+class Admission:
     """Calls `examine(visit)` in a thread for each connection of `listener`.
 
     Parameters
@@ -74,7 +74,7 @@ class Door:
                     log.warning("cannot accept a connection: %s", error)
                     time.sleep(TICK)
                 continue
-            self._admit(Visit(sock, format_address(address[:2]), Deadline(self._limit)))
+            self._admit(PendingConnection(sock, format_address(address[:2]), Deadline(self._limit)))
 
     def _admit(self, visit):
         thread = threading.Thread(

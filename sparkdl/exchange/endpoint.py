@@ -6,7 +6,7 @@ from sparkdl.errors import require
 from sparkdl.exchange.address import own_address
 from sparkdl.exchange.callers import Callers
 from sparkdl.exchange.dial import dial
-from sparkdl.exchange.door import Door
+from sparkdl.exchange.door import Admission
 from sparkdl.exchange.handshake import (
     HandshakeRefused,
     check_channel,
@@ -64,7 +64,7 @@ class Endpoint:
         self.refused = Counter()
         self._callers = Callers(timeout)
         limit = min(timeout, HANDSHAKE)
-        self._door = Door(listener, self._examine, self.refused, limit, self._expire)
+        self._door = Admission(listener, self._examine, self.refused, limit, self._expire)
 
     def connect(self, address, channel, rank=0, timeout=None):
         """Returns a socket to `channel` of the Endpoint at `address`, as `rank`.

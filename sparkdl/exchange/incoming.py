@@ -14,7 +14,7 @@ class LinkLoss(Exception):
     """The peer is gone or has hung up; the message says which."""
 
 
-class Incoming:
+class FrameReader:
     """Takes apart what a socket that does not block has.
 
     The rest of a long frame is awaited in large parts: the socket does not count as ready before,
@@ -36,7 +36,7 @@ class Incoming:
         self._least = 1  # bytes at which the socket counts as ready
 
     @property
-    def patient(self):
+    def may_have_more(self):
         """True if there may be something to read though the socket does not count as ready."""
         return self._least > 1
 

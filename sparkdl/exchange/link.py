@@ -9,10 +9,10 @@ import time
 
 from sparkdl.errors import DataError, PeerError
 from sparkdl.exchange.frame import HEADER, MAGIC, Kind, unpack_header
-from sparkdl.exchange.incoming import Incoming, LinkLoss
-from sparkdl.exchange.mail import Box
-from sparkdl.exchange.notice import GOODBYE, Notice, abort, beat
-from sparkdl.exchange.outgoing import Outgoing
+from sparkdl.exchange.incoming import FrameReader, LinkLoss
+from sparkdl.exchange.mail import Mailbox
+from sparkdl.exchange.notice import GOODBYE, ControlFrame, abort, beat
+from sparkdl.exchange.outgoing import FrameWriter
 
 LONGEST_FRAME = 2 << 20  # bytes; longer vectors go in several frames
 MOST_KEPT = 64 << 20  # bytes that nobody awaits, before the peer has to wait
@@ -43,10 +43,10 @@ class Link:
 
     def __init__(self, sock, member, calls, changed):
         sock.setblocking(False)
-        self.member, self.box = member, Box(calls)
+        self.member, self.box = member, Mailbox(calls)
         self.heard, self.left, self.awaits = time.monotonic(), False, None
         self._sock, self._changed = sock, changed
-        self._out, self._in = Outgoing(sock), Incoming(sock, self._opened)
+        self._out, self._in = FrameWriter(sock), FrameReader(sock, self._opened)
 
     def fileno(self):
         return self._sock.fileno()
@@ -137,7 +137,7 @@ class Link:
         magic, kind, tag, length = HEADER.unpack(head)
         try:
             if magic != MAGIC or kind != Kind.DATA or length > LONGEST_FRAME:
-                return Notice(self, unpack_header(head, LONGEST_FRAME))
+                return ControlFrame(self, unpack_header(head, LONGEST_FRAME))
             return self.box.arrive(tag, length)
         except DataError as error:
             raise self.trouble(str(error)) from error
@@ -153,7 +153,7 @@ class Link:
         return PeerError(self.member.rank, self.member.host, what)
 
     @property
-    def on_its_way(self):
+    def unconfirmed_bytes(self):
         """Bytes that the peer's host has not confirmed yet; 0 where the system does not tell."""
         if self._sock.family == socket.AF_UNIX:
             return 0  # never lost

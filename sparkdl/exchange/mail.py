@@ -21,7 +21,7 @@ class Receipt:
             self.waiter.advance()
 
 
-class Early:
+class UnexpectedFrame:
     """A frame that came before anybody waited for it."""
 
     __slots__ = ("box", "done", "receipt", "tag", "view")
@@ -45,7 +45,7 @@ class Early:
         receipt.complete()
 
 
-class Box:
+class Mailbox:
     """The frames of one peer that nobody awaits yet, and the receipts that await frames.
 
     Parameters
@@ -82,7 +82,7 @@ class Box:
             return receipt
         if self.calls.get(stream, tag) != tag:
             raise DataError(OTHER_CALL)
-        frame = Early(tag, length, self)
+        frame = UnexpectedFrame(tag, length, self)
         append(self.early, stream, frame)
         self.kept += length
         return frame

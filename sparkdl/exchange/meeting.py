@@ -7,7 +7,7 @@ import threading
 from sparkdl.errors import WorkerError
 from sparkdl.exchange.deadline import Deadline
 from sparkdl.exchange.dial import dial
-from sparkdl.exchange.rendezvous import absent, check_place
+from sparkdl.exchange.rendezvous import absent_ranks_error, check_place
 from sparkdl.exchange.sockets import format_address
 from sparkdl.exchange.wire import Wire
 
@@ -47,7 +47,9 @@ class AddressRendezvous:
         self._wire.send({"size": self.size, "seconds": within}, text.encode())
         meta, arrays = self._wire.receive(within + ANSWER, waiting_for="the others' texts")
         if "missing" in meta:
-            raise absent(meta["missing"], self.size, timeout, format_address(self.address))
+            raise absent_ranks_error(
+                meta["missing"], self.size, timeout, format_address(self.address)
+            )
         if "error" in meta:
             raise WorkerError(f"the meeting at {format_address(self.address)} {meta['error']}")
         return json.loads(arrays[0].tobytes())

@@ -20,7 +20,7 @@ def abort(error):
     return pack_header(Kind.ABORT, length=len(text)) + text
 
 
-class Notice:
+class ControlFrame:
     """One that comes in over a link, which hears of it."""
 
     def __init__(self, link, header):

@@ -5,7 +5,7 @@ from collections import deque
 PIECES = 32  # of memory that one system call sends
 
 
-class Outgoing:
+class FrameWriter:
     """Sends over a socket that does not block.
 
     Attributes
@@ -24,7 +24,7 @@ class Outgoing:
         return bool(self._queue)
 
     @property
-    def of_calls(self):
+    def has_call_frames(self):
         """True if frames of calls are among those that wait."""
         return any(call is not None for _, call, _ in self._queue)
 
@@ -71,7 +71,7 @@ class Outgoing:
             count -= length
             self._queue.popleft()
             if entry[1] is not None:
-                entry[1].sent_one()
+                entry[1].on_frame_sent()
 
     def _push(self, views):
         try:

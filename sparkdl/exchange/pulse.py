@@ -12,7 +12,7 @@ import weakref
 log = logging.getLogger(__name__)
 
 
-class Pulse:
+class Heartbeat:
     """Calls `beat()` of each registered thing every so many seconds; holds none of them alive."""
 
     def __init__(self):
@@ -62,4 +62,4 @@ class Pulse:
             self.discard(thing)
 
 
-PULSE = Pulse()
+PULSE = Heartbeat()

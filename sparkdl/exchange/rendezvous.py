@@ -52,7 +52,7 @@ class FileRendezvous:
             texts.update(self._found(number, missing))
             missing = [rank for rank in missing if rank not in texts]
             if missing and deadline.passed():
-                raise absent(missing, self.size, timeout, self.folder)
+                raise absent_ranks_error(missing, self.size, timeout, self.folder)
             time.sleep(pause if missing else 0)
             pause = min(2 * pause, LONGEST_PAUSE)
         if number:  # all have come to this round, so all have read the one before
@@ -86,7 +86,7 @@ def check_place(rendezvous):
     require(rendezvous, "rank", holds, f"an integer from 0 to {size - 1}")
 
 
-def absent(missing, size, timeout, where):
+def absent_ranks_error(missing, size, timeout, where):
     """Returns the error that names the ranks which have not come."""
     some = ", ".join(map(str, missing[:20])) + (", ..." if len(missing) > 20 else "")
     return WorkerError(

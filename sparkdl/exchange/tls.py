@@ -37,21 +37,23 @@ class Tls(Config):
 
         Raises Refused if the other cannot do it.
         """
-        return shaken(context(self, ssl.PROTOCOL_TLS_SERVER), sock, deadline, server_side=True)
+        return wrap_socket(context(self, ssl.PROTOCOL_TLS_SERVER), sock, deadline, server_side=True)
 
     def as_caller(self, sock, deadline):
         """Returns the socket under TLS, as the side that calls.
 
         Raises Refused if the other cannot do it.
         """
-        return shaken(context(self, ssl.PROTOCOL_TLS_CLIENT), sock, deadline, server_side=False)
+        return wrap_socket(
+            context(self, ssl.PROTOCOL_TLS_CLIENT), sock, deadline, server_side=False
+        )
 
     def plain(self, sock):
         """Returns an ordinary socket whose bytes travel through the one under TLS."""
         return plain(sock)
 
 
-def shaken(context, sock, deadline, server_side):
+def wrap_socket(context, sock, deadline, server_side):
     sock.settimeout(deadline.left())
     with name_tls_errors():
         safe = context.wrap_socket(sock, server_side=server_side, do_handshake_on_connect=False)

@@ -4,12 +4,12 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.nn.layers.trained import Trained
+from sparkdl.nn.layers.trained import TrainableLayer
 
 
 def option_of(layer, option):
     """Returns an option of Trained; its default for layers that do not have it."""
-    return getattr(layer, option, getattr(Trained, option))
+    return getattr(layer, option, getattr(TrainableLayer, option))
 
 
 def is_bias(layer, name):

@@ -42,7 +42,7 @@ class ClipNorm(Limited):
     """
 
     def clip(self, grad, layout):
-        return scaled_down(grad, self.limit)
+        return clip_norm(grad, self.limit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class ClipLayerNorm(Limited):
     """
 
     def clip(self, grad, layout):
-        return of_parts(lambda part: scaled_down(part, self.limit), grad, layout.split_by_layer)
+        return map_parts(lambda part: clip_norm(part, self.limit), grad, layout.split_by_layer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class ClipArrayNorm(Limited):
     """
 
     def clip(self, grad, layout):
-        return of_parts(lambda part: scaled_down(part, self.limit), grad, layout.slices)
+        return map_parts(lambda part: clip_norm(part, self.limit), grad, layout.slices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class UnitLayerNorm(Clipping):
     """
 
     def clip(self, grad, layout):
-        return of_parts(scaled_to_one, grad, layout.split_by_layer)
+        return map_parts(unit_norm, grad, layout.split_by_layer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,21 +86,21 @@ class UnitArrayNorm(Clipping):
     """
 
     def clip(self, grad, layout):
-        return of_parts(scaled_to_one, grad, layout.slices)
+        return map_parts(unit_norm, grad, layout.slices)
 
 
-def of_parts(function, grad, slices):
+def map_parts(function, grad, slices):
     """Returns `function` of each part of `grad`, one behind the other again."""
     parts = [function(cut(grad, part)) for part in slices.values()]
     return ops.concat(parts) if parts else grad
 
 
-def scaled_down(grad, limit):
+def clip_norm(grad, limit):
     """Returns `grad` with an L2 norm of at most `limit`."""
     return ops.mul(grad, ops.div(limit, ops.maximum(norm(grad), limit)))
 
 
-def scaled_to_one(grad):
+def unit_norm(grad):
     """Returns `grad` with an L2 norm of 1, or as it is where it has none."""
     size = norm(grad)
     return ops.div(grad, ops.where(size, size, 1.0))

@@ -52,7 +52,7 @@ def columns_of(conf, batch, labels=True):
     sequences = sequences_of(conf)
     for name, shape in nominal_shapes(conf, n):
         if name in columns:
-            fit(name, columns[name].shape, shape, name in sequences)
+            check_column_shape(name, columns[name].shape, shape, name in sequences)
     for name, place in conf.label_columns.items() if labels else ():
         if place.layer.label_kind == "class":
             check_classes(place, name, columns[name])
@@ -64,7 +64,7 @@ def as_given(column):
     return column if hasattr(column, "numbers") else np.asarray(column)
 
 
-def fit(name, found, wanted, sequence):
+def check_column_shape(name, found, wanted, sequence):
     """Raises ShapeError unless a column has its shape; sequences may have more or fewer steps."""
     of_other_length = sequence and (found[:1], found[2:]) == (wanted[:1], wanted[2:])
     if found != wanted and not of_other_length:
@@ -92,7 +92,7 @@ def nominal_shapes(conf, n):
     return tuple((name, (n, *shape)) for name, shape in shapes.items())
 
 
-def bare(features):
+def features_batch(features):
     """Returns a batch of features alone."""
     return SimpleNamespace(columns={"features": np.asarray(features)})
 

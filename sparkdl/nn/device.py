@@ -10,7 +10,7 @@ from sparkdl.errors import DeviceError, UnsupportedError
 __all__ = [
     "DEVICES",
     "PROCESSOR",
-    "absent",
+    "why_no_gpu",
     "choose_backend",
     "describe_device",
     "may_be_gpu",
@@ -23,10 +23,10 @@ log = logging.getLogger(__name__)
 
 def own(addresses, turn=0):
     """Sets which GPUs this process may take, before anything computes; see backends.own."""
-    engine.backends.set_own(addresses, turn)
+    engine.backends.grant_devices(addresses, turn)
 
 
-def absent():
+def why_no_gpu():
     """Returns why there is no GPU here, without asking CUDA; None where there may be one."""
     return engine.backends.absent(GPU)
 
@@ -36,7 +36,7 @@ def may_be_gpu(device, backend="auto"):
 
     Whoever names an engine of the processor means the processor.
     """
-    return device == GPU or (device == "auto" and backend == "auto" and absent() is None)
+    return device == GPU or (device == "auto" and backend == "auto" and why_no_gpu() is None)
 
 
 @cache

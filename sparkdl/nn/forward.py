@@ -11,7 +11,7 @@ from sparkdl.engine.graph import scope
 from sparkdl.engine.types import is_float, is_narrow
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.run import Run
-from sparkdl.nn.weight_noise import with_noise
+from sparkdl.nn.weight_noise import add_weight_noise
 
 
 class Forward(NamedTuple):
@@ -110,15 +110,15 @@ def forward(
     )
     count = next(iter(inputs.values())).shape[0]
     for place in network.stack:
-        run = seen_by(place, whole, batch, count, states or {}, labels or {})
+        run = layer_run(place, whole, batch, count, states or {}, labels or {})
         with scope(place.name):
             step(place, params, batch, run, network.dtype)
-    asked = {name: asked_for(network, batch, name) for name in outputs}
+    asked = {name: layer_output(network, batch, name) for name in outputs}
     scores = {place.name: batch.values[place.name] for place in network.outputs}
     return Forward(scores, batch.masks, asked, batch.updates, batch.states, batch.losses)
 
 
-def seen_by(place, whole, batch, count, states, labels):
+def layer_run(place, whole, batch, count, states, labels):
     """Returns the Run of one layer."""
     ids = whole.ids
     if ids is not None:
@@ -138,7 +138,7 @@ def step(place, params, batch, run, dtype):
     layer, narrow = place.layer, is_narrow(dtype)
     inside = None if not narrow else dtype if layer.narrow else np.float32
     inputs = tuple(as_float(batch.values[source], inside) for source in place.sources)
-    weights = with_noise(layer, place.mine(params, "param_shapes"), run)
+    weights = add_weight_noise(layer, place.mine(params, "param_shapes"), run)
     if narrow:
         weights |= {name: ops.cast(weights[name], inside) for name in layer.penalized}
     several = layer.several
@@ -157,7 +157,7 @@ def step(place, params, batch, run, dtype):
     batch.losses += left.losses
 
 
-def asked_for(network, batch, name):
+def layer_output(network, batch, name):
     """Returns the output of the layer `name`; of an output layer the prediction."""
     layers = {place.name: place.layer for place in network.outputs}
     value = batch.values[name]

@@ -9,7 +9,7 @@ from sparkdl.nn.conf import Conf
 from sparkdl.nn.example_shape import ExampleShape
 from sparkdl.nn.labels import check_labels
 from sparkdl.nn.layers import Flatten, Layer
-from sparkdl.nn.place import Placed, check_unique, shape_after
+from sparkdl.nn.place import PlacedLayer, check_unique, shape_after
 from sparkdl.nn.truncated import check_tbptt
 
 
@@ -136,7 +136,7 @@ def place_vertices(graph):
     """Returns the layers of a GraphConf in their places, each behind what it reads."""
     shapes, result = dict(graph.input_shapes), []
     numbers = {vertex.name: index for index, vertex in enumerate(graph.vertices)}
-    for vertex in in_order(graph):
+    for vertex in topological_order(graph):
         layer = vertex.layer.inherit(graph)
         sources = vertex.inputs
         if layer.takes_rows and len(shapes[sources[0]]) > 2:
@@ -146,7 +146,7 @@ def place_vertices(graph):
         shape = tuple(shapes[s] for s in sources) if layer.several else shapes[sources[0]]
         shapes[vertex.name] = after = shape_after(layer, shape, " and ".join(vertex.inputs))
         owner = vertex.shares or vertex.name
-        result.append(Placed(numbers[vertex.name], layer, sources, shape, after, owner))
+        result.append(PlacedLayer(numbers[vertex.name], layer, sources, shape, after, owner))
     check_shared({place.name: place for place in result})
     return tuple(result)
 
@@ -154,10 +154,12 @@ def place_vertices(graph):
 def place_flatten(vertex, source, shapes):
     """Returns the place of the Flatten between images and a vertex that takes rows."""
     layer = Flatten(name=f"{vertex.name}/flatten")
-    return Placed(-1, layer, (source,), shapes[source], layer.out_shape(shapes[source]), layer.name)
+    return PlacedLayer(
+        -1, layer, (source,), shapes[source], layer.out_shape(shapes[source]), layer.name
+    )
 
 
-def in_order(graph):
+def topological_order(graph):
     """Returns the vertices, each behind what it reads, else in the order given."""
     known, waiting, order = set(graph.input_shapes), list(graph.vertices), []
     names = known | {vertex.name for vertex in waiting}

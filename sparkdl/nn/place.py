@@ -7,7 +7,7 @@ from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.layers import Layer, ScoredLayer
 
 
-class Placed(NamedTuple):
+class PlacedLayer(NamedTuple):
     """A layer in its place: with the network's choices filled in, its inputs and its shapes.
 
     `sources` are the names of the inputs and layers that it reads. A layer that shares the

@@ -7,12 +7,12 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn.conf import Conf
 from sparkdl.nn.graph import GraphConf, Vertex
 from sparkdl.nn.layers import Frozen, Reconstruction
-from sparkdl.nn.layers.reconstructing import Reconstructing
+from sparkdl.nn.layers.reconstructing import UnsupervisedLayer
 
 
-def reconstructing(conf):
+def unsupervised_layers(conf):
     """Returns the names of the layers that can learn without labels, each behind what it reads."""
-    return [place.name for place in conf.stack if isinstance(place.layer, Reconstructing)]
+    return [place.name for place in conf.stack if isinstance(place.layer, UnsupervisedLayer)]
 
 
 def pretraining(conf, name):
@@ -32,19 +32,19 @@ def pretraining(conf, name):
     ConfigError
         If there is no such layer.
     """
-    known = reconstructing(conf)
+    known = unsupervised_layers(conf)
     if name not in known:
         raise ConfigError(
             f"no layer {name!r} learns without labels{suggestion(name, known)}: {known}"
         )
-    needed = leading_to(conf, name)
+    needed = ancestors(conf, name)
     vertices = [vertex(place, name) for place in conf.stack if place.name in needed]
     inputs = {n: shape for n, shape in conf.input_shapes.items() if n in needed}
     options = {item.name: getattr(conf, item.name) for item in fields(Conf)}
     return GraphConf(inputs=inputs, vertices=vertices, **options)
 
 
-def leading_to(conf, name):
+def ancestors(conf, name):
     """Returns the names of the layer, of all that it reads, and of their parameters' owners."""
     needed = {name}
     for place in reversed(conf.stack):

@@ -10,8 +10,8 @@ from sparkdl.engine.simplify import simplify
 from sparkdl.errors import ShapeError
 from sparkdl.nn import loss_scale
 from sparkdl.nn.columns import (
-    bare,
     columns_of,
+    features_batch,
     label_mask_of,
     mask_of,
     nominal_shapes,
@@ -171,7 +171,7 @@ class Replica:
         {layer name: array (n, ...)}, new arrays
         """
         outputs = tuple(outputs) or (self.conf.output.name,)
-        batch = features if hasattr(features, "columns") else bare(features)
+        batch = features if hasattr(features, "columns") else features_batch(features)
         columns = columns_of(self.conf, batch, labels=False)
         n = len(next(iter(columns.values())))
         columns |= state_columns(self.conf, states, n)

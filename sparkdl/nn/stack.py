@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn.layers import Flatten, ScoredLayer
-from sparkdl.nn.place import Placed, check_unique, shape_after
+from sparkdl.nn.place import PlacedLayer, check_unique, shape_after
 
 INPUT = "features"
 
@@ -64,6 +64,6 @@ def place_layers(network):
     for index, layer in enumerate(network.layers):
         layer = layer.inherit(network)
         after = layer.out_shape(shape)
-        result.append(Placed(index, layer, (before,), shape, after, layer.name))
+        result.append(PlacedLayer(index, layer, (before,), shape, after, layer.name))
         shape, before = after, layer.name
     return tuple(result)

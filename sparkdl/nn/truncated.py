@@ -40,17 +40,17 @@ def check_tbptt(conf):
 
 def check_carries(conf):
     """Raises ConfigError unless the network carries a state, and in one direction only."""
-    both = [place.name for place in conf.stack if from_the_end(place.layer)]
+    both = [place.name for place in conf.stack if reads_backward(place.layer)]
     if both:
         raise ConfigError(f"{both[0]} reads sequences from their end: no state can be carried")
     if not conf.state_shapes:
         raise ConfigError("the network has no recurrent layer: there is no state to carry")
 
 
-def from_the_end(layer):
+def reads_backward(layer):
     """Returns whether the layer, or one inside it, reads sequences from their end."""
     inside = getattr(layer, "layer", None)
-    return isinstance(layer, Bidirectional) or (inside is not None and from_the_end(inside))
+    return isinstance(layer, Bidirectional) or (inside is not None and reads_backward(inside))
 
 
 def chunks(conf, batch):

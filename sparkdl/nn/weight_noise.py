@@ -18,7 +18,7 @@ class WeightNoise(Member):
 
     biases: bool = option(Boolean(), "Whether biases change as well.", default=False)
 
-    def changed(self, weights, name, run):
+    def perturb(self, weights, name, run):
         """Returns `weights`, the parameter `name`, as the batch of `run` shall see them."""
         raise NotImplementedError
 
@@ -40,7 +40,7 @@ class DropConnect(WeightNoise, name="drop_connect"):
         default=0.5,
     )
 
-    def changed(self, weights, name, run):
+    def perturb(self, weights, name, run):
         dropped = ops.greater(self.rate, run.shared_uniform(name, weights.shape))
         return ops.where(dropped, 0.0, ops.mul(weights, 1 / (1 - self.rate)))
 
@@ -56,15 +56,15 @@ class GaussianWeightNoise(WeightNoise, name="gaussian_weight_noise"):
         default=True,
     )
 
-    def changed(self, weights, name, run):
+    def perturb(self, weights, name, run):
         noise = ops.mul(run.shared_normal(name, weights.shape), self.std)
         return ops.add(weights, noise if self.additive else ops.mul(weights, noise))
 
 
-def with_noise(layer, params, run):
+def add_weight_noise(layer, params, run):
     """Returns the parameters of a layer as a batch sees them, {name: array}."""
     noise = getattr(layer, "weight_noise", None) if run.training else None
     if noise is None:
         return params
     names = {*layer.penalized, *(layer.biases if noise.biases else ())}
-    return {n: noise.changed(p, n, run) if n in names else p for n, p in params.items()}
+    return {n: noise.perturb(p, n, run) if n in names else p for n, p in params.items()}

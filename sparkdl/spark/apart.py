@@ -14,7 +14,7 @@ from pyspark import TaskContext
 
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import WorkerError
-from sparkdl.nn.device import PROCESSOR, absent, may_be_gpu
+from sparkdl.nn.device import PROCESSOR, may_be_gpu, why_no_gpu
 from sparkdl.spark.apart_child import NOWHERE
 from sparkdl.spark.apart_process import GpuProcess
 from sparkdl.spark.error_notes import note_errors
@@ -25,7 +25,7 @@ SILENCE = 600.0  # seconds that it computes between two words
 IDLE = []  # Processes of this one: what they have compiled is there for the next task
 
 
-def apart(device, compute, items, meeting=None, tally=None):
+def run_on_device(device, compute, items, meeting=None, tally=None):
     """Returns compute(items) of a Spark task: here, or in another process where it takes a GPU.
 
     Parameters
@@ -48,18 +48,18 @@ def apart(device, compute, items, meeting=None, tally=None):
     """
     addresses = gpus()
     if may_be_gpu(device):
-        return elsewhere(device, compute, items, addresses, meeting, tally)
+        return run_in_process(device, compute, items, addresses, meeting, tally)
     if addresses and device == "auto":
-        log.warning("the task owns the GPUs %s and takes none: %s", addresses, absent())
+        log.warning("the task owns the GPUs %s and takes none: %s", addresses, why_no_gpu())
     if tally is not None:
         tally.add(PROCESSOR)
     return compute(items) if meeting is None else compute(meeting, items)
 
 
-def apart_at(device, compute, partition, items, tally=None):
+def run_partition_on_device(device, compute, partition, items, tally=None):
     """Yields the same for a function of the partition's number and the items; errors are noted."""
     with note_errors():
-        yield from apart(device, partial(compute, partition), items, tally=tally)
+        yield from run_on_device(device, partial(compute, partition), items, tally=tally)
 
 
 def gpus():
@@ -78,16 +78,16 @@ def turn():
     return hosts[:rank].count(hosts[rank])
 
 
-def elsewhere(device, compute, items, addresses, meeting, tally):
+def run_in_process(device, compute, items, addresses, meeting, tally):
     """Yields the results of compute(items), run in another process, as they come."""
     with open_process(addresses, meeting is None, turn()) as process:
-        yield from computing(process, device, compute, iter(items), meeting, tally)
+        yield from compute_in_process(process, device, compute, iter(items), meeting, tally)
 
 
-def computing(process, device, compute, items, meeting, tally=None):
+def compute_in_process(process, device, compute, items, meeting, tally=None):
     """Yields the results of compute(items) from a process."""
-    process.say(device, compute, None if meeting is None else (meeting.rank, meeting.size))
-    kind, found = process.hear(STARTING, "its device")
+    process.send(device, compute, None if meeting is None else (meeting.rank, meeting.size))
+    kind, found = process.receive(STARTING, "its device")
     if kind == "failed":
         raise error_from_json(found, str(process))
     process.device = found
@@ -100,16 +100,16 @@ def answering(process, items, meeting):
     """Yields the results of a process, and sends it the items and the texts that it asks for."""
     silence = SILENCE if meeting is None else None  # the driver watches those that train together
     while True:
-        kind, *said = process.hear(silence, "a result")
+        kind, *said = process.receive(silence, "a result")
         if kind == "failed":
             raise error_from_json(said[0], str(process))
         if kind == "meeting":
-            process.say(gather_texts(meeting, *said))
+            process.send(gather_texts(meeting, *said))
             continue
         yield from said[0]
         if kind == "done":
             return
-        process.say(*islice(items, 1))
+        process.send(*islice(items, 1))
 
 
 def gather_texts(meeting, text, timeout):
@@ -144,7 +144,7 @@ def idle(addresses):
     Others are of no use to this process any more.
     """
     for process in IDLE:
-        if process.addresses == addresses and process.lives():
+        if process.addresses == addresses and process.is_alive():
             IDLE.remove(process)
             return process
     end_idle()

@@ -34,10 +34,10 @@ class GpuProcess:
     def __str__(self):
         return f"process {self._process.pid} on {platform.node()}, {self.device}"
 
-    def lives(self):
+    def is_alive(self):
         return self._process.is_alive()
 
-    def say(self, *message):
+    def send(self, *message):
         """Sends it; WorkerError if the process has ended."""
         data = pack(message)
         try:
@@ -45,7 +45,7 @@ class GpuProcess:
         except OSError:
             raise self._lost() from None
 
-    def hear(self, timeout, awaited):
+    def receive(self, timeout, awaited):
         """Returns the next message of the process.
 
         Parameters

@@ -5,7 +5,7 @@ from functools import partial
 import pyarrow
 from pyspark.sql.types import StringType, StructField, StructType
 
-from sparkdl.spark.apart import apart
+from sparkdl.spark.apart import run_on_device
 from sparkdl.spark.frames import list_column
 from sparkdl.spark.inference import numbers
 from sparkdl.spark.locality import split_frame, splits_in
@@ -29,7 +29,7 @@ def computed_frame(spark, splits, key, columns, compute, device, tally=None):
         Is told where tasks compute.
     """
     fields = StructType([StructField(key, StringType(), False), *map(numbers, columns)])
-    each = partial(apart, device, partial(tables, key, columns, compute), tally=tally)
+    each = partial(run_on_device, device, partial(tables, key, columns, compute), tally=tally)
     return split_frame(spark, splits).mapInArrow(each, fields)
 
 

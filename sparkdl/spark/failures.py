@@ -4,7 +4,7 @@ import re
 
 from sparkdl.errors import SparkdlError, WorkerError
 from sparkdl.spark.error_notes import noted_error
-from sparkdl.spark.jobs import TRACEBACK, reason, stands_for
+from sparkdl.spark.jobs import TRACEBACK, error_in_text, reason
 
 LOST = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully\.\s*(.*)", re.DOTALL)
 CANCELLED = "SPARK_JOB_CANCELLED"
@@ -23,11 +23,11 @@ def failure(text):
     if CANCELLED in text:  # nobody wants it tried again
         return SparkdlError("the workers' job was cancelled on the cluster")
     if lost is not None:
-        return WorkerError(f"worker {lost[1]}: {why(lost[2])}")
-    return stands_for(text, "the workers' job")  # of where blocks are handed out, perhaps
+        return WorkerError(f"worker {lost[1]}: {loss_reason(lost[2])}")
+    return error_in_text(text, "the workers' job")  # of where blocks are handed out, perhaps
 
 
-def why(text):
+def loss_reason(text):
     """Returns the cause of a lost worker, in a line."""
     if TRACEBACK in text:
         return reason(text)

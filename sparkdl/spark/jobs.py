@@ -51,10 +51,10 @@ def clear_errors(doing):
     try:
         yield
     except (Py4JError, PySparkException) as error:
-        raise stands_for(message(error), doing) from error
+        raise error_in_text(message(error), doing) from error
 
 
-def stands_for(text, doing):
+def error_in_text(text, doing):
     """Returns the error that Spark's text stands for: ours, if a task raised one, is restored."""
     whose = f"{doing} failed on the cluster"
     if (noted := noted_error(text, whose)) is not None:

@@ -10,13 +10,13 @@ from py4j.protocol import Py4JError
 from pyspark import BarrierTaskContext, InheritableThread
 from pyspark.errors import PySparkException
 
-from sparkdl.spark.apart import apart
+from sparkdl.spark.apart import run_on_device
 from sparkdl.spark.error_notes import note_errors
 from sparkdl.spark.failures import failure
 from sparkdl.spark.jobs import describe_jobs, message, no_waiting_for_locality
 from sparkdl.spark.logs import sign_logs
 from sparkdl.spark.rendezvous import BarrierRendezvous
-from sparkdl.spark.several import several
+from sparkdl.spark.several import run_on_gpus
 from sparkdl.spark.shared import sharing
 from sparkdl.spark.shares import split_items
 
@@ -101,9 +101,9 @@ def work(task, shared, judged, device, team, items):
     compute = partial(train, task, shared, judged)
     with note_errors():
         if team.each > 1:
-            several(device, compute, items, meeting, team)
+            run_on_gpus(device, compute, items, meeting, team)
             return iter(())
-        return iter(list(apart(device, compute, items, meeting)))
+        return iter(list(run_on_device(device, compute, items, meeting)))
 
 
 def train(task, shared, judged, rendezvous, items):

@@ -10,7 +10,7 @@ from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.recipes import DESCRIPTIONS, recipe_of
 from sparkdl.nn import Conf
 from sparkdl.spark import inference
-from sparkdl.spark.apart import apart, apart_at
+from sparkdl.spark.apart import run_on_device, run_partition_on_device
 from sparkdl.spark.jobs import job
 from sparkdl.spark.recipe_tests import batches_of_tests
 from sparkdl.spark.records import SparkRecords
@@ -207,12 +207,12 @@ class SparkNetwork:
         if isinstance(data, DataFrame):
             fields = inference.prediction_fields(self.conf)
             compute = partial(inference.prediction_columns, model, transform)
-            compute = self._placed(apart, master, compute)
+            compute = self._placed(run_on_device, master, compute)
             return inference.with_columns(data, self.conf, transform, features, fields, compute)
         records = SparkRecords(data, features, transform=transform)
         name, batches = self.conf.output.name, self._batches(records, labels=False)
         compute = partial(inference.predict_batches, model, name, records.transform)
-        return batches.mapPartitions(self._placed(apart, master, compute))
+        return batches.mapPartitions(self._placed(run_on_device, master, compute))
 
     def features(self, data, layers, *, features="features", transform=None, device=None):
         """Computes the outputs of layers for each record, as inputs for other learners.
@@ -231,12 +231,12 @@ class SparkNetwork:
         if isinstance(data, DataFrame):
             fields = [inference.numbers(name) for name in layers]
             compute = partial(inference.layer_columns, layers, model, transform)
-            compute = self._placed(apart, master, compute)
+            compute = self._placed(run_on_device, master, compute)
             return inference.with_columns(data, self.conf, transform, features, fields, compute)
         records = SparkRecords(data, features, transform=transform)
         compute = partial(inference.feature_batches, model, layers, records.transform)
         batches = self._batches(records, labels=False)
-        return batches.mapPartitions(self._placed(apart, master, compute))
+        return batches.mapPartitions(self._placed(run_on_device, master, compute))
 
     def _master_on(self, device):
         """Returns the master with another device, if one is given.
@@ -270,7 +270,7 @@ class SparkNetwork:
         with job(self.sc, "evaluation", "an evaluation"):
             with sharing(self.sc, self._model_of(state, master)) as model:
                 each = partial(inference.evaluate_partition, model, judge)
-                each = self._placed(apart_at, master, each)
+                each = self._placed(run_partition_on_device, master, each)
                 ranked, parts = batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
                 sums = tree(ranked, parts, depth=2, add=inference.merge_evaluations)
         result = unwrap(inference.merge_evaluations(sums)) if sums else None

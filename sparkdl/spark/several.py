@@ -6,12 +6,12 @@ from queue import SimpleQueue
 from threading import Barrier, BrokenBarrierError, Thread
 
 from sparkdl.errors import WorkerError
-from sparkdl.spark.apart import computing, gpus, open_process, turn
+from sparkdl.spark.apart import compute_in_process, gpus, open_process, turn
 
 END = object()
 
 
-def several(device, compute, items, meeting, team):
+def run_on_gpus(device, compute, items, meeting, team):
     """Runs the workers of one task; they give nothing.
 
     Parameters
@@ -37,7 +37,7 @@ def several(device, compute, items, meeting, team):
             own = gpus()[place : place + 1]  # none where Spark deals out none
             process = stack.enter_context(open_process(own, False, turn() * team.each + place))
             mine = iter(queue.get, END), DeviceRendezvous(together, place, rank)
-            work = computing(process, device, compute, *mine)
+            work = compute_in_process(process, device, compute, *mine)
             Thread(target=run, args=(work, ends), daemon=True).start()
         for key, value in items:
             queues[team.rank(key)].put((key, value))

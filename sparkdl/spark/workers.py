@@ -6,7 +6,7 @@ from functools import partial
 
 from sparkdl.data.dealing import assemble_block
 from sparkdl.errors import SparkdlError
-from sparkdl.spark.apart import apart_at
+from sparkdl.spark.apart import run_partition_on_device
 from sparkdl.spark.blocks import load_blocks
 from sparkdl.spark.jobs import clear_errors, job, no_waiting_for_locality
 from sparkdl.spark.launched import BarrierStage
@@ -52,7 +52,7 @@ class SparkWorkers:
         with job(self.sc, "records to blocks", "reading the data"):
             return load_blocks(data.batches(self.sc, schema), size, lambda: self.size, options)
 
-    def sum(self, task, blocks, chosen, shared, depth):
+    def run_round(self, task, blocks, chosen, shared, depth):
         """Runs one Spark job: broadcasts `shared`, a task per chosen block, a tree of sums."""
         began = time.perf_counter()
         with sharing(self.sc, shared) as sent:
@@ -96,7 +96,9 @@ def contributions(task, shared, blocks, chosen, device):
     """Returns an RDD of (rank, Contribution), one for each chosen block."""
     numbers = sorted(chosen)
     ranks = [chosen.index(number) for number in numbers]
-    work = partial(apart_at, device, partial(contribute, task, shared, numbers, ranks))
+    work = partial(
+        run_partition_on_device, device, partial(contribute, task, shared, numbers, ranks)
+    )
     return blocks.chosen(numbers).mapPartitionsWithIndex(work)
 
 

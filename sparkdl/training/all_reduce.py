@@ -74,10 +74,10 @@ class AllReduceSGD(ResidentMaster):
         return -(-max(minibatches) // self.accumulate)
 
     def strategy(self, worker):
-        return AllReduce(self, worker)
+        return AllReduceWorker(self, worker)
 
 
-class AllReduce(Strategy):
+class AllReduceWorker(Strategy):
     """The half of AllReduceSGD in a worker."""
 
     lockstep = True
@@ -115,7 +115,7 @@ class AllReduce(Strategy):
         if steps:
             self._buckets.last(steps[-1], weights[-1])
         else:
-            self._buckets.nothing()
+            self._buckets.add_zeros()
         self._buckets.end()
         self.worker.apply()
         return sum(len(step.batch) for step in steps)

@@ -9,10 +9,10 @@ import numpy as np
 from sparkdl.config import Boolean, Choice, Integer, option
 from sparkdl.data.blocks import permutation
 from sparkdl.errors import DivergedError, WorkerError, require
-from sparkdl.training.marks import Marks
+from sparkdl.training.marks import Milestones
 from sparkdl.training.master import ResidentMaster
 from sparkdl.training.parts import part_of
-from sparkdl.training.peer_averaging import PeerAveraging
+from sparkdl.training.peer_averaging import ParameterAveragingWorker
 from sparkdl.training.report import RoundReport
 from sparkdl.training.steps import Round, train_block
 
@@ -70,9 +70,9 @@ class ParameterAveraging(ResidentMaster):
         return self.averaging_frequency
 
     def strategy(self, worker):
-        return PeerAveraging(self, worker)
+        return ParameterAveragingWorker(self, worker)
 
-    def epoch(self, workers, conf, blocks, state, transform=None, marks=Marks()):  # noqa: B008
+    def epoch(self, workers, conf, blocks, state, transform=None, marks=Milestones()):  # noqa: B008
         """Trains the rest of the state's epoch, or up to the last mark.
 
         Yields
@@ -92,13 +92,13 @@ class ParameterAveraging(ResidentMaster):
             start = part.start * self.batch_size_per_worker
             chosen = [number for number in part.blocks if blocks.sizes[number] > start]
             shared = self._round(conf, state, part, transform)
-            result = workers.sum(train_block, blocks, chosen, shared, self.aggregation_depth)
+            result = workers.run_round(train_block, blocks, chosen, shared, self.aggregation_depth)
             came = time.perf_counter()
-            check(result, part.examples, state)
+            check_result(result, part.examples, state)
             state = self._next(state, result, part)
             ended = time.perf_counter()
-            seconds = shares(result, result.averaging + ended - came, ended - began)
-            yield state, report(epoch, part, chosen, state, result, seconds)
+            seconds = time_shares(result, result.averaging + ended - came, ended - began)
+            yield state, round_report(epoch, part, chosen, state, result, seconds)
 
     def plan(self, workers, blocks, state):
         """Returns [[block of each worker] for each round]: all blocks once, in an epoch's order."""
@@ -138,7 +138,7 @@ def plan_rounds(seed, epoch, blocks, size):
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def check(result, examples, state):
+def check_result(result, examples, state):
     """Checks that nothing was lost, and that all is finite."""
     if result.examples != examples:
         raise WorkerError(f"round {state.rounds} must train {examples}, got {result.examples}")
@@ -152,7 +152,7 @@ def check(result, examples, state):
         )
 
 
-def shares(result, averaging, duration):
+def time_shares(result, averaging, duration):
     """Returns seconds of a round by part.
 
     What workers and driver do not account for is overhead.
@@ -166,7 +166,7 @@ def shares(result, averaging, duration):
     }
 
 
-def report(epoch, part, chosen, state, result, seconds):
+def round_report(epoch, part, chosen, state, result, seconds):
     return RoundReport(
         epoch=epoch,
         round=part.round,

@@ -8,7 +8,7 @@ import numpy as np
 from sparkdl.config import Boolean, Integer, Number, option
 from sparkdl.errors import require
 from sparkdl.training.master import ResidentMaster
-from sparkdl.training.peer_averaging import PeerAveraging
+from sparkdl.training.peer_averaging import ParameterAveragingWorker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,10 +92,10 @@ class BlockMomentum(ResidentMaster):
         return 1 - 1 / workers
 
     def strategy(self, worker):
-        return Filtered(self, worker)
+        return BlockMomentumWorker(self, worker)
 
 
-class Filtered(PeerAveraging):
+class BlockMomentumWorker(ParameterAveragingWorker):
     """The half of BlockMomentum in a worker. All workers keep the same weights and step."""
 
     def __init__(self, master, worker):

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from sparkdl.exchange.compressed import CompressedSum
-from sparkdl.training.resident.own import own_part, prefix
+from sparkdl.training.resident.own import prefix, worker_state_part
 
 GRADIENTS = "gradients"
 
@@ -30,12 +30,12 @@ class Buckets:
         self.worker = worker
         slices = worker.conf.params_layout.slices
         limit = self.grad.nbytes if codec is not None else nbytes
-        self._owners, self._slices = cut(slices, limit / self.grad.itemsize)
+        self._owners, self._slices = cut_buckets(slices, limit / self.grad.itemsize)
         self._compressed, self._earlier, self._keeps = None, None, False
         if codec is not None:
             self._compressed = CompressedSum(worker.group, codec, len(self.grad))
             if worker.own:
-                self._compressed.restore(own_part(GRADIENTS, worker.own))
+                self._compressed.restore(worker_state_part(GRADIENTS, worker.own))
 
     def own(self):
         """Returns what the codec keeps back, as Strategy.own gives it."""
@@ -86,7 +86,7 @@ class Buckets:
         """
         return {n: partial(self._final, i, weight, earlier) for n, i in self._owners.items()}
 
-    def nothing(self):
+    def add_zeros(self):
         """Gives zeros, as this worker has no gradient."""
         self.grad[:] = 0
         for place in range(len(self._slices)):
@@ -126,7 +126,7 @@ class Buckets:
         self._pending.append(self.worker.group.start_all_reduce(view) if plain else None)
 
 
-def cut(slices, size):
+def cut_buckets(slices, size):
     """Returns {name: bucket}, [slice of each bucket]: neighbours, from the vector's end on.
 
     Parameters

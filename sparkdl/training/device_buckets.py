@@ -36,7 +36,7 @@ class DeviceBuckets(Buckets):
         self.worker.gradient(step, queued=queued)
         self._keeps = False
 
-    def nothing(self):
+    def add_zeros(self):
         mark = self.worker.group.clear(GRADIENT)
         for place in range(len(self._slices)):
             self._final(place, 0, mark)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.config import Choice, Integer, Number, option
-from sparkdl.training.elastic_halves import AroundStore, InStep
+from sparkdl.training.elastic_halves import StoreElasticWorker, SynchronousElasticWorker
 from sparkdl.training.master import ResidentMaster
 
 MODES = ("sync", "async")
@@ -58,4 +58,6 @@ class ElasticAveraging(ResidentMaster):
         return self.tau * self.exchanges_per_round
 
     def strategy(self, worker):
-        return (InStep if self.mode == "sync" else AroundStore)(self, worker)
+        return (SynchronousElasticWorker if self.mode == "sync" else StoreElasticWorker)(
+            self, worker
+        )

@@ -4,7 +4,7 @@ import numpy as np
 
 from sparkdl.exchange.compressed import CompressedSum
 from sparkdl.training.resident.mean import mean_buffers
-from sparkdl.training.resident.own import copy_own, own_part, prefix
+from sparkdl.training.resident.own import copy_worker_state, prefix, worker_state_part
 from sparkdl.training.resident.strategy import Strategy
 
 CENTRE = "centre"
@@ -12,7 +12,7 @@ MOVES = "moves"
 OWN = ("params", "slots")
 
 
-class Elastic(Strategy):
+class ElasticWorker(Strategy):
     """Base of both halves."""
 
     def __init__(self, master, worker):
@@ -23,7 +23,7 @@ class Elastic(Strategy):
         self._moved = np.empty_like(self._centre)
         if worker.own:
             for name in OWN:
-                copy_own(worker.own, name, getattr(worker.replica, name))
+                copy_worker_state(worker.own, name, getattr(worker.replica, name))
 
     def round(self, steps):
         start, trained, since = self.worker.iteration, 0.0, 0.0
@@ -36,7 +36,7 @@ class Elastic(Strategy):
                 since = 0.0
         if number % self.master.tau:
             self._exchange(since > 0)
-        self.worker.iteration = start + self.worker.most(self.worker.iteration - start)
+        self.worker.iteration = start + self.worker.maximum(self.worker.iteration - start)
         mean_buffers(self.worker, trained)
 
     def state(self):
@@ -79,7 +79,7 @@ class Elastic(Strategy):
         """Has all workers know the same centre."""
 
 
-class InStep(Elastic):
+class SynchronousElasticWorker(ElasticWorker):
     """Workers hold the same centre, and exchange at the same time."""
 
     lockstep = True
@@ -90,7 +90,7 @@ class InStep(Elastic):
         if master.codec is not None:
             self._sums = CompressedSum(worker.group, master.codec, len(self._centre))
             if worker.own:
-                self._sums.restore(own_part(MOVES, worker.own))
+                self._sums.restore(worker_state_part(MOVES, worker.own))
 
     def end_epoch(self):
         if self._sums is not None:
@@ -112,7 +112,7 @@ class InStep(Elastic):
         self._centre += self._moved
 
 
-class AroundStore(Elastic):
+class StoreElasticWorker(ElasticWorker):
     """The centre is in a store; each worker exchanges with it when it gets there."""
 
     def __init__(self, master, worker):
@@ -123,7 +123,7 @@ class AroundStore(Elastic):
         self._store.set_optimizer(move_centre)
         self._store.init(CENTRE, self._centre)
         if worker.own:
-            self._store.restore_compression(CENTRE, own_part(MOVES, worker.own))
+            self._store.restore_compression(CENTRE, worker_state_part(MOVES, worker.own))
 
     def own(self):
         return super().own() | prefix(MOVES, self._store.compression_state(CENTRE))

@@ -7,7 +7,7 @@ import numpy as np
 from sparkdl.errors import DataError
 from sparkdl.training.evaluation import evaluation_for
 from sparkdl.training.judged import predictions_to_judge
-from sparkdl.training.minibatch import ready
+from sparkdl.training.minibatch import prepare_minibatch
 
 BATCH = 256  # examples that inference computes at once
 
@@ -44,7 +44,7 @@ class Judge:
 def pieces(batch, transform, conf):
     """Yields the batch in parts small enough to compute at once, ready for the network."""
     for start in range(0, len(batch), BATCH):
-        yield ready(batch.take(slice(start, start + BATCH)), transform, conf)
+        yield prepare_minibatch(batch.take(slice(start, start + BATCH)), transform, conf)
 
 
 def new_evaluation(conf):

@@ -55,11 +55,11 @@ def drive_rounds(master, workers, conf, blocks, state, epochs, transform, evalua
     while state.epoch < epochs and not marks.over(state.iteration):
         for after, report in master.epoch(workers, conf, blocks, state, transform, marks):
             yield RoundDone(report, after)
-            yield from following(state, after, evaluate, marks)
+            yield from events_after(state, after, evaluate, marks)
             state = after
 
 
-def following(before, state, evaluate, marks):
+def events_after(before, state, evaluate, marks):
     """Yields the events that follow a round: Validated, EpochDone."""
     judged = evaluate is not None and marks.judged(before, state)
     evaluation = evaluate(state) if judged else None

@@ -15,7 +15,7 @@ from sparkdl.data.source import checked_batches
 from sparkdl.errors import ConfigError, NoRecords, WorkerError
 from sparkdl.nn.device import own
 from sparkdl.training.aggregate import Failure, tree_total
-from sparkdl.training.local_launch import LocalLaunched
+from sparkdl.training.local_launch import LocalLaunchedWorkers
 
 GRACE = 5.0  # seconds for an idle process to end by itself
 
@@ -77,8 +77,8 @@ class LocalWorkers:
                 pieces[block].append(piece)
         return LocalBlocks([assemble_block(piece) for piece in pieces])
 
-    def sum(self, task, blocks, chosen, shared, depth):
-        """Runs the task on each chosen block, a block a worker; see Workers.sum."""
+    def run_round(self, task, blocks, chosen, shared, depth):
+        """Runs the task on each chosen block, a block a worker; see Workers.run_round."""
         self._start()
         jobs = list(zip(self._processes[: len(chosen)], chosen, strict=True))
         try:
@@ -103,7 +103,7 @@ class LocalWorkers:
             raise ConfigError(f"there is room for {self.size} workers, got {len(shares)}")
         self._start()
         processes = self._processes[: len(shares)]
-        return LocalLaunched(processes, self._kill, task, blocks, shares, shared, validation)
+        return LocalLaunchedWorkers(processes, self._kill, task, blocks, shares, shared, validation)
 
     def close(self):
         """Ends the processes; the next round starts new ones."""
@@ -197,7 +197,7 @@ def serve_job(pipe):
 
 @dataclass(frozen=True)
 class BlockJob:
-    """A task of `sum` on one block."""
+    """A task of `run_round` on one block."""
 
     task: Any
     shared: Any

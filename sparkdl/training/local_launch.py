@@ -45,7 +45,7 @@ def receive_items(pipe):
         yield item
 
 
-class LocalLaunched:
+class LocalLaunchedWorkers:
     """See LaunchedWorkers.
 
     Parameters
@@ -116,19 +116,19 @@ class LocalLaunched:
 
     def _look(self):
         for rank, process in () if self._stopped else list(self._left.items()):
-            if found := answer(process):
+            if found := task_outcome(process):
                 del self._left[rank]
-                self._error = cause(self._error, found[0])
+                self._error = root_cause(self._error, found[0])
 
 
-def cause(known, found):
+def root_cause(known, found):
     """Returns the first of two errors, but a lost peer gives way to the cause of the loss."""
     if known is None or (isinstance(known, PeerError) and not isinstance(found, PeerError | None)):
         return found
     return known
 
 
-def answer(process):
+def task_outcome(process):
     """Returns (failure or None,) of a process that has ended its task, None of one that works."""
     try:
         if not process.pipe.poll():

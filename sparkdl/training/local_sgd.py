@@ -7,9 +7,9 @@ import numpy as np
 
 from sparkdl.config import Boolean, Integer, Number, option
 from sparkdl.errors import require
-from sparkdl.training.all_reduce import AllReduce, AllReduceSGD
+from sparkdl.training.all_reduce import AllReduceSGD, AllReduceWorker
 from sparkdl.training.master import ResidentMaster
-from sparkdl.training.peer_averaging import PeerAveraging
+from sparkdl.training.peer_averaging import ParameterAveragingWorker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,14 +76,14 @@ class LocalSGD(ResidentMaster):
         return LocalSGDWorker(self, worker)
 
 
-class LocalSGDWorker(PeerAveraging):
+class LocalSGDWorker(ParameterAveragingWorker):
     """The half of LocalSGD in a worker."""
 
     lockstep = True
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
-        self._warm_up = AllReduce(AllReduceSGD(sync_epochs=None, codec=master.codec), worker)
+        self._warm_up = AllReduceWorker(AllReduceSGD(sync_epochs=None, codec=master.codec), worker)
         self._kept_back, self._in_step = None, master.parallel_from > 0
         self._period = Period(master)
         if "local_sgd" in worker.kept:

@@ -6,7 +6,7 @@ from sparkdl.errors import require
 
 
 @dataclass(frozen=True, kw_only=True)
-class Marks:
+class Milestones:
     """Updates at which rounds are cut, counted from the network's first.
 
     What a round has left is trained in the next one, so nothing is trained twice or left out. How
@@ -32,11 +32,13 @@ class Marks:
     def __post_init__(self):
         for name in ("last", "validate"):
             value = getattr(self, name)
-            require(self, name, value is None or whole(value), "an integer >= 1 or None")
-        require(self, "show", all(map(whole, self.show)), "integers >= 1")
+            require(
+                self, name, value is None or is_positive_integer(value), "an integer >= 1 or None"
+            )
+        require(self, "show", all(map(is_positive_integer, self.show)), "integers >= 1")
 
     def __bool__(self):
-        return self != Marks()
+        return self != Milestones()
 
     @property
     def periods(self):
@@ -67,5 +69,5 @@ class Marks:
         return sorted(set(self.periods)) or None
 
 
-def whole(value):
+def is_positive_integer(value):
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -4,7 +4,7 @@ from sparkdl.data.sequences import without_full_masks
 from sparkdl.training.schema import masks_of
 
 
-def ready(batch, transform, conf):
+def prepare_minibatch(batch, transform, conf):
     """Returns the batch transformed, less masks that leave nothing out.
 
     Parameters

@@ -20,7 +20,7 @@ from sparkdl.training.checkpoint import load_checkpoint
 from sparkdl.training.evaluating import Judge, evaluate_batches, new_evaluation, pieces
 from sparkdl.training.full_batch import solve
 from sparkdl.training.local import LocalWorkers
-from sparkdl.training.marks import Marks
+from sparkdl.training.marks import Milestones
 from sparkdl.training.pretraining import pretrain_layers
 from sparkdl.training.schema import schema_of
 from sparkdl.training.state import TrainState
@@ -164,7 +164,7 @@ class Network:
             raise DataError("there are no records to evaluate on")
         return result
 
-    def judged_at(self, state, validation):
+    def evaluate_at(self, state, validation):
         """Returns the Validation's result for another state, which becomes the network's own."""
         self.state = state
         result = validation.judge.judged(self._loaded(), validation.batches)
@@ -245,7 +245,7 @@ def fit_network(
     -------
     History of this fit's rounds.
     """
-    marks = Marks(last=updates, validate=validate_every, first=validate_first)
+    marks = Milestones(last=updates, validate=validate_every, first=validate_first)
     epochs = updates if epochs is None else epochs  # an epoch has an update at least
     check_epochs(epochs)
     conf, extra = network.conf, {}
@@ -253,7 +253,7 @@ def fit_network(
     if resume is not None:
         state, extra = load_to_resume(conf, resume)
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
-    options |= evaluating(conf, master, state, validation, evaluate)
+    options |= evaluation_options(conf, master, state, validation, evaluate)
     trainer = Trainer(conf, master, workers, **options)
     transform = getattr(data, "transform", None)
     schema, options = schema_of(conf, transform=transform), with_seed(master, state)
@@ -269,20 +269,20 @@ def fit_network(
     return history
 
 
-def evaluating(conf, master, state, validation, evaluate):
+def evaluation_options(conf, master, state, validation, evaluate):
     """Returns the options of a Trainer that say where to evaluate and on what."""
     if validation is None:
         return {}
     if evaluate is None and not isinstance(validation, Validation):
         source = as_source(validation)
-        validation = Validation(Checked(conf, source), Judge(conf, source.transform))
+        validation = Validation(CheckedBatches(conf, source), Judge(conf, source.transform))
     if master.resident and isinstance(validation, Validation):
         return {"validation": validation}
     evaluate = evaluate or Network(conf, state, master.device).judged_at
     return {"evaluate": lambda state: evaluate(state, validation)}
 
 
-class Checked:
+class CheckedBatches:
     """The Batches of a source, checked for a network; may be gone through several times."""
 
     def __init__(self, conf, source):

@@ -6,7 +6,7 @@ from sparkdl.config import Boolean, Choice, Integer, option
 from sparkdl.errors import require
 from sparkdl.exchange.store import MODES
 from sparkdl.training.master import ResidentMaster
-from sparkdl.training.push_pull import PushPull
+from sparkdl.training.push_pull import ParameterServerWorker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,4 +98,4 @@ class ParameterServer(ResidentMaster):
         return True
 
     def strategy(self, worker):
-        return PushPull(self, worker)
+        return ParameterServerWorker(self, worker)

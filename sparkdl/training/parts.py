@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 
-class Part(NamedTuple):
+class RoundPart(NamedTuple):
     """Some minibatches of the blocks of one round.
 
     Parameters
@@ -66,7 +66,7 @@ def part_of(state, blocks, rounds, sizes, master, marks):
     if left is not None:
         stop = min(most, state.done + master.minibatches_for(left, len(blocks)))
     examples = sum(min(n, stop * size) - min(n, state.done * size) for n in own)
-    return Part(state.round, rounds, blocks, state.done, stop, examples, stop == most)
+    return RoundPart(state.round, rounds, blocks, state.done, stop, examples, stop == most)
 
 
 def locate_update(state, part, sizes, master):

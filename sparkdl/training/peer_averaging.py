@@ -4,13 +4,13 @@ import numpy as np
 
 from sparkdl.exchange.compressed import CompressedSum
 from sparkdl.nn import initial_slots
-from sparkdl.training.resident.own import own_part, prefix
+from sparkdl.training.resident.own import prefix, worker_state_part
 from sparkdl.training.resident.strategy import Strategy
 
 CHANGES = "changes"
 
 
-class PeerAveraging(Strategy):
+class ParameterAveragingWorker(Strategy):
     """Trains a block alone, then takes the mean of all workers, weighted by examples.
 
     The vectors of a replica lie one behind the other in one that is summed, and the number of
@@ -31,7 +31,7 @@ class PeerAveraging(Strategy):
             self._changes = CompressedSum(worker.group, codec, len(replica.params))
             self._start = replica.params.copy()
             if worker.own:
-                self._changes.restore(own_part(CHANGES, worker.own))
+                self._changes.restore(worker_state_part(CHANGES, worker.own))
 
     def round(self, steps):
         start, examples = self.worker.iteration, 0
@@ -40,7 +40,7 @@ class PeerAveraging(Strategy):
             own = self.worker.iteration - start + 1
             self.worker.update(step, None if self.master.average_updater_state else own)
             examples += step.share * len(step.batch)
-        self.worker.iteration = start + self.worker.most(self.worker.iteration - start)
+        self.worker.iteration = start + self.worker.maximum(self.worker.iteration - start)
         with self.worker.exchanging():
             self._average(examples)
 

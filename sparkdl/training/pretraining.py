@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn.pretraining import pretraining, reconstructing
+from sparkdl.nn.pretraining import pretraining, unsupervised_layers
 
 
 def pretrain_layers(network, layers, fit):
@@ -16,7 +16,7 @@ def pretrain_layers(network, layers, fit):
         None: all layers that can learn without labels, in their order.
     fit : function (Network of a layer) -> History
     """
-    layers = reconstructing(network.conf) if layers is None else layers
+    layers = unsupervised_layers(network.conf) if layers is None else layers
     if not layers:
         raise ConfigError("no layer of the network learns without labels")
     return {name: pretrain_one(network, name, fit) for name in layers}

@@ -7,13 +7,13 @@ from sparkdl.nn import initial_slots
 from sparkdl.nn.loss_scale import FLOAT16
 from sparkdl.nn.section import sections
 from sparkdl.training.resident.mean import mean_buffers
-from sparkdl.training.resident.own import RESIDUAL, copy_own, own_part, prefix
+from sparkdl.training.resident.own import RESIDUAL, copy_worker_state, prefix, worker_state_part
 from sparkdl.training.resident.strategy import Strategy
 
 PUSHES = "pushes"
 
 
-class PushPull(Strategy):
+class ParameterServerWorker(Strategy):
     """Pushes sums of gradients, weighted by examples, and pulls into its replica.
 
     A worker that has trained its part of a round rests: nobody waits for its pushes. When all
@@ -89,12 +89,12 @@ class PushPull(Strategy):
         for place, (key, part) in enumerate(self._parts(self.worker.replica.params).items()):
             self._store.init(key, part, at=place)
         if self.worker.own:
-            self._restore(own_part(PUSHES, self.worker.own))
+            self._restore(worker_state_part(PUSHES, self.worker.own))
 
     def _restore(self, own):
         """Restores what is kept back; a key that no server had goes on as the first of all."""
         first, residual = next(iter(self._sections)), np.zeros_like(self.worker.replica.params)
-        copy_own(own, RESIDUAL, residual)
+        copy_worker_state(own, RESIDUAL, residual)
         for key, part in self._parts(residual).items():
             names = self._store.compression_state(key)
             state = {n: own.get(f"{n}.{key}", own.get(f"{n}.{first}")) for n in names}

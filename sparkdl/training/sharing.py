@@ -9,7 +9,7 @@ from sparkdl.exchange.codecs import Codec, Threshold
 from sparkdl.exchange.compressed import CompressedSum
 from sparkdl.training.master import ResidentMaster
 from sparkdl.training.resident.mean import mean_buffers
-from sparkdl.training.resident.own import copy_own, own_part, prefix
+from sparkdl.training.resident.own import copy_worker_state, prefix, worker_state_part
 from sparkdl.training.resident.strategy import Strategy
 
 SHARED = ("updates", "gradients")
@@ -69,10 +69,12 @@ class GradientSharing(ResidentMaster):
         return self.combine == "mean"
 
     def strategy(self, worker):
-        return (ShareGradients if self.share == "gradients" else ShareUpdates)(self, worker)
+        return (GradientSharingWorker if self.share == "gradients" else UpdateSharingWorker)(
+            self, worker
+        )
 
 
-class Sharing(Strategy):
+class SharingWorker(Strategy):
     """Base of both kinds of sharing: after each step all workers have the same weights."""
 
     lockstep = True
@@ -82,7 +84,7 @@ class Sharing(Strategy):
         n = len(worker.replica.params)
         self._sums = CompressedSum(worker.group, master.codec, n)
         if worker.own:
-            self._sums.restore(own_part(SUMS, worker.own))
+            self._sums.restore(worker_state_part(SUMS, worker.own))
 
     def round(self, steps):
         trained = 0
@@ -117,7 +119,7 @@ class Sharing(Strategy):
                 x *= np.float32(1 / total[0])
 
 
-class ShareGradients(Sharing):
+class GradientSharingWorker(SharingWorker):
     """Gradients travel; all make the same update with what they give together."""
 
     def exchange(self, step):
@@ -130,14 +132,14 @@ class ShareGradients(Sharing):
         self.worker.apply()
 
 
-class ShareUpdates(Sharing):
+class UpdateSharingWorker(SharingWorker):
     """Updates travel; weights take the step that they give together."""
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
         self._before = np.empty_like(worker.replica.params)
         if worker.own:
-            copy_own(worker.own, "slots", worker.replica.slots)
+            copy_worker_state(worker.own, "slots", worker.replica.slots)
 
     def exchange(self, step):
         np.copyto(self._before, self.worker.replica.params)

@@ -18,7 +18,7 @@ from sparkdl.nn.loss_scale import check_scale
 from sparkdl.nn.replica import Replica
 from sparkdl.nn.truncated import chunks
 from sparkdl.training.aggregate import Contribution
-from sparkdl.training.minibatch import ready
+from sparkdl.training.minibatch import prepare_minibatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ def train_block(shared, number, block):
 def minibatches(block, order, size, transform, conf):
     """Yields minibatches of the block in this order, the last one smaller, for the replica."""
     for start in range(0, len(order), size):
-        yield ready(block.take(order[start : start + size]), transform, conf)
+        yield prepare_minibatch(block.take(order[start : start + size]), transform, conf)
 
 
 def records(part, size):

@@ -10,10 +10,10 @@ from sparkdl.training.checkpoint import CheckpointWriter
 from sparkdl.training.events import drive_rounds
 from sparkdl.training.history import History
 from sparkdl.training.listeners import Listeners
-from sparkdl.training.marks import Marks
+from sparkdl.training.marks import Milestones
 from sparkdl.training.parts import locate_update
 from sparkdl.training.report import FitPlan
-from sparkdl.training.resident.own import deal_own
+from sparkdl.training.resident.own import redistribute_worker_states
 from sparkdl.training.resident.schedule import BEGUN, schedule_of
 from sparkdl.training.resident.shared import Due, FitSetup
 from sparkdl.training.resident.supervisor import Supervisor
@@ -48,7 +48,7 @@ class Trainer:
         checkpoints=None,
         evaluate=None,
         validation=None,
-        marks=Marks(),  # noqa: B008
+        marks=Milestones(),  # noqa: B008
     ):
         self.conf, self.master, self.workers = conf, master, workers
         self.every = () if checkpoints is None else (checkpoints.every_rounds,)
@@ -155,7 +155,7 @@ class Trainer:
                 codec,
             )
         if own:
-            own = deal_own(own, self.workers.size, self.master.averages_messages)
+            own = redistribute_worker_states(own, self.workers.size, self.master.averages_messages)
         return replace(state, own=own, owner=owner)
 
     def _events(self, blocks, state, epochs, transform, extra):

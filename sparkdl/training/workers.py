@@ -50,7 +50,7 @@ class LaunchedWorkers(Protocol):
 class Workers(Protocol):
     """A number of workers; LocalWorkers and SparkWorkers.
 
-    A task of `sum` is a function of a module, or a partial of one: `task(shared, number, block)`,
+    A task of `run_round` is a module function, or a partial of one: `task(shared, number, block)`,
     given what all workers share, the number of a block, and the block. It returns a Contribution.
     `host` is the name or address by which workers know the host of this process.
     """
@@ -67,7 +67,9 @@ class Workers(Protocol):
             For the first record that cannot be used, and where there are none.
         """
 
-    def sum(self, task, blocks: Blocks, chosen: list[int], shared: Any, depth: int) -> Contribution:
+    def run_round(
+        self, task, blocks: Blocks, chosen: list[int], shared: Any, depth: int
+    ) -> Contribution:
         """Returns the contributions of a task per chosen block, summed in the order of `chosen`.
 
         Raises

@@ -6,7 +6,7 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.exchange import address
-from sparkdl.exchange.address import VARIABLE, addresses, own_address, way_out
+from sparkdl.exchange.address import VARIABLE, addresses, default_address, own_address
 from sparkdl.exchange.endpoint import Endpoint
 from tests.exchange.pairs import SECRET
 
@@ -64,7 +64,7 @@ def test_toward_must_be_a_host():
 def test_a_host_that_knows_its_name_by_the_loopback_is_found_by_the_way_out(monkeypatch):
     place = (socket.AF_INET, socket.SOCK_DGRAM, 17, "", ("127.0.1.1", 9))
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [place])
-    assert own_address(toward="this-host") == (way_out() or "127.0.0.1")
+    assert own_address(toward="this-host") == (default_address() or "127.0.0.1")
 
 
 def test_a_second_address_of_an_interface_is_ours_too():

@@ -3,7 +3,7 @@
 import gc
 import threading
 
-from sparkdl.exchange.pulse import Pulse
+from sparkdl.exchange.pulse import Heartbeat
 
 
 class Heart:
@@ -25,7 +25,7 @@ def ended(pulse):
 
 
 def test_what_is_registered_beats_and_a_broken_one_harms_no_other(caplog):
-    pulse, short, long = Pulse(), Heart(2), Heart(10)
+    pulse, short, long = Heartbeat(), Heart(2), Heart(10)
     pulse.add(short, 0.01)
     pulse.add(long, 0.02)
     assert long.stopped.wait(5) and short.stopped.is_set()
@@ -34,7 +34,7 @@ def test_what_is_registered_beats_and_a_broken_one_harms_no_other(caplog):
 
 
 def test_no_thread_stays_for_what_is_discarded():
-    pulse, heart = Pulse(), Heart(1)
+    pulse, heart = Heartbeat(), Heart(1)
     pulse.add(heart, 100)
     pulse.discard(heart)
     pulse.discard(heart)
@@ -45,7 +45,7 @@ def test_no_thread_stays_for_what_is_discarded():
 
 
 def test_what_is_forgotten_is_not_held_alive():
-    pulse, heart = Pulse(), Heart(-1)
+    pulse, heart = Heartbeat(), Heart(-1)
     pulse.add(heart, 0.01)
     del heart
     gc.collect()

@@ -35,6 +35,6 @@ THEIRS = {
     "softsign": lambda f, x: jax.nn.soft_sign(x),
     "swish": lambda f, x: x * jax.nn.sigmoid(f.beta * x),
     "tanh": lambda f, x: jnp.tanh(x),
-    "threshold": lambda f, x: (x > f.threshold).astype(x.dtype),
+    "heaviside": lambda f, x: (x > f.threshold).astype(x.dtype),
     "thresholded_relu": lambda f, x: jnp.where(x > f.threshold, x, 0),
 }

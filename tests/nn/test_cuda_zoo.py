@@ -12,7 +12,7 @@ import pytest
 from sparkdl.engine.backends import base
 from sparkdl.nn import zoo
 from sparkdl.nn.replica import Replica
-from sparkdl.training.buckets import cut
+from sparkdl.training.buckets import cut_buckets
 from tests.nn.test_graph import batch_of
 from tests.support.cuda.nccl_backend import made
 from tests.support.cuda.recording_driver import RecordingDriver
@@ -111,7 +111,7 @@ def test_sums_go_beside_the_backward_pass_and_before_the_update(network, logs):
     driver, replica, batch = network
     link, compute = replica.link(), replica.programs(2)[0].device.stream
     link.members = Alone()
-    owners, parts = cut(replica.conf.params_layout.slices, len(replica.grad) / BUCKETS)
+    owners, parts = cut_buckets(replica.conf.params_layout.slices, len(replica.grad) / BUCKETS)
     queued = [
         ([name for name, owner in owners.items() if owner == place], partial(added, link, part))
         for place, part in enumerate(parts)

@@ -3,7 +3,7 @@
 import pytest
 
 from sparkdl.engine.backends import base
-from sparkdl.engine.backends.own import OWN, Own
+from sparkdl.engine.backends.own import GRANT, DeviceGrant
 from sparkdl.errors import UnsupportedError
 from sparkdl.nn import device
 from sparkdl.nn.device import PROCESSOR, choose_backend, describe_device, own
@@ -26,7 +26,7 @@ def there(monkeypatch):
     """A function that says what is there: why there is no GPU or None, the module of cuda."""
 
     def of(reason, module):
-        monkeypatch.setattr(device, "absent", lambda: reason)
+        monkeypatch.setattr(device, "why_no_gpu", lambda: reason)
         monkeypatch.setitem(base.MODULES, "cuda", module)
         choose_backend.cache_clear()
 
@@ -56,6 +56,6 @@ def test_a_gpu_that_does_not_work_is_told_or_an_error(there, caplog):
 def test_a_process_is_told_what_is_its_own():
     try:
         own(["2", "3"], turn=1)
-        assert Own(("2", "3"), 1) == OWN
+        assert DeviceGrant(("2", "3"), 1) == GRANT
     finally:
         own(())

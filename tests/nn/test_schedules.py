@@ -196,8 +196,14 @@ REFUSED = [
         lambda: PolynomialSchedule(initial=1, steps=1, final=-1),
         "PolynomialSchedule.final must be a number >= 0",
     ),
-    (lambda: SigmoidSchedule(initial=1, gamma=0, step=1), "Sigmoid.gamma must be a number above 0"),
-    (lambda: SigmoidSchedule(initial=1, gamma=1, step=0), "Sigmoid.step must be an integer >= 1"),
+    (
+        lambda: SigmoidSchedule(initial=1, gamma=0, step=1),
+        "SigmoidSchedule.gamma must be a number above 0",
+    ),
+    (
+        lambda: SigmoidSchedule(initial=1, gamma=1, step=0),
+        "SigmoidSchedule.step must be an integer >= 1",
+    ),
     (
         lambda: CosineSchedule(initial=1, steps=1.5),
         "CosineSchedule.steps must be an integer >= 1, got 1.5",

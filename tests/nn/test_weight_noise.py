@@ -15,7 +15,7 @@ from sparkdl.nn.layers import (
     TimeDistributed,
 )
 from sparkdl.nn.run import Run
-from sparkdl.nn.weight_noise import DropConnect, GaussianWeightNoise, with_noise
+from sparkdl.nn.weight_noise import DropConnect, GaussianWeightNoise, add_weight_noise
 from tests.nn.support import label
 
 IDS = np.array([7, 3, 12], np.uint64)
@@ -25,7 +25,7 @@ def seen(layer, training=True, ids=IDS, epoch=0, stream=2, in_shape=(200,)):
     """The parameters, all 2 before, as a batch sees them."""
     run = Run(training=training, seed=1, stream=stream, ids=ids, epoch=epoch)
     shapes = layer.param_shapes(in_shape).items()
-    return with_noise(layer, {n: np.full(s, 2, np.float32) for n, s in shapes}, run)
+    return add_weight_noise(layer, {n: np.full(s, 2, np.float32) for n, s in shapes}, run)
 
 
 def test_drop_connect_drops_its_share_and_scales_the_rest():

@@ -9,12 +9,12 @@ from tests.support.cuda.spawned import OnHost
 
 def main():
     process = GpuProcess((), 0)
-    process.say("cuda", partial(hang, OnHost()), None)
-    while process.hear(200.0, "the item that it is asked for")[0] != "next":
+    process.send("cuda", partial(hang, OnHost()), None)
+    while process.receive(200.0, "the item that it is asked for")[0] != "next":
         pass
-    process.say(1)
+    process.send(1)
     print(process._process.pid, flush=True)
-    process.hear(None, "its end")
+    process.receive(None, "its end")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pyspark import TaskContext
 from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
 from sparkdl.nn import device
 from sparkdl.spark import apart as module
-from sparkdl.spark.apart import apart, apart_at, gpus, turn
+from sparkdl.spark.apart import gpus, run_on_device, run_partition_on_device, turn
 from sparkdl.spark.shared import SharedValue
 from tests.spark import elsewhere
 from tests.support.cuda.compiler import available
@@ -81,12 +81,12 @@ def no_process_left():
 
 
 def on_gpu(compute, items=(), meeting=None):
-    return list(apart("cuda", compute, iter(items), meeting))
+    return list(run_on_device("cuda", compute, iter(items), meeting))
 
 
 def test_another_process_gives_what_this_one_would():
     compute = partial(elsewhere.doubled, HOST)
-    here, there = (list(apart(name, compute, iter("abc"))) for name in ("cpu", "cuda"))
+    here, there = (list(run_on_device(name, compute, iter("abc"))) for name in ("cpu", "cuda"))
     assert [result for _, result in here] == ["a", "aa", "b", "bb", "c", "cc", "end"]
     assert [result for _, result in there] == [result for _, result in here]
     processes = {pid for pid, _ in here}, {pid for pid, _ in there}
@@ -96,7 +96,7 @@ def test_another_process_gives_what_this_one_would():
 
 def test_two_at_once_are_two_processes():
     compute = partial(elsewhere.doubled, HOST)
-    one, other = (apart("cuda", compute, iter("ab")) for _ in "12")
+    one, other = (run_on_device("cuda", compute, iter("ab")) for _ in "12")
     pairs = list(zip(one, other, strict=True))
     assert [found for (_, found), _ in pairs] == ["a", "aa", "b", "bb", "end"]
     assert all(a[0] != b[0] and a[1] == b[1] for a, b in pairs)
@@ -112,7 +112,7 @@ def test_a_broadcast_goes_along_and_functions_of_a_script_too():
 
 @pytest.mark.parametrize("kind", elsewhere.ERRORS)
 def test_an_error_of_ours_comes_back_as_it_is_and_others_with_their_traceback(kind):
-    found = apart("cuda", partial(elsewhere.fail, HOST, kind), iter([1]))
+    found = run_on_device("cuda", partial(elsewhere.fail, HOST, kind), iter([1]))
     error = elsewhere.ERRORS[kind]
     own, text = isinstance(error, SparkdlError), re.escape(str(error))
     before = "" if own else rf"process \d+ on .*: (\w+\.)*{type(error).__name__}: "
@@ -136,7 +136,7 @@ def test_a_process_that_hangs_is_named_and_ended(monkeypatch):
 
 
 def test_a_task_that_is_dropped_leaves_no_process_in_the_middle():
-    found = apart("cuda", partial(elsewhere.doubled, HOST), iter(range(100)))
+    found = run_on_device("cuda", partial(elsewhere.doubled, HOST), iter(range(100)))
     pid, _ = next(found)
     found.close()
     assert not psutil.pid_exists(pid)
@@ -161,10 +161,12 @@ def test_without_a_gpu_it_is_an_error_that_says_why(monkeypatch):
 
 
 def test_auto_stays_where_no_gpu_is_and_says_which_were_dealt(context, monkeypatch, caplog):
-    monkeypatch.setattr(device, "absent", lambda: "there is no driver")
-    monkeypatch.setattr(module, "absent", device.absent)
+    monkeypatch.setattr(device, "why_no_gpu", lambda: "there is no driver")
+    monkeypatch.setattr(module, "why_no_gpu", device.why_no_gpu)
     context(Context(["3"], partition=2))
-    work = apart_at("auto", lambda partition, items: [partition, *items], 2, iter("x"))
+    work = run_partition_on_device(
+        "auto", lambda partition, items: [partition, *items], 2, iter("x")
+    )
     assert list(work) == [2, "x"] and not multiprocessing.active_children()
     assert "GPUs ('3',) and takes none: there is no driver" in caplog.text
 

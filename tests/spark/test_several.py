@@ -8,7 +8,7 @@ import pytest
 from pyspark import TaskContext
 
 from sparkdl.errors import DataError, WorkerError
-from sparkdl.spark.several import DeviceRendezvous, Together, several
+from sparkdl.spark.several import DeviceRendezvous, Together, run_on_gpus
 from sparkdl.spark.team import Team
 from tests.spark import elsewhere
 from tests.spark.test_apart import HOST, Context
@@ -104,7 +104,7 @@ def on_two(compute):
         pytest.skip("no g++ to run the kernels of cuda on the host")
     items = iter([(number, f"block {number}") for number in range(5)])
     try:
-        several("cuda", compute, items, Alone(), Team.of([[0, 3], [1, 2, 4]], 2))
+        run_on_gpus("cuda", compute, items, Alone(), Team.of([[0, 3], [1, 2, 4]], 2))
     finally:  # who is told of the end first, a thread or this one, is open
         until(lambda: not multiprocessing.active_children())
 

@@ -235,7 +235,7 @@ class Losing:
     def __init__(self, blocks):
         self.sizes = blocks
 
-    def sum(self, task, blocks, chosen, shared, depth):
+    def run_round(self, task, blocks, chosen, shared, depth):
         figures = {"examples": 3, "loss": 1.0, "updates": 1, "reading": 0.0, "compute": 0.0}
         return Contribution(vector=np.zeros(3, np.float32), **figures)
 

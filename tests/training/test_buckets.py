@@ -9,7 +9,7 @@ import pytest
 from sparkdl.data.batch import Batch
 from sparkdl.nn import Dense, Output
 from sparkdl.nn.replica import Replica
-from sparkdl.training.buckets import Buckets, cut
+from sparkdl.training.buckets import Buckets, cut_buckets
 from sparkdl.training.device_buckets import DeviceBuckets
 from tests.training.problems import perceptron
 
@@ -27,7 +27,7 @@ LAYOUT = {"a": slice(0, 10), "b": slice(10, 12), "c": slice(12, 13), "d": slice(
     ],
 )
 def test_neighbours_share_a_bucket_from_the_end_on(size, parts):
-    owners, found = cut(LAYOUT, size)
+    owners, found = cut_buckets(LAYOUT, size)
     assert found == [slice(*part) for part in parts]
     for name, place in owners.items():
         whole, part = found[place], LAYOUT[name]
@@ -35,7 +35,7 @@ def test_neighbours_share_a_bucket_from_the_end_on(size, parts):
 
 
 def test_without_parameters_there_is_no_bucket():
-    assert cut({}, 5) == ({}, [])
+    assert cut_buckets({}, 5) == ({}, [])
 
 
 class Alone:
@@ -86,7 +86,7 @@ def test_a_worker_without_data_gives_zeros():
     replica, group, buckets = worker.replica, worker.group, Buckets(worker, 60)
     replica.grad[:] = 3
     buckets.begin(0)
-    buckets.nothing()
+    buckets.add_zeros()
     assert not replica.grad.any() and sum(group.given) == len(replica.grad)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sparkdl.errors import DivergedError
 from sparkdl.nn import Adam, Dense, Output, loss_scale
-from sparkdl.training.all_reduce import AllReduce, AllReduceSGD
+from sparkdl.training.all_reduce import AllReduceSGD, AllReduceWorker
 from sparkdl.training.checkpoint import Checkpoints
 from sparkdl.training.network import Network
 from sparkdl.training.store import load_model, save_model
@@ -70,12 +70,12 @@ class Agreeing(AllReduceSGD, abstract=True):
         return Agree(self, worker)
 
 
-class Agree(AllReduce):
+class Agree(AllReduceWorker):
     def round(self, steps):
         super().round(steps)
         replica = self.worker.replica
         for number in (crc32(replica.params), crc32(replica.slots)):
-            assert self.worker.most(number) == -self.worker.most(-number)
+            assert self.worker.maximum(number) == -self.worker.maximum(-number)
 
 
 @pytest.mark.parametrize("options", [{}, {"codec": "Half"}, {"accumulate": 2}], ids=str)

@@ -59,16 +59,16 @@ def pids(workers):
 
 def still_works(workers):
     blocks = blocks_of(workers)
-    result = workers.sum(tasks.block_numbers, blocks, [2, 1], None, 2)
+    result = workers.run_round(tasks.block_numbers, blocks, [2, 1], None, 2)
     return result.vector[:2].tolist() == [3, 4] and result.examples == 4
 
 
 def test_each_chosen_block_goes_to_a_process_of_its_own(three):
     blocks = blocks_of(three)
     assert sorted(blocks.sizes) == [2, 2, 2]
-    each = [three.sum(tasks.block_numbers, blocks, [i], None, 2).vector for i in range(3)]
+    each = [three.run_round(tasks.block_numbers, blocks, [i], None, 2).vector for i in range(3)]
     assert [int(v[0]) for v in each] == [0, 1, 2]
-    together = three.sum(tasks.block_numbers, blocks, [2, 0, 1], None, 2)
+    together = three.run_round(tasks.block_numbers, blocks, [2, 0, 1], None, 2)
     assert together.vector[0] == 3 and together.examples == 6
     assert together.vector[2] == np.float32(sum(pids(three))) and len(set(pids(three))) == 3
 
@@ -85,7 +85,7 @@ def test_all_records_are_in_the_blocks_once(three, count, repartition):
     seen = 0
     for start in range(0, len(blocks.sizes), 3):
         chosen = list(range(start, min(start + 3, len(blocks.sizes))))
-        seen = seen + three.sum(tasks.record_ids, blocks, chosen, count, 2).vector
+        seen = seen + three.run_round(tasks.record_ids, blocks, chosen, count, 2).vector
     np.testing.assert_array_equal(seen, np.ones(count))
 
 
@@ -114,29 +114,29 @@ def test_sizes_that_cannot_be_are_refused(size):
 
 def test_no_block_is_dropped_where_there_are_too_few_workers(three):
     with pytest.raises(ValueError, match="zip"):
-        three.sum(tasks.block_numbers, blocks_of(three, 8), [0, 1, 2, 3], None, 2)
+        three.run_round(tasks.block_numbers, blocks_of(three, 8), [0, 1, 2, 3], None, 2)
 
 
 def test_a_data_error_of_a_task_comes_through_as_it_is(three):
     with pytest.raises(DataError, match="^partition 1, record 17: features must be finite, got n"):
-        three.sum(tasks.no_data, blocks_of(three), [0, 1], None, 2)
+        three.run_round(tasks.no_data, blocks_of(three), [0, 1], None, 2)
 
 
 def test_a_shape_error_of_a_task_is_one_here(three):
     with pytest.raises(ShapeError, match="^in block 1$"):
-        three.sum(tasks.raise_in_block, blocks_of(three), [0, 1], ((1,), ShapeError), 2)
+        three.run_round(tasks.raise_in_block, blocks_of(three), [0, 1], ((1,), ShapeError), 2)
 
 
 def test_an_error_of_a_class_of_the_user_is_of_the_nearest_of_ours(three):
     with pytest.raises(DataError, match="^in block 1, with a lock\na note$") as caught:
-        three.sum(tasks.raise_in_block, blocks_of(three), [0, 1], ((1,), tasks.Locked), 2)
+        three.run_round(tasks.raise_in_block, blocks_of(three), [0, 1], ((1,), tasks.Locked), 2)
     assert type(caught.value) is DataError
     assert caught.value.__notes__ == ["a note"]
 
 
 def test_any_other_error_of_a_task_has_its_traceback_as_a_note(three):
     with pytest.raises(WorkerError) as caught:
-        three.sum(tasks.raise_in_block, blocks_of(three), [0, 1], ((1,), KeyError), 2)
+        three.run_round(tasks.raise_in_block, blocks_of(three), [0, 1], ((1,), KeyError), 2)
     [note] = caught.value.__notes__
     assert note.startswith("Traceback") and "in raise_in_block" in note
 
@@ -147,14 +147,14 @@ def test_any_other_error_of_a_task_says_which_block_and_workers_go_on(three, err
     for chosen, first in [([0, 1, 2], 1), ([2, 1, 0], 2)]:
         message = f"^block {first}: {error.__name__}: .?in block {first}"
         with pytest.raises(WorkerError, match=message):
-            three.sum(tasks.raise_in_block, blocks_of(three), chosen, ((1, 2), error), 2)
+            three.run_round(tasks.raise_in_block, blocks_of(three), chosen, ((1, 2), error), 2)
     assert still_works(three) and pids(three) == started
 
 
 def test_a_killed_process_is_named_at_once(two):
     blocks, (_, pid) = blocks_of(two), pids(two)
     with pytest.raises(WorkerError, match=rf"^worker 1 \(process {pid}\): ended with exit code -9"):
-        two.sum(tasks.kill_in_block, blocks, [0, 2], 2, 2)
+        two.run_round(tasks.kill_in_block, blocks, [0, 2], 2, 2)
     assert not set(pids(two)) & children()
     assert still_works(two)
 
@@ -164,13 +164,13 @@ def test_a_process_that_was_killed_between_rounds_is_named(two):
     worker.process.kill()
     worker.process.join()
     with pytest.raises(WorkerError, match=rf"^worker 0 \(process {worker.process.pid}\): ended"):
-        two.sum(tasks.block_numbers, blocks_of(two), [0, 1], None, 2)
+        two.run_round(tasks.block_numbers, blocks_of(two), [0, 1], None, 2)
     assert still_works(two)
 
 
 def test_a_process_that_ends_itself_is_named(two):
     with pytest.raises(WorkerError, match="worker 0 .*: ended with exit code 3 in the middle"):
-        two.sum(tasks.exit_in_block, blocks_of(two), [0, 1], None, 2)
+        two.run_round(tasks.exit_in_block, blocks_of(two), [0, 1], None, 2)
 
 
 HANGS = {"sleeps": (tasks.sleep_in_block, (0, 300)), "is stopped": (tasks.stop_in_block, 0)}
@@ -183,7 +183,7 @@ def test_a_process_that_hangs_is_named_when_its_time_is_over(name, two):
     two._processes[0].timeout = 0.5
     message = rf"^worker 0 \(process {started[0]}\): no result of a round within 0.5 s"
     with pytest.raises(WorkerError, match=message):
-        two.sum(task, blocks_of(two), [0, 1], shared, 2)
+        two.run_round(task, blocks_of(two), [0, 1], shared, 2)
     assert not set(started) & children()
     assert still_works(two), "the slow worker's late result must not be taken for a new one"
 
@@ -193,12 +193,12 @@ def test_a_process_that_does_not_read_is_no_hang_either(two):
     psutil.Process(pids(two)[0]).suspend()
     two._processes[0].timeout = 0.5
     with pytest.raises(WorkerError, match="worker 0 .*: did not take its part .* within 0.5 s"):
-        two.sum(tasks.block_numbers, blocks_of(two), [0, 1], np.zeros(10**6), 2)
+        two.run_round(tasks.block_numbers, blocks_of(two), [0, 1], np.zeros(10**6), 2)
 
 
 def test_a_task_that_cannot_be_imported_is_an_error(two):
     with pytest.raises(WorkerError, match="a job cannot be read: ZeroDivisionError"):
-        two.sum(Unreadable(), blocks_of(two), [0, 1], None, 2)
+        two.run_round(Unreadable(), blocks_of(two), [0, 1], None, 2)
     assert still_works(two)
 
 

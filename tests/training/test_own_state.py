@@ -18,7 +18,7 @@ from sparkdl.training.local_sgd import LocalSGD
 from sparkdl.training.manifest import write_directory
 from sparkdl.training.network import Network
 from sparkdl.training.parameter_server import ParameterServer
-from sparkdl.training.resident.own import deal_own
+from sparkdl.training.resident.own import redistribute_worker_states
 from sparkdl.training.sharing import GradientSharing
 from sparkdl.training.store import load_model, save_model
 from tests.training.models import assert_equal
@@ -94,7 +94,7 @@ def test_other_workers_go_on_with_what_there_was(name, codec, size, crews):
 def test_what_was_yet_to_be_sent_stays_in_sum(before, now, averages, rng):
     residual = [rng.normal(size=50).astype(np.float32) for _ in range(before)]
     own = tuple({"a.residual": x, "slots": np.full(2, r)} for r, x in enumerate(residual))
-    dealt = deal_own(own, now, averages)
+    dealt = redistribute_worker_states(own, now, averages)
     factor = now / before if averages else 1
     total = sum(vectors["a.residual"].astype(float) for vectors in dealt)
     np.testing.assert_allclose(total, factor * sum(x.astype(float) for x in residual), atol=1e-5)

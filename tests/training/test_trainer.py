@@ -11,7 +11,7 @@ from sparkdl.nn import Adam, Momentum, Output, Sgd
 from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.checkpoint import Checkpoints, latest, load_checkpoint
 from sparkdl.training.listeners import Listener
-from sparkdl.training.marks import Marks
+from sparkdl.training.marks import Milestones
 from sparkdl.training.network import Network
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron, softmax_net, whole_net
@@ -356,4 +356,4 @@ def test_a_fit_that_has_all_its_updates_trains_nothing(crews):
 @pytest.mark.parametrize("name, value", [("last", 0), ("validate", 1.5), ("show", (0,))])
 def test_marks_are_checked(name, value):
     with pytest.raises(ConfigError, match=f"Marks.{name} must be .*integer"):
-        Marks(**{name: value})
+        Milestones(**{name: value})

@@ -11,7 +11,7 @@ from sparkdl.data.readers.dataframes import DataFrames
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe import source_of
 from sparkdl.interop.caffe.shown import Blobs
-from sparkdl.training.minibatch import ready
+from sparkdl.training.minibatch import prepare_minibatch
 from sparkdl.training.schema import schema_of
 
 LEAST = 256  # records of a split, where nobody says
@@ -41,7 +41,7 @@ class RecordReading:
     def batches(self, split):
         """Yields minibatches, the last one smaller, ready for the network."""
         for batch in blocks(self._checked(split), self.size):
-            yield ready(batch, self.transform, self.blobs.net.conf)
+            yield prepare_minibatch(batch, self.transform, self.blobs.net.conf)
 
     def identified(self, split):
         """Yields (what its records are called, minibatch): by key or file name, else by number."""

@@ -10,7 +10,7 @@ from sparkdl.errors import DataError, SparkdlError
 from sparkdl.interop.caffe.first import First
 from sparkdl.interop.caffe.shown import blobs_of
 from sparkdl.interop.caffe.testing import shown_outputs
-from sparkdl.spark.apart import apart_at
+from sparkdl.spark.apart import run_partition_on_device
 from sparkdl.spark.inference import load_replica
 from sparkdl.spark.jobs import job
 from sparkdl.spark.locality import split_rdd
@@ -35,7 +35,7 @@ def means_of(sc, net, source, state, batches, device, tally):
         source = First(source, batches * batch_size(net), batch_size(net))
     reading = reading_of(source, net, blobs_of(net, shown_outputs(net), "a test"))
     with job(sc, "test", "a test"), sharing(sc, (net.conf, state, device, "auto")) as model:
-        each = partial(apart_at, device, partial(score, model, reading), tally=tally)
+        each = partial(run_partition_on_device, device, partial(score, model, reading), tally=tally)
         ranked = split_rdd(sc, source.splits()).mapPartitionsWithIndex(each).collect()
     parts = [part for _, found in sorted(ranked, key=itemgetter(0)) for part in unwrap(found)]
     examples = sum(n for n, _ in parts)

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparkdl.config import Requirement, option
 from sparkdl.data.batch import Batch, record_ids
-from sparkdl.data.readers.base import CutByRecords, Reader
+from sparkdl.data.readers.base import Reader, SplitByRecords
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.errors import DataError
 
@@ -49,7 +49,7 @@ class Columns(Requirement):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Arrays(Reader, CutByRecords):
+class Arrays(Reader, SplitByRecords):
     """Features and labels in memory; each executor is sent what it reads."""
 
     features: np.ndarray | dict = option(

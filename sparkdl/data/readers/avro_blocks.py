@@ -34,7 +34,7 @@ def open_blocks(path, file):
     DataError.
     """
     source = AvroStream(FileWindow(file, 0))
-    with damages(path):
+    with convert_errors(path):
         head = source.window.ahead(len(MAGIC))
         if head != MAGIC:
             raise Offence(0, f"must be one of Avro and begin with {MAGIC}, but begins with {head}")
@@ -57,14 +57,14 @@ def records(split, file, source, blocks):
         return
     window.take(MARKER)
     while window.position - MARKER < split.stop and window.more():
-        with damages(f"{split}, after {count} records"):
+        with convert_errors(f"{split}, after {count} records"):
             found = list(next(blocks))
         yield from found
         count += len(found)
 
 
 @contextmanager
-def damages(where):
+def convert_errors(where):
     """Blames an error raised here on the file, whatever fastavro and its codecs raise."""
     try:
         yield

@@ -9,7 +9,7 @@ from sparkdl.data import files
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers.arrow import require_column
 from sparkdl.data.readers.avro_blocks import open_blocks, records
-from sparkdl.data.readers.base import CutByBytes, OfNumbersOrImages, Reader, Stored
+from sparkdl.data.readers.base import NumberOrImageSource, Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.chunks import batches, stack_arrays
 from sparkdl.data.readers.image import decode_image
 from sparkdl.data.readers.listing import ByteSplit, byte_splits
@@ -25,7 +25,7 @@ class AvroRange(ByteSplit):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AvroFiles(Stored, Reader, OfNumbersOrImages, CutByBytes):
+class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
     """A file of Avro records, or all files below a folder.
 
     Blocks may be plain or compressed by deflate, snappy, zstandard, bzip2 or xz.

@@ -22,7 +22,7 @@ SHORTHANDS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change(Requirement):
+class TransformRequirement(Requirement):
     """The transform of each minibatch; a list of transforms is kept as one."""
 
     phrase = "a Transform, a list of them, or a function Batch to Batch"
@@ -48,7 +48,7 @@ class Reader(Source, abstract=True):
     usual_scale: ClassVar[float] = 1.0  # beside transforms and mean, where no scale is given
 
     transform: Callable[[Batch], Batch] | None = option(
-        Change(),
+        TransformRequirement(),
         "What is done to each minibatch. In its place may stand `transforms`, a list, and `scale` "
         "and `mean`: then features become (x - mean) * scale.",
         default=None,
@@ -69,7 +69,7 @@ class Reader(Source, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stored(Source, abstract=True):
+class StoredSource(Source, abstract=True):
     """A source of what lies at a path."""
 
     path: str = option(
@@ -88,7 +88,7 @@ class Stored(Source, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CutByRecords(Source, abstract=True):
+class SplitByRecords(Source, abstract=True):
     """A source whose splits are so many records."""
 
     records_per_split: int | None = option(
@@ -97,7 +97,7 @@ class CutByRecords(Source, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CutByBytes(Source, abstract=True):
+class SplitByBytes(Source, abstract=True):
     """A source whose splits are ranges of bytes."""
 
     bytes_per_split: int | None = option(
@@ -106,7 +106,7 @@ class CutByBytes(Source, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfImages(Source, abstract=True):
+class ImageSource(Source, abstract=True):
     """A source of encoded images."""
 
     channels: str = option(
@@ -122,7 +122,7 @@ class OfImages(Source, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfNumbersOrImages(OfImages, abstract=True):
+class NumberOrImageSource(ImageSource, abstract=True):
     """A source of named values, the features of which may be encoded images."""
 
     content: str = option(

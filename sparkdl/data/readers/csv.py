@@ -11,7 +11,7 @@ from sparkdl.config import Boolean, Character, Either, Integer, Optional, Sequen
 from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.readers.arrow import require_column, table_batch
-from sparkdl.data.readers.base import CutByBytes, Reader, Stored
+from sparkdl.data.readers.base import Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.csv_lines import first_line, lines_between
 from sparkdl.data.readers.listing import ByteSplit, byte_splits
 from sparkdl.errors import DataError, require
@@ -36,7 +36,7 @@ class Lines(ByteSplit):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Csv(Stored, Reader, CutByBytes):
+class Csv(StoredSource, Reader, SplitByBytes):
     """Columns of numbers of a CSV file, or of all files below a folder.
 
     Splits are ranges of bytes: a value may be quoted, but hold no line break.
@@ -81,7 +81,7 @@ class Csv(Stored, Reader, CutByBytes):
         if not content.strip():
             return
         columns, start = self._wanted(split), 0
-        for table in self._parsed(split, content).to_batches(RECORDS_PER_BATCH):
+        for table in self._parse(split, content).to_batches(RECORDS_PER_BATCH):
             read = table_batch(table, columns, str(split), split.partition, start).columns
             labels = {} if split.label is None else {"labels": read.pop("labels")}
             features = np.stack(list(read.values()), axis=1)
@@ -104,7 +104,7 @@ class Csv(Stored, Reader, CutByBytes):
         wanted = {f"features {i}": str(i) for i in places}
         return wanted | ({} if split.label is None else {"labels": str(split.label)})
 
-    def _parsed(self, split, content):
+    def _parse(self, split, content):
         names = [str(i) for i in range(split.width)]
         wanted = list(self._wanted(split).values())
         types = {name: pa.float32() for name in wanted}

@@ -11,7 +11,7 @@ from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.columns import Offence
 from sparkdl.data.readers import parquet
 from sparkdl.data.readers.arrow import require_column
-from sparkdl.data.readers.base import Reader, Stored
+from sparkdl.data.readers.base import Reader, StoredSource
 from sparkdl.data.readers.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
 from sparkdl.data.readers.csv_lines import lines_between
 from sparkdl.data.readers.frame_columns import FrameColumn
@@ -31,7 +31,7 @@ class JsonLines(ByteSplit):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataFrames(Stored, Reader):
+class DataFrames(StoredSource, Reader):
     """A DataFrame in a folder of Parquet or JSON files, or in one such file."""
 
     path: str = option(

@@ -6,14 +6,14 @@ from typing import ClassVar
 from sparkdl.config import Choice, Integer, option
 from sparkdl.data.digits import PARTS, digits
 from sparkdl.data.readers.arrays import Arrays
-from sparkdl.data.readers.base import CutByRecords, Reader
+from sparkdl.data.readers.base import Reader, SplitByRecords
 from sparkdl.data.transforms import Scale, Transform
 
 SCALED = Scale(factor=1 / 255)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Digits(Reader, CutByRecords):
+class Digits(Reader, SplitByRecords):
     """The sample of handwritten digits inside the package: images (1, 28, 28), scaled to [0, 1]."""
 
     usual_scale: ClassVar[float] = SCALED.factor

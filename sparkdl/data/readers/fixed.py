@@ -10,7 +10,7 @@ import numpy as np
 from sparkdl.config import Choice, Path, option
 from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
-from sparkdl.data.readers.base import CutByRecords, Reader, Stored
+from sparkdl.data.readers.base import Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.listing import data_files
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.errors import DataError
@@ -36,7 +36,7 @@ class RecordRange(Split):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Idx(Stored, Reader, CutByRecords):
+class Idx(StoredSource, Reader, SplitByRecords):
     """An IDX file of images, such as train-images-idx3-ubyte, and one of labels; gzipped ones too.
 
     References
@@ -77,7 +77,7 @@ class Idx(Stored, Reader, CutByRecords):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cifar(Stored, Reader, CutByRecords):
+class Cifar(StoredSource, Reader, SplitByRecords):
     """A binary file of CIFAR's images (3, 32, 32), RGB, or all .bin files below a folder.
 
     References

@@ -10,7 +10,7 @@ from sparkdl.config import Integer, Mapping, Optional, Path, Text, option
 from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.readers.arrow import require_column
-from sparkdl.data.readers.base import CutByRecords, Reader, Stored
+from sparkdl.data.readers.base import Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
 from sparkdl.data.readers.listing import data_files
 from sparkdl.data.source import Split, split_bounds
@@ -37,7 +37,7 @@ class Rows(Split):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HDF5(Stored, Reader, CutByRecords):
+class HDF5(StoredSource, Reader, SplitByRecords):
     """Datasets of HDF5 files, whose first axis is the record."""
 
     path: str = option(
@@ -136,10 +136,10 @@ def list_hdf5_files(path):
     names = [line.strip() for line in lines if line.strip()]
     if not names or any("\0" in name for name in names):
         raise DataError(f"{path}: must be an HDF5 file, or a text file with paths of such")
-    return [beside(path, name) for name in names]
+    return [locate_listed_file(path, name) for name in names]
 
 
-def beside(path, name):
+def locate_listed_file(path, name):
     """Returns the absolute path of a file that a list names: as it says, or beside the list."""
     near = f"{files.absolute(path).rpartition('/')[0]}/{name}"
     found = near if not files.exists(name) and files.exists(near) else name

@@ -9,7 +9,7 @@ from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.blocks import permutation
 from sparkdl.data.columns import Offence
-from sparkdl.data.readers.base import CutByRecords, OfImages, Reader, Stored
+from sparkdl.data.readers.base import ImageSource, Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.image import ENDINGS, decode_image
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.errors import DataError
@@ -30,7 +30,7 @@ class ImageFiles(Split):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Images(Stored, Reader, OfImages, CutByRecords):
+class Images(StoredSource, Reader, ImageSource, SplitByRecords):
     """Image files, decoded by the executors.
 
     Without a list, the sub-folders of `path` are the classes, in the order of their names, and
@@ -131,9 +131,9 @@ class Images(Stored, Reader, OfImages, CutByRecords):
         except UnicodeDecodeError as error:
             raise DataError(f"{self.list_file}: must be UTF-8: {error}") from None
         numbered = enumerate(lines, 1)
-        return [self._listed(line.strip(), number) for number, line in numbered if line.strip()]
+        return [self._list_files(line.strip(), number) for number, line in numbered if line.strip()]
 
-    def _listed(self, line, number):
+    def _list_files(self, line, number):
         name, *label = line.rsplit(maxsplit=1)
         try:
             return name.lstrip("/"), int(*label or "?")

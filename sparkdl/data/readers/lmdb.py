@@ -7,7 +7,7 @@ from itertools import islice
 from sparkdl.config import Either, Integer, Path, Sequence, Sizes, option
 from sparkdl.data import files
 from sparkdl.data.columns import Offence
-from sparkdl.data.readers.base import CutByRecords, Reader, Stored
+from sparkdl.data.readers.base import Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.chunks import chunk_batch, view_chunks
 from sparkdl.data.readers.datum import decode
 from sparkdl.data.readers.environment import data_file, reading, remote_file
@@ -30,7 +30,7 @@ class KeyRange(Split):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LMDB(Stored, Reader, CutByRecords):
+class LMDB(StoredSource, Reader, SplitByRecords):
     """A database of Caffe Datums, or several, read by the executors from their own disks.
 
     What is on another file system is copied to each host once; see sparkdl.data.host_copy.

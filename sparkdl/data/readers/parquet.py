@@ -9,7 +9,7 @@ from pyarrow.parquet import ParquetFile
 from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
 from sparkdl.data.readers.arrow import require_column, table_batch
-from sparkdl.data.readers.base import Reader, Stored
+from sparkdl.data.readers.base import Reader, StoredSource
 from sparkdl.data.readers.listing import data_files
 from sparkdl.data.source import Split
 from sparkdl.errors import DataError
@@ -35,7 +35,7 @@ class RowGroup(Split):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parquet(Stored, Reader):
+class Parquet(StoredSource, Reader):
     """Columns of a Parquet file, or of all files below a folder that end in .parquet."""
 
     features: str = option(

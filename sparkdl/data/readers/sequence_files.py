@@ -8,7 +8,7 @@ import numpy as np
 from sparkdl.config import Boolean, Choice, option
 from sparkdl.data import files
 from sparkdl.data.columns import Offence
-from sparkdl.data.readers.base import CutByBytes, OfImages, Reader, Stored
+from sparkdl.data.readers.base import ImageSource, Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.chunks import batches, stack_arrays
 from sparkdl.data.readers.datum import decode
 from sparkdl.data.readers.image import decode_image, resize_image
@@ -33,7 +33,7 @@ class SequenceRange(ByteSplit):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SequenceFiles(Stored, Reader, OfImages, CutByBytes):
+class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
     """SequenceFiles, plain or compressed by record or block (zlib, gzip, bzip2).
 
     A label is the last word of a key that is Text ("n01/cat.jpg 3"), a key that is a number, or the
@@ -71,7 +71,7 @@ class SequenceFiles(Stored, Reader, OfImages, CutByBytes):
         columns = {"images": self._images, "datums": self._datums, "bytes": self._bytes}
         with files.open(split.path) as file:
             found = read_records(file, split.header, split.start, split.stop)
-            found = whole(split, found)
+            found = raise_data_errors(split, found)
             yield from batches(
                 split, found, columns[self.content], lambda pair: len(pair[1] or b"")
             )
@@ -105,7 +105,7 @@ def header_of(path):
         raise DataError(f"{path}: {offence}") from None
 
 
-def whole(split, records):
+def raise_data_errors(split, records):
     """Yields the records; an Offence of the file itself becomes a DataError."""
     count = 0
     try:

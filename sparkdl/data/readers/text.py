@@ -9,7 +9,7 @@ from sparkdl.config import Boolean, Either, Integer, Nested, Number, Path, Seque
 from sparkdl.data import files
 from sparkdl.data.batch import Batch, record_ids
 from sparkdl.data.characters import Characters
-from sparkdl.data.readers.base import CutByRecords, Stored
+from sparkdl.data.readers.base import SplitByRecords, StoredSource
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.data.transforms import OneHot
 from sparkdl.errors import DataError, require
@@ -37,7 +37,7 @@ class ByteRange(Split):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextSequences(Stored, CutByRecords, name="Text"):
+class TextSequences(StoredSource, SplitByRecords, name="Text"):
     """A text file in sequences of characters; the label of a step is the character after it.
 
     Executors read their own parts of the file. In each, the last sequence begins early enough to

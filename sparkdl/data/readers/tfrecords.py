@@ -10,7 +10,7 @@ import google_crc32c
 from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
 from sparkdl.data.columns import Offence
-from sparkdl.data.readers.base import OfNumbersOrImages, Reader, Stored
+from sparkdl.data.readers.base import NumberOrImageSource, Reader, StoredSource
 from sparkdl.data.readers.chunks import batches, stack_arrays
 from sparkdl.data.readers.example import feature, numbers, one_string, parse
 from sparkdl.data.readers.image import decode_image
@@ -37,7 +37,7 @@ class RecordFile(Split):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TFRecords(Stored, Reader, OfNumbersOrImages):
+class TFRecords(StoredSource, Reader, NumberOrImageSource):
     """A file of tf.train.Examples, or all files below a folder; gzipped ones too.
 
     Each file is one split: where a record begins is known only from the one before it. The
@@ -100,7 +100,7 @@ def open_records(path):
     with files.open(path) as file:
         head = file.read(HEAD.size)
         file.seek(0)
-        if head.startswith(GZIP) and not sound(head):  # a length may be these bytes too
+        if head.startswith(GZIP) and not is_length_valid(head):  # a length may be these bytes too
             with gzip.open(file) as inner:
                 yield inner
         else:
@@ -122,7 +122,7 @@ def checked_records(split, file):
 def next_record(window):
     head = window.take(HEAD.size)
     length, _ = HEAD.unpack(head)
-    if not sound(head):
+    if not is_length_valid(head):
         raise Offence(0, "is damaged or no TFRecord: the checksum of a length differs")
     content = window.take(length)
     if masked_crc(content) != TAIL.unpack(window.take(TAIL.size))[0]:
@@ -130,7 +130,7 @@ def next_record(window):
     return content
 
 
-def sound(head):
+def is_length_valid(head):
     """Returns whether the checksum after a length is right."""
     return len(head) == HEAD.size and masked_crc(head[:8]) == HEAD.unpack(head)[1]
 

@@ -1,6 +1,6 @@
 """Subtract and multiply: the step from stored bytes to float32, where most of the time goes."""
 
-from sparkdl.data.transforms.room import room
+from sparkdl.data.transforms.room import float_buffer
 
 CHUNK = 1 << 17  # numbers that stay in the cache from one pass over them to the next
 
@@ -13,7 +13,7 @@ def affine(x, mean=None, factor=None):
     Each step is a pass over a few examples: numpy casts and subtracts faster one after the other
     than in one call, as long as what is cast is still in the cache.
     """
-    y = room(x.shape)
+    y = float_buffer(x.shape)
     step = max(1, CHUNK * len(x) // max(x.size, 1))
     for start in range(0, len(x), step):
         part = y[start : start + step]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparkdl.data.transforms.affine import affine
-from sparkdl.data.transforms.room import room
+from sparkdl.data.transforms.room import float_buffer
 
 WORD = 8  # bytes
 AXES = "vertical", "horizontal"  # columns of `turned`
@@ -100,7 +100,7 @@ class Pixels:
     def _seen(self):
         """Returns windows of the stored numbers, mirrored."""
         x, kind = self.images, self.images.dtype
-        y = room(self.shape) if kind == np.float32 else np.empty(self.shape, kind)
+        y = float_buffer(self.shape) if kind == np.float32 else np.empty(self.shape, kind)
         for i, (window, turns) in enumerate(self._places()):
             part = x[i] if window is None else x[i][window]
             y[i] = mirror_pixels(np.ascontiguousarray(part), *turns) if turns else part
@@ -108,7 +108,7 @@ class Pixels:
 
     def _one_by_one(self):
         """Subtracts another mean at each place: the part of it below the window."""
-        y = room(self.shape)
+        y = float_buffer(self.shape)
         spare = np.empty(y.shape[1:], np.float32)
         for i, (window, turns) in enumerate(self._places()):
             part = spare if turns else y[i]

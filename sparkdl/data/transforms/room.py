@@ -18,7 +18,7 @@ SIZES = 4  # of different sizes; those used longest ago are given back to the sy
 _free, _lock = {}, threading.Lock()
 
 
-def room(shape):
+def float_buffer(shape):
     """Returns a float32 array of any content, as np.empty gives.
 
     Its memory is taken back when it and all arrays that are views of it are gone.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass
-class Own:
+class DeviceGrant:
     """The GPUs that a process may take.
 
     Parameters
@@ -19,9 +19,9 @@ class Own:
     turn: int = 0
 
 
-OWN = Own()
+GRANT = DeviceGrant()
 
 
-def set_own(addresses, turn=0):
+def grant_devices(addresses, turn=0):
     """Says what this process may take, before a backend of GPUs is asked for; see Own."""
-    OWN.addresses, OWN.turn = tuple(addresses), turn
+    GRANT.addresses, GRANT.turn = tuple(addresses), turn

@@ -43,7 +43,7 @@ class BeltJob:
         return self._result
 
 
-class Belt:
+class JobThread:
     """Takes one step of each job, in the order in which they were put on.
 
     Parameters

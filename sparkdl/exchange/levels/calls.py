@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparkdl.exchange.levels.packing import pack_parts, unpack_parts
-from sparkdl.exchange.shared.alone import Alone
+from sparkdl.exchange.shared.alone import SingleMember
 from sparkdl.exchange.shared.pieces import bounds_of_one, equal_bounds
 
 NOTHING = np.empty(0, np.uint8)
@@ -34,7 +34,7 @@ class Calls:
         self._machines, self._between = machines, between
         places = {r: (m, place) for m, own in enumerate(machines) for place, r in enumerate(own)}
         self._places, (self._machine, self._place) = places, places[rank]
-        lanes = memory.lanes if memory is not None else [Alone()]
+        lanes = memory.lanes if memory is not None else [SingleMember()]
         self._one, self._two = lanes[0], lanes[-1]
         self._speakers = min(map(len, machines))
 

@@ -3,7 +3,7 @@
 import threading
 
 from sparkdl.errors import PeerError
-from sparkdl.exchange.levels.belt import Belt, BeltJob
+from sparkdl.exchange.levels.belt import BeltJob, JobThread
 
 
 class CallOrder:
@@ -24,8 +24,8 @@ class CallOrder:
 
     def __init__(self, progress, memory):
         self._progress, self._memory = progress, memory
-        self._second = Belt("sparkdl-memory-2", self._end)
-        self._first = Belt("sparkdl-memory-1", self._pass_on)
+        self._second = JobThread("sparkdl-memory-2", self._end)
+        self._first = JobThread("sparkdl-memory-1", self._pass_on)
         self._under_way, self._news = 0, threading.Condition()
         self._closed = False
         progress.companions.append(self)

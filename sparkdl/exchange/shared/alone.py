@@ -1,7 +1,7 @@
 """Lane of a rank that is alone on its machine, which has nothing to do."""
 
 
-class Alone:
+class SingleMember:
     """A Lane with one member."""
 
     def barrier(self):

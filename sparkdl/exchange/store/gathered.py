@@ -3,7 +3,7 @@
 import numpy as np
 
 
-class Gathered:
+class PendingPushes:
     """Sums contributions in the order of their ranks, whatever the order they come in.
 
     So the sum has the same bits in each run. Memory: the sum, and those that came too early.

@@ -71,7 +71,7 @@ class Remote:
         self._wire.close()
 
 
-class Nearby:
+class LocalServer:
     """The server in this process."""
 
     sent_bytes = 0

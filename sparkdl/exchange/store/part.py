@@ -3,7 +3,7 @@
 from threading import Condition
 from typing import Any, NamedTuple
 
-from sparkdl.exchange.store.gathered import Gathered
+from sparkdl.exchange.store.gathered import PendingPushes
 
 
 class Outcome(NamedTuple):
@@ -58,7 +58,7 @@ class KeyPart:
     def __init__(self, key, value, size):
         self.key, self.value, self.slots = key, value, {}
         self.version, self.clock, self.seen = 0, [0] * size, [0] * size
-        self.changed, self.gathered = Condition(), Gathered()
+        self.changed, self.gathered = Condition(), PendingPushes()
         self._copy = None
 
     def advance(self):

@@ -1,7 +1,7 @@
 """The servers of a store as one worker reaches them: lines to all, and the one in this process."""
 
 from sparkdl.errors import ConfigError, PeerError
-from sparkdl.exchange.store.line import Nearby, Remote, RequestQueue, answers
+from sparkdl.exchange.store.line import LocalServer, Remote, RequestQueue, answers
 from sparkdl.exchange.store.places import DRIVER
 from sparkdl.exchange.store.server import StoreServer
 from sparkdl.exchange.wire import Wire
@@ -43,7 +43,7 @@ class Servers:
         """Returns the answers of all servers to a verb without arrays."""
         return self.ask({i: ({"verb": verb} | more, (), None) for i in range(len(self.ranks))})
 
-    def by_first(self, act):
+    def run_on_first(self, act):
         """Lets rank 0 act while the others wait; if it cannot, the store fails for all."""
         self.barrier()
         if self.places.rank == 0:
@@ -101,7 +101,7 @@ class Servers:
 
     def _talker(self, rank):
         if rank == self.places.rank:
-            return Nearby(self.own.service, rank)
+            return LocalServer(self.own.service, rank)
         address, known = self.places.addresses[rank], None if rank == DRIVER else rank
         timeout, endpoint = self._options.timeout, self.places.endpoint
         try:

@@ -162,13 +162,13 @@ class KeyValueStore(Verbs):
 
     def save_optimizer_states(self, path):
         """Writes what the optimizer keeps to a file, whole or not at all; all workers call it."""
-        self._servers.by_first(
+        self._servers.run_on_first(
             lambda: states.write(path, states.collect_states(self._stretches, self._slots))
         )
 
     def load_optimizer_states(self, path):
         """Gives the optimizer what a file holds; all workers call it, keys must have been init."""
-        self._servers.by_first(lambda: self._set_slots(states.read(path)))
+        self._servers.run_on_first(lambda: self._set_slots(states.read(path)))
 
     def statistics(self):
         """Counts of all servers: pushes, dropped, pulls, bytes_in, bytes_out (of their arrays),

@@ -5,12 +5,12 @@ from sparkdl.interop.caffe.job import SolverJob, read_job, read_tests
 from sparkdl.interop.caffe.layers.data import Data
 from sparkdl.interop.caffe.layers.python import register_python
 from sparkdl.interop.caffe.net import CaffeNet, load_net, read_net
-from sparkdl.interop.caffe.scores import Score, Written
+from sparkdl.interop.caffe.scores import Score, WrittenBlobs
 from sparkdl.interop.caffe.scoring import blobs_to_score, scores_of
 from sparkdl.interop.caffe.snapshots import load_snapshot, save_snapshot
 from sparkdl.interop.caffe.solver import CaffeSolverConf, read_solver
 from sparkdl.interop.caffe.solver_state import SolverState, read_solver_state, write_solver_state
 from sparkdl.interop.caffe.solving import CaffeSolver
 from sparkdl.interop.caffe.sources import source_of
-from sparkdl.interop.caffe.transfer import Loaded, carry_weights, load_weights, save_weights
+from sparkdl.interop.caffe.transfer import LoadReport, carry_weights, load_weights, save_weights
 from sparkdl.interop.caffe.weights import read_weights, write_weights

@@ -47,7 +47,7 @@ class First:
 
     @property
     def read(self):
-        return partial(first, self.source.read, self.size)
+        return partial(head_batches, self.source.read, self.size)
 
     def splits(self):
         found, left = [], self.count
@@ -61,7 +61,7 @@ class First:
         return found
 
 
-def first(read, size, head):
+def head_batches(read, size, head):
     """Yields Batches of a Head."""
     left = head.most
     for batch in blocks(read(head.split), size):

@@ -14,7 +14,7 @@ from sparkdl.errors import DataError
 DEFLATED = 1032  # at most so many bytes come out of one that was compressed
 
 
-def weights_in(content, path):
+def weights_from_hdf5(content, path):
     """Returns {layer: [array]} of layers with any in the HDF5 file `content`, read from `path`."""
     with open_hdf5(content, path) as file:
         layers, found = groups(inner(file, "data", path), path), {}
@@ -25,7 +25,7 @@ def weights_in(content, path):
         return found
 
 
-def with_weights(weights):
+def weights_to_hdf5(weights):
     """Returns the content of an HDF5 file with {layer: [array]}."""
     with create_hdf5() as (content, file):
         data = file.create_group("data")
@@ -39,7 +39,7 @@ def with_weights(weights):
     return content.getvalue()
 
 
-def state_in(content, path):
+def state_from_hdf5(content, path):
     """Returns the options of a SolverState in the HDF5 file `content`, read from `path`."""
     with open_hdf5(content, path) as file:
         return {
@@ -50,7 +50,7 @@ def state_in(content, path):
         }
 
 
-def with_state(state):
+def state_to_hdf5(state):
     """Returns the content of an HDF5 file with a SolverState."""
     with create_hdf5() as (content, file):
         file["iter"] = np.array([state.iteration], np.int32)

@@ -30,7 +30,7 @@ def numbered_names(names):
         yield free
 
 
-def apart_from_inputs(layers, inputs):
+def rename_input_clashes(layers, inputs):
     """Returns the layers; one with an input's name becomes a part of itself: weights go by it."""
     return [
         rename_layer(one, f"{name_of(one)}/layer") if meets(one, inputs) else one for one in layers

@@ -8,12 +8,12 @@ from sparkdl.interop.caffe.layers import LAYERS
 from sparkdl.interop.caffe.layers.counts import check_counts
 from sparkdl.interop.caffe.layers.data import Data
 from sparkdl.interop.caffe.layers.losses import add_weighted_losses
-from sparkdl.interop.caffe.names import apart_from_inputs, by_name, number_layers
-from sparkdl.interop.caffe.origin import Origin, naming
+from sparkdl.interop.caffe.names import by_name, number_layers, rename_input_clashes
+from sparkdl.interop.caffe.origin import Origin, name_errors
 from sparkdl.interop.caffe.phases import layers_in_state, state_of
 from sparkdl.interop.caffe.prototxt import parse_text, text_of
 from sparkdl.interop.caffe.schema import LayerParameter, NetParameter, NetState
-from sparkdl.interop.caffe.scores import Score, Written
+from sparkdl.interop.caffe.scores import Score, WrittenBlobs
 from sparkdl.interop.caffe.translation import Translation
 from sparkdl.interop.caffe.upgrade import upgrade_net
 from sparkdl.interop.caffe.uses import Uses
@@ -48,7 +48,7 @@ class CaffeNet:
     conf: GraphConf
     data: tuple[Data, ...]
     scores: tuple[Score, ...]
-    written: tuple[Written, ...]
+    written: tuple[WrittenBlobs, ...]
     outputs: tuple[str, ...]
     blobs: dict[str, str]
     stacked: dict[str, tuple[str, ...]]
@@ -111,19 +111,19 @@ def translate_net(message, state, shapes, origin, options):
     whole = NetState()
     whole.CopyFrom(message.state)
     whole.MergeFrom(state)
-    with naming(origin.path):
+    with name_errors(origin.path):
         layers = list(upgrade_net(message).layer)
     layers, places = layers_in_state(layers, origin.places(message, layers), whole)
     layers = number_layers(layers)
     uses, decay = Uses(layers), {kind: options.get(kind, 0.0) for kind in ("l1", "l2")}
     net = Translation(uses, shapes, **decay)
-    for layer, place in zip(apart_from_inputs(layers, uses.inputs), places, strict=True):
-        with naming(place):
+    for layer, place in zip(rename_input_clashes(layers, uses.inputs), places, strict=True):
+        with name_errors(place):
             function_of(layer)(layer, net)
             add_weighted_losses(layer, net)
     outputs = outputs_of(layers)
     stacked = {blob: net.part(blob) for blob in outputs if blob in net.stacked_blobs}
-    with naming(origin.path):
+    with name_errors(origin.path):
         if not net.vertices:
             raise ConfigError("the net has no layers in this state")
         conf = GraphConf(inputs=net.inputs, vertices=net.vertices, **options)

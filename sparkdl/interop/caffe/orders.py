@@ -94,7 +94,7 @@ def arrays_of(layer, blobs, arrays, said=None):
         If blobs are too few or too many, or of other shapes. Axes of 1 in front do not count.
     """
     wanted = [blob.shape for blob in blobs_of(layer, arrays, said)]
-    if [bare(blob.shape) for blob in blobs] != list(map(bare, wanted)):
+    if [strip_unit_axes(blob.shape) for blob in blobs] != list(map(strip_unit_axes, wanted)):
         raise CheckpointError(f"blobs must be of {wanted}, got {[blob.shape for blob in blobs]}")
     blobs = [blob.reshape(shape) for blob, shape in zip(blobs, wanted, strict=True)]
     if is_divided(layer, arrays):
@@ -105,7 +105,7 @@ def arrays_of(layer, blobs, arrays, said=None):
     return {name: orders[name].array(blob) for name, blob in zip(orders, blobs, strict=True)}
 
 
-def bare(shape):
+def strip_unit_axes(shape):
     """Returns a shape without axes of 1 in front: blobs had four axes once."""
     start = next((i for i, size in enumerate(shape) if size != 1), len(shape))
     return tuple(shape[start:])
@@ -115,7 +115,7 @@ def orders_of(layer, arrays, said):
     """Returns {array: BlobOrder} of a layer, in the order of Caffe's blobs."""
     if said is not None and said.type == "Python":
         return dict.fromkeys(arrays, SAME)
-    layer = inside(layer)
+    layer = inner_layer(layer)
     orders = next((ORDERS[kind] for kind in type(layer).__mro__ if kind in ORDERS), {})
     if not orders.keys() >= arrays.keys():
         kind, names = type(layer).__name__, ", ".join(arrays)
@@ -129,10 +129,10 @@ def orders_of(layer, arrays, said):
 
 def is_divided(layer, arrays):
     """Returns whether it is a BatchNorm whose mean and variance need no third blob."""
-    return isinstance(inside(layer), BatchNorm) and set(arrays) == set(MOMENTS)
+    return isinstance(inner_layer(layer), BatchNorm) and set(arrays) == set(MOMENTS)
 
 
-def inside(layer):
+def inner_layer(layer):
     """Returns the layer with the arrays."""
     while isinstance(layer, (Frozen, TimeDistributed)):
         layer = layer.layer

@@ -38,7 +38,7 @@ class Origin:
 
 
 @contextmanager
-def naming(place):
+def name_errors(place):
     """Prefixes errors raised inside with the place."""
     try:
         yield

@@ -1,7 +1,7 @@
 """Selects the layers of a net for a phase, a level and stages."""
 
 from sparkdl.errors import ConfigError
-from sparkdl.interop.caffe.origin import naming
+from sparkdl.interop.caffe.origin import name_errors
 from sparkdl.interop.caffe.schema import NetState
 
 PHASES = {"TRAIN": 0, "TEST": 1}
@@ -27,13 +27,13 @@ def layers_in_state(layers, places, state):
     """
     found = []
     for layer, place in zip(layers, places, strict=True):
-        with naming(place):
-            if stands(layer, state):
+        with name_errors(place):
+            if is_in_state(layer, state):
                 found.append((layer, place))
     return [layer for layer, _ in found], [place for _, place in found]
 
 
-def stands(layer, state):
+def is_in_state(layer, state):
     if layer.include and layer.exclude:
         raise ConfigError("a layer must have include or exclude rules, got both")
     if layer.include:

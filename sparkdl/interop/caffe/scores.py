@@ -46,7 +46,7 @@ class Score:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class WrittenBlobs:
     """Blobs that Caffe's HDF5Output writes.
 
     Parameters

@@ -38,10 +38,10 @@ def scores_of(net, values, columns):
             whole = loss(places[score.source], values, columns, score)
             found[score.blob] = whole * score.share
         elif score.kind == "argmax":
-            found[score.blob] = largest(values[score.source], score)
+            found[score.blob] = top_k_of(values[score.source], score)
         else:
             labels = (values if score.labels_blob else columns)[score.labels]
-            found[score.blob] = right(values[score.source], labels, score)
+            found[score.blob] = accuracy_score(values[score.source], labels, score)
     return found
 
 
@@ -56,7 +56,7 @@ def loss(place, values, columns, score):
     return float(np.mean(layer.per_example(inputs[0], columns[score.labels])))
 
 
-def right(z, labels, score):
+def accuracy_score(z, labels, score):
     """Returns the share of labels among the `top_k` largest, of each class where that is asked.
 
     As in Caffe, what is as large as the label's own counts as larger.
@@ -75,7 +75,7 @@ def right(z, labels, score):
     return np.bincount(labels, hits, rows.shape[1]) / np.maximum(counts, 1)
 
 
-def largest(x, score):
+def top_k_of(x, score):
     """Returns the indices of the `top_k` largest, among equals the last first; or their values.
 
     Along an axis the values stand in place of the numbers, else behind them: (n, 2, top_k).

@@ -47,7 +47,7 @@ def read_solver_state(path):
     with as_checkpoint():
         content = read_bytes(path)
         if content.startswith(HDF5):
-            found = hdf5.state_in(content, path)
+            found = hdf5.state_from_hdf5(content, path)
         else:
             found = fields_of(parsed_bytes(content, RAW["SolverState"], path), path)
     if min(found["iteration"], found["current_step"]) < 0:
@@ -59,7 +59,7 @@ def write_solver_state(path, state):
     """Writes a SolverState, whole or not at all: HDF5 where the path ends in .h5, else binary."""
     with as_checkpoint():
         if is_hdf5(path):
-            return files.write(path, hdf5.with_state(state))
+            return files.write(path, hdf5.state_to_hdf5(state))
         message = RAW["SolverState"](
             iter=state.iteration,
             learned_net=state.weights,

@@ -78,7 +78,7 @@ class CaffeSolver:
         """
         data = as_source(self.data() if data is None else data)
         tests = self.tests(validation, as_source)
-        batches = Tagged(self.test_confs, tests)
+        batches = TaggedBatches(self.test_confs, tests)
         own = LocalWorkers(self.master.workers or 2) if workers is None else None
         try:
             used = own if workers is None else workers
@@ -136,7 +136,7 @@ class CaffeSolver:
         return history
 
 
-class Tagged:
+class TaggedBatches:
     """The Batches of all tests, checked; may be gone through several times."""
 
     def __init__(self, confs, tests):

@@ -10,7 +10,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.shown import Blobs, blobs_of
 from sparkdl.interop.caffe.transfer import carry_weights
 from sparkdl.nn.replica import Replica
-from sparkdl.training.minibatch import ready
+from sparkdl.training.minibatch import prepare_minibatch
 from sparkdl.training.network import first_state
 from sparkdl.training.recipe import TEST
 
@@ -100,7 +100,7 @@ class Testing:
                 loaded[net] = self._loaded(net, replica)
             for start in range(0, len(block), self.sizes[net]):
                 part = block.take(slice(start, start + self.sizes[net]))
-                batch = ready(part, self.transforms[net], self.blobs[net].net.conf)
+                batch = prepare_minibatch(part, self.transforms[net], self.blobs[net].net.conf)
                 means.add(net, len(batch), self.blobs[net].means(loaded[net], batch))
         return means
 

@@ -8,7 +8,7 @@ from sparkdl.interop.caffe.weights import read_weights, write_weights
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loaded:
+class LoadReport:
     """The result of loading a file of weights.
 
     Parameters
@@ -77,7 +77,7 @@ def load_weights(conf, state, path, layers=None, fit=True):
         mine, theirs = ", ".join(arrays), ", ".join(found)
         raise CheckpointError(f"{path}: no layer is called as in the network: {theirs}; {mine}")
     filled = {owner for name in loaded for owner in arrays.owners(name)}
-    report = Loaded(
+    report = LoadReport(
         path=str(path),
         loaded=tuple(loaded),
         left=tuple(n for n in arrays if not arrays.owners(n) <= filled and n not in misfits),

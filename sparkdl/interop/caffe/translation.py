@@ -159,7 +159,7 @@ class Translation:
         name = name or name_of(layer)
         bottoms = list(layer.bottom) if bottoms is None else bottoms
         sources, shapes = zip(*map(self._of, bottoms), strict=True)
-        sources = [self._passed(layer, bottom, s) for bottom, s in zip(bottoms, sources)]
+        sources = [self._stop_gradient(layer, bottom, s) for bottom, s in zip(bottoms, sources)]
         ours = replace(ours, name=name)
         self.vertices.append(
             Vertex(
@@ -234,7 +234,7 @@ class Translation:
         shape = self.shape(bottom)
         if len(shape) != 2:
             return self.add(layer, ours, [bottom], top, name)
-        wide = self.reshaped(layer, bottom, (*shape, 1), "images")
+        wide = self.reshape_blob(layer, bottom, (*shape, 1), "images")
         self.add(layer, ours, [wide], top, name)
         self.reshape_top(layer, shape, top)
 
@@ -255,7 +255,7 @@ class Translation:
         self.add(layer, Permute(order=order), [bottom], blob, blob)
         return blob, order
 
-    def reshaped(self, layer, bottom, shape, why):
+    def reshape_blob(self, layer, bottom, shape, why):
         """Returns a blob that has the numbers of another in another shape."""
         blob = f"{name_of(layer)}/{why}"
         self.add(layer, Reshape(shape=shape), [bottom], blob, blob)
@@ -267,7 +267,7 @@ class Translation:
         name = f"{name_of(layer)}/{top}/shape"
         self.add(LayerParameter(), Reshape(shape=shape), [top], top, name)
 
-    def _passed(self, layer, bottom, source):
+    def _stop_gradient(self, layer, bottom, source):
         """Returns `source`, behind a stop where the layer propagates nothing down to it."""
         wanted = dict(zip(layer.bottom, layer.propagate_down))
         if wanted.get(bottom, True):

@@ -33,7 +33,7 @@ def read_weights(path):
     with as_checkpoint():
         content = read_bytes(path)
         if content.startswith(HDF5):
-            found = hdf5.weights_in(content, path)
+            found = hdf5.weights_from_hdf5(content, path)
         else:
             found = weights_of(parsed_bytes(content, RAW["NetParameter"], path), path)
     if not found:
@@ -57,7 +57,7 @@ def write_weights(path, weights, name="", layers=None):
     """
     with as_checkpoint():
         if is_hdf5(path):
-            return files.write(path, hdf5.with_weights(weights))
+            return files.write(path, hdf5.weights_to_hdf5(weights))
         net = RAW["NetParameter"](name=name)
         for layer in [*(layers or {}), *(one for one in weights if one not in (layers or {}))]:
             message = (layers or {}).get(layer, LayerParameter(name=layer))

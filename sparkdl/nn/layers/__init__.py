@@ -35,7 +35,7 @@ from sparkdl.nn.layers.flatten import Flatten
 from sparkdl.nn.layers.frozen import Frozen
 from sparkdl.nn.layers.global_pool import GlobalPool
 from sparkdl.nn.layers.gru import GRU
-from sparkdl.nn.layers.joining import ElementWise, Joining, Merge
+from sparkdl.nn.layers.joining import ElementWise, JoiningLayer, Merge
 from sparkdl.nn.layers.layer_norm import LayerNorm
 from sparkdl.nn.layers.learned import Learned
 from sparkdl.nn.layers.locally_connected import LocallyConnected1D, LocallyConnected2D
@@ -64,7 +64,7 @@ from sparkdl.nn.layers.noise import (
 from sparkdl.nn.layers.output import Output, RnnOutput
 from sparkdl.nn.layers.over_time import DuplicateToTime, ReverseTime
 from sparkdl.nn.layers.position import PositionalEncoding, PositionEmbedding
-from sparkdl.nn.layers.reconstructing import Reconstructing
+from sparkdl.nn.layers.reconstructing import UnsupervisedLayer
 from sparkdl.nn.layers.reconstruction import Reconstruction
 from sparkdl.nn.layers.recurrent import Recurrent
 from sparkdl.nn.layers.reduction import Reduce

@@ -7,13 +7,13 @@ from sparkdl.config import Boolean, Integer, Number, Of, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.initializers import Constant, Initializer
-from sparkdl.nn.layers.channels import channel_axis, channels_of, wide
-from sparkdl.nn.layers.trained import Trained
-from sparkdl.nn.layers.weighted import Activated
+from sparkdl.nn.layers.channels import broadcast_channels, channel_axis, channels_of
+from sparkdl.nn.layers.trained import TrainableLayer
+from sparkdl.nn.layers.weighted import ActivatedLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Factors(Trained, abstract=True):
+class Factors(TrainableLayer, abstract=True):
     """A layer whose parameters the network's l1 and l2 leave alone."""
 
     l1: float = option(
@@ -97,7 +97,7 @@ class Affine(Factors):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ElementWiseMultiplication(Activated):
+class ElementWiseMultiplication(ActivatedLayer):
     """y = activation(x W + b), element by element. DL4J ElementWiseMultiplicationLayer.
 
     Shapes
@@ -157,5 +157,5 @@ class PRelu(Factors):
         return self.initializer.draw(shape, (1, 1), rng)
 
     def forward(self, params, x, run):
-        alpha = params["alpha"] if self.shared else wide(params["alpha"], x)
+        alpha = params["alpha"] if self.shared else broadcast_channels(params["alpha"], x)
         return ops.where(ops.greater(x, 0.0), x, ops.mul(x, alpha))

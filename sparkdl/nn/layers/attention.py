@@ -12,15 +12,15 @@ import numpy as np
 from sparkdl.config import Boolean, Number, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
-from sparkdl.nn.layers.masked import within
-from sparkdl.nn.layers.weighted import Weighted
+from sparkdl.nn.layers.masked import fit_to_dtype
+from sparkdl.nn.layers.weighted import WeightedLayer
 
 WEIGHTS = ("Wq", "Wk", "Wv", "Wo")
 OUT_OF_SIGHT = -1e30  # finite: where all steps are padding, softmax must not give NaN
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attention(Weighted, abstract=True):
+class Attention(WeightedLayer, abstract=True):
     """y = concat(head_1 ... head_H) Wo + bo, head_i = softmax(q_i k_i^T / sqrt(d)) v_i.
 
     q = x Wq + bq, of it the i-th d numbers are q_i; k and v likewise. Steps that the mask says are
@@ -96,11 +96,11 @@ class Attention(Weighted, abstract=True):
     def hidden(self, q, mask):
         """Returns the mask that is added to the scores: (N, T, S), (N, 1, S) or None."""
         n, steps, _ = q.shape
-        later = later_steps(n, steps, q.dtype.name) if self.causal else None
+        later = causal_mask(n, steps, q.dtype.name) if self.causal else None
         if mask is None:
             return later
         there = ops.reshape(mask, (n, 1, mask.shape[1]))
-        padding = ops.mul(ops.sub(1.0, there), out_of_sight(q.dtype))
+        padding = ops.mul(ops.sub(1.0, there), masked_score(q.dtype))
         padding = ops.cast(padding, q.dtype)
         return padding if later is None else ops.add(padding, later)
 
@@ -121,20 +121,20 @@ def project(params, name, x):
     return ops.reshape(rows, (*x.shape[:-1], rows.shape[-1]))
 
 
-def out_of_sight(dtype):
+def masked_score(dtype):
     """Returns the number that, added to a score, hides its step; twice that is finite too."""
-    return within(2 * OUT_OF_SIGHT, dtype) / 2
+    return fit_to_dtype(2 * OUT_OF_SIGHT, dtype) / 2
 
 
 @lru_cache(maxsize=16)
-def later_steps(n, steps, dtype):
+def causal_mask(n, steps, dtype):
     """Returns (n, steps, steps): 0 where step t may look, out of sight after it.
 
     Not to be written.
 
     One for all layers of a network; an example each, as oneDNN takes no other.
     """
-    hidden = np.triu(np.full((steps, steps), out_of_sight(dtype), dtype), 1)
+    hidden = np.triu(np.full((steps, steps), masked_score(dtype), dtype), 1)
     hidden = np.tile(hidden, (n, 1, 1))
     hidden.setflags(write=False)
     return hidden

@@ -8,13 +8,13 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.layers.fully_connected import FullyConnected
-from sparkdl.nn.layers.reconstructing import Reconstructing
-from sparkdl.nn.layers.weighted import Activated
+from sparkdl.nn.layers.reconstructing import UnsupervisedLayer
+from sparkdl.nn.layers.weighted import ActivatedLayer
 from sparkdl.nn.losses import Loss
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoEncoder(Activated, FullyConnected, Reconstructing):
+class AutoEncoder(ActivatedLayer, FullyConnected, UnsupervisedLayer):
     """y = activation(x W + b), a Dense layer, from which x shall come back by y W' + visible_b.
 
     Without labels (`pretraining`) it learns that for x of which some numbers became 0, with the
@@ -69,10 +69,10 @@ class AutoEncoder(Activated, FullyConnected, Reconstructing):
         return self.activate(self.affine(params, x))
 
     def reconstruction_loss(self, params, x, run):
-        back = self.decode(params, self.forward(params, self.corrupted(x, run), run))
+        back = self.decode(params, self.forward(params, self.corrupt(x, run), run))
         return self.loss.per_example(back, x)
 
-    def corrupted(self, x, run):
+    def corrupt(self, x, run):
         """Returns x, of which some numbers are 0 while training."""
         if not run.training or self.corruption == 0:
             return x

@@ -23,7 +23,7 @@ class AvgPool(Pool, abstract=True):
         default=False,
     )
 
-    def pooled(self, x, space):
+    def pool_windows(self, x, space):
         dilation = self.wide(self.sizes("dilation"))
         y = ops.avg_pool(x, *self.options(space), self.count_padding, dilation)
         if self.count_padding and self.padding_of(space) != self.padding_of(space, "floor"):

@@ -11,13 +11,13 @@ from sparkdl.engine import ops
 from sparkdl.engine.types import computing_dtype
 from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.channels import channels_of
-from sparkdl.nn.layers.trained import Trained
+from sparkdl.nn.layers.trained import TrainableLayer
 
 LEAST = 1e-30  # below any weight but 0, with which all sums are 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchNorm(Trained):
+class BatchNorm(TrainableLayer):
     """y = gamma (x - mean) / sqrt(variance + epsilon) + beta, per channel or feature.
 
     While training, mean and variance are those of the batch (the biased variance), and the buffers

@@ -6,11 +6,11 @@ import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
-from sparkdl.nn.layers.joining import Joining
+from sparkdl.nn.layers.joining import JoiningLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchReindex(Joining):
+class BatchReindex(JoiningLayer):
     """Example i of y is example index[i] of x. Caffe layer BatchReindex.
 
     An index that the batch does not have is a DataError when it is run.

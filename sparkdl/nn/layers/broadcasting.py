@@ -6,13 +6,13 @@ from typing import ClassVar
 from sparkdl.config import Choice, Integer, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
-from sparkdl.nn.layers.joining import Joining
+from sparkdl.nn.layers.joining import JoiningLayer
 
 OPERATIONS = {"add": ops.add, "product": ops.mul}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Broadcasting(Joining):
+class Broadcasting(JoiningLayer):
     """x with w added or multiplied, whose axes are those of x from `axis` on.
 
     Caffe layers Bias and Scale with two bottoms.

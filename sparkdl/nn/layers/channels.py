@@ -13,7 +13,7 @@ def channels_of(in_shape):
     return (in_shape[channel_axis(in_shape)],)
 
 
-def wide(values, x):
+def broadcast_channels(values, x):
     """Returns `values` (C,) shaped so that they broadcast over the batch x."""
     axis = 1 + channel_axis(x.shape[1:])
     return ops.reshape(values, tuple(n if i == axis else 1 for i, n in enumerate(x.shape)))

@@ -52,10 +52,11 @@ class Comparison(ScoredLayer):
         labels = ops.cast(labels, np.int32) if self.label_kind == "class" else labels
         losses = self.per_example(z, labels, mask)
         for count in counts:
-            losses = self.of_those(losses, ops.greater(ops.abs(ops.reshape(count, (-1,))), 0.0))
+            present = ops.greater(ops.abs(ops.reshape(count, (-1,))), 0.0)
+            losses = self.masked_losses(losses, present)
         return losses
 
-    def of_those(self, losses, there):
+    def masked_losses(self, losses, there):
         """Returns the losses of examples whose `there` is 1."""
         losses = ops.mul(losses, there)
         if self.reduction == "total":

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from sparkdl.nn.layers.convolution import Convolution, Grouped
+from sparkdl.nn.layers.convolution import Convolution, GroupedFilters
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conv(Convolution, Grouped, abstract=True):
+class Conv(Convolution, GroupedFilters, abstract=True):
     """y = activation(x * W + b); * is cross-correlation, as in every deep learning library."""
 
     def weight_shape(self, in_shape):
-        return (self.filters, self.grouped(in_shape) // self.groups, *self.sizes("kernel"))
+        return (self.filters, self.split_groups(in_shape) // self.groups, *self.sizes("kernel"))
 
     def fans(self, shape):
         points = prod(shape[2:])
@@ -23,7 +23,7 @@ class Conv(Convolution, Grouped, abstract=True):
         return self.joined(self.filters, self.places(self.parts(in_shape)[1]))
 
     def forward(self, params, x, run):
-        return self.finished(self.convolved(self.seen(x, run), params["W"], self.groups), params)
+        return self.finished(self.convolve(self.seen(x, run), params["W"], self.groups), params)
 
 
 @dataclass(frozen=True, kw_only=True)

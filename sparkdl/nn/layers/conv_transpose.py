@@ -10,13 +10,13 @@ from sparkdl.config import Size, Sizes, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.layers.amounts import Padding
-from sparkdl.nn.layers.convolution import Convolution, Grouped
+from sparkdl.nn.layers.convolution import Convolution, GroupedFilters
 from sparkdl.nn.layers.masked import as_image, as_mask
 from sparkdl.nn.layers.window import same_padding, sides, spans_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvTranspose(Convolution, Grouped, abstract=True):
+class ConvTranspose(Convolution, GroupedFilters, abstract=True):
     """The transpose of a convolution with these options: maps its outputs back to inputs.
 
     References
@@ -50,7 +50,7 @@ class ConvTranspose(Convolution, Grouped, abstract=True):
         return all(rest < stride for rest, stride in pairs)
 
     def weight_shape(self, in_shape):
-        return (self.grouped(in_shape), self.filters // self.groups, *self.sizes("kernel"))
+        return (self.split_groups(in_shape), self.filters // self.groups, *self.sizes("kernel"))
 
     def fans(self, shape):
         points = prod(shape[2:])

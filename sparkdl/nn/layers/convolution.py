@@ -6,13 +6,13 @@ from typing import ClassVar
 from sparkdl.config import Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
-from sparkdl.nn.layers.masked import steps_there, windows_there
-from sparkdl.nn.layers.weighted import Activated, Weighted
-from sparkdl.nn.layers.windowed import Windowed
+from sparkdl.nn.layers.masked import fill_padding, window_mask
+from sparkdl.nn.layers.weighted import ActivatedLayer, WeightedLayer
+from sparkdl.nn.layers.windowed import WindowLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convolution(Windowed, Activated, abstract=True):
+class Convolution(WindowLayer, ActivatedLayer, abstract=True):
     """Filters on the windows of each example, and an activation.
 
     A masked sequence is 0 wherever it is padding before the filters see it, and a step of the
@@ -22,7 +22,7 @@ class Convolution(Windowed, Activated, abstract=True):
 
     narrow: ClassVar = True
 
-    def convolved(self, x, w, groups):
+    def convolve(self, x, w, groups):
         """Filters x, its channels along axis 1, by w (O, C / groups, *kernel), both as `inward`."""
         space = x.shape[-self.axes :]
         stride, dilation = (self.wide(self.sizes(name)) for name in ("stride", "dilation"))
@@ -37,7 +37,7 @@ class Convolution(Windowed, Activated, abstract=True):
 
     def seen(self, x, run):
         """Returns the input as the filters see it."""
-        return self.inward(steps_there(x, run.mask) if self.axes == 1 else x)
+        return self.inward(fill_padding(x, run.mask) if self.axes == 1 else x)
 
     def out_mask(self, mask, in_shape):
         if self.axes != 1 or mask is None:
@@ -45,11 +45,11 @@ class Convolution(Windowed, Activated, abstract=True):
         if self.stride == 1 and self.padding in ("same", "causal"):
             return mask
         padding = self.padding_of((mask.shape[1],))[0]
-        return windows_there(mask, self.kernel, self.stride, padding, self.dilation)
+        return window_mask(mask, self.kernel, self.stride, padding, self.dilation)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filters(Weighted, abstract=True):
+class Filters(WeightedLayer, abstract=True):
     """A layer whose output has as many channels as it has filters."""
 
     filters: int = option(Size(minimum=1), "Channels of the output.")
@@ -59,7 +59,7 @@ class Filters(Weighted, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grouped(Filters, abstract=True):
+class GroupedFilters(Filters, abstract=True):
     """Filters that may see a part of the channels."""
 
     groups: int = option(
@@ -73,7 +73,7 @@ class Grouped(Filters, abstract=True):
         words = f"an integer >= 1 that divides filters ({self.filters})"
         require(self, "groups", self.filters % self.groups == 0, words)
 
-    def grouped(self, in_shape):
+    def split_groups(self, in_shape):
         """Returns the channels of an input that falls into the groups."""
         channels, _ = self.parts(in_shape)
         if channels % self.groups:

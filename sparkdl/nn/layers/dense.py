@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from sparkdl.engine import ops
 from sparkdl.nn.layers.fully_connected import FullyConnected
-from sparkdl.nn.layers.weighted import Activated
+from sparkdl.nn.layers.weighted import ActivatedLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dense(Activated, FullyConnected):
+class Dense(ActivatedLayer, FullyConnected):
     """y = activation(x W + b).
 
     Shapes

@@ -26,7 +26,7 @@ class Depthwise(Convolution, abstract=True):
 
     def each_channel(self, x, w):
         """Returns x as `inward`, each channel by its filters."""
-        return self.convolved(x, w, w.shape[0] // self.multiplier)
+        return self.convolve(x, w, w.shape[0] // self.multiplier)
 
 
 @dataclass(frozen=True, kw_only=True)

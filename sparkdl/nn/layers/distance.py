@@ -7,11 +7,11 @@ from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.base import Layer
-from sparkdl.nn.layers.joining import Joining
+from sparkdl.nn.layers.joining import JoiningLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class L2Distance(Joining):
+class L2Distance(JoiningLayer):
     """The Euclidean distance of two inputs. DL4J L2Vertex.
 
     Shapes
@@ -31,7 +31,7 @@ class L2Distance(Joining):
         return (1,)
 
     def forward(self, params, x, run):
-        return root_of_squares(ops.sub(*x), self.epsilon)
+        return l2_norm(ops.sub(*x), self.epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +49,11 @@ class L2Normalize(Layer):
         return in_shape
 
     def forward(self, params, x, run):
-        length = root_of_squares(x, self.epsilon)
+        length = l2_norm(x, self.epsilon)
         return ops.div(x, ops.reshape(length, (x.shape[0], *[1] * (len(x.shape) - 1))))
 
 
-def root_of_squares(x, epsilon):
+def l2_norm(x, epsilon):
     """Returns (batch, 1): the length of each example."""
     flat = ops.reshape(x, (x.shape[0], prod(x.shape[1:])))
     return ops.sqrt(ops.add(ops.sum(ops.square(flat), 1, keepdims=True), epsilon))

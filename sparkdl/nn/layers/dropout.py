@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.engine import ops
-from sparkdl.nn.layers.noise import Dropping
+from sparkdl.nn.layers.noise import DropoutNoise
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dropout(Dropping):
+class Dropout(DropoutNoise):
     """While training, each number becomes 0 with probability `rate`, else x / (1 - rate).
 
     What is dropped depends on the seed, the layer, the example and the epoch alone: not on the
@@ -21,6 +21,6 @@ class Dropout(Dropping):
 
     narrow: ClassVar = True
 
-    def disturbed(self, x, run):
+    def perturb(self, x, run):
         dropped = ops.greater(self.rate, run.uniform(x.shape[1:]))
         return ops.where(dropped, 0.0, ops.mul(x, 1 / (1 - self.rate)))

@@ -7,11 +7,11 @@ import numpy as np
 from sparkdl.config import Boolean, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
-from sparkdl.nn.layers.weighted import Activated
+from sparkdl.nn.layers.weighted import ActivatedLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lookup(Activated, abstract=True):
+class Lookup(ActivatedLayer, abstract=True):
     """activation(W[i] + b) for each index i.
 
     Indices arrive as features. float32 holds whole numbers exactly up to 2^24; what lies between

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from sparkdl.config import Size, option
 from sparkdl.engine import ops
-from sparkdl.nn.layers.weighted import Weighted
+from sparkdl.nn.layers.weighted import WeightedLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullyConnected(Weighted, abstract=True):
+class FullyConnected(WeightedLayer, abstract=True):
     """x W + b.
 
     Shapes

@@ -7,7 +7,7 @@ from sparkdl.engine import ops
 from sparkdl.engine.ops.pool import norm_of
 from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.base import Layer
-from sparkdl.nn.layers.masked import LOWEST, steps_there
+from sparkdl.nn.layers.masked import LOWEST, fill_padding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class GlobalPool(Layer):
         if mask is None:
             return self.over(x, axes)
         steps = ops.sum(mask, 1, keepdims=True)
-        y = self.over(steps_there(x, mask, LOWEST if self.kind == "max" else 0.0), axes)
+        y = self.over(fill_padding(x, mask, LOWEST if self.kind == "max" else 0.0), axes)
         if self.kind == "avg":
             y = ops.mul(y, ops.div(float(x.shape[1]), ops.maximum(steps, 1.0)))
         return ops.where(steps, y, 0.0)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from sparkdl.config import Boolean, option
 from sparkdl.engine import ops
-from sparkdl.nn.layers.recurrent import Gated
+from sparkdl.nn.layers.recurrent import GatedRecurrent
 
 
 @dataclass(frozen=True, kw_only=True)
-class GRU(Gated):
+class GRU(GatedRecurrent):
     """h <- u h + (1 - u) o, with the gates u, r and o = tanh(x W_o + r (h RW_o + b_4) + b_o).
 
     Shapes

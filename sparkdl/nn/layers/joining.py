@@ -13,7 +13,7 @@ OPERATIONS = {"add": ops.add, "subtract": ops.sub, "product": ops.mul, "max": op
 
 
 @dataclass(frozen=True, kw_only=True)
-class Joining(Layer, abstract=True):
+class JoiningLayer(Layer, abstract=True):
     """A layer with several inputs. Its output has the first mask that any of them has."""
 
     several: ClassVar = True
@@ -25,7 +25,7 @@ class Joining(Layer, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Merge(Joining):
+class Merge(JoiningLayer):
     """The inputs one behind the other. DL4J MergeVertex, Caffe Concat.
 
     Shapes
@@ -61,7 +61,7 @@ class Merge(Joining):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ElementWise(Joining):
+class ElementWise(JoiningLayer):
     """The inputs, all of one shape, element by element. DL4J ElementWiseVertex, Caffe Eltwise.
 
     Shapes

@@ -12,11 +12,11 @@ from sparkdl.engine.types import computing_dtype
 from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.axes import Axes
 from sparkdl.nn.layers.channels import channel_axis
-from sparkdl.nn.layers.trained import Trained
+from sparkdl.nn.layers.trained import TrainableLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayerNorm(Trained):
+class LayerNorm(TrainableLayer):
     """y = gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics along `axes`.
 
     Shapes

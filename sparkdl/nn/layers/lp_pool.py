@@ -22,7 +22,7 @@ class LpPool(Pool, abstract=True):
 
     p: float = option(Number(minimum=1), "Of the norm.", default=2.0)
 
-    def pooled(self, x, space):
+    def pool_windows(self, x, space):
         dilation = self.wide(self.sizes("dilation"))
         return ops.lp_pool(x, *self.options(space), float(self.p), dilation)
 

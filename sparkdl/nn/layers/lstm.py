@@ -6,11 +6,11 @@ from typing import ClassVar
 from sparkdl.config import Number, Of, option
 from sparkdl.engine import ops
 from sparkdl.nn.initializers import Initializer
-from sparkdl.nn.layers.recurrent import Gated
+from sparkdl.nn.layers.recurrent import GatedRecurrent
 
 
 @dataclass(frozen=True, kw_only=True)
-class LSTM(Gated):
+class LSTM(GatedRecurrent):
     """c <- f c + i tanh(g), h <- o tanh(c), with i, f, g, o from x W + h RW + b; y is h.
 
     Shapes

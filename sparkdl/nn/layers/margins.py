@@ -7,12 +7,12 @@ from sparkdl.config import option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.amounts import Amounts
-from sparkdl.nn.layers.spatial import Spatial
+from sparkdl.nn.layers.spatial import SpatialLayer
 from sparkdl.nn.layers.window import sides
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpatialBorder(Spatial, abstract=True):
+class SpatialBorder(SpatialLayer, abstract=True):
     """A layer that changes how far each axis of space reaches."""
 
     narrow: ClassVar = True

@@ -9,14 +9,14 @@ from sparkdl.engine.types import lowest
 LOWEST = -3e38  # below all numbers, in float32 and in bfloat16
 
 
-def steps_there(x, mask, fill=0.0):
+def fill_padding(x, mask, fill=0.0):
     """Returns x (N, T, F) with `fill` at the steps that are padding; x itself without a mask."""
     if mask is None:
         return x
-    return ops.where(over_features(mask), x, within(fill, x.dtype))
+    return ops.where(over_features(mask), x, fit_to_dtype(fill, x.dtype))
 
 
-def within(low, dtype):
+def fit_to_dtype(low, dtype):
     """Returns a number below 0, or where it has no place in a type the lowest one there."""
     return max(low, lowest(dtype))
 
@@ -26,7 +26,7 @@ def over_features(mask):
     return ops.reshape(mask, (*mask.shape, 1))
 
 
-def windows_there(mask, *options):
+def window_mask(mask, *options):
     """Returns the mask of windows: 1 where at least one step of the window is there.
 
     A window that sees only padding is there where the first step is, or behind them the last one.

@@ -17,7 +17,7 @@ class MaxPool(Pool, abstract=True):
 
     fill: ClassVar = LOWEST
 
-    def pooled(self, x, space):
+    def pool_windows(self, x, space):
         return ops.max_pool(x, *self.options(space), self.wide(self.sizes("dilation")))
 
 
@@ -52,7 +52,7 @@ class MaxPoolIndex2D(MaxPool2D):
 
     narrow: ClassVar = False  # places have more digits than bfloat16
 
-    def pooled(self, x, space):
+    def pool_windows(self, x, space):
         places = np.arange(prod(space), dtype=x.dtype).reshape(1, 1, *space)
         places = ops.broadcast_to(places, x.shape)
         options = (*self.options(space), self.wide(self.sizes("dilation")))

@@ -24,14 +24,14 @@ class Noise(Layer, abstract=True):
         return in_shape
 
     def forward(self, params, x, run):
-        return self.disturbed(x, run) if run.training else x
+        return self.perturb(x, run) if run.training else x
 
-    def disturbed(self, x, run):
+    def perturb(self, x, run):
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dropping(Noise, abstract=True):
+class DropoutNoise(Noise, abstract=True):
     """Noise whose strength is a rate."""
 
     rate: float = option(Number(minimum=0, below=1), "Share that is dropped.", default=0.5)
@@ -41,7 +41,7 @@ class Dropping(Noise, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpatialDropout(Dropping):
+class SpatialDropout(DropoutNoise):
     """While training, each channel becomes 0 with probability `rate`, else x / (1 - rate).
 
     Shapes
@@ -65,7 +65,7 @@ class SpatialDropout(Dropping):
             )
         return in_shape
 
-    def disturbed(self, x, run):
+    def perturb(self, x, run):
         sequences = len(x.shape) == 3
         one = (1, x.shape[2]) if sequences else (x.shape[1], *[1] * (len(x.shape) - 2))
         dropped = ops.greater(self.rate, run.uniform(one))
@@ -73,7 +73,7 @@ class SpatialDropout(Dropping):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlphaDropout(Dropping):
+class AlphaDropout(DropoutNoise):
     """Dropout that keeps mean 0 and variance 1, for networks of selu.
 
     While training, each number becomes alpha' = -1.7581 with probability `rate`, then all are
@@ -84,7 +84,7 @@ class AlphaDropout(Dropping):
     Klambauer, Unterthiner, Mayr and Hochreiter, Self-normalizing neural networks (2017), section 2.
     """
 
-    def disturbed(self, x, run):
+    def perturb(self, x, run):
         kept = 1 - self.rate
         scale = 1 / sqrt(kept + ALPHA_PRIME**2 * kept * self.rate)
         offset = -scale * self.rate * ALPHA_PRIME
@@ -93,7 +93,7 @@ class AlphaDropout(Dropping):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianDropout(Dropping):
+class GaussianDropout(DropoutNoise):
     """While training, x times normal numbers with mean 1 and variance rate / (1 - rate).
 
     References
@@ -107,7 +107,7 @@ class GaussianDropout(Dropping):
         default=0.5,
     )
 
-    def disturbed(self, x, run):
+    def perturb(self, x, run):
         spread = sqrt(self.rate / (1 - self.rate))
         return ops.mul(x, ops.add(ops.mul(run.normal(x.shape[1:]), spread), 1.0))
 
@@ -118,7 +118,7 @@ class GaussianNoise(Noise):
 
     std: float = option(Number(minimum=0), "Their standard deviation.", default=0.1)
 
-    def disturbed(self, x, run):
+    def perturb(self, x, run):
         return ops.add(x, ops.mul(run.normal(x.shape[1:]), self.std))
 
 
@@ -141,8 +141,8 @@ class RRelu(Noise):
     def forward(self, params, x, run):
         if not run.training:
             return ops.leaky_relu(x, (self.low + self.high) / 2)
-        return self.disturbed(x, run)
+        return self.perturb(x, run)
 
-    def disturbed(self, x, run):
+    def perturb(self, x, run):
         slopes = ops.add(ops.mul(run.uniform(x.shape[1:]), self.high - self.low), self.low)
         return ops.where(ops.greater(x, 0.0), x, ops.mul(x, slopes))

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.base import Layer
-from sparkdl.nn.layers.joining import Joining
+from sparkdl.nn.layers.joining import JoiningLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class DuplicateToTime(Joining):
+class DuplicateToTime(JoiningLayer):
     """The first input at every step of the second. DL4J DuplicateToTimeSeriesVertex.
 
     Shapes

@@ -8,13 +8,13 @@ from sparkdl.engine import ops
 from sparkdl.engine.ops.window import see_something, window_starts
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.layers.amounts import Padding
-from sparkdl.nn.layers.masked import steps_there, windows_there
-from sparkdl.nn.layers.spatial import Spatial
-from sparkdl.nn.layers.window import each, sides, spans_of, window_padding, windows
+from sparkdl.nn.layers.masked import fill_padding, window_mask
+from sparkdl.nn.layers.spatial import SpatialLayer
+from sparkdl.nn.layers.window import per_axis, sides, spans_of, window_padding, windows
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pool(Spatial, abstract=True):
+class Pool(SpatialLayer, abstract=True):
     """One number for each window of each channel.
 
     Shapes
@@ -60,12 +60,12 @@ class Pool(Spatial, abstract=True):
 
     def sizes(self, name):
         """Returns the option `name` with an entry for each axis."""
-        return each(getattr(self, name), self.axes)
+        return per_axis(getattr(self, name), self.axes)
 
     @property
     def step(self):
         """The stride, with an entry for each axis."""
-        return each(self.size if self.stride is None else self.stride, self.axes)
+        return per_axis(self.size if self.stride is None else self.stride, self.axes)
 
     def padding_of(self, space, rounding=None):
         """Returns (before, after) for each axis.
@@ -99,20 +99,20 @@ class Pool(Spatial, abstract=True):
         if self.axes != 1 or mask is None:
             return None
         (padding,) = self.padding_of((mask.shape[1],))
-        return windows_there(mask, self.size, self.step[0], padding, self.dilation)
+        return window_mask(mask, self.size, self.step[0], padding, self.dilation)
 
     def forward(self, params, x, run):
         if self.axes > 1:
-            return self.pooled(x, tuple(x.shape[2:]))
-        y = ops.sequence_to_image(steps_there(x, run.mask, self.fill))
-        y = ops.image_to_sequence(self.pooled(y, (x.shape[1],)))
-        return steps_there(y, self.out_mask(run.mask, tuple(x.shape[1:])))
+            return self.pool_windows(x, tuple(x.shape[2:]))
+        y = ops.sequence_to_image(fill_padding(x, run.mask, self.fill))
+        y = ops.image_to_sequence(self.pool_windows(y, (x.shape[1],)))
+        return fill_padding(y, self.out_mask(run.mask, tuple(x.shape[1:])))
 
     def options(self, space):
         """Returns size, stride and padding of the operation's windows."""
         padding = self.wide(self.padding_of(space), (0, 0))
         return self.wide(self.sizes("size")), self.wide(self.step), padding
 
-    def pooled(self, x, space):
+    def pool_windows(self, x, space):
         """Returns x (N, C, ...) with its axes of space `space`, pooled."""
         raise NotImplementedError

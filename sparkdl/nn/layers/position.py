@@ -11,7 +11,7 @@ from sparkdl.errors import ShapeError
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.initializers.plain import Normal
 from sparkdl.nn.layers.base import Layer
-from sparkdl.nn.layers.trained import Trained
+from sparkdl.nn.layers.trained import TrainableLayer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class PositionalEncoding(Layer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PositionEmbedding(Trained):
+class PositionEmbedding(TrainableLayer):
     """x + a learned row for each step.
 
     Shapes

@@ -6,7 +6,7 @@ from sparkdl.nn.layers.base import Layer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reconstructing(Layer, abstract=True):
+class UnsupervisedLayer(Layer, abstract=True):
     """A layer whose output tells its input: it can learn to give it back, see `pretraining`."""
 
     def reconstruction_loss(self, params, x, run):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sparkdl.config import Of, option
 from sparkdl.errors import require
 from sparkdl.nn.layers.base import Layer
-from sparkdl.nn.layers.reconstructing import Reconstructing
+from sparkdl.nn.layers.reconstructing import UnsupervisedLayer
 from sparkdl.nn.layers.wrapper import Wrapper
 
 
@@ -19,7 +19,7 @@ class Reconstruction(Wrapper):
 
     def validate(self):
         super().validate()
-        holds = isinstance(self.layer, Reconstructing)
+        holds = isinstance(self.layer, UnsupervisedLayer)
         require(self, "layer", holds, "a layer that reconstructs its input")
 
     @property

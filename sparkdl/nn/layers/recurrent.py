@@ -10,11 +10,11 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.activations import ActivationFunction, HardSigmoid, Sigmoid
 from sparkdl.nn.initializers import Initializer
-from sparkdl.nn.layers.weighted import Weighted
+from sparkdl.nn.layers.weighted import WeightedLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recurrent(Weighted, abstract=True):
+class Recurrent(WeightedLayer, abstract=True):
     """A layer that goes over the steps of sequences and carries a state from each to the next.
 
     Where a mask says that a step is padding, the state stays as it is and the output is 0.
@@ -100,11 +100,14 @@ class Recurrent(Weighted, abstract=True):
         n, steps = x.shape[:2]
         keep = None if keep is None else ops.greater(ops.reshape(keep, (n, steps)), 0.0)
         states, ys = [self.first(run, name, x) for name in self.carried], []
-        for start, stop in spans(steps, run.backward_steps):
-            part = {"keep": stretch(keep, start, stop), "mask": stretch(run.mask, start, stop)}
+        for start, stop in gradient_spans(steps, run.backward_steps):
+            part = {
+                "keep": slice_steps(keep, start, stop),
+                "mask": slice_steps(run.mask, start, stop),
+            }
             states, ys = map(ops.stop_gradient, states), list(map(ops.stop_gradient, ys))
             y, *states = self.walk(
-                params, stretch(x, start, stop), *states, backwards=backwards, **part
+                params, slice_steps(x, start, stop), *states, backwards=backwards, **part
             )
             ys.append(y)
         for name, state in zip(self.carried, states, strict=True):
@@ -127,7 +130,7 @@ class Recurrent(Weighted, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gated(Recurrent, abstract=True):
+class GatedRecurrent(Recurrent, abstract=True):
     """A recurrent layer with gates."""
 
     gate_activation: ActivationFunction = option(
@@ -145,13 +148,13 @@ class Gated(Recurrent, abstract=True):
         return getattr(self.gate_activation, "slope", None)
 
 
-def spans(steps, backward_steps):
+def gradient_spans(steps, backward_steps):
     """Returns (start, stop) of the steps that gradients do not reach, and of those that they do."""
     cut = 0 if backward_steps is None else max(steps - backward_steps, 0)
     return [(0, cut), (cut, steps)] if cut else [(0, steps)]
 
 
-def stretch(x, start, stop):
+def slice_steps(x, start, stop):
     """Returns some steps of x (N, T, ...); x itself where it is None or those are all."""
     if x is None or (start, stop) == (0, x.shape[1]):
         return x

@@ -6,11 +6,11 @@ from typing import ClassVar
 from sparkdl.config import Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
-from sparkdl.nn.layers.spatial import Spatial
+from sparkdl.nn.layers.spatial import SpatialLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockRearrangement(Spatial, abstract=True):
+class BlockRearrangement(SpatialLayer, abstract=True):
     """Layers over square blocks of an image."""
 
     axes: ClassVar = 2

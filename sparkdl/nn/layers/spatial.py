@@ -15,7 +15,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spatial(Layer, abstract=True):
+class SpatialLayer(Layer, abstract=True):
     """A layer over sequences (T, F), images (C, H, W) or volumes (C, D, H, W), as `axes` says.
 
     A sequence is worked on as an image of one row, whose channels are the features.

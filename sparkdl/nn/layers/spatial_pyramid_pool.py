@@ -9,11 +9,11 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.layers.avg_pool import AvgPool2D
 from sparkdl.nn.layers.max_pool import MaxPool2D
-from sparkdl.nn.layers.spatial import Spatial
+from sparkdl.nn.layers.spatial import SpatialLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpatialPyramidPool(Spatial):
+class SpatialPyramidPool(SpatialLayer):
     """Level l of the pyramid pools each channel to 2^l x 2^l bins; all levels in one row.
 
     Shapes

@@ -6,11 +6,11 @@ from sparkdl.config import Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.layers.base import Layer
-from sparkdl.nn.layers.joining import Joining
+from sparkdl.nn.layers.joining import JoiningLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stack(Joining):
+class Stack(JoiningLayer):
     """The examples of all inputs, one batch behind the other. DL4J StackVertex.
 
     Shapes

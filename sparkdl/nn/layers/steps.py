@@ -8,7 +8,7 @@ from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.reduce import equal
 from sparkdl.nn.layers.base import Layer
-from sparkdl.nn.layers.masked import over_features, steps_there
+from sparkdl.nn.layers.masked import fill_padding, over_features
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Masking(Layer):
         there = ops.greater(ops.max(ops.abs(x - self.value), 2), 0.0)
         mask = there if run.mask is None else ops.mul(there, run.mask)
         run.mask_output(mask)
-        return steps_there(x, mask)
+        return fill_padding(x, mask)
 
 
 @dataclass(frozen=True, kw_only=True)

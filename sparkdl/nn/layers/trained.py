@@ -10,7 +10,7 @@ from sparkdl.nn.updaters import Updater
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trained(Layer, abstract=True):
+class TrainableLayer(Layer, abstract=True):
     """A layer with parameters."""
 
     biases: ClassVar[tuple[str, ...]] = ("b",)  # parameters that the bias_ options are for

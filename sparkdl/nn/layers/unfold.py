@@ -5,11 +5,11 @@ from math import prod
 from typing import ClassVar
 
 from sparkdl.engine import ops
-from sparkdl.nn.layers.windowed import Windowed
+from sparkdl.nn.layers.windowed import WindowLayer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unfold2D(Windowed):
+class Unfold2D(WindowLayer):
     """The numbers that each window sees, as channels. Caffe layer Im2col.
 
     Shapes

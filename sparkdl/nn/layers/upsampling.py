@@ -6,12 +6,12 @@ from typing import ClassVar
 from sparkdl.config import Choice, Sizes, option
 from sparkdl.engine import ops
 from sparkdl.nn.layers.masked import as_image, as_mask
-from sparkdl.nn.layers.spatial import Spatial
-from sparkdl.nn.layers.window import each
+from sparkdl.nn.layers.spatial import SpatialLayer
+from sparkdl.nn.layers.window import per_axis
 
 
 @dataclass(frozen=True, kw_only=True)
-class UpSampling(Spatial, abstract=True):
+class UpSampling(SpatialLayer, abstract=True):
     """`size` numbers for each along every axis of space."""
 
     narrow: ClassVar = True
@@ -19,7 +19,7 @@ class UpSampling(Spatial, abstract=True):
     size: int | tuple[int, ...] = option(Sizes(), "How many numbers each becomes.", default=2)
 
     def larger(self, space):
-        return tuple(n * s for n, s in zip(space, each(self.size, self.axes), strict=True))
+        return tuple(n * s for n, s in zip(space, per_axis(self.size, self.axes), strict=True))
 
     def out_shape(self, in_shape):
         channels, space = self.parts(in_shape)

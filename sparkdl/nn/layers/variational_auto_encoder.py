@@ -8,15 +8,15 @@ from sparkdl.config import Of, Sequence, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.activations import ActivationFunction
-from sparkdl.nn.layers.reconstructing import Reconstructing
-from sparkdl.nn.layers.weighted import Activated
+from sparkdl.nn.layers.reconstructing import UnsupervisedLayer
+from sparkdl.nn.layers.weighted import ActivatedLayer
 from sparkdl.nn.losses import Loss
 
 WIDTHS = Sequence(of=Size(minimum=1), minimum=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class VariationalAutoencoder(Activated, Reconstructing):
+class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
     """y, the mean of the hidden causes z of x, from layers that learn without labels.
 
     An encoder gives mean and log variance of normal distributions of z; a decoder gives, for a z

@@ -6,12 +6,12 @@ from typing import ClassVar
 from sparkdl.config import Boolean, Number, Of, option
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.initializers import Initializer, XavierNormal
-from sparkdl.nn.layers.trained import Trained
+from sparkdl.nn.layers.trained import TrainableLayer
 from sparkdl.nn.weight_noise import WeightNoise
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weighted(Trained, abstract=True):
+class WeightedLayer(TrainableLayer, abstract=True):
     """A layer with weights W and, unless `bias` is False, a bias b."""
 
     inherited: ClassVar = ("initializer", "l1", "l2")
@@ -70,7 +70,7 @@ class Weighted(Trained, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Activated(Weighted, abstract=True):
+class ActivatedLayer(WeightedLayer, abstract=True):
     """A layer with weights that an activation function follows."""
 
     inherited: ClassVar = ("activation", "initializer", "l1", "l2")

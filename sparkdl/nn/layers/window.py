@@ -8,7 +8,7 @@ from math import ceil
 from sparkdl.errors import ShapeError
 
 
-def each(value, axes):
+def per_axis(value, axes):
     """Returns a number for each axis."""
     return value if isinstance(value, tuple) else (value,) * axes
 
@@ -17,12 +17,12 @@ def sides(value, axes):
     """Returns (before, after) for each axis."""
     if axes == 1 and isinstance(value, tuple):
         return (value,)
-    return tuple(each(side, 2) for side in each(value, axes))
+    return tuple(per_axis(side, 2) for side in per_axis(value, axes))
 
 
 def spans_of(size, dilation, axes):
     """Returns the extent of a window along each axis."""
-    sizes = zip(each(size, axes), each(dilation, axes), strict=True)
+    sizes = zip(per_axis(size, axes), per_axis(dilation, axes), strict=True)
     return tuple(gap * (k - 1) + 1 for k, gap in sizes)
 
 
@@ -34,7 +34,7 @@ def window_padding(space, size, stride, padding, dilation=1, rounding="floor"):
     a window ends where "same" has its middle.
     """
     axes, fit = len(space), ceil_padding if rounding == "ceil" else floor_padding
-    spans, strides = spans_of(size, dilation, axes), each(stride, axes)
+    spans, strides = spans_of(size, dilation, axes), per_axis(stride, axes)
     if padding == "same":
         return tuple(map(same_padding, space, spans, strides))
     given = [(k - 1, 0) for k in spans] if padding == "causal" else sides(padding, axes)
@@ -69,7 +69,7 @@ def windows(space, size, stride, padding, dilation=1):
     """
     axes, kind = len(space), {1: "sequences", 2: "images", 3: "volumes"}[len(space)]
     spans = spans_of(size, dilation, axes)
-    lengths = zip(space, spans, each(stride, axes), padding, strict=True)
+    lengths = zip(space, spans, per_axis(stride, axes), padding, strict=True)
     counts = tuple((n + sum(p) - k) // s + 1 for n, k, s, p in lengths)
     if min(counts) < 1:
         raise ShapeError(f"a window of {spans} does not fit into {kind} of {tuple(space)}")

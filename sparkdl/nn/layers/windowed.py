@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from sparkdl.config import Sizes, option
 from sparkdl.nn.layers.amounts import Padding
-from sparkdl.nn.layers.spatial import Spatial
-from sparkdl.nn.layers.window import each, window_padding, windows
+from sparkdl.nn.layers.spatial import SpatialLayer
+from sparkdl.nn.layers.window import per_axis, window_padding, windows
 
 
 @dataclass(frozen=True, kw_only=True)
-class Windowed(Spatial, abstract=True):
+class WindowLayer(SpatialLayer, abstract=True):
     """A layer that looks at each example through windows, all of them full."""
 
     kernel: int | tuple[int, ...] = option(Sizes(), "How many points a window has.")
@@ -27,7 +27,7 @@ class Windowed(Spatial, abstract=True):
 
     def sizes(self, name):
         """Returns the option `name` with an entry for each axis."""
-        return each(getattr(self, name), self.axes)
+        return per_axis(getattr(self, name), self.axes)
 
     def padding_of(self, space):
         """Returns (before, after) for each axis."""

@@ -4,9 +4,9 @@ from dataclasses import dataclass, fields, replace
 
 from sparkdl.config import Of, option
 from sparkdl.nn.layers.base import Layer
-from sparkdl.nn.layers.weighted import Weighted
+from sparkdl.nn.layers.weighted import WeightedLayer
 
-TRAINED = {item.name for item in fields(Weighted)} - {"name"}
+TRAINED = {item.name for item in fields(WeightedLayer)} - {"name"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,7 +44,7 @@ class Control:
         if self._lost is not None:
             raise self._lost
 
-    def reading(self, blocks):
+    def report_reading(self, blocks):
         """Yields the blocks; now and then the driver hears that they are still coming."""
         told = time.monotonic()
         for block in blocks:
@@ -53,7 +53,7 @@ class Control:
                 self._send({"say": "reading"})
             yield block
 
-    def placed(self, device):
+    def report_device(self, device):
         """Tells the driver on which device this worker computes, in words."""
         self._send({"say": "placed"}, np.frombuffer(device.encode(), np.uint8))
 
@@ -71,11 +71,11 @@ class Control:
         """Sends the state that this worker alone has after a round, before its report."""
         self._send({"say": "own", "rounds": state.rounds, "names": list(own)}, *own.values())
 
-    def evaluated(self, rounds, counts):
+    def report_evaluation(self, rounds, counts):
         """Sends the counts of this worker's share of the evaluation, as arrays."""
         self._send({"say": "evaluated", "rounds": rounds}, *counts)
 
-    def failed(self, error):
+    def report_failure(self, error):
         """Reports why this worker ends; only the first call counts."""
         if not self._ended:
             self._ended = True

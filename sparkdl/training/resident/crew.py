@@ -10,7 +10,7 @@ from sparkdl.errors import PeerError, SparkdlError, WorkerError
 from sparkdl.exchange.endpoint import Endpoint
 from sparkdl.exchange.wire import Wire
 from sparkdl.training.resident.control import CHANNEL, VECTORS, arrays_by_name
-from sparkdl.training.resident.life import live
+from sparkdl.training.resident.life import run_worker
 
 POLL = 0.2  # seconds
 GRACE = 2.0  # seconds in which the cause of a failure is told, which is often not the first to be
@@ -25,7 +25,7 @@ class LostWorker(Exception):
         self.error = error
 
 
-class Crew:
+class WorkerGroup:
     """Launches `live` on workers, and listens to them.
 
     Parameters
@@ -54,14 +54,14 @@ class Crew:
         try:
             self._endpoint.serve(CHANNEL, self._listen)
             shares = shared.schedule.shares
-            self._launched = workers.launch(live, blocks, shares, shared, validation)
+            self._launched = workers.launch(run_worker, blocks, shares, shared, validation)
         except BaseException as error:
             self._endpoint.close()
             if isinstance(error, WorkerError):
                 raise LostWorker(error) from error
             raise
 
-    def gathered(self, say, key=None):
+    def gather(self, say, key=None):
         """Waits for a message of this kind from all workers; returns them by rank: [[array]].
 
         Raises
@@ -97,7 +97,7 @@ class Crew:
 
     def finish(self):
         """Waits until all workers have ended well."""
-        self.gathered("done")
+        self.gather("done")
         deadline = time.monotonic() + ENDING
         while not self._launched.finished() and time.monotonic() < deadline:
             time.sleep(POLL / 20)
@@ -136,7 +136,7 @@ class Crew:
                 break
             if not self._said.empty():
                 rank, meta, _ = self._said.get()
-                if meta["say"] == "failed" and (other := better(error, error_of(rank, meta))):
+                if meta["say"] == "failed" and (other := prefer_cause(error, error_of(rank, meta))):
                     error, lost = other, meta["lost"]
                 continue
             time.sleep(POLL / 4)
@@ -165,6 +165,6 @@ def error_of(rank, meta):
     return error_from_json(meta, f"worker {rank}")
 
 
-def better(error, other):
+def prefer_cause(error, other):
     """Returns the other error, if it is no mere consequence of a worker that is gone."""
     return other if isinstance(error, PeerError) and not isinstance(other, PeerError) else None

@@ -9,7 +9,7 @@ from sparkdl.training.report import RoundReport
 
 
 @dataclass(kw_only=True)
-class Figures:
+class WorkerMetrics:
     """One worker's round; all are numbers, so that they travel as one vector.
 
     Parameters

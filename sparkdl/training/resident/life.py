@@ -10,9 +10,9 @@ from sparkdl.exchange.group import Group
 from sparkdl.nn.device import PROCESSOR, choose_backend, describe_device
 from sparkdl.nn.loss_scale import check_scale
 from sparkdl.training.resident.control import VECTORS, Control
-from sparkdl.training.resident.figures import Figures
-from sparkdl.training.resident.shelf import Shelf
-from sparkdl.training.resident.steps import steps_of, together
+from sparkdl.training.resident.figures import WorkerMetrics
+from sparkdl.training.resident.shelf import RecordCache
+from sparkdl.training.resident.steps import lockstep, steps_of
 from sparkdl.training.resident.worker import Worker
 from sparkdl.training.steps import limit_threads
 
@@ -23,36 +23,38 @@ ADVICE = (
 )
 
 
-def live(shared, rank, rendezvous, blocks, validation):
+def run_worker(shared, rank, rendezvous, blocks, validation):
     """Runs the task of a resident master's workers; see Workers.launch."""
     limit_threads()
-    with closing(Control(shared, rank)) as control, telling(control):
+    with closing(Control(shared, rank)) as control, report_errors(control):
         device = describe_device(choose_backend(shared.master.device, shared.master.backend))
-        control.placed(device)  # first, since there may be none
+        control.report_device(device)  # first, since there may be none
         log.info("computes on %s", device)
         with (
             open_shelf(blocks, control) as shelf,
             open_shelf(enumerate(validation or ()), control) as held,
         ):
-            with closing(join_group(shared, rendezvous, device)) as group, telling(control):
-                Life(shared, control, Worker(shared, group, control.own), shelf, held).run()
+            with closing(join_group(shared, rendezvous, device)) as group, report_errors(control):
+                WorkerLifecycle(
+                    shared, control, Worker(shared, group, control.own), shelf, held
+                ).run()
 
 
 @contextmanager
-def telling(control):
+def report_errors(control):
     """Tells the driver what goes wrong in here, before others see the consequences."""
     try:
         yield
     except Exception as error:
         with suppress(SparkdlError):  # the driver may be what is lost
-            control.failed(error)
+            control.report_failure(error)
         raise
 
 
 @contextmanager
 def open_shelf(blocks, control):
     """Gives a Shelf with all blocks; tells the driver meanwhile that they are still coming."""
-    with closing(Shelf(control.reading(blocks))) as shelf:
+    with closing(RecordCache(control.report_reading(blocks))) as shelf:
         yield shelf
 
 
@@ -75,7 +77,7 @@ def join_group(shared, rendezvous, device):
     )
 
 
-class Life:
+class WorkerLifecycle:
     """Epochs of rounds.
 
     Parameters
@@ -112,11 +114,11 @@ class Life:
 
     def _round(self, part):
         worker, began, sent = self.worker, time.perf_counter(), self.worker.sent_bytes
-        worker.figures, skipped = Figures(), worker.replica.left_out
+        worker.figures, skipped = WorkerMetrics(), worker.replica.left_out
         steps = steps_of(self.shared, self.shelf, part.blocks[worker.rank], part, worker)
         with closing(self._checked(steps)) as steps:
             if self.strategy.lockstep:
-                steps = together(steps, self.shared, part, worker)
+                steps = lockstep(steps, self.shared, part, worker)
             self.strategy.round(steps)
         if part.ends_epoch:
             self.strategy.end_epoch()
@@ -154,7 +156,7 @@ class Life:
         judge, replica = self.shared.judge, self.worker.replica
         with with_vectors(replica, self.strategy.state()):
             found = judge.judged(replica, map(self.held.block, self.held))
-        self.control.evaluated(state.rounds, judge.counts(found))
+        self.control.report_evaluation(state.rounds, judge.counts(found))
 
 
 @contextmanager

@@ -12,12 +12,12 @@ def prefix(name, state):
     return {f"{name}.{key}": vector for key, vector in state.items()}
 
 
-def own_part(name, own):
+def worker_state_part(name, own):
     """Returns the state that `prefix` was given under this name."""
     return {k.removeprefix(f"{name}."): v for k, v in own.items() if k.startswith(f"{name}.")}
 
 
-def copy_own(own, name, out):
+def copy_worker_state(own, name, out):
     """Fills `out` with the vector of this name; CheckpointError if it does not fit."""
     vector = own.get(name)
     if vector is None or (vector.shape, vector.dtype) != (out.shape, out.dtype):
@@ -27,7 +27,7 @@ def copy_own(own, name, out):
     np.copyto(out, vector)
 
 
-def deal_own(own, workers, averages):
+def redistribute_worker_states(own, workers, averages):
     """Returns the own states, one of each worker, for another number of workers.
 
     Worker r goes on with what worker r had, modulo the old number. But residuals, what codecs have

@@ -12,7 +12,7 @@ DEALING = -1  # in the key of a permutation, where others have the number of an 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Begun:
+class StartedEpoch:
     """An epoch that other workers have begun.
 
     Parameters
@@ -47,7 +47,7 @@ class BlockSchedule:
     sizes: tuple[int, ...]
     workers: int
     seed: int
-    begun: Begun | None = None
+    begun: StartedEpoch | None = None
 
     @cached_property
     def shares(self):
@@ -80,7 +80,7 @@ class BlockSchedule:
         blocks = self.rounds(state.epoch)[state.round - self.first_round(state.epoch)]
         return part_of(state, blocks, self.last_round(state.epoch), self.sizes, master, marks)
 
-    def resized(self, workers, state):
+    def resize(self, workers, state):
         """Returns the schedule of other workers, who go on where the state is.
 
         A round that was cut begins anew.
@@ -88,7 +88,7 @@ class BlockSchedule:
         if workers == self.workers:
             return self
         left = [n for _, blocks in self.todo(state) for n in blocks if n is not None]
-        begun = Begun(epoch=state.epoch, rounds=state.round, left=tuple(sorted(left)))
+        begun = StartedEpoch(epoch=state.epoch, rounds=state.round, left=tuple(sorted(left)))
         return replace(self, workers=workers, begun=begun if state.round else None)
 
     def _has_begun(self, epoch):
@@ -104,7 +104,7 @@ class BlockSchedule:
 def schedule_of(blocks, workers, state, extra):
     """Returns the Schedule of a fit, or of one that goes on from a checkpoint with this `extra`."""
     begun = extra.get(BEGUN)
-    begun = begun and Begun(**begun | {"left": tuple(begun["left"])})
+    begun = begun and StartedEpoch(**begun | {"left": tuple(begun["left"])})
     sizes = tuple(blocks.sizes)
     return BlockSchedule(sizes=sizes, workers=workers.size, seed=state.seed, begun=begun)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sparkdl.training.marks import Marks
+from sparkdl.training.marks import Milestones
 from sparkdl.training.resident.schedule import BlockSchedule
 
 
@@ -52,7 +52,7 @@ class FitSetup:
     schedule: BlockSchedule
     transform: Any = None
     judge: Any = None
-    marks: Marks = field(default_factory=Marks)
+    marks: Milestones = field(default_factory=Milestones)
     owes: Due = NOTHING
     every: tuple[int, ...] = ()
     address: tuple[str, int] = ("", 0)

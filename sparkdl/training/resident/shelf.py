@@ -12,7 +12,7 @@ from sparkdl.errors import WorkerError
 IDS = "ids"  # stands beside the columns in the files
 
 
-class Shelf:
+class RecordCache:
     """Blocks of records, written once and then read in any order, any number of times.
 
     The files have no names: when the process ends, however it ends, they are gone.
@@ -37,7 +37,7 @@ class Shelf:
         """Returns the Kept block; WorkerError if none of its records has come."""
         if number not in self._pieces:
             raise WorkerError(f"block {number} should be here, got only {sorted(self._pieces)}")
-        return Kept(self._pieces[number])
+        return CachedBlock(self._pieces[number])
 
     def __enter__(self):
         return self
@@ -94,7 +94,7 @@ class Column:
         return np.frombuffer(data, self.dtype).reshape(shape)
 
 
-class Kept:
+class CachedBlock:
     """A block on a shelf; its records are in the order of their ids, whatever order they came in.
 
     Parameters

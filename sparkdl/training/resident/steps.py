@@ -30,14 +30,14 @@ def steps_of(shared, shelf, number, part, worker):
         batches.close()
 
 
-def together(steps, shared, part, worker):
+def lockstep(steps, shared, part, worker):
     """Yields the steps, and None behind them until no worker has any.
 
     How many there will be is known beforehand. With tbptt it depends on the records as well, so all
     are asked before each.
     """
     if shared.conf.tbptt is not None:
-        while worker.most((step := next(steps, None)) is not None):
+        while worker.maximum((step := next(steps, None)) is not None):
             yield step
         return
     for _ in range(part.start, part.stop):

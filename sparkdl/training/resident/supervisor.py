@@ -7,9 +7,9 @@ from dataclasses import replace
 from sparkdl.errors import DataError, WorkerError
 from sparkdl.training.events import EpochDone, Restarted, RoundDone, validation_event
 from sparkdl.training.report import Restart
-from sparkdl.training.resident.crew import Crew, LostWorker
-from sparkdl.training.resident.figures import Figures, merge_figures
-from sparkdl.training.resident.own import deal_own
+from sparkdl.training.resident.crew import LostWorker, WorkerGroup
+from sparkdl.training.resident.figures import WorkerMetrics, merge_figures
+from sparkdl.training.resident.own import redistribute_worker_states
 from sparkdl.training.resident.schedule import write_schedule
 from sparkdl.training.resident.shared import Due
 
@@ -61,7 +61,7 @@ class Supervisor:
         raise WorkerError(f"{reason}{again}") from reason
 
     def _attempt(self):
-        crew = Crew(self.workers, self.blocks, self.shared, self.validation)
+        crew = WorkerGroup(self.workers, self.blocks, self.shared, self.validation)
         try:
             yield from self._follow(crew)
             crew.finish()
@@ -69,13 +69,13 @@ class Supervisor:
             crew.stop()
 
     def _follow(self, crew):
-        devices = Counter(bytes(text).decode() for [text] in crew.gathered("placed"))
+        devices = Counter(bytes(text).decode() for [text] in crew.gather("placed"))
         yield from self._following(crew)
         state = self.shared.state
         while not self.shared.over(state):
             before, part = state, self.shared.part(state)
-            found = crew.gathered("report", state.rounds + 1)
-            workers = [Figures.of(vector) for [vector] in found]
+            found = crew.gather("report", state.rounds + 1)
+            workers = [WorkerMetrics.of(vector) for [vector] in found]
             report = merge_figures(workers, state.epoch, part, dict(devices))
             state = part.after(state, report.iteration)
             yield RoundDone(report, self._adopted(crew, state, self.shared.due(before, state)))
@@ -102,7 +102,7 @@ class Supervisor:
 
     def _evaluation(self, crew, state):
         if self.shared.judge is not None:
-            return self._merged(crew.gathered("evaluated", state.rounds))
+            return self._merged(crew.gather("evaluated", state.rounds))
         return None if self.evaluate is None else self.evaluate(state)
 
     def _merged(self, parts):
@@ -118,10 +118,10 @@ class Supervisor:
         """Deals the rest of the epoch anew to the workers that are left."""
         state, schedule = self.shared.state, self.shared.schedule
         room = max(1, min(self.workers.size, self.workers.room()))
-        schedule = schedule.resized(room, state)
+        schedule = schedule.resize(room, state)
         write_schedule(schedule, self.extra)
         if schedule is not self.shared.schedule:  # a round that was cut begins anew
-            own = deal_own(state.own, room, self.shared.master.averages_messages)
+            own = redistribute_worker_states(state.own, room, self.shared.master.averages_messages)
             state = replace(state, done=0, own=own)
         self.shared = replace(self.shared, schedule=schedule, state=state)
         restart = Restart(

@@ -6,7 +6,7 @@ def synchronize(worker):
 
     Of several it is the one of the lowest rank. So do DistLearn's synchronizeParameters.
     """
-    most = worker.most(worker.iteration * worker.size + worker.size - 1 - worker.rank)
+    most = worker.maximum(worker.iteration * worker.size + worker.size - 1 - worker.rank)
     root = worker.size - 1 - most % worker.size
     replica = worker.replica
     with worker.exchanging():

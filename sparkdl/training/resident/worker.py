@@ -8,7 +8,7 @@ import numpy as np
 from sparkdl.exchange.devices.joining import link_devices
 from sparkdl.exchange.store import KeyValueStore, Places
 from sparkdl.nn.loss_scale import FLOAT16
-from sparkdl.training.resident.figures import Figures
+from sparkdl.training.resident.figures import WorkerMetrics
 from sparkdl.training.steps import replica_for
 
 
@@ -40,7 +40,7 @@ class Worker:
         self.replica.load(state.params, state.buffers, state.slots)
         self.kept, self.own = state.kept, own
         self.epoch, self.iteration = state.epoch, state.iteration
-        self.figures = Figures()
+        self.figures = WorkerMetrics()
         self._shared, self._stores = shared, []
 
     def store(self, **options):
@@ -122,7 +122,7 @@ class Worker:
         finally:
             self.figures.exchanging += time.perf_counter() - began
 
-    def most(self, number):
+    def maximum(self, number):
         """Returns the largest of the workers' numbers; all must ask."""
         with self.exchanging():
             numbers = np.array([number], np.int64)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sparkdl.training.all_reduce import AllReduce, AllReduceSGD, bucket_bytes
+from sparkdl.training.all_reduce import AllReduceSGD, AllReduceWorker, bucket_bytes
 from sparkdl.training.buckets import Buckets
 
 ALONE, BEHIND, BESIDE = "alone", "behind", "beside"
@@ -36,7 +36,7 @@ class ByTurns(AllReduceSGD, abstract=True):
         return Turns(self, worker)
 
 
-class Turns(AllReduce):
+class Turns(AllReduceWorker):
     """Measures each update; of both workers the larger figure counts.
 
     All begin an update at the same time, behind a barrier, and it ends when the last one has

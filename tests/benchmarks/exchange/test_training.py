@@ -12,7 +12,7 @@ from sparkdl.data.batch import Batch
 from sparkdl.nn import Dense, NetworkConf, Output
 from sparkdl.nn.replica import Replica
 from sparkdl.training.masters import MASTERS
-from sparkdl.training.resident.figures import Figures
+from sparkdl.training.resident.figures import WorkerMetrics
 from sparkdl.training.resident.strategy import GradientStep
 from tests.benchmarks.cpu.processes import Failed
 from tests.benchmarks.exchange import coding, convergence, overlap
@@ -72,7 +72,7 @@ def test_what_is_hidden_is_a_share_of_the_exchange():
 class One:
     """A worker alone in its group, which notes the bytes of what is summed."""
 
-    size, rank, sent_bytes, figures = 1, 0, 7, Figures()
+    size, rank, sent_bytes, figures = 1, 0, 7, WorkerMetrics()
     exchanging = nullcontext
 
     def __init__(self):

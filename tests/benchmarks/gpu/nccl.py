@@ -29,10 +29,10 @@ def figures(backend, size=64 << 20, calls=CALLS):
     except UnsupportedError as error:
         return {"absent": str(error)}
     link.join(1, link.invitation(), 0)
-    vector.up()
+    vector.upload()
     measured(link, len(values), calls)
     seconds = measured(link, len(values), calls) / calls
-    vector.written()
+    vector.mark_written()
     same = bool(np.array_equal(vector.open(), values))
     link.destroy()
     return {"nccl": link.version, "bytes": size, "seconds": seconds, "same": same}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data.transforms import room as module
-from sparkdl.data.transforms.room import KEPT, LEAST, SIZES, room
+from sparkdl.data.transforms.room import KEPT, LEAST, SIZES, float_buffer
 
 LARGE = LEAST // 4
 
@@ -22,19 +22,19 @@ def address(array):
 
 
 def test_memory_is_used_again():
-    first = address(room((2, LARGE)))
+    first = address(float_buffer((2, LARGE)))
     gc.collect()
-    y = room((LARGE, 2))
+    y = float_buffer((LARGE, 2))
     assert address(y) == first and y.shape == (LARGE, 2) and y.dtype == np.float32
     assert y.flags.writeable and y.flags.c_contiguous
 
 
 @pytest.mark.parametrize("view", [lambda y: y, lambda y: y[1:], lambda y: y.reshape(-1)[::2][3:]])
 def test_memory_that_is_held_is_not(view):
-    held = view(room((2, LARGE)))
+    held = view(float_buffer((2, LARGE)))
     held[...] = 7
     gc.collect()
-    others = [room((2, LARGE)) for _ in range(2 * KEPT)]
+    others = [float_buffer((2, LARGE)) for _ in range(2 * KEPT)]
     for other in others:
         other[...] = 1
     assert (held == 7).all()
@@ -42,16 +42,16 @@ def test_memory_that_is_held_is_not(view):
 
 
 def test_only_some_is_kept():
-    held = [room((LARGE,)) for _ in range(3 * KEPT)]
+    held = [float_buffer((LARGE,)) for _ in range(3 * KEPT)]
     del held
     for n in range(1, 2 * SIZES):
-        room((LARGE * n,))
+        float_buffer((LARGE * n,))
     gc.collect()
     assert len(module._free) == SIZES and all(len(b) <= KEPT for b in module._free.values())
 
 
 def test_small_arrays_are_those_of_numpy():
-    assert room((3, 4)).base is None and room((0, 5)).shape == (0, 5)
+    assert float_buffer((3, 4)).base is None and float_buffer((0, 5)).shape == (0, 5)
 
 
 def test_threads_do_not_share():
@@ -59,7 +59,7 @@ def test_threads_do_not_share():
 
     def work(value):
         for _ in range(200):
-            y = room((LARGE,))
+            y = float_buffer((LARGE,))
             y[:] = value
             found.append((y == value).all())
 

@@ -6,7 +6,7 @@ import pytest
 
 from sparkdl.engine.backends.cuda import cupy_driver, devices
 from sparkdl.engine.backends.cuda.devices import owned_devices
-from sparkdl.engine.backends.own import Own
+from sparkdl.engine.backends.own import DeviceGrant
 from sparkdl.errors import DeviceError, UnsupportedError
 
 A, B, C = "GPU-5fd4f087-86f3", "GPU-5fd4f1aa-0be2", "MIG-9c1a77d0-22e1"
@@ -61,9 +61,9 @@ MINE = {
 @pytest.mark.parametrize("name", MINE)
 def test_the_gpu_that_a_process_computes_on(name, monkeypatch, caplog):
     addresses, turn, expected = MINE[name]
-    monkeypatch.setattr(devices, "OWN", Own(tuple(addresses), turn))
+    monkeypatch.setattr(devices, "GRANT", DeviceGrant(tuple(addresses), turn))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert devices.mine([A, B, C]) == expected
+    assert devices.choose_gpu([A, B, C]) == expected
     assert ("gpu.amount=1 gives each GPU a task" in caplog.text) == (len(addresses) > 1)
 
 

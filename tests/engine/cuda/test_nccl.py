@@ -45,7 +45,7 @@ def pair(cuda):
     vectors = [{"grad": b.vector(x)} for b, x in zip(backends, VECTORS[:2], strict=True)]
     for links in linked(*backends, vectors=vectors):
         for own in vectors:
-            own["grad"].up()
+            own["grad"].upload()
         yield links, [own["grad"] for own in vectors]
 
 
@@ -69,7 +69,7 @@ def summed(links, vectors, *arguments, marks=None):
     for link, vector, words, mark in zip(links, vectors, arguments, marks, strict=True):
         works.append(link.add_up("grad", *words, mark))
         link.join_in()
-        vector.written()
+        vector.mark_written()
     done(works)
 
 
@@ -90,10 +90,10 @@ def test_gradients_of_several_minibatches_are_kept_on_the_device(pair):
     for _ in range(2):  # what was kept is forgotten once it is added
         for link, vector, (first, second) in zip(links, vectors, ((0, 1), (2, 3)), strict=True):
             vector.open()[:] = VECTORS[first]
-            vector.up()
+            vector.upload()
             link.keep("grad", 2.0)
             vector.open()[:] = VECTORS[second]
-            vector.up()
+            vector.upload()
         for part in (slice(400, SIZE), slice(0, 400)):
             summed(links, vectors, *[(part, 0.5, 0.25)] * 2)
         a, b, c, d = (x.astype(float) for x in VECTORS)

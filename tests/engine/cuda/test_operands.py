@@ -7,7 +7,7 @@ import pytest
 
 from sparkdl.engine import Spec, compile, ops
 from sparkdl.engine.backends.cuda.cublaslt import CublasLt, Product
-from sparkdl.engine.backends.cuda.cudnn.normalizing import Normalizing
+from sparkdl.engine.backends.cuda.cudnn.normalizing import NormalizationRequest
 from sparkdl.engine.backends.cuda.cudnn.plans import launch
 from sparkdl.engine.backends.cuda.cudnn_rnn import Cell
 from sparkdl.engine.backends.cuda.device_array import DeviceArray
@@ -95,7 +95,7 @@ def test_a_number_of_another_size_is_refused():
             kernel.check(wrong)
 
 
-REQUEST = Normalizing(
+REQUEST = NormalizationRequest(
     **{"x": Spec((2, 8, 4, 4), "bfloat16"), "y": Spec((2, 8, 4, 4), "bfloat16")},
     **dict.fromkeys(("gamma", "beta", "mean", "inverse"), Spec((1, 8, 1, 1), "float32")),
     **dict.fromkeys(("last_mean", "last_variance"), Spec((1, 8, 1, 1), "float32")),

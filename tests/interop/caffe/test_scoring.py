@@ -9,7 +9,7 @@ from sparkdl.interop.caffe.phases import state_of
 from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import NetParameter
 from sparkdl.interop.caffe.scores import Score
-from sparkdl.interop.caffe.scoring import blobs_to_score, largest, right, scores_of
+from sparkdl.interop.caffe.scoring import accuracy_score, blobs_to_score, scores_of, top_k_of
 from sparkdl.nn.replica import Replica
 from tests.interop.caffe.nets import path
 
@@ -60,9 +60,9 @@ def test_losses_of_an_auto_encoder_weigh_nothing_yet(rng):
 def test_accuracy_of_places_without_what_is_ignored():
     z = np.array([[[5.0, 1, 1], [1, 5, 1]]])  # two classes at three places
     score = Score(blob="a", kind="accuracy", source="z", ignore_label=255)
-    assert right(z, np.array([[0, 0, 255]]), score) == 0.5
-    assert right(z, np.array([[255, 255, 255]]), score) == 0.0
-    assert right(z, np.array([[255, 255, 1]]), score) == 0.0  # alike counts as larger
+    assert accuracy_score(z, np.array([[0, 0, 255]]), score) == 0.5
+    assert accuracy_score(z, np.array([[255, 255, 255]]), score) == 0.0
+    assert accuracy_score(z, np.array([[255, 255, 1]]), score) == 0.0  # alike counts as larger
 
 
 X = np.array([[[3.0, 7, 5], [9, 2, 7]]])
@@ -79,4 +79,4 @@ LARGEST = {
 def test_the_largest(options):
     axis, top_k, values = options
     score = Score(blob="a", kind="argmax", source="z", axis=axis, top_k=top_k, values=values)
-    np.testing.assert_array_equal(largest(X, score), LARGEST[options])
+    np.testing.assert_array_equal(top_k_of(X, score), LARGEST[options])

@@ -10,7 +10,7 @@ from sparkdl.interop.caffe.net import load_net
 from sparkdl.interop.caffe.phases import state_of
 from sparkdl.interop.caffe.prototxt import parse_text, read_text
 from sparkdl.interop.caffe.schema import NetParameter
-from sparkdl.interop.caffe.transfer import Loaded, carry_weights, load_weights, save_weights
+from sparkdl.interop.caffe.transfer import LoadReport, carry_weights, load_weights, save_weights
 from sparkdl.interop.caffe.weights import read_weights, write_weights
 from sparkdl.nn import BatchNorm, Dense, NetworkConf, Output, Sgd
 from sparkdl.nn.replica import Replica
@@ -41,7 +41,7 @@ def test_a_report_says_what_became_of_each(tmp_path):
     before = start(CONF)
     state, report = load_weights(CONF, before, tmp_path / "net", fit=False)
     misfit = "blobs must be of [(2, 4), (2,)], got [(5, 4), (5,)]"
-    assert report == Loaded(
+    assert report == LoadReport(
         path=f"{tmp_path}/net",
         loaded=("one",),
         left=("two",),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import CheckpointError
-from sparkdl.interop.caffe.hdf5 import with_weights
+from sparkdl.interop.caffe.hdf5 import weights_to_hdf5
 from sparkdl.interop.caffe.prototxt import parse_text
 from sparkdl.interop.caffe.schema import LayerParameter, NetParameter
 from sparkdl.interop.caffe.weights import read_weights, write_weights
@@ -63,7 +63,7 @@ def test_every_bit_survives(tmp_path, name):
 
 
 def test_the_content_decides_not_the_name(tmp_path):
-    (tmp_path / "net.caffemodel").write_bytes(with_weights(some()))
+    (tmp_path / "net.caffemodel").write_bytes(weights_to_hdf5(some()))
     assert same(read_weights(tmp_path / "net.caffemodel"), some())
 
 
@@ -143,7 +143,7 @@ def forward(x, weights):
 
 def hdf5(change):
     """An HDF5 file of weights [1, 2] of the layer "one" after `change`."""
-    content = io.BytesIO(with_weights({"one": [np.float32([1, 2])]}))
+    content = io.BytesIO(weights_to_hdf5({"one": [np.float32([1, 2])]}))
     with h5py.File(content, "r+") as file:
         change(file)
     return content.getvalue()
@@ -181,7 +181,7 @@ HOSTILE = {
         "layer 'one': a blob of shape",
     ),
     "very deep": (b"\x0b" * 10000, "cut or no such"),
-    "HDF5 of something else": (with_weights({}).replace(b"data", b"tada"), "'data'"),
+    "HDF5 of something else": (weights_to_hdf5({}).replace(b"data", b"tada"), "'data'"),
     "HDF5 that counts otherwise": (replaced("7", data=np.ones(2)), "layer 'one': .*numbered"),
     "HDF5 with texts": (replaced("0", data="text"), "layer 'one': .*float32"),
     "HDF5 with whole numbers": (replaced("0", data=[1, 2]), "layer 'one': .*float32"),

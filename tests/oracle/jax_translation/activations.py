@@ -53,7 +53,7 @@ FORMULAS = {
     "softsign": lambda f, x: x / (1 + jnp.abs(x)),
     "swish": lambda f, x: x * jax.nn.sigmoid(f.beta * x),
     "tanh": lambda f, x: jnp.tanh(x),
-    "threshold": lambda f, x: jnp.where(x > f.threshold, 1.0, 0.0),
+    "heaviside": lambda f, x: jnp.where(x > f.threshold, 1.0, 0.0),
     "thresholded_relu": lambda f, x: jnp.where(x > f.threshold, x, 0),
 }
 

@@ -34,7 +34,7 @@ RULES = {
     "ExponentialSchedule": lambda s, t: s.initial * s.gamma**t,
     "InverseSchedule": lambda s, t: s.initial * (1 + s.gamma * t) ** -s.power,
     "PolynomialSchedule": polynomial,
-    "Sigmoid": lambda s, t: s.initial / (1 + exp(s.gamma * (t - s.step))),
+    "SigmoidSchedule": lambda s, t: s.initial / (1 + exp(s.gamma * (t - s.step))),
     "CosineSchedule": lambda s, t: half_cosine(s.initial, s.final, min(t / s.steps, 1)),
     "CycleSchedule": cycle,
     "OneCycleSchedule": one_cycle,

@@ -55,7 +55,7 @@ def test_the_order_is_another_in_each_epoch_and_with_each_seed():
 @pytest.mark.parametrize("before, after", [(3, 2), (2, 3), (3, 1), (1, 3)])
 def test_other_workers_share_what_is_left_of_an_epoch_evenly(before, after):
     old, state = schedule(23, before), at(epoch=1, round=4)
-    new = old.resized(after, state)
+    new = old.resize(after, state)
     done = trained(old.rounds(1)[:4])
     todo = new.todo(state)
     assert sorted(done + trained(blocks for _, blocks in todo)) == list(range(23))
@@ -69,19 +69,19 @@ def test_other_workers_share_what_is_left_of_an_epoch_evenly(before, after):
 def test_workers_may_change_twice_in_an_epoch():
     state, later = at(round=2), at(round=5)
     first = schedule(30, 3)
-    second = first.resized(2, state)
-    third = second.resized(4, later)
+    second = first.resize(2, state)
+    third = second.resize(4, later)
     done = trained(first.rounds(0)[:2]) + trained(second.rounds(0)[:3])
     assert sorted(done + trained(third.rounds(0))) == list(range(30))
 
 
 def test_as_many_workers_as_before_go_on_as_they_would_have():
     made = schedule(23, 3)
-    assert made.resized(3, at(round=4)) is made
+    assert made.resize(3, at(round=4)) is made
 
 
 def test_at_the_start_of_an_epoch_nothing_has_begun():
-    assert schedule(23, 3).resized(2, at(epoch=2)) == schedule(23, 2)
+    assert schedule(23, 3).resize(2, at(epoch=2)) == schedule(23, 2)
 
 
 def test_a_checkpoint_knows_what_had_begun():
@@ -92,7 +92,7 @@ def test_a_checkpoint_knows_what_had_begun():
         size = 2
 
     state, extra = at(epoch=1, round=4, seed=3), {"workers": 3}
-    made = schedule(23, 3).resized(2, state)
+    made = schedule(23, 3).resize(2, state)
     write_schedule(made, extra)
     assert extra["workers"] == 2
     assert schedule_of(Data, Workers, state, extra) == made

@@ -8,7 +8,7 @@ import pytest
 
 from sparkdl.data.batch import Batch
 from sparkdl.errors import WorkerError
-from sparkdl.training.resident.shelf import Shelf
+from sparkdl.training.resident.shelf import RecordCache
 
 
 def block(rng, n, start=0, kind="f4"):
@@ -30,7 +30,7 @@ def cut(batch, *ends):
 
 @pytest.fixture
 def shelf():
-    with Shelf() as shelf:
+    with RecordCache() as shelf:
         yield shelf
 
 
@@ -79,7 +79,7 @@ def test_a_block_that_has_not_come_is_an_error(shelf, rng):
 
 def test_files_have_no_names(rng, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with Shelf([(0, block(rng, 50))]) as shelf:
+    with RecordCache([(0, block(rng, 50))]) as shelf:
         shelf.block(0).take(slice(None))
         assert not os.listdir(tmp_path)
     assert list(shelf) == []

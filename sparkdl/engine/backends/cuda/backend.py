@@ -12,24 +12,24 @@ import numpy as np
 from sparkdl.engine.backends.base import Kernel
 from sparkdl.engine.backends.cuda import chains, rewrites
 from sparkdl.engine.backends.cuda.cudnn.attentions import fuse_attention
-from sparkdl.engine.backends.cuda.cudnn.images import biases_in_kind
+from sparkdl.engine.backends.cuda.cudnn.images import cast_biases
 from sparkdl.engine.backends.cuda.cudnn.norms import fuse_normalization
-from sparkdl.engine.backends.cuda.devices import mine
-from sparkdl.engine.backends.cuda.epilogues import for_products
+from sparkdl.engine.backends.cuda.devices import choose_gpu
+from sparkdl.engine.backends.cuda.epilogues import fuse_product_epilogues
 from sparkdl.engine.backends.cuda.libraries import Libraries, load_libraries
 from sparkdl.engine.backends.cuda.link import NcclLink
 from sparkdl.engine.backends.cuda.lowerings import has_kernel, lowering
 from sparkdl.engine.backends.cuda.mirror import Mirrors
 from sparkdl.engine.backends.cuda.modules import C_TYPES
 from sparkdl.engine.backends.cuda.program import DeviceProgram
-from sparkdl.engine.backends.cuda.recurrent_kinds import in_their_kind
-from sparkdl.engine.backends.cuda.recurrent_stacks import kept_whole
-from sparkdl.engine.backends.cuda.recurrent_steps import in_steps
+from sparkdl.engine.backends.cuda.recurrent_kinds import narrow_recurrent_nodes
+from sparkdl.engine.backends.cuda.recurrent_stacks import replace_stacks
+from sparkdl.engine.backends.cuda.recurrent_steps import unroll_recurrent
 from sparkdl.engine.backends.cuda.session import CudaSession, Device
 from sparkdl.engine.chains import into_chains
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.layouts import relayouts, sequences_in_place
-from sparkdl.engine.maxima import maxima_remembered
+from sparkdl.engine.maxima import record_maxima
 from sparkdl.errors import DeviceError, UnsupportedError
 
 NONE = Libraries()
@@ -64,18 +64,18 @@ class Cuda:
     def rewrites(self):
         return (
             fuse,
-            partial(biases_in_kind, session=self.session),
-            partial(in_their_kind, session=self.session),
-            partial(kept_whole, session=self.session),
-            *((for_products,) if self.session.libraries.products else ()),
-            maxima_remembered,
+            partial(cast_biases, session=self.session),
+            partial(narrow_recurrent_nodes, session=self.session),
+            partial(replace_stacks, session=self.session),
+            *((fuse_product_epilogues,) if self.session.libraries.products else ()),
+            record_maxima,
             partial(fuse_normalization, session=self.session),
             partial(fuse_attention, session=self.session),
-            in_steps,
+            unroll_recurrent,
             partial(rewrites.decompose, known=has_kernel),
             relayouts,
             sequences_in_place,
-            partial(rewrites.in_parts, may=chains.may_chain),
+            partial(rewrites.cut_before_chains, may=chains.may_chain),
             partial(into_chains, may=chains.may_chain),
             partial(rewrites.slices_in_place, may=chains.is_chain),
         )
@@ -148,5 +148,5 @@ def __getattr__(name):
 def make_backend():
     from sparkdl.engine.backends.cuda.cupy_driver import CupyDriver, ids
 
-    driver = CupyDriver(mine(ids()))
+    driver = CupyDriver(choose_gpu(ids()))
     return Cuda(driver, load_libraries(driver))

@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from sparkdl.engine.backends.cuda.walks import parts_needed
-from sparkdl.engine.backends.cuda.windows import THREADS, lies, narrow_floats, windows
+from sparkdl.engine.backends.cuda.windows import THREADS, lies, require_narrow_floats, windows
 from sparkdl.errors import UnsupportedError
 
 TILE, GRID = 64, 65_535
@@ -27,7 +27,7 @@ def backward_input(session, op, gy, w, gx, bias=None, after="(a)"):
 
 def product(session, name, job, arrays, bias, after):
     (op, at), (x, w, y) = job, arrays
-    narrow_floats(x, w)
+    require_narrow_floats(x, w)
     if not y.size:
         return [], name
     kind = x.dtype.name if bias is None else bias.dtype.name
@@ -40,7 +40,7 @@ def product(session, name, job, arrays, bias, after):
 
 def backward_weights(session, op, gy, x, gw):
     """Calls of the gradient for the weights: parts of it, then their sum, in one order always."""
-    narrow_floats(gy, x)
+    require_narrow_floats(gy, x)
     at, of_group = windows(op, x.shape[2:], gy.shape[2:]), channels(op, gw)
     total, columns = len(gy) * prod(gy.shape[2:]), gw.size // max(len(gw), 1)
     if not gw.size:

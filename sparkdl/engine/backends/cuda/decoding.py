@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from sparkdl.engine.backends.cuda.modules import C_TYPES
-from sparkdl.engine.backends.cuda.walks import few
+from sparkdl.engine.backends.cuda.walks import require_few_numbers
 from sparkdl.engine.planner import align
 from sparkdl.engine.program import copy_into
 
@@ -22,7 +22,7 @@ LIE = np.dtype([("channel", "i8"), ("row", "i8"), ("column", "i8")])
 
 
 @dataclass(frozen=True)
-class Decoded:
+class ImageFeed:
     """The format in which images of one kind travel.
 
     Parameters
@@ -55,7 +55,7 @@ class Decoded:
         parts = self.parts(len(target.array)).values()
         return sum(align(prod(shape) * np.dtype(kind).itemsize) for kind, shape in parts)
 
-    def between(self, session, target, host, there):
+    def plan_transfer(self, session, target, host, there):
         """(function that fills a part of a slot, calls that bring it to the input)"""
         on_host, on_device, start = {}, {}, 0
         for name, (kind, shape) in self.parts(len(target.array)).items():
@@ -67,7 +67,7 @@ class Decoded:
 
     def decode(self, session, target, images, windows, mean, factor):
         memory = target.memory
-        few(memory)
+        require_few_numbers(memory)
         count, inner = len(memory), memory.shape[1:]
         places, height, width = three(inner)
         steps = (0,) * (3 - len(inner)) + memory.strides[1:]

@@ -16,7 +16,7 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-from sparkdl.engine.backends.own import OWN
+from sparkdl.engine.backends.own import GRANT
 from sparkdl.errors import DeviceError
 
 log = logging.getLogger(__name__)
@@ -24,19 +24,19 @@ DRIVERS = ("/dev/nvidiactl", "/dev/dxg")  # what NVIDIA's driver makes on Linux,
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
-def mine(ids):
+def choose_gpu(ids):
     """Returns the number of the GPU that this process computes on.
 
     `owned_devices` raises the errors.
     """
-    gpus = owned_devices(list(OWN.addresses), os.environ.get(VISIBLE), ids)
-    if not OWN.addresses:
-        return gpus[OWN.turn % len(gpus)]
+    gpus = owned_devices(list(GRANT.addresses), os.environ.get(VISIBLE), ids)
+    if not GRANT.addresses:
+        return gpus[GRANT.turn % len(gpus)]
     if len(gpus) > 1:
         log.warning(
             "the task owns the GPUs %s and computes on the first: workers that train together take "
             "one each; spark.task.resource.gpu.amount=1 gives each GPU a task",
-            ", ".join(OWN.addresses),
+            ", ".join(GRANT.addresses),
         )
     return gpus[0]
 

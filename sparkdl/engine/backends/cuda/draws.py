@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.walks import few, together, walk
+from sparkdl.engine.backends.cuda.walks import require_few_numbers, together, walk
 from sparkdl.engine.ops.random import NormalOp
 from sparkdl.errors import UnsupportedError
 from sparkdl.philox import key_of
@@ -15,7 +15,7 @@ THREADS = 256
 def draw(session, op, ids, epoch, y):
     if {ids.dtype, epoch.dtype} != {np.dtype(np.uint64)}:
         raise UnsupportedError("ids and epoch must be uint64")
-    few(y)
+    require_few_numbers(y)
     axes = together(zip(y.shape[1:], y.strides[1:], strict=True))
     at = walk([n for n, _ in axes], [s for _, s in axes])
     count = prod(op.to)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.followed import FollowedOp, follows
+from sparkdl.engine.backends.cuda.followed import EpilogueProductOp, has_epilogue
 from sparkdl.engine.fusion import BiasActivationOp, apply_first, fuse, once
 from sparkdl.engine.graph import Graph, scope
 from sparkdl.engine.ops.elementwise import AddOp
@@ -15,7 +15,7 @@ from sparkdl.engine.ops.shape import CastOp, ReshapeOp, cast, reshape
 from sparkdl.engine.types import is_narrow
 
 
-def for_products(graph):
+def fuse_product_epilogues(graph):
     return with_second_outputs(fuse(graph, RULES))
 
 
@@ -25,9 +25,11 @@ def bias_and_activation(node, inputs, uses):
     if isinstance(op, BiasActivationOp) and isinstance(op.product, MatMulOp):
         x, w, bias = inputs
         bias = bias if bias.spec.dtype == kind else cast(bias, kind)
-        if op.activation is None or follows(op.activation):
-            return FollowedOp(op.product, kind, bias=True, activation=op.activation)(x, w, bias)
-        return op.activation(FollowedOp(op.product, kind, bias=True)(x, w, bias))
+        if op.activation is None or has_epilogue(op.activation):
+            return EpilogueProductOp(op.product, kind, bias=True, activation=op.activation)(
+                x, w, bias
+            )
+        return op.activation(EpilogueProductOp(op.product, kind, bias=True)(x, w, bias))
 
 
 def cast_of_product(node, inputs, uses):
@@ -35,7 +37,7 @@ def cast_of_product(node, inputs, uses):
     wide = isinstance(node.op, CastOp) and node.outputs[0].dtype == np.float32
     if wide and once(node.inputs[0], uses):
         before = inputs[0].node
-        whole = FollowedOp.of(before)
+        whole = EpilogueProductOp.of(before)
         if whole is not None and whole.bare and is_narrow(inputs[0].dtype):
             return replace(whole, kind="float32")(*before.inputs)
 
@@ -46,7 +48,7 @@ def added_to_product(node, inputs, uses):
         return None
     for mine, other in ((0, 1), (1, 0)):
         rows = rows_of(node.inputs[mine], inputs[mine], uses)
-        whole = None if rows is None else FollowedOp.of(rows.node)
+        whole = None if rows is None else EpilogueProductOp.of(rows.node)
         if whole is None or whole.plus or whole.activation is not None:
             continue
         if inputs[other].spec == node.outputs[0].spec and whole.kind == inputs[other].spec.dtype:
@@ -70,7 +72,7 @@ def gradient_of_gelu(node, inputs, uses):
     """gelu's slope times a product."""
     if isinstance(node.op, GeluGradOp) and node.op.approximate and once(node.inputs[0], uses):
         before = inputs[0].node
-        whole = FollowedOp.of(before)
+        whole = EpilogueProductOp.of(before)
         if whole is not None and whole.bare and whole.kind == inputs[1].spec.dtype:
             return replace(whole, activation=node.op)(*before.inputs, inputs[1])
 
@@ -110,7 +112,7 @@ def pairs_of(graph):
         if (isinstance(node.op, GeluOp) and node.op.approximate) or is_sum_of_rows(node):
             readers[node.inputs[0]] = node
     for node in graph.nodes:
-        whole, after = FollowedOp.of(node), readers.get(node.outputs[0])
+        whole, after = EpilogueProductOp.of(node), readers.get(node.outputs[0])
         if whole is None:
             continue
         if after is not None and isinstance(after.op, GeluOp) and whole.activation is None:

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from sparkdl.engine.backends.cuda.chains import copy_array
-from sparkdl.engine.backends.cuda.decoding import Decoded
+from sparkdl.engine.backends.cuda.decoding import ImageFeed
 from sparkdl.engine.backends.cuda.modules import C_TYPES
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.planner import align
@@ -49,7 +49,7 @@ class PlainFeed:
         """Returns bytes of a slot that an input takes."""
         return target.array.size * self.kind.itemsize
 
-    def between(self, session, target, host, there):
+    def plan_transfer(self, session, target, host, there):
         """(function that fills a part of a slot, calls that bring it to the input)"""
         array = target.array
         fill = partial(copy_into, array.like(host, self.kind))
@@ -76,7 +76,7 @@ class Slot:
         self.fills, self.calls, start = {}, [], 0
         for name, way in ways:
             part = slice(start, start + sizes[name])
-            between = way.between(session, targets[name], self.host[part], self.there[part])
+            between = way.plan_transfer(session, targets[name], self.host[part], self.there[part])
             self.fills[name], calls = between
             self.calls += calls
             start += align(sizes[name])
@@ -118,7 +118,7 @@ class Feeds:
 
 def way_of(value, spec):
     """Returns how a value travels to an input: numbers in the smaller one of the two types."""
-    decoded = Decoded.of(value)
+    decoded = ImageFeed.of(value)
     if decoded is not None:
         return decoded
     kind, declared = value.dtype, np.dtype(spec.dtype)

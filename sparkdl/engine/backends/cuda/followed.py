@@ -10,7 +10,7 @@ from sparkdl.engine.ops.matmul import MatMulOp
 
 
 @dataclass(frozen=True)
-class FollowedOp(Op):
+class EpilogueProductOp(Op):
     """(y, before, sums) with y = activation(x w + bias + plus), of matrices.
 
     Parameters
@@ -78,7 +78,7 @@ class FollowedOp(Op):
         return given | dict(zip(made, outputs, strict=True))
 
 
-def follows(activation):
+def has_epilogue(activation):
     """Returns whether cuBLASLt has an activation, or its gradient."""
     by_tanh = isinstance(activation, GeluOp | GeluGradOp) and activation.approximate
     return by_tanh or isinstance(activation, ReluOp)

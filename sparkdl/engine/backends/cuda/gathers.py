@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.walks import few
+from sparkdl.engine.backends.cuda.walks import require_few_numbers
 from sparkdl.engine.types import is_float
 from sparkdl.errors import UnsupportedError
 
@@ -27,7 +27,7 @@ def gather(session, op, table, indices, y):
 
 def scatter_add(session, op, y, indices, table):
     contiguous(table, indices, y)
-    few(indices)
+    require_few_numbers(indices)
     calls = [session.fill(table.flat_bytes())] if table.size else []
     if not y.size:
         return calls, "scatter"

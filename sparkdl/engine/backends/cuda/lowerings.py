@@ -21,8 +21,8 @@ from sparkdl.engine.backends.cuda import (
 )
 from sparkdl.engine.backends.cuda.channels import MomentsOp, SlopesOp
 from sparkdl.engine.backends.cuda.cudnn import convolutions as graphs
-from sparkdl.engine.backends.cuda.cudnn.drawn import DrawnOp, lower_drawn
-from sparkdl.engine.backends.cuda.followed import FollowedOp
+from sparkdl.engine.backends.cuda.cudnn.drawn import CudnnGraphOp, lower_graph
+from sparkdl.engine.backends.cuda.followed import EpilogueProductOp
 from sparkdl.engine.backends.cuda.recurrent import WalkGradOp, WalkOp
 from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.fusion import BiasActivationOp
@@ -79,12 +79,12 @@ def lowering(op):
     return LOWERINGS.get(type(op)) or (chains.chain if type(op) in chains.OPERATIONS else None)
 
 
-def plainly(make):
+def spread_arrays(make):
     """Returns a lowering that takes the node's arrays one after the other."""
     return lambda session, op, inputs, outputs: make(session, op, *inputs, *outputs)
 
 
-def drawn_first(library, own):
+def prefer_graph(library, own):
     """Makes a lowering by cuDNN's graphs, or by our own kernel if there are none or they refuse."""
 
     def make(session, op, *arrays):
@@ -101,7 +101,7 @@ def drawn_first(library, own):
 def bias_activation(session, op, *arrays):
     own = products.bias_activation
     convolves = isinstance(op.product, ConvOp | ConvGradInputOp)
-    make = drawn_first(graphs.bias_activation, own) if convolves else own
+    make = prefer_graph(graphs.bias_activation, own) if convolves else own
     return make(session, op, *arrays)
 
 
@@ -112,50 +112,54 @@ LOWERINGS = {
     CopyOp: chains.copy_array,
     EqualOp: chains.chain,
     OneHotOp: chains.one_hot,
-    RelayoutOp: plainly(copies.relayout),
-    TransposeOp: plainly(copies.transpose),
-    SliceOp: plainly(copies.copy_view),
-    SequenceToImageOp: plainly(copies.copy_view),
-    ImageToSequenceOp: plainly(copies.copy_view),
-    ConcatOp: plainly(joins.concat),
-    PadOp: plainly(copies.pad),
-    MomentsOp: plainly(channels.moments),
-    SlopesOp: plainly(channels.slopes),
-    SumOp: plainly(reductions.sum_along),
-    MaxOp: plainly(reductions.max_along),
-    SumToOp: plainly(reductions.sum_to),
-    MatMulOp: plainly(products.matmul),
-    BiasActivationOp: plainly(bias_activation),
-    FollowedOp: products.lower_followed,
+    RelayoutOp: spread_arrays(copies.relayout),
+    TransposeOp: spread_arrays(copies.transpose),
+    SliceOp: spread_arrays(copies.copy_view),
+    SequenceToImageOp: spread_arrays(copies.copy_view),
+    ImageToSequenceOp: spread_arrays(copies.copy_view),
+    ConcatOp: spread_arrays(joins.concat),
+    PadOp: spread_arrays(copies.pad),
+    MomentsOp: spread_arrays(channels.moments),
+    SlopesOp: spread_arrays(channels.slopes),
+    SumOp: spread_arrays(reductions.sum_along),
+    MaxOp: spread_arrays(reductions.max_along),
+    SumToOp: spread_arrays(reductions.sum_to),
+    MatMulOp: spread_arrays(products.matmul),
+    BiasActivationOp: spread_arrays(bias_activation),
+    EpilogueProductOp: products.lower_epilogue_product,
     WalkOp: recurrent.forward,
     WalkGradOp: recurrent.backward,
-    SoftmaxOp: plainly(softmax.forward),
-    LogSoftmaxOp: plainly(softmax.forward),
-    SoftmaxGradOp: plainly(softmax.backward),
-    LogSoftmaxGradOp: plainly(softmax.backward),
-    SoftmaxCrossEntropyOp: plainly(softmax.cross_entropy),
-    UniformOp: plainly(draws.draw),
-    NormalOp: plainly(draws.draw),
-    HeadScoresOp: plainly(heads.scores),
-    HeadMixOp: plainly(heads.mix),
-    ConvOp: plainly(drawn_first(graphs.forward, convolutions.forward)),
-    ConvGradInputOp: plainly(drawn_first(graphs.backward_input, convolutions.backward_input)),
-    ConvGradWeightOp: plainly(drawn_first(graphs.backward_weights, convolutions.backward_weights)),
-    DrawnOp: lower_drawn,
-    MaxPoolOp: plainly(pooling.maxima),
-    MaxPoolGradOp: plainly(pooling.backward),
-    MaxPoolPickOp: plainly(pooling.lower_max_pick),
-    MaxPoolWithPlacesOp: plainly(pooling.maxima),
-    MaxPoolToPlacesOp: plainly(pooling.to_places),
-    AvgPoolOp: plainly(pooling.mean),
-    AvgPoolGradOp: plainly(pooling.mean_backward),
-    LrnOp: plainly(lrns.forward),
-    LrnGradOp: plainly(lrns.backward),
-    UnfoldOp: plainly(unfolding.unfold),
-    FoldOp: plainly(unfolding.fold),
-    ResizeOp: plainly(resizing.forward),
-    ResizeGradOp: plainly(resizing.backward),
-    GatherOp: plainly(gathers.gather),
-    ScatterAddOp: plainly(gathers.scatter_add),
-    ReverseTimeOp: plainly(reversal.reverse_time),
+    SoftmaxOp: spread_arrays(softmax.forward),
+    LogSoftmaxOp: spread_arrays(softmax.forward),
+    SoftmaxGradOp: spread_arrays(softmax.backward),
+    LogSoftmaxGradOp: spread_arrays(softmax.backward),
+    SoftmaxCrossEntropyOp: spread_arrays(softmax.cross_entropy),
+    UniformOp: spread_arrays(draws.draw),
+    NormalOp: spread_arrays(draws.draw),
+    HeadScoresOp: spread_arrays(heads.scores),
+    HeadMixOp: spread_arrays(heads.mix),
+    ConvOp: spread_arrays(prefer_graph(graphs.forward, convolutions.forward)),
+    ConvGradInputOp: spread_arrays(
+        prefer_graph(graphs.backward_input, convolutions.backward_input)
+    ),
+    ConvGradWeightOp: spread_arrays(
+        prefer_graph(graphs.backward_weights, convolutions.backward_weights)
+    ),
+    CudnnGraphOp: lower_graph,
+    MaxPoolOp: spread_arrays(pooling.maxima),
+    MaxPoolGradOp: spread_arrays(pooling.backward),
+    MaxPoolPickOp: spread_arrays(pooling.lower_max_pick),
+    MaxPoolWithPlacesOp: spread_arrays(pooling.maxima),
+    MaxPoolToPlacesOp: spread_arrays(pooling.to_places),
+    AvgPoolOp: spread_arrays(pooling.mean),
+    AvgPoolGradOp: spread_arrays(pooling.mean_backward),
+    LrnOp: spread_arrays(lrns.forward),
+    LrnGradOp: spread_arrays(lrns.backward),
+    UnfoldOp: spread_arrays(unfolding.unfold),
+    FoldOp: spread_arrays(unfolding.fold),
+    ResizeOp: spread_arrays(resizing.forward),
+    ResizeGradOp: spread_arrays(resizing.backward),
+    GatherOp: spread_arrays(gathers.gather),
+    ScatterAddOp: spread_arrays(gathers.scatter_add),
+    ReverseTimeOp: spread_arrays(reversal.reverse_time),
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.windows import THREADS, narrow_floats
+from sparkdl.engine.backends.cuda.windows import THREADS, require_narrow_floats
 
 SIZES = "channels", "height", "width", "across", "around"
 LOCAL = np.dtype([(n, "i4") for n in SIZES] + [(n, "f4") for n in ("scale", "k", "beta")])
@@ -10,13 +10,13 @@ IMAGE = np.dtype([(name, "i8") for name in ("example", "channel", "row", "column
 
 
 def forward(session, op, x, y):
-    narrow_floats(x, y)
+    require_narrow_floats(x, y)
     return calls(session, op, x, [("lrn", (x, y), ())])
 
 
 def backward(session, op, gy, x, gx):
     """Computes first what reaches the neighbours of each number, then what each gets of it."""
-    narrow_floats(gy, x, gx)
+    require_narrow_floats(gy, x, gx)
     through = session.scratch(x.size * 4)
     first, then = ("lrn_through", (gy, x), (through,)), ("lrn_grad", (gy, x, gx), (through,))
     return calls(session, op, x, [first, then])

@@ -25,18 +25,18 @@ class DeviceMirror:
         self.arrived = device.driver.event()
         self.host_newer, self.device_newer, self.arriving = True, False, False
 
-    def up(self):
+    def upload(self):
         """Brings the device up to date, if the host may have been written."""
         if self.host_newer or not self.watched:
             self.device.driver.upload(self.there, self.host, self.device.stream)
             self.device.driver.record(self.arrived, self.device.stream)
         self.host_newer = False
 
-    def written(self):
+    def mark_written(self):
         """Notes that programs that write here have been put on the stream."""
         self.device_newer = True
 
-    def down(self):
+    def download(self):
         """Brings the host up to date; when this comes back it may be read and written."""
         if self.arriving:  # a program brings it in parts, and tells of each
             return
@@ -50,7 +50,7 @@ class DeviceMirror:
 
     def open(self):
         """Returns the host's memory, about to be read and perhaps written."""
-        self.down()
+        self.download()
         self.host_newer = True
         return self.array
 
@@ -60,7 +60,7 @@ class DeviceMirror:
         start = there.address - self.there.address
         return self.host[start : start + there.nbytes], there
 
-    def shows(self, array):
+    def device_view(self, array):
         """Returns the device's array for one of the host within this memory, or None."""
         low, high = np.lib.array_utils.byte_bounds(array)
         start = self.host.ctypes.data
@@ -90,11 +90,11 @@ class Mirrors:
         """Returns ({name: array of the device}, {name: Mirror}) for arrays of the host."""
         mirrors, arrays, found = list(self.watched), {}, {}
         for name, array in bindings.items():
-            mirror = next((m for m in mirrors if m.shows(array) is not None), None)
+            mirror = next((m for m in mirrors if m.device_view(array) is not None), None)
             if mirror is None:
                 mirror = DeviceMirror(self.device, whole(array), watched=False)
                 mirrors.append(mirror)
-            arrays[name], found[name] = mirror.shows(array), mirror
+            arrays[name], found[name] = mirror.device_view(array), mirror
         return arrays, found
 
 

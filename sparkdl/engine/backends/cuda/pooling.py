@@ -24,20 +24,20 @@ def to_places(session, op, gy, places, gx):
 
 def backward(session, op, gy, x, y, gx):
     """The gradient where no places were noted: they are looked for again."""
-    find, at, where = again(session, op, x, y)
+    find, at, where = find_places(session, op, x, y)
     kinds, lie = {"P": "int32"}, (lies(gy), lies(y), lies(gx))
     calls, name = pool(session, "max_to_places", gx, gy, kinds, (at, lie, (gy, where, gx)))
     return [*find, *calls], name
 
 
 def lower_max_pick(session, op, g, x, y, out):
-    find, at, where = again(session, op, x, y)
+    find, at, where = find_places(session, op, x, y)
     kinds, lie = {"P": "int32"}, (lies(g), lies(y), lies(out))
     calls, name = pool(session, "max_picked", out, g, kinds, (at, lie, (g, where, out)))
     return [*find, *calls], name
 
 
-def again(session, op, x, y):
+def find_places(session, op, x, y):
     """Calls that find the places of maxima, the windows, and the memory of the places."""
     at, where = windows(op, x.shape[2:], y.shape[2:]), session.scratch(y.size * 4)
     values = at, (lies(x), lies(y), lies(y)), (x, None, where)

@@ -6,7 +6,7 @@ from sparkdl.engine.backends.cuda import chains, convolutions, reductions
 from sparkdl.engine.backends.cuda.cublaslt import NOTHING, Product
 from sparkdl.engine.backends.cuda.cublaslt_api import Epilogue
 from sparkdl.engine.backends.cuda.expressions import OPERATIONS, expression
-from sparkdl.engine.backends.cuda.walks import few
+from sparkdl.engine.backends.cuda.walks import require_few_numbers
 from sparkdl.engine.ops.activation import ReluOp
 from sparkdl.engine.ops.conv import ConvGradInputOp, ConvOp
 from sparkdl.engine.ops.elementwise import add
@@ -31,10 +31,10 @@ def matmul(session, op, x, w, y):
 
 def bias_activation(session, op, x, w, bias, y):
     if isinstance(op.product, MatMulOp):
-        return own(session, *op.product.operands(x, w), y, bias, op.activation)
+        return gemm_calls(session, *op.product.operands(x, w), y, bias, op.activation)
     backward = isinstance(op.product, ConvGradInputOp)
     make = convolutions.backward_input if backward else convolutions.forward
-    return make(session, op.product, x, w, y, bias, following(op.activation))
+    return make(session, op.product, x, w, y, bias, activation_source(op.activation))
 
 
 def fuses(op):
@@ -43,7 +43,7 @@ def fuses(op):
     return known and type(op.activation) in {type(None), *OPERATIONS}
 
 
-def lower_followed(session, op, inputs, outputs):
+def lower_epilogue_product(session, op, inputs, outputs):
     """Lowers a FollowedOp: one call, or where the library refuses that, one for each part."""
     x, w = op.product.operands(*inputs[:2])
     named = op.named(inputs, outputs)
@@ -51,11 +51,11 @@ def lower_followed(session, op, inputs, outputs):
     try:
         return session.libraries.products.calls(session, whole), "cuBLASLt"
     except UnsupportedError as why:
-        calls, name = apart(session, op, x, w, **named)
+        calls, name = separate_calls(session, op, x, w, **named)
         return calls, name, f"cuBLASLt: {why}"
 
 
-def apart(session, op, x, w, y, bias=None, plus=None, kept=None, sums=None):
+def separate_calls(session, op, x, w, y, bias=None, plus=None, kept=None, sums=None):
     """The calls of a Followed with a pass over memory for each part."""
     slope = isinstance(op.activation, GeluGradOp)
     calls, name, *_ = product(session, x, w, y)
@@ -74,18 +74,18 @@ def product(session, x, w, y, scale=1.0):
     """Calls of y = scale x w of matrices, stacks of them or stacks of stacks."""
     library = session.libraries.products
     if library is None or not y.size:
-        return own(session, x, w, y, scale=scale)
+        return gemm_calls(session, x, w, y, scale=scale)
     try:
         return library.calls(session, Product(x=x, w=w, y=y, scale=scale)), "cuBLASLt"
     except UnsupportedError as why:
-        return *own(session, x, w, y, scale=scale), f"cuBLASLt: {why}"
+        return *gemm_calls(session, x, w, y, scale=scale), f"cuBLASLt: {why}"
 
 
-def own(session, x, w, y, bias=None, activation=None, scale=1.0):
+def gemm_calls(session, x, w, y, bias=None, activation=None, scale=1.0):
     """Calls of y = activation(scale x w + bias) by our own kernel."""
     if {x.dtype, w.dtype} != {x.dtype} or not is_float(x.dtype) or x.dtype == np.float64:
         raise UnsupportedError(f"cuda has no product of {x.dtype} and {w.dtype}")
-    few(x, w, y)
+    require_few_numbers(x, w, y)
     x, w, y = (a[(None,) * (4 - a.ndim)] for a in (x, w, y))
     if y.shape[1] > GRID:
         x, w, y = (a.transpose(1, 0, 2, 3) for a in (x, w, y))
@@ -97,7 +97,7 @@ def own(session, x, w, y, bias=None, activation=None, scale=1.0):
         return [], "gemm"
     kinds = {"T": x.dtype.name, "R": y.dtype.name, "SCALE": f"{float(scale)!r}f"}
     kinds["BIAS"] = kinds["T"] if bias is None else bias.dtype.name
-    kinds["AFTER(a)"] = following(activation)
+    kinds["AFTER(a)"] = activation_source(activation)
     function = session.family("gemm.cu", "gemm", **kinds)
     numbers = m, n, x.shape[3], inner, *map(matrix, (x, w, y))
     calls, some = [], GRID // inner  # stacks that a grid has room for
@@ -109,7 +109,7 @@ def own(session, x, w, y, bias=None, activation=None, scale=1.0):
     return calls, "gemm"
 
 
-def following(activation):
+def activation_source(activation):
     """Returns an activation of a, or none, in C."""
     return "(a)" if activation is None else expression(activation, ["float32"], ["a"])
 

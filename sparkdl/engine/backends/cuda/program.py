@@ -7,8 +7,8 @@ from time import perf_counter
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.cudnn.images import apart, fed_as_read, of_eight_channels
-from sparkdl.engine.backends.cuda.decoding import Decoded
+from sparkdl.engine.backends.cuda.cudnn.images import copy_bound_images, narrow_inputs, pad_channels
+from sparkdl.engine.backends.cuda.decoding import ImageFeed
 from sparkdl.engine.backends.cuda.feeds import Feeds, Target
 from sparkdl.engine.backends.cuda.graphs import Graphs
 from sparkdl.engine.backends.cuda.later import Landing
@@ -28,7 +28,9 @@ class DeviceProgram(Program):
         given = graph.inputs
         arrays, self.mirrors = backend.mirrors.bound(self.bindings)
         if self.device.libraries.graphs is not None:
-            graph = apart(fed_as_read(of_eight_channels(graph), self.bindings), self.bindings)
+            graph = copy_bound_images(
+                narrow_inputs(pad_channels(graph), self.bindings), self.bindings
+            )
         super().__init__(graph, backend, arrays, strict)
         targets = {n: Target(a, given[n].spec) for n, a in self._feeds.items()}
         self._feeds = {n: target.array for n, target in targets.items()}
@@ -38,7 +40,7 @@ class DeviceProgram(Program):
         self.written = list(dict.fromkeys(written))
         self.slots = Feeds(self.backend.session, targets)
         self.graphs, self._joined = Graphs(self.device, self._calls), {}
-        self.outputs, self.landings, self.numbers = Fetched(self), {}, {}
+        self.outputs, self.landings, self.numbers = LazyOutputs(self), {}, {}
         self.arrivals, self.parts = {}, {}
 
     def _run(self, feeds, after):
@@ -75,7 +77,7 @@ class DeviceProgram(Program):
             other._feed(its)
             self.joined(other).run()
             for mirror in self.written + other.written:
-                mirror.written()
+                mirror.mark_written()
         return self.outputs
 
     def joined(self, other):
@@ -93,7 +95,7 @@ class DeviceProgram(Program):
         """Returns the outputs; waits for those in arrays of the caller's that nobody watches."""
         for mirror in self.written:
             if not mirror.watched:
-                mirror.down()
+                mirror.download()
         return self.outputs
 
     def _cuts(self, steps):
@@ -105,7 +107,7 @@ class DeviceProgram(Program):
         self._feed(feeds)
         events = self.graphs.run(cuts)
         for mirror in self.written:
-            mirror.written()
+            mirror.mark_written()
         return events
 
     def _bring(self, cuts, events):
@@ -154,7 +156,7 @@ class DeviceProgram(Program):
         return self.numbers[name].number()
 
     def _fed(self, name, value):
-        if Decoded.of(value) is None:
+        if ImageFeed.of(value) is None:
             return super()._fed(name, value)
         self._fits(name, value)
         return value
@@ -162,7 +164,7 @@ class DeviceProgram(Program):
     def _feed(self, feeds):
         self.slots.fill(self._checked(feeds))
         for mirror in dict.fromkeys(self.mirrors.values()):
-            mirror.up()
+            mirror.upload()
 
     def _timed(self, feeds):
         with self.device.lock:
@@ -190,7 +192,7 @@ class DeviceProgram(Program):
         return np.array(target.like(host))
 
 
-class Fetched(Mapping):
+class LazyOutputs(Mapping):
     """{name: array} of what a program gave last; what was bound is the caller's array."""
 
     def __init__(self, program):
@@ -198,7 +200,7 @@ class Fetched(Mapping):
 
     def __getitem__(self, name):
         if name in self.program.bindings:
-            self.program.mirrors[name].down()
+            self.program.mirrors[name].download()
             return self.program.bindings[name]
         return self.program.fetch(name)
 

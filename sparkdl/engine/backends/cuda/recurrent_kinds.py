@@ -15,11 +15,13 @@ from sparkdl.engine.types import is_narrow
 from sparkdl.errors import UnsupportedError
 
 
-def in_their_kind(graph, session):
+def narrow_recurrent_nodes(graph, session):
     """Returns the graph with such operations in the type that all their results are cast to."""
     if session.libraries.recurrent is None:
         return graph
-    kinds = {node: kind for node, kind in narrow_ones(graph) if is_cudnns(node, kind, session)}
+    kinds = {
+        node: kind for node, kind in narrow_candidates(graph) if is_cudnns(node, kind, session)
+    }
 
     def recurrent(node, inputs, uses):
         if node in kinds:
@@ -29,7 +31,7 @@ def in_their_kind(graph, session):
             grads = node.op(*(in_kind(t, kind) for t in inputs[:-1]), inputs[-1])
             return tuple(cast(g, t.dtype) for g, t in zip(grads, node.outputs, strict=True))
 
-    return fuse(graph, (there_and_back, recurrent)) if kinds else graph
+    return fuse(graph, (drop_double_cast, recurrent)) if kinds else graph
 
 
 def is_cudnns(node, kind, session):
@@ -41,7 +43,7 @@ def is_cudnns(node, kind, session):
     return True
 
 
-def narrow_ones(graph):
+def narrow_candidates(graph):
     """Yields (recurrent node, type) where all readers cast its results to this narrow type."""
     readers = {t: [None] for t in graph.outputs.values()}
     for node in graph.nodes:
@@ -61,7 +63,7 @@ def in_kind(tensor, kind):
     return cast(tensor, kind) if before is None else before
 
 
-def there_and_back(node, inputs, uses):
+def drop_double_cast(node, inputs, uses):
     """A cast to what numbers are, or were before they were cast to float32."""
     if isinstance(node.op, CastOp):
         same = inputs[0] if inputs[0].spec.dtype == node.op.dtype else None

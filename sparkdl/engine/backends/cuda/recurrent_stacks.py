@@ -18,7 +18,7 @@ from sparkdl.engine.ops.shape import cast
 from sparkdl.errors import UnsupportedError
 
 
-def kept_whole(graph, session):
+def replace_stacks(graph, session):
     """Returns the graph with Walks for what cuDNN has, and their gradients."""
     if session.libraries.recurrent is None:
         return graph
@@ -33,7 +33,8 @@ def kept_whole(graph, session):
             elif forward is not stack.nodes[-1]:
                 continue  # it is made with the last layer
             else:
-                made = stack.walked(new) if node is forward else stack.walked_back(new)
+                replace = stack.replace_forward if node is forward else stack.replace_backward
+                made = replace(new)
         new.update(made)
     return Graph(graph.inputs, {name: new.get(t, t) for name, t in graph.outputs.items()})
 
@@ -68,7 +69,7 @@ def gradients_of(graph):
 def cell_of(node, session):
     """Raises UnsupportedError where cuDNN has nothing of the kind."""
     op, (x, _, wh, *_), kind = node.op, node.inputs, node.outputs[0].spec.dtype
-    why = foreign(op) or (None if kind in TYPES else f"it has no {kind}")
+    why = refusal(op) or (None if kind in TYPES else f"it has no {kind}")
     if why:
         raise UnsupportedError(why)
     (n, steps, features), mode = x.shape, "LSTM" if isinstance(op, LstmOp) else "GRU"
@@ -76,7 +77,7 @@ def cell_of(node, session):
     return Cell(mode=mode, kind=kind, tf32=session.tf32 and kind == "float32", **sizes)
 
 
-def foreign(op):
+def refusal(op):
     """Returns which feature of a recurrent operation cuDNN lacks, or None."""
     if not isinstance(op, LstmOp | GruOp):
         return "only LSTMs and GRUs go to it"
@@ -125,29 +126,29 @@ class RecurrentStack:
             return None
         return RecurrentStack([*self.nodes, node], self.gradients, layer)
 
-    def walked(self, new):
+    def replace_forward(self, new):
         """Returns [(output of the last node, tensor)]"""
         layer, kind = self.layer, self.layer.cell.kind
         given = [[cast(new.get(t, t), kind) for t in node.inputs] for node in self.nodes]
-        x, states = self.turned(given[0][0]), on_one_another([g[4:] for g in given])
+        x, states = self.turned(given[0][0]), stack_states([g[4:] for g in given])
         row = pack_weights(
             layer, [dict(zip(("wx", "wh", "b"), g[1:4], strict=True)) for g in given]
         )
         trained = self.nodes[-1] in self.gradients
         y, *rest = WalkOp(layer.cell, layer.reserve if trained else 0)(x, row, *states)
         self.read = x, row, *states, y, rest[-1]
-        last = apart(rest[: self.states], len(self.nodes))[-1]
+        last = split_states(rest[: self.states], len(self.nodes))[-1]
         return zip(self.nodes[-1].outputs, (self.turned(y), *last), strict=False)
 
-    def walked_back(self, new):
+    def replace_backward(self, new):
         """Yields [(output of a gradient, tensor)] for all layers."""
         kind, nodes = self.layer.cell.kind, [self.gradients[node] for node in self.nodes]
         given = [[new.get(t, t) for t in node.inputs[: 1 + self.states]] for node in nodes]
-        glast = on_one_another([[cast(t, kind) for t in states] for _, *states in given])
+        glast = stack_states([[cast(t, kind) for t in states] for _, *states in given])
         gy = self.turned(cast(given[-1][0], kind))
         gx, row, *gstates = WalkGradOp(self.layer.cell)(gy, *glast, *self.read)
         made = zip(
-            nodes, unpack_gradients(self.layer, row), apart(gstates, len(nodes)), strict=True
+            nodes, unpack_gradients(self.layer, row), split_states(gstates, len(nodes)), strict=True
         )
         for node, grads, states in made:
             yield from zip(node.outputs[1:], (*grads, *states), strict=True)
@@ -157,7 +158,7 @@ class RecurrentStack:
         return ops.reverse_time(x) if self.backwards else x
 
 
-def on_one_another(layers):
+def stack_states(layers):
     """Returns each state (N, H) of one layer, or (layers, N, H)."""
     if len(layers) == 1:
         return layers[0]
@@ -167,7 +168,7 @@ def on_one_another(layers):
     ]
 
 
-def apart(states, count):
+def split_states(states, count):
     """Returns for each layer its states (N, H)."""
     if count == 1:
         return [states]

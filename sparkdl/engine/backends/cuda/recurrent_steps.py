@@ -6,7 +6,7 @@ from sparkdl.engine.ops.recurrent.base import RecurrentOp
 from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
 
 
-def in_steps(graph):
+def unroll_recurrent(graph):
     """Returns the graph with recurrent layers as the operations of their steps.
 
     Decomposed by itself, a gradient would work out all of its layer's steps once more.

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.walks import few, parts_needed, together, walk
+from sparkdl.engine.backends.cuda.walks import parts_needed, require_few_numbers, together, walk
 from sparkdl.engine.types import is_float
 
 THREADS = 256
@@ -28,7 +28,7 @@ def sum_to(session, op, x, y):
 
 def reduction_calls(session, x, y, along, maximum=False):
     """Calls that fill y, whose axes are those of x but `along`, left out or of length 1."""
-    few(x)
+    require_few_numbers(x)
     kept = [a for a in range(x.ndim) if a not in along]
     places = y.strides if y.ndim == len(kept) else [y.strides[a - x.ndim] for a in kept]
     beside = dict(zip(kept, places, strict=True))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.windows import AXES, THREADS, lies, narrow_floats
+from sparkdl.engine.backends.cuda.windows import AXES, THREADS, lies, require_narrow_floats
 from sparkdl.engine.ops.resize import weights
 
 SIZES = np.dtype([(name, "i4", AXES) for name in ("from", "to")])
@@ -18,7 +18,7 @@ def backward(session, op, gy, gx):
 
 def resize_calls(session, name, op, spaces, arrays):
     """Calls of a kernel; `spaces` are the one that numbers are taken from and the resized one."""
-    narrow_floats(*arrays)
+    require_narrow_floats(*arrays)
     source, target = ((1,) * (AXES - len(space)) + tuple(space) for space in spaces)
     tables = [table(a, b, op.linear) for a, b in zip(source, target, strict=True)]
     read = tables if name == "resize_grad" else [(first, share) for first, share, _ in tables]

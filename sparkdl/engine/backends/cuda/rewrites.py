@@ -54,7 +54,7 @@ def cast_results(results, node):
     return tuple(cast(y, t.spec.dtype) for y, t in zip(results, node.outputs, strict=True))
 
 
-def in_parts(graph, may):
+def cut_before_chains(graph, may):
     """Cuts the inputs of an elementwise node, not its output: its parts go into other chains.
 
     Parameters

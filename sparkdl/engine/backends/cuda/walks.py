@@ -33,7 +33,7 @@ def together(axes):
 def walks(*arrays):
     """Returns a Walk of each array, all of one shape, through the same axes in one order."""
     shape = arrays[0].shape
-    few(*arrays)
+    require_few_numbers(*arrays)
     axes = together([(n, *(a.strides[i] for a in arrays)) for i, n in enumerate(shape)])
     sizes = [axis[0] for axis in axes]
     return [walk(sizes, [axis[1 + i] for axis in axes]) for i in range(len(arrays))]
@@ -48,7 +48,7 @@ def parts_needed(length, parts):
     return -(-length // -(-length // parts))
 
 
-def few(*arrays):
+def require_few_numbers(*arrays):
     """Refuses arrays whose numbers 32 bits do not count."""
     if any(a.size >= MOST for a in arrays):
         raise UnsupportedError(f"this kernel of cuda takes less than {MOST:,} numbers")

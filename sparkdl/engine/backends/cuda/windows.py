@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.walks import few
+from sparkdl.engine.backends.cuda.walks import require_few_numbers
 from sparkdl.engine.types import is_float
 from sparkdl.errors import UnsupportedError
 
@@ -26,7 +26,7 @@ def windows(op, space, out):
 
 def lies(array):
     """Returns the Lies of an array (N, C, one to three axes of space)."""
-    few(array)
+    require_few_numbers(array)
     example, channel, *space = (step // array.itemsize for step in array.strides)
     made = np.zeros((), LIES)
     made["example"], made["channel"] = example, channel
@@ -34,7 +34,7 @@ def lies(array):
     return made
 
 
-def narrow_floats(*arrays):
+def require_narrow_floats(*arrays):
     """Refuses arrays that are not all of one type of at most 32 bits with a fraction."""
     kinds = {a.dtype.name for a in arrays}
     if len(kinds) > 1 or not is_float(*kinds) or kinds == {"float64"}:

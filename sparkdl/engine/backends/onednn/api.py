@@ -106,7 +106,7 @@ class OneDnnSession:
         """Frees the scratch memory: what is asked for from now on is another kernel's."""
         self.used = 0
 
-    def passing(self, md):
+    def transient_memory(self, md):
         """Returns memory for what one kernel works out for itself: the next one writes over it."""
         needed = align(self.size(md))
         if self.used + needed > self.scratch.nbytes:

@@ -42,7 +42,7 @@ from sparkdl.engine.backends.onednn.api import TYPES, OneDnnSession
 from sparkdl.engine.chains import ChainOp, into_chains
 from sparkdl.engine.fusion import BiasActivationOp, fuse
 from sparkdl.engine.layouts import RelayoutOp, relayouts, sequences_in_place
-from sparkdl.engine.maxima import MaxPoolToPlacesOp, MaxPoolWithPlacesOp, maxima_remembered
+from sparkdl.engine.maxima import MaxPoolToPlacesOp, MaxPoolWithPlacesOp, record_maxima
 from sparkdl.engine.native.chains import may_chain
 from sparkdl.engine.native.jit import compiler
 from sparkdl.engine.ops.activation import ReluGradOp, ReluOp
@@ -86,12 +86,12 @@ class OneDnn(reference.Reference):
             self.note = str(error)
         self.rewrites = (
             fuse,
-            maxima_remembered,
+            record_maxima,
             lrn_workspace.share_lrn_workspaces,
-            batch_norm_relu.with_relus,
+            batch_norm_relu.fuse_relus,
             partial(recurrent_workspace.with_workspaces, self.session),
             rewrites.biases_with_weights,
-            column_sums.of_features,
+            column_sums.replace_feature_sums,
             relayouts,
             sequences_in_place,
             into_chains if self.compiler is None else partial(into_chains, may=may_chain),
@@ -113,7 +113,7 @@ class OneDnn(reference.Reference):
         op = node.op
         if isinstance(op, ChainOp):
             return compiled.chain(op, inputs, outputs, self.compiler)
-        make, why = LOWERINGS.get(type(op)), unfit(*inputs, *outputs)
+        make, why = LOWERINGS.get(type(op)), unfit_reason(*inputs, *outputs)
         if make is None and any(a.dtype == BFLOAT16 for a in (*inputs, *outputs)):
             make = NARROW.get(type(op))
         if make is None and not why:
@@ -135,7 +135,7 @@ class OneDnn(reference.Reference):
         return Kernel(plain.call, plain.name, why)
 
 
-def unfit(*arrays):
+def unfit_reason(*arrays):
     """Returns why oneDNN cannot take these arrays, or an empty text."""
     if any(a.dtype.name not in TYPES for a in arrays):
         return f"{' and '.join(TYPES)} only, got {sorted({a.dtype.name for a in arrays})}"
@@ -158,7 +158,7 @@ def bias_activation(session, op, inputs, outputs):
     return make(session, op.product, x, w, outputs[0], b, after)
 
 
-def plainly(make):
+def spread_arrays(make):
     """Returns a lowering that takes the node's arrays one after the other."""
     return lambda session, op, inputs, outputs: make(session, op, *inputs, *outputs)
 
@@ -182,59 +182,61 @@ def relayout(session, op, inputs, outputs):
 
 
 LOWERINGS = {
-    MatMulOp: plainly(products.forward),
+    MatMulOp: spread_arrays(products.forward),
     BiasActivationOp: bias_activation,
-    HeadScoresOp: plainly(products.head_scores),
-    HeadMixOp: plainly(products.head_mix),
-    ConvOp: plainly(convolutions.forward),
-    ConvGradInputOp: plainly(convolutions.backward_input),
-    ConvGradWeightOp: plainly(convolutions.backward_weights),
+    HeadScoresOp: spread_arrays(products.head_scores),
+    HeadMixOp: spread_arrays(products.head_mix),
+    ConvOp: spread_arrays(convolutions.forward),
+    ConvGradInputOp: spread_arrays(convolutions.backward_input),
+    ConvGradWeightOp: spread_arrays(convolutions.backward_weights),
     rewrites.ConvGradWeightBiasOp: weights_and_bias,
-    MaxPoolOp: plainly(pooling.forward),
-    AvgPoolOp: plainly(pooling.forward),
-    AvgPoolGradOp: plainly(pooling.backward),
-    MaxPoolWithPlacesOp: plainly(pooling.forward),
+    MaxPoolOp: spread_arrays(pooling.forward),
+    AvgPoolOp: spread_arrays(pooling.forward),
+    AvgPoolGradOp: spread_arrays(pooling.backward),
+    MaxPoolWithPlacesOp: spread_arrays(pooling.forward),
     MaxPoolToPlacesOp: max_to_places,
-    BatchNormOp: plainly(normalization.forward),
-    BatchNormGradOp: plainly(normalization.backward),
-    NormalizeOp: plainly(normalization.lower_inference),
-    batch_norm_relu.NormalizeReluOp: plainly(partial(normalization.lower_inference, relu=True)),
-    batch_norm_relu.BatchNormReluOp: plainly(normalization.relu_forward),
-    batch_norm_relu.BatchNormReluGradOp: plainly(normalization.relu_backward),
-    LayerNormOp: plainly(layer_norms.forward),
-    LayerNormGradOp: plainly(layer_norms.backward),
-    LrnOp: plainly(lrns.forward),
-    lrn_workspace.LrnWithWorkspaceOp: plainly(lrns.forward),
-    lrn_workspace.LrnFromWorkspaceOp: plainly(lrns.backward),
-    SoftmaxOp: plainly(softmax.forward),
-    SoftmaxGradOp: plainly(softmax.backward),
-    LogSoftmaxOp: plainly(softmax.forward),
-    LogSoftmaxGradOp: plainly(softmax.backward),
-    GeluOp: plainly(elementwise.forward),
-    GeluGradOp: plainly(elementwise.backward),
+    BatchNormOp: spread_arrays(normalization.forward),
+    BatchNormGradOp: spread_arrays(normalization.backward),
+    NormalizeOp: spread_arrays(normalization.lower_inference),
+    batch_norm_relu.NormalizeReluOp: spread_arrays(
+        partial(normalization.lower_inference, relu=True)
+    ),
+    batch_norm_relu.BatchNormReluOp: spread_arrays(normalization.relu_forward),
+    batch_norm_relu.BatchNormReluGradOp: spread_arrays(normalization.relu_backward),
+    LayerNormOp: spread_arrays(layer_norms.forward),
+    LayerNormGradOp: spread_arrays(layer_norms.backward),
+    LrnOp: spread_arrays(lrns.forward),
+    lrn_workspace.LrnWithWorkspaceOp: spread_arrays(lrns.forward),
+    lrn_workspace.LrnFromWorkspaceOp: spread_arrays(lrns.backward),
+    SoftmaxOp: spread_arrays(softmax.forward),
+    SoftmaxGradOp: spread_arrays(softmax.backward),
+    LogSoftmaxOp: spread_arrays(softmax.forward),
+    LogSoftmaxGradOp: spread_arrays(softmax.backward),
+    GeluOp: spread_arrays(elementwise.forward),
+    GeluGradOp: spread_arrays(elementwise.backward),
     LstmOp: steps.forward,
     GruOp: steps.forward,
     SimpleRnnOp: steps.forward,
     RecurrentGradOp: steps.backward,
     recurrent_workspace.WithWorkspaceOp: recurrent_workspace.forward,
     recurrent_workspace.FromWorkspaceOp: recurrent_workspace.backward,
-    ResizeOp: plainly(resizing.forward),
-    ResizeGradOp: plainly(resizing.backward),
-    column_sums.ColumnSumsOp: plainly(column_sums.lower),
+    ResizeOp: spread_arrays(resizing.forward),
+    ResizeGradOp: spread_arrays(resizing.backward),
+    column_sums.ColumnSumsOp: spread_arrays(column_sums.lower),
     RelayoutOp: relayout,
 }
 
 NARROW = {  # what numpy does well enough but in bfloat16
-    ReluOp: plainly(elementwise.relu),
-    ReluGradOp: plainly(elementwise.relu_gradient),
-    AddOp: plainly(elementwise.add),
-    CastOp: plainly(elementwise.cast),
+    ReluOp: spread_arrays(elementwise.relu),
+    ReluGradOp: spread_arrays(elementwise.relu_gradient),
+    AddOp: spread_arrays(elementwise.add),
+    CastOp: spread_arrays(elementwise.cast),
 }
 
 COPIES = {  # what numpy does well enough of integers and where there is nothing
-    ConcatOp: plainly(copies.concat),
-    SliceOp: plainly(copies.cut),
-    TransposeOp: plainly(copies.transpose),
+    ConcatOp: spread_arrays(copies.concat),
+    SliceOp: spread_arrays(copies.cut),
+    TransposeOp: spread_arrays(copies.transpose),
 }
 
 BACKEND = OneDnn()

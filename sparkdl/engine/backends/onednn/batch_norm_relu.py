@@ -58,7 +58,7 @@ def in_use(node, inputs, uses):
             return NormalizeReluOp(before.op.epsilon)(*before.inputs)
 
 
-def with_relus(graph):
+def fuse_relus(graph):
     """Returns the graph with each BatchNorm that only a ReLU reads, and their gradients, in one."""
     uses = graph.uses()
     relus = {n.inputs[0].node: n for n in graph.nodes if follows_alone(n, uses)}

@@ -29,7 +29,7 @@ class ColumnSumsOp(Op):
         return self.sum(x)
 
 
-def of_features(graph):
+def replace_feature_sums(graph):
     """Sums of bfloat16 over all axes but the last as ColumnSums."""
 
     def rule(node, inputs, uses):

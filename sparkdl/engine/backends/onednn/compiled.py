@@ -71,16 +71,16 @@ def one_hot(op, inputs, outputs, compiler):
     return chain_kernel(alone(equal, 2), [labels[..., None], classes], outputs, compiler)
 
 
-def plainly(make):
+def spread_arrays(make):
     """Returns a kernel that takes the node's arrays one after the other."""
     return lambda op, inputs, outputs, compiler: make(op, *inputs, *outputs, compiler)
 
 
 KERNELS = {
-    UniformOp: plainly(uniform_kernel),
-    SumOp: plainly(sum_kernel),
-    SumToOp: plainly(sum_to_kernel),
-    SoftmaxCrossEntropyOp: plainly(cross_entropy_kernel),
+    UniformOp: spread_arrays(uniform_kernel),
+    SumOp: spread_arrays(sum_kernel),
+    SumToOp: spread_arrays(sum_to_kernel),
+    SoftmaxCrossEntropyOp: spread_arrays(cross_entropy_kernel),
     OneHotOp: one_hot,
     EqualOp: chain_or_alone,
     BroadcastToOp: copy_kernel,

@@ -88,7 +88,7 @@ def prefer_direct(session, describe, w):
 def forward(session, op, x, w, y, bias=None, after=()):
     """Calls of y = conv(x, w) (+ bias, then what comes `after`)."""
     pd = prefer_direct(session, partial(forward_pd, session, op, x, w, y, bias, after), w)
-    calls, weights = as_wanted(session, grouped_weights(op, w), session.query(pd, "weights"))
+    calls, weights = in_layout(session, grouped_weights(op, w), session.query(pd, "weights"))
     arguments = {SRC: session.at(x), WEIGHTS: weights, DST: session.at(y)}
     if bias is not None:
         arguments[BIAS] = session.at(bias)
@@ -101,7 +101,7 @@ def backward_input(session, op, gy, w, gx):
     name = "convolution_backward_data"
     describe = partial(session.describe, name, DIRECT, *mds, *geometry_of(op, gx, w), hint, None)
     pd = prefer_direct(session, describe, w)
-    calls, weights = as_wanted(session, grouped_weights(op, w), session.query(pd, "weights"))
+    calls, weights = in_layout(session, grouped_weights(op, w), session.query(pd, "weights"))
     arguments = {DIFF_DST: session.at(gy), WEIGHTS: weights, DIFF_SRC: session.at(gx)}
     return [*calls, session.bound(pd, arguments)], session.implementation(pd)
 
@@ -124,7 +124,7 @@ def backward_weights(session, op, gy, x, gw, gb=None):
     pd = session.describe(name, DIRECT, *mds, *geometry_of(op, x, gw), hint, None)
     chosen, own = session.query(pd, "diff_weights"), session.at(target)
     same = session.equal(chosen, own.md)
-    memory = own if same else session.passing(chosen)
+    memory = own if same else session.transient_memory(chosen)
     arguments = {SRC: session.at(x), DIFF_DST: session.at(gy), DIFF_WEIGHTS: memory}
     if gb is not None:
         arguments[DIFF_BIAS] = session.at(gb)
@@ -144,10 +144,10 @@ def blind(op, image, out):
     )
 
 
-def as_wanted(session, array, md):
+def in_layout(session, array, md):
     """(calls, memory): the array in the layout `md`, reordered at each run where it is not."""
     own = session.at(np.asarray(array))
     if session.equal(own.md, md):
         return [], own
-    memory = session.passing(md)
+    memory = session.transient_memory(md)
     return [session.reorder(own, memory)], memory

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from sparkdl.engine.backends.onednn.api import BIAS, DST, INFERENCE, SRC, WEIGHTS
-from sparkdl.engine.backends.onednn.convolutions import as_wanted, backward_input, geometry
+from sparkdl.engine.backends.onednn.convolutions import backward_input, geometry, in_layout
 from sparkdl.engine.types import widen
 from sparkdl.errors import UnsupportedError
 
@@ -29,7 +29,7 @@ def lower_deconvolution(session, op, x, w, b, y, after):
     mds = session.of(x), session.any(own), session.of(b), session.of(y)
     name = "deconvolution_forward"
     pd = session.describe(name, INFERENCE, DIRECT, *mds, *geometry(op), attribute)
-    calls, weights = as_wanted(session, own, session.query(pd, "weights"))
+    calls, weights = in_layout(session, own, session.query(pd, "weights"))
     arguments = {SRC: session.at(x), WEIGHTS: weights, BIAS: session.at(b), DST: session.at(y)}
     return [*calls, session.bound(pd, arguments)], session.implementation(pd)
 

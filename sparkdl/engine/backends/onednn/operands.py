@@ -43,7 +43,7 @@ def refusal(session, name, wanted, memory):
         return OperandError(f"{name} is no operand of it, got {describe_array(memory.array)}")
     if session.equal(wanted, memory.md):
         return mismatch(name, describe_memory(session, wanted), describe_array(memory.array))
-    return mismatch(name, *told_apart(session, wanted, memory.md))
+    return mismatch(name, *distinct_texts(session, wanted, memory.md))
 
 
 def holds(session, memory):
@@ -79,7 +79,7 @@ def missing(session, pd, arguments, names):
     return " and ".join(f"{name} needs {what}" for name, what in sorted(needs.items()))
 
 
-def told_apart(session, *mds):
+def distinct_texts(session, *mds):
     """A text for each descriptor; where they are alike, it tells how the numbers lie."""
     texts = [describe_memory(session, md) for md in mds]
     if len(set(texts)) == len(texts):

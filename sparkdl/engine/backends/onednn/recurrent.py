@@ -17,7 +17,7 @@ from sparkdl.engine.backends.onednn.api import (
     WEIGHTS,
     WORKSPACE,
 )
-from sparkdl.engine.backends.onednn.convolutions import as_wanted
+from sparkdl.engine.backends.onednn.convolutions import in_layout
 from sparkdl.engine.ops.recurrent.gru import GruOp
 from sparkdl.engine.ops.recurrent.lstm import LstmOp
 from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnnOp
@@ -108,7 +108,7 @@ def bound(session, pd, arrays):
     for index, array in arrays.items():
         if index in FREE:
             md = session.query(pd, "weights", index - WEIGHTS)
-            more, arguments[index] = as_wanted(session, array, md)
+            more, arguments[index] = in_layout(session, array, md)
             calls += more
         else:
             arguments[index] = session.at(array)

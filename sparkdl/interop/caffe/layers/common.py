@@ -42,7 +42,7 @@ def inner_product(layer, net):
     rows = (prod(before), inside) if before else (inside,)
     seen = layer.bottom[0]
     if rows != shape and not (len(shape) > 2 and not before):  # of images, ours flattens itself
-        seen = net.reshaped(layer, seen, rows, "rows")
+        seen = net.reshape_blob(layer, seen, rows, "rows")
     net.add(layer, ours, [seen])
     if len(before) > 1:
         net.reshape_top(layer, (*before, options.num_output))
@@ -175,7 +175,7 @@ def embed(layer, net):
         net.mark(net.single, layer.top[0], False)
         return
     flat = len(shape) == 1
-    seen = bottom if flat else net.reshaped(layer, bottom, (prod(shape),), "numbers")
+    seen = bottom if flat else net.reshape_blob(layer, bottom, (prod(shape),), "numbers")
     net.add(layer, EmbeddingSequence(**found), [seen])
     if not flat:
         net.reshape_top(layer, (*shape, options.num_output))
@@ -191,7 +191,7 @@ def mvn(layer, net):
     shape = net.shape(bottom)
     if len(shape) == 3:
         return net.add(layer, ours)
-    wide = net.reshaped(layer, bottom, (shape[0], prod(shape[1:]), 1), "images")
+    wide = net.reshape_blob(layer, bottom, (shape[0], prod(shape[1:]), 1), "images")
     net.add(layer, ours, [wide])
     return net.reshape_top(layer, shape)
 

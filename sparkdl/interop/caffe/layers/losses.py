@@ -101,7 +101,7 @@ def as_row(layer, net):
     shape = net.shape(bottom)
     if len(shape) == 1:
         return bottom
-    return net.reshaped(layer, bottom, (prod(shape),), "rows")
+    return net.reshape_blob(layer, bottom, (prod(shape),), "rows")
 
 
 def sigmoid_cross_entropy(layer, net):

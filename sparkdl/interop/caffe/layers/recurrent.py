@@ -76,12 +76,12 @@ def with_static(layer, net):
     """Returns the blob of sequences, each step a row, with a static input behind it, if any."""
     x, shape = layer.bottom[0], net.shape(layer.bottom[0])
     if len(shape) != 2:
-        x = net.reshaped(layer, x, (shape[0], prod(shape[1:])), "rows")
+        x = net.reshape_blob(layer, x, (shape[0], prod(shape[1:])), "rows")
     if len(layer.bottom) < 3:
         return x
     static = layer.bottom[2]
     if len(net.shape(static)) > 1:
-        static = net.reshaped(layer, static, (prod(net.shape(static)),), "static")
+        static = net.reshape_blob(layer, static, (prod(net.shape(static)),), "static")
     each = step(layer, net, "each", DuplicateToTime(), static, x)
     return step(layer, net, "both", Merge(axis=1), x, each)
 

@@ -5,7 +5,7 @@ from math import prod
 from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.caffe.names import name_of
 from sparkdl.interop.caffe.schema import LayerParameter
-from sparkdl.interop.caffe.scores import Written
+from sparkdl.interop.caffe.scores import WrittenBlobs
 from sparkdl.nn import (
     Activation,
     Broadcasting,
@@ -77,7 +77,7 @@ def silence(layer, net):
 def hdf5_output(layer, net):
     blobs = [net.one_batch(blob) for blob in layer.bottom]
     columns = {blob: net.column(blob) or net.source(blob) for blob in blobs}
-    net.written.append(Written(file=layer.hdf5_output_param.file_name, columns=columns))
+    net.written.append(WrittenBlobs(file=layer.hdf5_output_param.file_name, columns=columns))
 
 
 def flatten(layer, net):

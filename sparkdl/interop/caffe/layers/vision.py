@@ -53,7 +53,7 @@ def convolution(layer, net):
             net.add(layer, ours, [bottom], top, **more)
         else:
             shape = (*net.shape(bottom), 1)
-            seen = net.reshaped(layer, bottom, shape, f"{bottom}/image")
+            seen = net.reshape_blob(layer, bottom, shape, f"{bottom}/image")
             net.add(layer, ours, [seen], top, **more)
             net.reshape_top(layer, net.shape(top)[:-1], top)
 

@@ -70,16 +70,16 @@ class Cudnn:
         """
         with self.lock:
             if (request, tf32) not in self.plans:
-                self.plans[request, tf32] = self._planned(request, tf32)
+                self.plans[request, tf32] = self._make_plan(request, tf32)
             found = self.plans[request, tf32]
         if isinstance(found, str):
             raise UnsupportedError(found)
         return found
 
-    def _planned(self, request, tf32):
+    def _make_plan(self, request, tf32):
         """Returns a plan, from disk or made, or the reason why there is none."""
         key = self._key(request, tf32)
-        kept = None if self.properties else self._restored(key, request)
+        kept = None if self.properties else self._load_plan(key, request)
         if kept is not None:
             return kept
         drawing = self._drawing(request)
@@ -99,7 +99,7 @@ class Cudnn:
             return
         cache.write(key, content)
 
-    def _restored(self, key, request):
+    def _load_plan(self, key, request):
         """Returns the plan that is kept on disk, or None: also where cuDNN no longer takes it."""
         kept = cache.read(key)
         if kept is None:

@@ -46,7 +46,7 @@ class Heads(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attending(Heads):
+class AttentionRequest(Heads):
     """o = softmax(scale q k^T) v, where `causal` of the steps up to each one's own."""
 
     label: ClassVar = "attention"
@@ -61,7 +61,7 @@ class Attending(Heads):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttendingGrad(Heads):
+class AttentionGradRequest(Heads):
     """gq, gk and gv from q, k, v, o, its sums and go."""
 
     label: ClassVar = "gradient of attention"

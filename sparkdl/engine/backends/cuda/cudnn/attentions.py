@@ -4,8 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.cudnn.attending import Attending, AttendingGrad
-from sparkdl.engine.backends.cuda.cudnn.drawn import DrawnOp
+from sparkdl.engine.backends.cuda.cudnn.attending import AttentionGradRequest, AttentionRequest
+from sparkdl.engine.backends.cuda.cudnn.drawn import CudnnGraphOp
 from sparkdl.engine.backends.cuda.cudnn.regrouping import NodeGroup, replace_groups
 from sparkdl.engine.chains import readers
 from sparkdl.engine.graph import Spec
@@ -125,10 +125,10 @@ def together(mix, scores, backward, causal):
             (*mix.inputs[0].node.outputs, *scores.outputs), kept["o"]
         )
 
-    request = Attending(**specs, **options)
+    request = AttentionRequest(**specs, **options)
     flat = [o.spec] + ([Spec((q.shape[0] * heads, q.shape[1]), "float32")] if backward else [])
     names = ("q", "k", "v", "o", *(("sums",) if backward else ()))
-    forward = DrawnOp(request, names, tuple(flat), scores.flops + mix.flops)
+    forward = CudnnGraphOp(request, names, tuple(flat), scores.flops + mix.flops)
     made = [(request, NodeGroup((mix, mix.inputs[0].node, scores), (q, k, v), attend))]
     return made + ([back(backward, specs, options, (q, k, v, o), kept)] if backward else [])
 
@@ -138,10 +138,10 @@ def back(nodes, specs, options, reads, kept):
     go = to_v.inputs[1]
     ends = {"gq": to_q, "gk": to_k, "gv": to_v}
     more = {n: specs[n[1:]] for n in ("go", *ends)}
-    request = AttendingGrad(**specs, **options, **more)
+    request = AttentionGradRequest(**specs, **options, **more)
     results = tuple(node.outputs[0].spec for node in ends.values())
     names = ("q", "k", "v", "o", "sums", "go", *ends)
-    op = DrawnOp(request, names, results, sum(node.flops for node in nodes))
+    op = CudnnGraphOp(request, names, results, sum(node.flops for node in nodes))
 
     def attend_back(q, k, v, o, go):
         grads = op(q, k, v, o, *kept["sums"], go)
@@ -164,12 +164,12 @@ def is_causal(bias):
     UnsupportedError
         Where it does something else.
     """
-    if bias.value is None or not hides_what_comes(AttentionMatch(bias.value)):
+    if bias.value is None or not is_causal_mask(ArrayIdentity(bias.value)):
         raise UnsupportedError("something is added to the scores")
     return True
 
 
-class AttentionMatch:
+class ArrayIdentity:
     """An array that a cache tells by its identity."""
 
     def __init__(self, value):
@@ -183,7 +183,7 @@ class AttentionMatch:
 
 
 @lru_cache(maxsize=16)
-def hides_what_comes(held):
+def is_causal_mask(held):
     bias = held.value.astype(np.float32)
     later = np.triu(np.ones(bias.shape[1:], bool), 1)
     return bias.shape[1] == bias.shape[2] and bool(np.all(np.where(later, bias < NEVER, bias == 0)))

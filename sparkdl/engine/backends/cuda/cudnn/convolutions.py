@@ -15,7 +15,7 @@ from sparkdl.errors import UnsupportedError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convolving(Request):
+class ConvolutionRequest(Request):
     """Base of the three requests: images or volumes x, filters w, and y."""
 
     op: object
@@ -35,7 +35,7 @@ class Convolving(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForwardRequest(Convolving):
+class ForwardRequest(ConvolutionRequest):
     """y = x convolved with w, + bias (1, O, 1, 1), then max(y, 0) if `rectified`."""
 
     label: ClassVar = "convolution"
@@ -52,7 +52,7 @@ class ForwardRequest(Convolving):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToInput(Convolving):
+class InputGradRequest(ConvolutionRequest):
     """x from y and w."""
 
     label: ClassVar = "gradient for the input"
@@ -64,7 +64,7 @@ class ToInput(Convolving):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToWeights(Convolving):
+class WeightGradRequest(ConvolutionRequest):
     """w from x and y; in the type of both, for release 9.19 has no other."""
 
     label: ClassVar = "gradient for the weights"
@@ -82,20 +82,24 @@ def forward(session, op, x, w, y):
 
 
 def backward_input(session, op, gy, w, gx):
-    return convolution_calls(session, ToInput, op, x=gx, w=w, y=gy), kernel_name(ToInput)
+    return convolution_calls(session, InputGradRequest, op, x=gx, w=w, y=gy), kernel_name(
+        InputGradRequest
+    )
 
 
 def backward_weights(session, op, gy, x, gw):
-    return convolution_calls(session, ToWeights, op, x=x, w=gw, y=gy), kernel_name(ToWeights)
+    return convolution_calls(session, WeightGradRequest, op, x=x, w=gw, y=gy), kernel_name(
+        WeightGradRequest
+    )
 
 
 def bias_activation(session, op, x, w, bias, y):
     """A BiasActivation; cuDNN has bias and ReLU behind a convolution, a chain does the others."""
     bias = bias.reshape(1, -1, *(1,) * (x.ndim - 2))
     if isinstance(op.product, ConvGradInputOp):
-        first = convolution_calls(session, ToInput, op.product, x=y, w=w, y=x)
+        first = convolution_calls(session, InputGradRequest, op.product, x=y, w=w, y=x)
         rest = elementwise_calls(session, [AddOp(), op.activation], y, bias)
-        return [*first, *rest], f"{kernel_name(ToInput)}, chain"
+        return [*first, *rest], f"{kernel_name(InputGradRequest)}, chain"
     rectified = isinstance(op.activation, ReluOp)
     options = {"bias": bias, "rectified": rectified}
     first = convolution_calls(session, ForwardRequest, op.product, x=x, w=w, y=y, **options)

@@ -9,7 +9,7 @@ from sparkdl.engine.ops.base import Op
 
 
 @dataclass(frozen=True)
-class DrawnOp(Op):
+class CudnnGraphOp(Op):
     """The results of a request.
 
     Parameters
@@ -37,7 +37,7 @@ class DrawnOp(Op):
         return self.work
 
 
-def lower_drawn(session, op, inputs, outputs):
+def lower_graph(session, op, inputs, outputs):
     """The lowering of a Drawn."""
     arrays = dict(zip(op.names, (*inputs, *outputs), strict=True))
     seen = {n: op.request.seen(n, array) for n, array in arrays.items()}

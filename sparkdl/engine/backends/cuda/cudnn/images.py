@@ -12,7 +12,7 @@ LEAST = 8  # channels of 16 bits: with three a plan asks for 200 MB to pad them 
 READERS = BatchNormOp, BatchNormGradOp, ConvOp, ConvGradInputOp, ConvGradWeightOp
 
 
-def of_eight_channels(graph):
+def pad_channels(graph):
     """Pads convolutions of few channels of 16 bits with channels of zeros."""
     padded = {}
 
@@ -24,7 +24,7 @@ def of_eight_channels(graph):
 
     def rule(node, inputs, uses):
         image = {ConvOp: 0, ConvGradWeightOp: 1}.get(type(node.op))
-        if image is None or not few(node.inputs[image], node.op):
+        if image is None or not has_few_channels(node.inputs[image], node.op):
             return None
         if image == 0:
             return node.op(*map(eight, inputs))
@@ -34,7 +34,7 @@ def of_eight_channels(graph):
     return fuse(graph, (rule,))
 
 
-def fed_as_read(graph, bindings):
+def narrow_inputs(graph, bindings):
     """Returns the graph fed with images in the type and the channels that it reads.
 
     So it is where float32 that nothing else reads becomes a narrower type, and where channels of
@@ -78,11 +78,11 @@ def source_dtypes(read):
     return "float32", read.spec.dtype
 
 
-def few(x, op):
+def has_few_channels(x, op):
     return x.shape[1] < LEAST and x.dtype.itemsize == 2 and op.groups == 1 and x.ndim > 3
 
 
-def biases_in_kind(graph, session):
+def cast_biases(graph, session):
     """Casts biases to their convolutions' type: in another one cuDNN compiles each graph anew."""
 
     def rule(node, inputs, uses):
@@ -93,7 +93,7 @@ def biases_in_kind(graph, session):
     return graph if session.libraries.graphs is None else fuse(graph, (rule,))
 
 
-def apart(graph, bindings):
+def copy_bound_images(graph, bindings):
     """Returns the graph with a copy, channels last, of the caller's images and filters.
 
     There they lie in plain order, for which no graph is drawn.

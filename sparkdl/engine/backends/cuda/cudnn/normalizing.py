@@ -12,7 +12,7 @@ from sparkdl.engine.graph import Spec
 
 
 @dataclass(frozen=True, kw_only=True)
-class Normalizing(Request):
+class NormalizationRequest(Request):
     """y from x, with statistics of the batch, or of each row where there are no last ones."""
 
     label: ClassVar = "normalisation"
@@ -54,7 +54,7 @@ class Normalizing(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NormalizingGrad(Request):
+class NormalizationGradRequest(Request):
     """gx, ggamma and gbeta. With y, which a ReLU gave, gy counts where y > 0: that is gother."""
 
     label: ClassVar = "gradient of a normalisation"

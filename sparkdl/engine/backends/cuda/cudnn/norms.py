@@ -6,8 +6,11 @@ What cuDNN refuses is tried without its neighbours, then left to our own passes 
 from dataclasses import dataclass, field
 from math import prod
 
-from sparkdl.engine.backends.cuda.cudnn.drawn import DrawnOp
-from sparkdl.engine.backends.cuda.cudnn.normalizing import Normalizing, NormalizingGrad
+from sparkdl.engine.backends.cuda.cudnn.drawn import CudnnGraphOp
+from sparkdl.engine.backends.cuda.cudnn.normalizing import (
+    NormalizationGradRequest,
+    NormalizationRequest,
+)
 from sparkdl.engine.backends.cuda.cudnn.regrouping import NodeGroup, replace_groups
 from sparkdl.engine.chains import readers
 from sparkdl.engine.graph import Spec
@@ -30,7 +33,7 @@ def fuse_normalization(graph, session):
         if type(node.op) in KINDS:
             group = work.first(KINDS[type(node.op)](work, node)) if lies_well(node) else None
             groups += [] if group is None else [group]
-            session.notes += [] if lies_well(node) else [strange(node)]
+            session.notes += [] if lies_well(node) else [layout_note(node)]
     return replace_groups(graph, groups) if groups else graph
 
 
@@ -80,7 +83,7 @@ def lies_well(node):
     return len(shape) in (2, 4, 5)
 
 
-def strange(node):
+def layout_note(node):
     """Returns the line for describe() on a normalisation that does not lie well."""
     what = "the numbers of a row" if by_rows(node) else "channels"
     return f"cuDNN has no normalisation of {node.outputs[0].spec}: {what} do not lie together"
@@ -137,9 +140,11 @@ def forward(work, node, behind, other):
     reads = {"x": whole, "gamma": each, "beta": each} | ({"other": whole} if other else {})
     names = ["mean", "inverse", *(() if by_rows(node) else ("last_mean", "last_variance"))]
     arrays = reads | {"y": whole} | dict.fromkeys(names, statistic)
-    request = Normalizing(epsilon=node.op.epsilon, rectified=isinstance(last, ReluOp), **arrays)
+    request = NormalizationRequest(
+        epsilon=node.op.epsilon, rectified=isinstance(last, ReluOp), **arrays
+    )
     small = Spec(node.outputs[1].shape, FLOAT)
-    op = DrawnOp(request, tuple(arrays), (x.spec, *[small] * len(names)))
+    op = CudnnGraphOp(request, tuple(arrays), (x.spec, *[small] * len(names)))
 
     def make(x, gamma, beta, *other):
         y, mean, inverse, *_ = op(x, cast(gamma, FLOAT), cast(beta, FLOAT), *other)
@@ -174,10 +179,10 @@ def backward(work, node, gate=None, end=None):
     reads = {"gy": whole} | ({"y": whole} if gate else {}) | {"x": whole, "gamma": each}
     reads |= {"mean": statistic, "inverse": statistic}
     writes = {"gx": whole, "ggamma": each, "gbeta": each} | ({"gother": whole} if sided else {})
-    request = NormalizingGrad(by_rows=by_rows(node), **reads, **writes)
+    request = NormalizationGradRequest(by_rows=by_rows(node), **reads, **writes)
     small = Spec(gamma.shape, FLOAT)
     results = x.spec, small, small, *([x.spec] if sided else [])
-    op = DrawnOp(request, (*reads, *writes), results)
+    op = CudnnGraphOp(request, (*reads, *writes), results)
     norm = mean.node if mean.node is variance.node else None
 
     def make(x, gamma, mean, variance, *gys):

@@ -42,14 +42,14 @@ def replace_groups(graph, groups):
             if any(t.node is not None and t not in new for t in reads):
                 late.append(node)
             elif group is None or node is group.nodes[0]:
-                new |= remade(node, group, [new.get(t, t) for t in reads])
+                new |= rebuild_node(node, group, [new.get(t, t) for t in reads])
         if len(late) == len(waiting):
             raise AssertionError(f"nodes wait for each other: {late}")
         waiting = late
     return Graph(graph.inputs, {name: new.get(t, t) for name, t in graph.outputs.items()})
 
 
-def remade(node, group, reads):
+def rebuild_node(node, group, reads):
     """Returns {tensor of a node or its group: new tensor}"""
     with scope(node.scope):
         if group is not None:
