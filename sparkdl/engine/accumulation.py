@@ -1,7 +1,7 @@
 """The sum of the gradients of one tensor: those of its parts are put side by side.
 
 The gradient of a slice is an array among zeros. Those of a recurrent layer's gates, of its steps,
-of the ends of a sequence do not overlap: one Concat of them takes the place of a pass over zeros
+of the ends of a sequence do not overlap: one ConcatOp of them takes the place of a pass over zeros
 for each, and of another to add it.
 """
 

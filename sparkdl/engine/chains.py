@@ -1,7 +1,7 @@
 """Chains of elementwise operations become one pass over memory.
 
 Ten operations over a vector of ten million numbers read and write it some thirty times. As one
-Chain they go over it in blocks that fit the cache, so memory is read and written once: an
+ChainOp they go over it in blocks that fit the cache, so memory is read and written once: an
 updater's step is such a chain. The reference backend runs it with numpy; others compile it.
 """
 
@@ -55,7 +55,7 @@ class ChainOp(ElementwiseOp):
 
 
 def into_chains(graph, may=None):
-    """Returns the graph with its elementwise regions of two or more nodes as one Chain each.
+    """Returns the graph with its elementwise regions of two or more nodes as one ChainOp each.
 
     `may` says which nodes may lie in a chain, where not `chainable`: a backend that compiles knows.
     """

@@ -82,7 +82,7 @@ def fit(name, tensor, array):
 
 
 def with_copies(graph, bindings):
-    """Returns the graph with a Copy of each output that is an input and would be overwritten."""
+    """Returns the graph with a CopyOp of each output that is an input and would be overwritten."""
     roots = view_roots(graph)
     held = {t: bindings[name] for name, t in graph.inputs.items() if name in bindings}
 

@@ -32,7 +32,7 @@ class Admission:
     ----------
     listener : socket
     examine : callable
-        Raises Refused, OSError or TimeoutError if the visitor cannot come in.
+        Raises HandshakeRefused, OSError or TimeoutError if the visitor cannot come in.
     refused : collections.Counter
         Gets the reasons of those who did not.
     limit : float

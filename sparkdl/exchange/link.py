@@ -27,7 +27,7 @@ class Link:
     member : Member
         The other side.
     calls : dict
-        {stream: tag} of the calls under way here (see Box).
+        {stream: tag} of the calls under way here (see Mailbox).
     changed : set
         Gets this link when it is to be watched for other events than before.
 

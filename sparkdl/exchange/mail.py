@@ -74,7 +74,7 @@ class Mailbox:
         frame.hand_over(receipt)
 
     def arrive(self, tag, length):
-        """Returns the Receipt or the Early that a frame which begins is to be read into."""
+        """Returns the Receipt or UnexpectedFrame that a frame which begins is to be read into."""
         stream = stream_of(tag)
         if stream in self._waiting:
             receipt = pop(self._waiting, stream)

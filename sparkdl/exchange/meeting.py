@@ -16,17 +16,17 @@ ANSWER = 5.0  # seconds more than asked for, in which the meeting says who is mi
 
 
 class AddressRendezvous:
-    """Through a Meeting at an address.
+    """Through a RendezvousServer at an address.
 
     Parameters
     ----------
     address : (str, int)
-        Of the Endpoint that the Meeting is at.
+        Of the Endpoint that the RendezvousServer is at.
     secret : bytes
         Of the job.
     rank, size : int
     channel : str
-        Of the Meeting.
+        Of the RendezvousServer.
     tls : Tls, optional
     timeout : float
         Seconds of silence after which the meeting's process counts as dead.

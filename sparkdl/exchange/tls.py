@@ -35,14 +35,14 @@ class Tls(Config):
     def as_listener(self, sock, deadline):
         """Returns the socket under TLS, as the side that was called.
 
-        Raises Refused if the other cannot do it.
+        Raises HandshakeRefused if the other cannot do it.
         """
         return wrap_socket(context(self, ssl.PROTOCOL_TLS_SERVER), sock, deadline, server_side=True)
 
     def as_caller(self, sock, deadline):
         """Returns the socket under TLS, as the side that calls.
 
-        Raises Refused if the other cannot do it.
+        Raises HandshakeRefused if the other cannot do it.
         """
         return wrap_socket(
             context(self, ssl.PROTOCOL_TLS_CLIENT), sock, deadline, server_side=False
@@ -67,7 +67,7 @@ def wrap_socket(context, sock, deadline, server_side):
 
 @contextmanager
 def name_tls_errors():
-    """Turns what TLS finds wrong with the other side into Refused; a cut connection stays one."""
+    """Turns TLS errors of the other side into HandshakeRefused; a cut connection stays one."""
     try:
         yield
     except (ssl.SSLEOFError, ssl.SSLZeroReturnError):

@@ -9,7 +9,7 @@ DESCRIPTIONS = str | os.PathLike | SolverJob
 
 
 def recipe_of(description, master=None, *, snapshot=None, weights=None):
-    """Returns the Recipe of a path of a solver file, or of a Job.
+    """Returns the Recipe of a path of a solver file, or of a SolverJob.
 
     Options are those of CaffeSolver.
     """

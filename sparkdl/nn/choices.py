@@ -8,7 +8,7 @@ from sparkdl.nn.layers.trained import TrainableLayer
 
 
 def option_of(layer, option):
-    """Returns an option of Trained; its default for layers that do not have it."""
+    """Returns an option of TrainableLayer; its default for layers that do not have it."""
     return getattr(layer, option, getattr(TrainableLayer, option))
 
 

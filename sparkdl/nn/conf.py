@@ -79,7 +79,7 @@ class Conf(Config):
 
     @property
     def stack(self):
-        """The layers in their places, each behind what it reads: a tuple of Placed."""
+        """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
         raise NotImplementedError
 
     @property

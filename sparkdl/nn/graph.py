@@ -112,7 +112,7 @@ class GraphConf(Conf):
 
     @cached_property
     def stack(self):
-        """The layers in their places, each behind what it reads: a tuple of Placed."""
+        """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
         return place_vertices(self)
 
     @property

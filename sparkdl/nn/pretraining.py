@@ -25,7 +25,7 @@ def pretraining(conf, name):
     ----------
     conf : NetworkConf or GraphConf
     name : str
-        Of an AutoEncoder, VariationalAutoencoder or another Reconstructing layer.
+        Of an AutoEncoder, VariationalAutoencoder or another UnsupervisedLayer.
 
     Raises
     ------

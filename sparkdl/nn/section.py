@@ -17,7 +17,7 @@ class Section:
     Parameters
     ----------
     network : Conf
-    stack : tuple of Placed
+    stack : tuple of PlacedLayer
         Neighbours in the network's stack.
     start : int
         Where their parameters begin in the network's vector.

@@ -122,7 +122,7 @@ def gather_texts(meeting, text, timeout):
 
 @contextmanager
 def open_process(addresses, keep, turn):
-    """Gives a Process for these GPUs; none is left behind by a failure or a dropped task."""
+    """Gives a GpuProcess for these GPUs; none is left behind by a failure or a dropped task."""
     process = idle(addresses) if keep else None
     if not keep:
         end_idle()  # they hold memory of the GPU

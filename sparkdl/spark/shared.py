@@ -20,7 +20,7 @@ class LocalValue(NamedTuple):
 
 
 def open_shared(rest, arrays):
-    """Returns the Held of what a broadcast carries."""
+    """Returns the LocalValue of what a broadcast carries."""
     return LocalValue(cloudpickle.loads(rest, buffers=arrays))
 
 
@@ -43,7 +43,7 @@ class SharedValue:
         return open_shared(*self._broadcast.value).value
 
     def held(self):
-        """Returns the pickled form for a process unknown to Spark, in which it becomes a Held."""
+        """Returns the pickled form for a process unknown to Spark: there it is a LocalValue."""
         return open_shared, self._broadcast.value
 
     def leave_executors(self):

@@ -105,7 +105,7 @@ class ParameterAveraging(ResidentMaster):
         return plan_rounds(state.seed, state.epoch, len(blocks.sizes), workers.size)
 
     def part(self, workers, blocks, state, marks):
-        """Returns the Part that is next, where the driver averages."""
+        """Returns the RoundPart that is next, where the driver averages."""
         plan = self.plan(workers, blocks, state)
         return part_of(state, plan[state.round], len(plan), blocks.sizes, self, marks)
 

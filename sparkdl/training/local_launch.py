@@ -50,7 +50,7 @@ class LocalLaunchedWorkers:
 
     Parameters
     ----------
-    processes : list of Process
+    processes : list of WorkerProcess
         One for each rank; idle.
     give_up : function ()
         Ends all processes, whatever they do.

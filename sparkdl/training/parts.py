@@ -47,7 +47,7 @@ class RoundPart(NamedTuple):
 
 
 def part_of(state, blocks, rounds, sizes, master, marks):
-    """Returns the next Part, where `state` is.
+    """Returns the next RoundPart, where `state` is.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def part_of(state, blocks, rounds, sizes, master, marks):
     sizes : sequence of int
         Records of all blocks.
     master : TrainingMaster
-    marks : Marks
+    marks : Milestones
     """
     size, own = master.batch_size_per_worker, [sizes[n] for n in blocks if n is not None]
     most, left = max(-(-count // size) for count in own), marks.left(state.iteration)
@@ -76,7 +76,7 @@ def locate_update(state, part, sizes, master):
     ----------
     state : TrainState
         Of which only updates and vectors are known.
-    part : function of a TrainState that gives the next Part
+    part : function of a TrainState that gives the next RoundPart
         It must meet at the updates of `state`.
     """
     at = replace(state, epoch=0, round=0, done=0, rounds=0, iteration=0)

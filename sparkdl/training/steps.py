@@ -96,7 +96,7 @@ def minibatches(block, order, size, transform, conf):
 
 
 def records(part, size):
-    """Returns the records of minibatches `start` to `stop` of a Part or Round."""
+    """Returns the records of minibatches `start` to `stop` of a RoundPart or Round."""
     return slice(part.start * size, None if part.stop is None else part.stop * size)
 
 

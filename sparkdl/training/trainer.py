@@ -34,7 +34,7 @@ class Trainer:
     evaluate : function of a TrainState that gives an Evaluation, or None
     validation : Validation or None
         What workers that stay evaluate themselves, in place of `evaluate`.
-    marks : Marks
+    marks : Milestones
         Where it ends, and where else workers meet; listeners may ask for more.
     """
 

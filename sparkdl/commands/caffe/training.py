@@ -26,7 +26,7 @@ class Training:
     Parameters
     ----------
     options : Options
-    job : Job
+    job : SolverJob
         Snapshots go beside the model.
     data : Source
     tests : list of Source, or None where the nets' own will do

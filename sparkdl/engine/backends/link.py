@@ -44,7 +44,7 @@ class DeviceLink(Protocol):
         """Fills a vector with zeros; returns the mark behind it."""
 
     def add_up(self, name, part, factor, share, mark):
-        """Begins to replace a part of a vector by its sum over all devices; returns Work."""
+        """Begins to replace a part of a vector by its sum over all devices; returns DeviceWork."""
 
     def join_in(self):
         """Lets what the device does from now on begin after all that was added up."""

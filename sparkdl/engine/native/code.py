@@ -1,7 +1,7 @@
-"""Lines of LLVM's language: a Vector stands for LANES numbers in a register, `Code` collects lines.
+"""Lines of LLVM's language, which `Code` collects; an IrVector is LANES numbers in a register.
 
-A Vector takes Python's operators, so a polynomial reads as one. Nothing here allows LLVM to reorder
-or contract: sums, products, quotients and roots are rounded as numpy rounds them.
+An IrVector takes Python's operators, so a polynomial reads as one. Nothing here allows LLVM to
+reorder or contract: sums, products, quotients and roots are rounded as numpy rounds them.
 """
 
 import struct
@@ -81,7 +81,7 @@ class IrVector:
         return self.kind in FLOATS
 
     def of(self, other):
-        """Returns another operand: a Vector of the same kind, or a number in all lanes."""
+        """Returns another operand: an IrVector of the same kind, or a number in all lanes."""
         if isinstance(other, IrVector):
             if other.kind != self.kind:
                 raise TypeError(f"{self.kind} beside {other.kind}")

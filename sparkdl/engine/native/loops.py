@@ -23,7 +23,7 @@ class Loop:
 
     Parameters
     ----------
-    steps, results : of a Chain
+    steps, results : of a ChainOp
     kinds : the numpy type of each step's result
     inputs, outputs : the numpy type of each operand
     lies : for each input whether along a row its numbers are DENSE, APART, or one is SHARED by all

@@ -37,7 +37,7 @@ def row_sums_kernel(steps, results, inputs, compiler):
 
     Parameters
     ----------
-    steps : of a Chain
+    steps : of a ChainOp
     results : which values are summed, numbered as operands are
     inputs : float32, (rows, length) or (length,) for numbers that all rows share
 

@@ -64,7 +64,7 @@ class CtcLossOp(Op):
 @register
 @dataclass(frozen=True)
 class CtcLossGradOp(CtcLossOp):
-    """gy (N,) times the gradient of CtcLoss for the logits, (N, T, C)."""
+    """gy (N,) times the gradient of CtcLossOp for the logits, (N, T, C)."""
 
     def shape(self, gy, logits, labels, mask):
         super().shape(logits, labels, mask)

@@ -76,7 +76,7 @@ class BroadcastToOp(Op):
 @register
 @dataclass(frozen=True)
 class SumToOp(Op):
-    """The sum over what a broadcast repeated: the transpose of BroadcastTo."""
+    """The sum over what a broadcast repeated: the transpose of BroadcastToOp."""
 
     to: tuple[int, ...]
 

@@ -33,7 +33,7 @@ class UnfoldOp(WindowOp):
 @register
 @dataclass(frozen=True)
 class FoldOp(WindowOp):
-    """The transpose of Unfold: each number added to the place of `image` that it was seen at."""
+    """The transpose of UnfoldOp: each number added to the place of `image` that it was seen at."""
 
     image: tuple[int, ...] = ()
 

@@ -23,7 +23,7 @@ class SharedMemory:
     hosts : dict
         {rank: host} of all ranks of the group.
     timeout, patience : float
-        Seconds; see Watch.
+        Seconds; see PeerWatch.
     lanes : int
 
     Attributes

@@ -31,7 +31,7 @@ class SolverJob:
 
 
 def read_job(path, shapes=None):
-    """Returns the Job of a solver file, local or a URI.
+    """Returns the SolverJob of a solver file, local or a URI.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class CaffeNet:
         Its layers of data.
     scores : tuple of Score
         What is to be computed of test data.
-    written : tuple of Written
+    written : tuple of WrittenBlobs
         What goes to files.
     outputs : tuple of str
         Blobs that no layer reads: what Caffe shows of a test, in the order of the layers.

@@ -29,7 +29,7 @@ class CaffeSolver:
 
     Parameters
     ----------
-    solver : path of a solver file, local or a URI, or Job
+    solver : path of a solver file, local or a URI, or SolverJob
     master : TrainingMaster, optional
         AllReduceSGD() unless given, which computes what Caffe does on the workers' batches
         together. Its batch size, what iter_size means for it, and the device where it is "auto",
@@ -44,7 +44,7 @@ class CaffeSolver:
     Attributes
     ----------
     network : Network
-    loaded : tuple of Loaded
+    loaded : tuple of LoadReport
         What came of the files of weights.
 
     Raises

@@ -55,7 +55,7 @@ def load_weights(conf, state, path, layers=None, fit=True):
 
     Returns
     -------
-    state, Loaded
+    state, LoadReport
 
     Raises
     ------

@@ -32,7 +32,7 @@ class Translation:
     vertices : list of Vertex
     data : list of Data
     scores : list of Score
-    written : list of Written
+    written : list of WrittenBlobs
     """
 
     def __init__(self, uses, shapes=None, l1=0.0, l2=0.0):

@@ -54,7 +54,7 @@ class WorkerMetrics:
 
 
 def merge_figures(workers, epoch, part, devices=None):
-    """Returns the RoundReport of a round, or of a Part of one, from the Figures of all workers.
+    """Returns the RoundReport of a round, or of a RoundPart, from the WorkerMetrics of all workers.
 
     Raises
     ------

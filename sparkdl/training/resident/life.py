@@ -53,7 +53,7 @@ def report_errors(control):
 
 @contextmanager
 def open_shelf(blocks, control):
-    """Gives a Shelf with all blocks; tells the driver meanwhile that they are still coming."""
+    """Gives a RecordCache with all blocks; tells the driver meanwhile that they still come."""
     with closing(RecordCache(control.report_reading(blocks))) as shelf:
         yield shelf
 
@@ -85,7 +85,7 @@ class WorkerLifecycle:
     shared : FitSetup
     control : Control
     worker : Worker
-    shelf, held : Shelf
+    shelf, held : RecordCache
         This worker's blocks, and its share of the data to evaluate on.
     """
 

@@ -76,7 +76,7 @@ class BlockSchedule:
         return list(enumerate(self.rounds(state.epoch), first))[state.round - first :]
 
     def part(self, state, master, marks):
-        """Returns the Part that is next."""
+        """Returns the RoundPart that is next."""
         blocks = self.rounds(state.epoch)[state.round - self.first_round(state.epoch)]
         return part_of(state, blocks, self.last_round(state.epoch), self.sizes, master, marks)
 

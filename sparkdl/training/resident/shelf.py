@@ -34,7 +34,7 @@ class RecordCache:
         return iter(self._pieces)
 
     def block(self, number):
-        """Returns the Kept block; WorkerError if none of its records has come."""
+        """Returns the CachedBlock block; WorkerError if none of its records has come."""
         if number not in self._pieces:
             raise WorkerError(f"block {number} should be here, got only {sorted(self._pieces)}")
         return CachedBlock(self._pieces[number])

@@ -28,7 +28,7 @@ class Worker:
         What this worker's half had for itself there.
     epoch, iteration : int
         The epoch under way; updates done so far, which rates depend on.
-    figures : Figures
+    figures : WorkerMetrics
         Of the round under way.
     """
 

@@ -20,7 +20,7 @@ class ChainSource:
 
     Parameters
     ----------
-    steps, results : of a Chain
+    steps, results : of a ChainOp
     kinds : the numpy type of each step's result
     inputs, outputs : the numpy type of each operand
     lies : for each operand DENSE, APART or SHARED

@@ -100,7 +100,7 @@ def with_second_outputs(graph):
 
 
 def pairs_of(graph):
-    """Returns {either node: (product, the other, Followed)}.
+    """Returns {either node: (product, the other, EpilogueProductOp)}.
 
     All that the product reads comes before both.
 

@@ -15,13 +15,13 @@ class EpilogueProductOp(Op):
 
     Parameters
     ----------
-    product : MatMul
+    product : MatMulOp
     kind : numpy type of all outputs
     bias, plus : whether there are these inputs
-    activation : Relu, Gelu or GeluGrad by tanh, or None; GeluGrad takes the product for gy, and
+    activation : ReluOp, GeluOp or GeluGradOp by tanh, or None; GeluGradOp takes the product for gy, and
         what gelu was of for a last input
     before : whether what gelu is of is an output
-    sums : whether there is another output: with GeluGrad the sums of y over its rows, else of w
+    sums : whether there is another output: with GeluGradOp the sums of y over its rows, else of w
 
     Shapes
     ------

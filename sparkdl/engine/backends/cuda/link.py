@@ -10,7 +10,7 @@ THREADS = 256
 
 
 class NcclLink(Communicator):
-    """A Communicator with vectors. What it is asked for comes back at once, as Work.
+    """A Communicator with vectors. What it is asked for comes back at once, as LinkWork.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def bias_activation(session, op, x, w, bias, y):
 
 
 def fuses(op):
-    """Returns whether a BiasActivation is one launch."""
+    """Returns whether a BiasActivationOp is one launch."""
     known = isinstance(op.product, MatMulOp | ConvOp | ConvGradInputOp)
     return known and type(op.activation) in {type(None), *OPERATIONS}
 
@@ -56,7 +56,7 @@ def lower_epilogue_product(session, op, inputs, outputs):
 
 
 def separate_calls(session, op, x, w, y, bias=None, plus=None, kept=None, sums=None):
-    """The calls of a Followed with a pass over memory for each part."""
+    """The calls of an EpilogueProductOp with a pass over memory for each part."""
     slope = isinstance(op.activation, GeluGradOp)
     calls, name, *_ = product(session, x, w, y)
     for more in (m for m in (bias, plus) if m is not None):

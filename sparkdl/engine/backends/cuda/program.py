@@ -149,7 +149,7 @@ class DeviceProgram(Program):
     def number(self, name):
         """Returns an output of shape () as a number that is waited for when it is needed.
 
-        See Later.
+        See DelayedSum.
         """
         if name not in self.numbers:
             self.numbers[name] = Landing(self.device, self.targets[name])

@@ -62,7 +62,7 @@ def stacks_of(graph, session):
 
 
 def gradients_of(graph):
-    """Returns {node: the RecurrentGrad that reads what it saved}"""
+    """Returns {node: the RecurrentGradOp that reads what it saved}"""
     return {n.inputs[-1].node: n for n in graph.nodes if isinstance(n.op, RecurrentGradOp)}
 
 
@@ -91,12 +91,12 @@ def refusal(op):
 
 
 class RecurrentStack:
-    """Recurrent nodes, each on the outputs of the one before, that become one Walk.
+    """Recurrent nodes, each on the outputs of the one before, that become one WalkOp.
 
     Parameters
     ----------
     nodes : the lowest layer first
-    gradients : {node: its RecurrentGrad}, for those of the whole graph
+    gradients : {node: its RecurrentGradOp}, for those of the whole graph
     layer : Layer
     """
 

@@ -86,7 +86,7 @@ def with_workspaces(session, graph):
 
 
 def read_elsewhere(graph):
-    """Returns the tensors with readers besides RecurrentGrad, which alone knows a workspace."""
+    """Returns the tensors with readers besides RecurrentGradOp, which alone knows a workspace."""
     others = (node for node in graph.nodes if not isinstance(node.op, RecurrentGradOp))
     return {t for node in others for t in node.inputs} | set(graph.outputs.values())
 
