@@ -15,7 +15,7 @@ DATA = """the data, by type and options as in a run configuration: Digits, or
 
 
 def main(arguments=None):
-    """Run one command; returns the exit code: 2 for an error that one sentence explains."""
+    """Runs one command; returns the exit code: 2 for an error that one sentence explains."""
     options = parser().parse_args(arguments)
     module = importlib.import_module(f"sparkdl.commands.{options.module}")
     try:
@@ -146,7 +146,7 @@ def add_submit(commands):
 
 
 def command(commands, name, module, text):
-    """A parser of one command, which sparkdl.commands.<module> carries out."""
+    """Returns a parser of one command, which sparkdl.commands.<module> carries out."""
     one = commands.add_parser(name, help=text, description=text)
     one.set_defaults(module=module)
     one.add_argument("--traceback", action="store_true", help="show where an error came from")

@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def warn_if_shadowed():
-    """Warn when the abandoned distribution `sparkdl` is installed beside this package.
+    """Warns when the abandoned distribution `sparkdl` is installed beside this package.
 
     Both write to the folder sparkdl/, so the one installed last has overwritten files of the
     other, and what breaks then gives no hint why.

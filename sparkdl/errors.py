@@ -79,7 +79,7 @@ class DivergedError(SparkdlError, RuntimeError):
 
 
 def require(config, field, holds, must_be, cure=""):
-    """Raise ConfigError unless `holds`: "Dense.units must be an integer >= 1, got 0"."""
+    """Raises ConfigError unless `holds`: "Dense.units must be an integer >= 1, got 0"."""
     if not holds:
         owner, value = type(config).__name__, getattr(config, field)
         end = f"; {cure}" if cure else ""
@@ -101,6 +101,6 @@ class BoundedRepr(Repr):
 
 
 def brief(value):
-    """`value` as text of at most 100 characters."""
+    """Returns `value` as text of at most 100 characters."""
     shown = BoundedRepr().repr(value)
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."

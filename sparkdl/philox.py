@@ -14,7 +14,7 @@ HALF = np.uint64(32)
 
 
 def philox(counter, key):
-    """Four random words for each counter.
+    """Returns four random words for each counter.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def philox(counter, key):
 
 
 def key_of(seed, stream):
-    """The key of a run's seed and a user of random numbers: two integers below 2^32."""
+    """Returns the key of a run's seed and a user of random numbers: two integers below 2^32."""
     return seed & 0xFFFFFFFF, ((seed >> 32) * KEY_STEPS[0] + stream) & 0xFFFFFFFF
 
 
 def words(ids, epoch, count, seed, stream):
-    """At least `count` random words for each example: (n, whole blocks of four) uint64."""
+    """Returns at least `count` random words for each example: (n, whole blocks of four) uint64."""
     ids = np.asarray(ids, np.uint64)[:, None]
     block = np.arange(-(-count // 4), dtype=np.uint64)[None, :]
     found = philox((ids & WORD, ids >> HALF, np.uint64(epoch), block), key_of(seed, stream))
@@ -53,7 +53,7 @@ def words(ids, epoch, count, seed, stream):
 
 
 def uniform(ids, epoch, count, seed, stream):
-    """Numbers in [0, 1) for each example.
+    """Returns numbers in [0, 1) for each example.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def uniform(ids, epoch, count, seed, stream):
 
 
 def normal(ids, epoch, count, seed, stream):
-    """Numbers with mean 0 and variance 1 for each example, as `uniform` takes them: (n, count).
+    """Returns normal numbers (n, count) of mean 0 and variance 1 per example; see `uniform`.
 
     A pair of words makes a pair of numbers. The largest that can come is sqrt(64 log 2) = 6.66.
 

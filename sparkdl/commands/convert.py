@@ -20,7 +20,7 @@ WRITERS = {
 
 
 def convert(arguments):
-    """Read every record once, in order, and write it."""
+    """Reads every record once, in order, and writes it."""
     if arguments.output is None and arguments.mean is None:
         raise ConfigError("sparkdl convert needs --output or --mean: there is nothing to write")
     data = parse_data(arguments.data)
@@ -38,7 +38,7 @@ def convert(arguments):
 
 
 def records(source, shape, mean):
-    """Batches of all records, transformed as in use."""
+    """Yields Batches of all records, transformed as in use."""
     for split in source.splits():
         for batch in source.read(split):
             batch = batch if source.transform is None else source.transform(batch)
@@ -57,7 +57,7 @@ def reshape_features(batch, shape, split):
 
 
 def shape_of(written):
-    """(3, 32, 32) of "3,32,32"."""
+    """Returns (3, 32, 32) of "3,32,32"."""
     if written is None:
         return None
     sizes = written.replace("x", ",").split(",")
@@ -82,7 +82,7 @@ class Mean:
 
 
 def write_mean(path, mean, count):
-    """A .binaryproto of Caffe's, or a .npy file for MeanImage(path=...), float32."""
+    """Returns a .binaryproto of Caffe's, or a .npy file for MeanImage(path=...), float32."""
     if count == 0:
         raise DataError(f"{path}: the mean of no images is unknown")
     image = (mean.total / count).astype(np.float32)

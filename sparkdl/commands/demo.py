@@ -6,7 +6,7 @@ from sparkdl.spark.session import session
 
 
 def demo(arguments):
-    """Train, evaluate and save; nothing is needed but Java."""
+    """Trains, evaluates and saves; nothing is needed but Java."""
     options = {"master": arguments.master, "workers": arguments.workers}
     conf = demo_run.run(arguments.output, epochs=arguments.epochs, **options)
     conf.check()

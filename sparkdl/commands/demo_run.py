@@ -10,13 +10,13 @@ EPOCHS = 6
 
 
 def network():
-    """Caffe's LeNet, with a schedule that suits a few epochs."""
+    """Returns Caffe's LeNet, with a schedule that suits a few epochs."""
     rate = ExponentialSchedule(initial=0.03, gamma=0.7, per="epoch")
     return lenet(updater=Nesterov(rate=rate), l2=5e-4, seed=1)
 
 
 def run(output, master=None, workers=2, epochs=EPOCHS):
-    """The RunConf of the demo; without a master, `workers` executors on this machine."""
+    """Returns the RunConf of the demo; without a master, `workers` executors on this machine."""
     master = master or f"local-cluster[{workers},1,1024]"
     return RunConf(
         network=network(),

@@ -15,24 +15,24 @@ from sparkdl.training.reporting.reports import format_devices
 
 
 def evaluate(arguments):
-    """Print the evaluation of a model over labelled data."""
+    """Prints the evaluation of a model over labelled data."""
     with open_use(arguments) as (_, net, data):
         print(net.evaluate(data), format_devices("tasks", net.devices), sep="\n\n")
 
 
 def predict(arguments):
-    """Write Parquet files of what a model says of each record."""
+    """Writes Parquet files of what a model says of each record."""
     write(arguments, lambda net, frame, column: net.predict(frame, features=column))
 
 
 def features(arguments):
-    """Write Parquet files of what layers of a model give for each record."""
+    """Writes Parquet files of what layers of a model give for each record."""
     layers = arguments.layers
     write(arguments, lambda net, frame, column: net.features(frame, layers, features=column))
 
 
 def write(arguments, compute):
-    """Write compute(net, DataFrame, column of features) to `arguments.output`."""
+    """Writes compute(net, DataFrame, column of features) to `arguments.output`."""
     if files.exists(arguments.output):
         raise ConfigError(f"{arguments.output} is there already; remove it or choose another")
     with open_use(arguments) as (spark, net, data):
@@ -46,7 +46,7 @@ def write(arguments, compute):
 
 @contextmanager
 def open_use(arguments):
-    """Spark, the model and the data: what can be wrong with what was given is found first."""
+    """Opens Spark, the model and the data, after it has checked what was given."""
     master = ParameterAveraging(device=arguments.device)
     data = parse_data(arguments.data)
     data.check()

@@ -13,7 +13,7 @@ HEAD = ("layer", "type", "forward ms", "backward ms", "% of step", "GFLOP/s", "%
 
 
 def time(arguments):
-    """Print the times of a training step on random data; nothing is started."""
+    """Prints the times of a training step on random data; nothing is started."""
     for name in ("batch_size", "iterations", "threads"):
         value = getattr(arguments, name)
         if value is not None and value < 1:
@@ -28,7 +28,7 @@ def time(arguments):
 
 
 def report(network, timed):
-    """The table of a StepTime, and what it comes to."""
+    """Returns the table of a StepTime, and what it comes to."""
     types = {place.name: place.layer.type_name for place in network.stack}
     rows = [cells(n, types[n], r.forward, r.backward, timed) for n, r in timed.layers.items()]
     rows.append(cells("loss", "", timed.loss.forward, timed.loss.backward, timed))
@@ -38,7 +38,9 @@ def report(network, timed):
 
 
 def cells(name, kind, forward, backward, timed):
-    """A row. A layer without calls of its own is part of another's kernels: its cells are empty."""
+    """Returns a row. A layer without calls of its own is part of another's kernels: its cells are
+    empty.
+    """
     both = forward + backward
     if not both.seconds:
         return (name, kind, "", "", "", "", "")
@@ -59,7 +61,7 @@ def milliseconds(one):
 
 
 def summary(timed):
-    """The lines below the table."""
+    """Yields the lines below the table."""
     step = timed.step
     parts = {"forward": timed.forward, "backward": timed.backward, "update": timed.update}
     text = ", ".join(f"{name} {one.seconds * 1e3:.2f} ms" for name, one in parts.items())

@@ -26,13 +26,13 @@ class ExchangePlan(NamedTuple):
     beside: bool = False
 
     def minibatch(self, compute):
-        """Seconds of a minibatch with its share of the exchange."""
+        """Returns seconds of a minibatch with its share of the exchange."""
         hidden = BACKWARD * compute if self.beside else 0.0
         return compute + max(0.0, self.exchange.seconds - hidden) / self.every
 
 
 def simulate(arguments):
-    """Print the table; two processes sum vectors here first, for a second or two."""
+    """Prints the table; two processes sum vectors here first, for a second or two."""
     for name in ("workers", "workers_per_machine", "every"):
         at_least_one(f"--{name.replace('_', '-')}", getattr(arguments, name))
     nbytes = 4 * count("--params", arguments.params)
@@ -64,7 +64,7 @@ def cluster_options(arguments):
 
 
 def plans(cluster, codings, nbytes, every):
-    """The ExchangePlan of each master with each codec that it takes."""
+    """Returns the ExchangePlan of each master with each codec that it takes."""
     summed = cluster.all_reduce(nbytes)
     sharded, central = (cluster.served(nbytes, n) for n in (cluster.workers, 1))
     coded = {coding.name: cluster.coded(nbytes, coding) for coding in codings}
@@ -104,7 +104,7 @@ def speed(cost):
 
 
 def report(plans, compute):
-    """The lines of the table."""
+    """Returns the lines of the table."""
     rows = [HEAD, *(cells(plan, compute) for plan in plans)]
     widths = [max(map(len, column)) for column in zip(*rows)]
     head, *body = [line(row, widths, numbers=5) for row in rows]
@@ -125,5 +125,5 @@ def cells(plan, compute):
 
 
 def short(seconds):
-    """Three digits, in milliseconds or seconds."""
+    """Returns three digits, in milliseconds or seconds."""
     return f"{seconds * 1e3:.3g} ms" if seconds < 0.9995 else f"{seconds:,.3g} s"

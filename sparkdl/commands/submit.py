@@ -16,7 +16,7 @@ MADE = "sparkdl-*-env.tar.gz"  # in dist, by build.py package
 
 
 def submit(arguments):
-    """Print the command; with --run, run it and end as it does."""
+    """Prints the command; with --run, runs it and ends as it does."""
     arguments.understood(arguments.what)
     command = submit_command(arguments)
     print(format_command(command), flush=True)
@@ -27,7 +27,7 @@ def submit(arguments):
 
 
 def submit_command(arguments):
-    """The command as a list, each option with its value in one text after the other.
+    """Returns the command as a list, each option with its value in one text after the other.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def environment(arguments, known):
 
 
 def python(mode, options, known):
-    """The Python of the archive for executors, and for a driver that runs on the cluster."""
+    """Returns options for the archive's Python: executors', and a driver's on the cluster."""
     if "--archives" not in options and "spark.archives" not in known:
         return {}
     own = {"spark.pyspark.driver.python": sys.executable} if mode == "client" else {}
@@ -91,7 +91,7 @@ def executors(arguments):
 
 
 def pack_local_files(what):
-    """(arguments, files) for a driver elsewhere: local files go with it, named by their last part.
+    """Returns (arguments, files) for a driver elsewhere: local files go by their last part.
 
     A file's name must be that of no other one.
     """
@@ -104,7 +104,7 @@ def pack_local_files(what):
 
 
 def properties(path):
-    """{key: value} of a properties file of Spark's."""
+    """Returns {key: value} of a properties file of Spark's."""
     if path is None:
         return {}
     lines = (line.strip() for line in Path(existing(path)).read_text().splitlines())
@@ -115,7 +115,7 @@ def properties(path):
 
 
 def settings(given):
-    """{key: value} of --set."""
+    """Returns {key: value} of --set."""
     for each in given:
         if "=" not in each:
             raise ConfigError(f"--set must be KEY=VALUE, got {each!r}")
@@ -123,7 +123,7 @@ def settings(given):
 
 
 def existing(path):
-    """The path of a file, if it is one of this machine, that exists."""
+    """Returns the path of a file, if it is one of this machine, that exists."""
     if files.is_local(path) and not Path(path).is_file():
         raise ConfigError(f"{path}: there is no such file")
     return path
@@ -136,7 +136,7 @@ def entry():
 
 
 def program():
-    """spark-submit: that of the cluster, if it is on the PATH, else the one pyspark brings."""
+    """Returns spark-submit: the cluster's, if it is on the PATH, else pyspark's."""
     found = shutil.which("spark-submit") or shutil.which(
         Path(sys.executable).parent / "spark-submit"
     )
@@ -146,7 +146,7 @@ def program():
 
 
 def format_command(command):
-    """The command for a shell, an option a line."""
+    """Returns the command for a shell, an option a line."""
     lines, parts = [], list(map(shlex.quote, command))
     while parts and (parts[0].startswith("--") or not lines):
         count = 1 if not lines or parts[0] == "--load-spark-defaults" else 2

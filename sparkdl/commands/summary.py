@@ -4,6 +4,6 @@ from sparkdl.commands.options.run_conf import RunConf
 
 
 def summary(arguments):
-    """Print layers, shapes, parameters and memory; nothing is started."""
+    """Prints layers, shapes, parameters and memory; nothing is started."""
     conf = RunConf.read(arguments.conf, arguments.set)
     print(conf.network.summary(conf.training.batch_size_per_worker))

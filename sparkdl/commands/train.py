@@ -8,7 +8,7 @@ from sparkdl.training.reporting.progress_bar import ProgressBar
 
 
 def train(arguments):
-    """Check everything, then train, report and save."""
+    """Checks everything, then trains, reports and saves."""
     conf = RunConf.read(arguments.conf, arguments.set)
     conf.check()
     if arguments.resume is not None:
@@ -20,7 +20,7 @@ def train(arguments):
 
 
 def fit(spark, conf, resume=None, show=None):
-    """Train as `conf` says, print what came of it, save the model; returns it.
+    """Trains as `conf` says, print what came of it, save the model; returns it.
 
     Parameters
     ----------

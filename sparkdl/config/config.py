@@ -44,12 +44,12 @@ class Config(metaclass=ConfigType):
 
     @classmethod
     def named_options(cls, values):
-        """{name: value} of what was given without a name."""
+        """Returns {name: value} of what was given without a name."""
         return by_place(cls, values)
 
     @classmethod
     def spelled_out(cls, options):
-        """{name of a field: value} of what was given, shorthands too."""
+        """Returns {name of a field: value} of what was given, shorthands too."""
         return options
 
     def __post_init__(self):
@@ -59,10 +59,10 @@ class Config(metaclass=ConfigType):
         self.validate()
 
     def validate(self):
-        """Raise ConfigError where options that are sound alone do not fit together."""
+        """Raises ConfigError where options that are sound alone do not fit together."""
 
     def to_dict(self):
-        """The options that differ from their defaults, as plain dicts, lists and scalars.
+        """Returns options that differ from their defaults, as plain dicts, lists and scalars.
 
         All of them where the class is `complete`. Raises ConfigError for what is no text, number
         or the like: functions and arrays.
@@ -73,7 +73,7 @@ class Config(metaclass=ConfigType):
         return {name: to_plain(value, f"{owner}.{name}") for name, value in options.items()}
 
     def chosen(self):
-        """{name: value} of the options that differ from their defaults, those without one first."""
+        """Returns {name: value} of options that differ from their defaults, or have none."""
         needed_first = sorted(fields(self), key=is_optional)
         values = [(item, getattr(self, item.name)) for item in needed_first]
         return {i.name: value for i, value in values if not is_default(type(self), i, value)}
@@ -83,7 +83,7 @@ class Config(metaclass=ConfigType):
 
     @classmethod
     def from_dict(cls, options):
-        """The configuration that `to_dict` wrote.
+        """Returns the configuration that `to_dict` wrote.
 
         Raises
         ------
@@ -94,7 +94,10 @@ class Config(metaclass=ConfigType):
 
 
 def build(cls, options):
-    """`cls` with `options`, a mapping; ConfigError unless it knows them and gets all it needs."""
+    """Returns `cls` with `options`, a mapping.
+
+    Raises ConfigError unless it knows them and gets all it needs.
+    """
     if not isinstance(options, dict):
         raise ConfigError(f"{cls.__name__} needs a mapping of its options, got {brief(options)}")
     options = cls.spelled_out(options)
@@ -103,7 +106,7 @@ def build(cls, options):
 
 
 def check_names(cls, options):
-    """Raise ConfigError for a name that `cls` does not know, and for one that is missing."""
+    """Raises ConfigError for a name that `cls` does not know, and for one that is missing."""
     known = {item.name: item for item in fields(cls)}
     for name in options:
         if name not in known:
@@ -115,7 +118,7 @@ def check_names(cls, options):
 
 
 def by_place(cls, values):
-    """{name: value} of what was given without a name."""
+    """Returns {name: value} of what was given without a name."""
     places = [item.name for item in fields(cls) if not item.kw_only]
     if len(values) <= len(places):
         return dict(zip(places, values, strict=False))
@@ -131,7 +134,10 @@ def is_optional(item):
 
 
 def check_field(cls, item, value):
-    """`value` as the field `item` of `cls` keeps it; ConfigError where its constraint says no."""
+    """Returns `value` as the field `item` of `cls` keeps it.
+
+    Raises ConfigError where its constraint says no.
+    """
     about = option_of(item, cls)
     if about is None:
         return plain(value)
@@ -139,14 +145,16 @@ def check_field(cls, item, value):
 
 
 def plain(value):
-    """`value` with sequences as tuples and numpy scalars as Python ones."""
+    """Returns `value` with sequences as tuples and numpy scalars as Python ones."""
     if isinstance(value, list | tuple):
         return tuple(plain(item) for item in value)
     return scalar(value)
 
 
 def to_plain(value, where):
-    """`value` as JSON has it. A member without options is its name where names are lower case."""
+    """Returns `value` as JSON has it. A member without options is its name where names are lower
+    case.
+    """
     if isinstance(value, Config):
         options = value.to_dict()
         return (
@@ -162,7 +170,7 @@ def to_plain(value, where):
 
 
 def format_value(value):
-    """`value` as a short text: only options that were chosen."""
+    """Returns `value` as a short text: only options that were chosen."""
     if isinstance(value, Config):
         options = ", ".join(f"{name}={format_value(v)}" for name, v in value.chosen().items())
         return f"{type(value).__name__}({options})"

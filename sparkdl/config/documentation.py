@@ -12,7 +12,7 @@ WIDTH = 96
 
 
 def document(cls):
-    """Add a section "Parameters" to the docstring of a class that its decorator has yet to see.
+    """Adds a section "Parameters" to the docstring of a class that its decorator has yet to see.
 
     A class that has such a section keeps it, and one with a field that says nothing gets none.
     """
@@ -24,7 +24,7 @@ def document(cls):
 
 
 def declared_fields(cls):
-    """{name: dataclass field}: those of the class body first, then those of its nearest base ...
+    """Returns {name: dataclass field}: the class's own first, then its nearest base's ...
 
     The class is not a dataclass yet; what its body declares without `option` has the value None.
     """
@@ -44,7 +44,7 @@ def is_documented(item, cls):
 
 
 def insert(doc, section):
-    """`doc` with `section` in front of its first heading, or at its end."""
+    """Returns `doc` with `section` in front of its first heading, or at its end."""
     found = HEADING.search(doc)
     place = found.start() if found else len(doc)
     return f"{doc[:place].rstrip()}\n\n{section}\n\n{doc[place:]}".rstrip() + "\n"
@@ -60,5 +60,5 @@ def entry(name, item, cls):
 
 
 def format_default(default):
-    """A default as it is written in Python."""
+    """Returns a default as it is written in Python."""
     return repr(default) if type(default).__module__ == "builtins" else str(default)

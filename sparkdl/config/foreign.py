@@ -187,6 +187,6 @@ TYPES = {
 
 
 def words(name, family=None):
-    """Our words for `name` (see names.key): members of a family, or options where it is None."""
+    """Returns our words for `name` (see names.key): members, or options where `family` is None."""
     table = OPTIONS if family is None else TYPES.get(family, {})
     return table.get(name, "").split()

@@ -9,7 +9,7 @@ LONGEST_NUMBER = 400
 
 
 def check_length(text, kind):
-    """Raise ConfigError unless `text` is a text that is not too long."""
+    """Raises ConfigError unless `text` is a text that is not too long."""
     if not isinstance(text, str):
         raise ConfigError(f"the {kind} text must be a str, got {type(text).__name__}")
     if len(text) > LONGEST_TEXT[kind]:
@@ -18,14 +18,14 @@ def check_length(text, kind):
 
 
 def check_number(digits):
-    """Raise ConfigError for a number that takes long to read."""
+    """Raises ConfigError for a number that takes long to read."""
     if len(digits) > LONGEST_NUMBER:
         found = f"got one of {len(digits)} characters"
         raise ConfigError(f"a number must have at most {LONGEST_NUMBER} characters, {found}")
 
 
 def check_values(value, kind):
-    """Raise ConfigError if dicts and lists stand too deep in each other."""
+    """Raises ConfigError if dicts and lists stand too deep in each other."""
     level, depth = [value], 0
     while level := [item for one in level for item in contents(one)]:
         depth += 1
@@ -38,6 +38,6 @@ def too_deep(kind):
 
 
 def contents(value):
-    """The dicts and lists in a dict or list."""
+    """Returns the dicts and lists in a dict or list."""
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return (item for item in items if isinstance(item, dict | list))

@@ -28,12 +28,12 @@ class Member(Config):
             register(cls)
 
     def to_dict(self):
-        """{"type": its name} and the options that differ from their defaults."""
+        """Returns {"type": its name} and the options that differ from their defaults."""
         return {"type": self.type_name} | super().to_dict()
 
     @classmethod
     def from_dict(cls, options):
-        """The member that `options["type"]` names, with the other keys as its options."""
+        """Returns the member that `options["type"]` names, with the other keys as its options."""
         if not isinstance(options, dict) or "type" not in options:
             raise ConfigError(f"{cls.__name__} needs a 'type', got {brief(options)}")
         found = cls.find(options["type"], f"{cls.__name__} type must be ")
@@ -41,7 +41,10 @@ class Member(Config):
 
     @classmethod
     def find(cls, name, where_must_be):
-        """The class registered as `name`, in any case; ConfigError with the nearest otherwise."""
+        """Returns the class registered as `name`, in any case.
+
+        Raises ConfigError with the nearest otherwise.
+        """
         found = known_as(name, cls.members)
         if found is None:
             end = f", got {brief(name)}{suggestion(name, cls.members, founder(cls).__name__)}"
@@ -50,7 +53,7 @@ class Member(Config):
 
 
 def register(cls):
-    """Enter a class in its family. Only the same class may be defined again (a notebook cell)."""
+    """Enters a class in its family. Only the same class may be defined again (a notebook cell)."""
     old = cls.members.get(cls.type_name)
     if old and (old.__module__, old.__qualname__) != (cls.__module__, cls.__qualname__):
         raise ConfigError(
@@ -60,5 +63,5 @@ def register(cls):
 
 
 def founder(cls):
-    """The class that founded the family of `cls`."""
+    """Returns the class that founded the family of `cls`."""
     return next(one for one in cls.__mro__ if Member in one.__bases__)

@@ -9,12 +9,15 @@ LONGEST = 60  # a longer name is no misspelling, and is not worth the time of a 
 
 
 def key(name):
-    """`name` without case, "_", "-" and spaces: "LeakyReLU" is "leaky_relu"."""
+    """Returns `name` without case, "_", "-" and spaces: "LeakyReLU" is "leaky_relu"."""
     return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
 def known_as(name, known):
-    """The one of the names `known` that `name` is, in whatever case; None where there is none."""
+    """Returns the one of the names `known` that `name` is, in whatever case.
+
+    The result is None where there is none.
+    """
     if not isinstance(name, str):
         return None
     if name in known:
@@ -24,7 +27,10 @@ def known_as(name, known):
 
 
 def list_names(known):
-    """The names `known` in a text; of very many the first ones, and how many more there are."""
+    """Returns the names `known` in a text.
+
+    Of very many the first ones, and how many more there are.
+    """
     names = ", ".join(sorted(known))
     if len(names) <= LONGEST_LIST:
         return names
@@ -33,7 +39,7 @@ def list_names(known):
 
 
 def suggestion(name, known, family=None):
-    """ "; did you mean 'units'?" or what else helps who wrote `name`, or nothing.
+    """Returns "; did you mean 'units'?" or what else helps who wrote `name`, or nothing.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class Option:
 def option(
     constraint, text, *, default=MISSING, factory=MISSING, unit="", positional=False, repr=True
 ):
-    """A dataclass field whose values are checked by `constraint` and documented by `text`.
+    """Makes a dataclass field whose values `constraint` checks and `text` documents.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def option(
 
 
 def option_of(item, cls):
-    """The Option of a dataclass field as it is for `cls`, or None where it has none."""
+    """Returns the Option of a dataclass field as it is for `cls`, or None where it has none."""
     about = item.metadata.get("option")
     if about is None:
         return None
@@ -63,18 +63,18 @@ def option_of(item, cls):
 
 
 def default_of(item):
-    """The default of a dataclass field, or MISSING."""
+    """Returns the default of a dataclass field, or MISSING."""
     return item.default if item.default_factory is MISSING else item.default_factory()
 
 
 def inherited_fields(cls):
-    """{name: dataclass field} of the bases of a class, as its decorator will take them."""
+    """Returns {name: dataclass field} of the bases of a class, as its decorator will take them."""
     bases = [base for base in reversed(cls.__mro__[1:]) if is_dataclass(base)]
     return {item.name: item for base in bases for item in fields(base)}
 
 
 def adopt_options(cls):
-    """Give a field that is declared again with a plain default the option of the base class.
+    """Gives a field that is declared again with a plain default the option of the base class.
 
     So `rate: float = 1.0` in a subclass changes the default and nothing else.
     """

@@ -17,12 +17,12 @@ LONGEST_MESSAGE = 400
 
 
 def to_json(options):
-    """Indented JSON."""
+    """Returns indented JSON."""
     return json.dumps(options, indent=2, allow_nan=False) + "\n"
 
 
 def from_json(text):
-    """The mapping in a JSON text; ConfigError with line and column where it is not JSON."""
+    """Returns the mapping in a JSON text; ConfigError with line and column where it is not JSON."""
     check_length(text, "JSON")
     try:
         value = json.loads(text, object_pairs_hook=check_unique, parse_int=integer)
@@ -35,12 +35,12 @@ def from_json(text):
 
 
 def to_yaml(options):
-    """YAML with the innermost lists and mappings on one line each: a layer is a line."""
+    """Returns YAML with the innermost lists and mappings on one line each: a layer is a line."""
     return yaml.safe_dump(options, sort_keys=False, default_flow_style=None, width=100)
 
 
 def from_yaml(text):
-    """The mapping in a YAML text; ConfigError with line and column where it is not YAML."""
+    """Returns the mapping in a YAML text; ConfigError with line and column where it is not YAML."""
     check_length(text, "YAML")
     try:
         return mapping(load(text), "YAML")
@@ -56,14 +56,14 @@ def integer(digits):
 
 
 def mapping(value, kind):
-    """`value` itself, if it is a mapping."""
+    """Returns `value` itself, if it is a mapping."""
     if not isinstance(value, dict):
         raise ConfigError(f"the {kind} text must hold a mapping, got {type(value).__name__}")
     return value
 
 
 def check_unique(pairs):
-    """A dict of key and value pairs, if no key comes twice."""
+    """Returns a dict of key and value pairs, if no key comes twice."""
     seen = dict(pairs)
     if len(seen) < len(pairs):
         [(double, _)] = Counter(key for key, _ in pairs).most_common(1)
@@ -72,6 +72,6 @@ def check_unique(pairs):
 
 
 def cut(error):
-    """The message of an error, at most 400 characters of it."""
+    """Returns the message of an error, at most 400 characters of it."""
     message = str(error) or type(error).__name__
     return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}..."

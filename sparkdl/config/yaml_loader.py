@@ -30,7 +30,7 @@ class Loader(yaml.SafeLoader):
         self.depth, self.nodes = 0, 0
 
     def compose_node(self, parent, index):
-        """A node, unless there are too many or they stand too deep in each other."""
+        """Returns a node, unless there are too many or they stand too deep in each other."""
         self.depth, self.nodes = self.depth + 1, self.nodes + 1
         if self.depth > DEEPEST + 1:
             raise too_deep("YAML")
@@ -45,12 +45,12 @@ class Loader(yaml.SafeLoader):
         return node
 
     def construct_number(self, node):
-        """An integer or float that is no longer than a number need be."""
+        """Returns an integer or float that is no longer than a number need be."""
         check_number(node.value)
         return getattr(self, f"construct_yaml_{node.tag.removeprefix(PREFIX)}")(node)
 
     def refuse(self, node):
-        """Raise ConfigError for a kind of value that JSON has not."""
+        """Raises ConfigError for a kind of value that JSON has not."""
         place = f"line {node.start_mark.line + 1}"
         raise ConfigError(f"not valid YAML: {brief(node.tag)} in {place} has no use here")
 
@@ -76,7 +76,7 @@ def load(text):
 
 
 def measure(node, known):
-    """(nodes, levels) of `node` where each alias is what it stands for.
+    """Returns (nodes, levels) of `node` where each alias is what it stands for.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def is_scalar(node):
 
 
 def check_unique(keys):
-    """Raise ConfigError if one of the keys (tag, text) comes twice."""
+    """Raises ConfigError if one of the keys (tag, text) comes twice."""
     [(double, count)] = Counter(keys).most_common(1) or [(None, 0)]
     if count > 1:
         raise ConfigError(f"the key {brief(double[1])} is given twice")

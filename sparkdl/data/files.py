@@ -17,7 +17,7 @@ LOCAL = (None, "file", "local")
 
 
 def open(path, mode="rb"):
-    """A file opened for reading or writing; folders above one to write are made."""
+    """Opens a file for reading or writing; folders above one to write are made."""
     with _name_errors(path, "opened"):
         fs, inner = _resolve(path)
         if "w" in mode:
@@ -26,7 +26,7 @@ def open(path, mode="rb"):
 
 
 def write(path, content):
-    """Put a file with `content`, bytes, at `path`, whole or not at all."""
+    """Puts a file with `content`, bytes, at `path`, whole or not at all."""
     path = os.fspath(path)
     with _name_errors(path, "written"):
         fs, inner = _resolve(path)
@@ -57,14 +57,14 @@ def is_directory(path):
 
 
 def size(path):
-    """Bytes of a file."""
+    """Returns bytes of a file."""
     with _name_errors(path, "looked up"):
         fs, inner = _resolve(path)
         return fs.size(inner)
 
 
 def stamp(path):
-    """(bytes, text that changes when the file is changed) of a file."""
+    """Returns (bytes, text that changes when the file is changed) of a file."""
     with _name_errors(path, "looked up"):
         fs, inner = _resolve(path)
         about = fs.info(inner)
@@ -80,12 +80,15 @@ def is_local(path):
 
 
 def list(path):
-    """Names of what a folder holds, sorted."""
+    """Returns names of what a folder holds, sorted."""
     return [name for name, _ in _entries(path)]
 
 
 def tree(path):
-    """Paths of all files below a folder, sorted; names that begin with "." or "_" are left out."""
+    """Returns paths of all files below a folder, sorted.
+
+    Names that begin with "." or "_" are left out.
+    """
     found, root = [], os.fspath(path).rstrip("/")
     for name, kind in _entries(path):
         if name.startswith((".", "_")):  # _SUCCESS, checksums, unfinished output
@@ -97,7 +100,7 @@ def tree(path):
 
 
 def remove(path):
-    """Delete a file, or a folder and all in it; nothing happens where there is none."""
+    """Deletes a file, or a folder and all in it; nothing happens where there is none."""
     with _name_errors(path, "removed"), suppress(FileNotFoundError):
         fs, inner = _resolve(path)
         fs.rm(inner, recursive=True)
@@ -105,7 +108,7 @@ def remove(path):
 
 @contextmanager
 def atomic_directory(path):
-    """A folder to write to, put in place of `path` once the block ends without an error.
+    """Gives a folder to write to, put in place of `path` if the block ends without an error.
 
     Yields the path of a new folder beside `path`. After an error it is deleted and what stood at
     `path` is untouched; readers see the old folder or the new one, whole.
@@ -129,12 +132,12 @@ def atomic_directory(path):
 
 
 def absolute(path):
-    """The path as other processes can use it: local ones absolute, URIs as they are."""
+    """Returns the path as other processes can use it: local ones absolute, URIs as they are."""
     return _resolve(path)[1] if is_local(path) else os.fspath(path)
 
 
 def local_path(path):
-    """The absolute path that a local path or a file: URI means.
+    """Returns the absolute path that a local path or a file: URI means.
 
     Raises
     ------
@@ -149,7 +152,7 @@ def local_path(path):
 
 
 def _entries(path):
-    """(name, kind) of what a folder holds, sorted; found in one go, not one by one."""
+    """Returns (name, kind) of what a folder holds, sorted; found in one go, not one by one."""
     with _name_errors(path, "listed"):
         fs, inner = _resolve(path)
         if not fs.isdir(inner):
@@ -159,7 +162,7 @@ def _entries(path):
 
 
 def _replace(fs, new, target):
-    """Rename `new` to `target`. No system can swap two full folders, so the old one steps aside."""
+    """Renames `new` to `target`; a full folder steps aside first, as no system can swap two."""
     if not fs.exists(target):
         return fs.mv(new, target, recursive=True)
     old = _beside(target, "old")

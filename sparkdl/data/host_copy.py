@@ -27,7 +27,9 @@ RECENT = 60.0  # seconds in which a copy that was used is not deleted
 
 
 def host_copy(path):
-    """The path of a copy on this host of a file on any file system; made if there is none.
+    """Returns the path of a copy on this host of a file on any file system.
+
+    Made if there is none.
 
     Raises
     ------
@@ -49,7 +51,7 @@ def host_copy(path):
 
 
 def place_of(path):
-    """(bytes, where the copy is or will be) of a file as it is now."""
+    """Returns (bytes, where the copy is or will be) of a file as it is now."""
     size, stamp = files.stamp(path)
     name = os.fspath(path).rstrip("/").rpartition("/")[2]
     digest = blake2b(f"{path} {size} {stamp}".encode(), digest_size=8).hexdigest()
@@ -74,7 +76,7 @@ def is_whole(target, size):
 
 
 def _copy(path, size, target):
-    """Written beside and renamed, so that what stands at `target` is whole."""
+    """Copies to another name and renames, so that the file at `target` is whole."""
     part = partial(target)
     try:
         with files.open(path) as source, open(part, "wb") as out:
@@ -88,7 +90,7 @@ def _copy(path, size, target):
 
 
 def _make_room(path, size, place):
-    """Delete the copies that were not used for longest, until the new one fits the budget."""
+    """Deletes the copies that were not used for longest, until the new one fits the budget."""
     budget = int(os.environ.get("SPARKDL_COPIES_BYTES") or BUDGET)
     if size > budget:
         text = f"its {size} bytes are above the budget of {budget}; raise SPARKDL_COPIES_BYTES"
@@ -112,7 +114,7 @@ def _about(one):
 
 @contextmanager
 def _hold_lock(path, target):
-    """Alone among the processes of this host; while another one copies, it must make progress."""
+    """Keeps others on this host out, and waits for one that copies as long as it makes progress."""
     with open(target.with_name(f"{target.name}.lock"), "wb") as lock:
         seen, since = -1, time.monotonic()
         while not _try(lock):
@@ -140,7 +142,7 @@ def partial(target):
 
 @contextmanager
 def _name_errors(path):
-    """Errors of this host's disk say whose."""
+    """Names this host in errors of its disk."""
     try:
         yield
     except OSError as error:

@@ -29,7 +29,7 @@ class Split:
     count: int | None
 
     def spans(self):
-        """[(path, start, stop)] of the bytes that it reads; stop is None for a file's end.
+        """Returns [(path, start, stop)] of the bytes that it reads; None stops at a file's end.
 
         By these it is given to a host that has them. Empty where no host has them nearer than
         another: data in memory, files that every host copies or that lie anywhere.
@@ -56,19 +56,19 @@ class Source(Member):
     paths: ClassVar[tuple[str, ...]] = ()
 
     def check(self):
-        """Raise DataError if the data is not there; reads none of it."""
+        """Raises DataError if the data is not there; reads none of it."""
 
     def splits(self) -> list[Split]:
-        """All splits, in order, from metadata alone. Runs on the driver."""
+        """Returns all splits, in order, from metadata alone. Runs on the driver."""
         raise NotImplementedError
 
     def read(self, split: Split) -> Iterator[Batch]:
-        """The records of a split as they are stored. Runs on an executor."""
+        """Returns the records of a split as they are stored. Runs on an executor."""
         raise NotImplementedError
 
 
 def checked_batches(read, split, schema):
-    """Batches of a split as a network with this schema takes them.
+    """Yields Batches of a split as a network with this schema takes them.
 
     Raises
     ------
@@ -80,7 +80,9 @@ def checked_batches(read, split, schema):
 
 
 def split_bounds(count, records_per_split=None, smallest=SMALLEST_SPLIT):
-    """Pairs (start, stop) that cut `count` records into splits; small ones, so that workers get
-    nearly equal shares, unless that makes too many."""
+    """Returns pairs (start, stop) that cut `count` records into splits.
+
+    They are small, so that workers get nearly equal shares, unless that makes too many.
+    """
     size = records_per_split or max(smallest, math.ceil(count / MOST_SPLITS))
     return [(start, min(start + size, count)) for start in range(0, count, size)]

@@ -14,7 +14,7 @@ from sparkdl.errors import DataError
 
 
 def write_parquet(path, batches):
-    """Write a folder of one Parquet file: features as bytes (uint8) or float32 lists, and label.
+    """Writes a folder of one Parquet file: features as bytes (uint8) or float32 lists, and labels.
 
     Returns the number of records. Raises DataError where something is there, or there are none.
     """
@@ -32,7 +32,7 @@ def write_parquet(path, batches):
 
 
 def write_sequence_datums(path, batches, compression="none"):
-    """Write a folder of one SequenceFile: Datums under the keys 00000000, 00000001 and so on.
+    """Writes a folder of one SequenceFile: Datums under the keys 00000000, 00000001 and so on.
 
     Returns the number of records. Raises DataError where something is there, or there are none.
     """
@@ -45,7 +45,7 @@ def write_sequence_datums(path, batches, compression="none"):
 
 
 def write_lmdb_anywhere(path, batches):
-    """As write_lmdb, on any file system: written here first and then copied."""
+    """Writes as write_lmdb does, on any file system: here first, then it copies."""
     if files.is_local(path):
         return write_lmdb(path, batches)
     with new_folder(path) as beside, tempfile.TemporaryDirectory() as folder:
@@ -57,7 +57,7 @@ def write_lmdb_anywhere(path, batches):
 
 
 def new_folder(path):
-    """`files.atomic_directory` of a path where nothing is yet."""
+    """Returns `files.atomic_directory` of a path where nothing is yet."""
     if files.exists(path):
         raise DataError(f"{path}: something is there already; remove it or choose another path")
     return files.atomic_directory(path)

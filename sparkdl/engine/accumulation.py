@@ -1,7 +1,7 @@
 """The sum of the gradients of one tensor: those of its parts are put side by side.
 
 The gradient of a slice is an array among zeros. Those of a recurrent layer's gates, of its steps,
-of the ends of a sequence do not overlap: one Concat of them takes the place of a pass over zeros
+of the ends of a sequence do not overlap: one ConcatOp of them takes the place of a pass over zeros
 for each, and of another to add it.
 """
 
@@ -32,7 +32,7 @@ class GradientPiece(NamedTuple):
 
 
 def total(grads):
-    """The sum of tensors of one shape, in their order but where three of different places meet.
+    """Sums tensors of one shape, in order, except where three of different places meet.
 
     Those of one place are added up first, then what overlaps them.
     """
@@ -57,14 +57,14 @@ def sum_by_place(grads):
 
 
 def unpad(grad):
-    """(start, array) of what a tensor holds beside zeros, as far as it was padded with them."""
+    """Returns (start, array): the part of a tensor without the zeros it was padded with."""
     if grad.node is not None and isinstance(grad.node.op, PadOp):
         return grad.node.op.before, grad.node.inputs[0]
     return (0,) * grad.ndim, grad
 
 
 def group_into_lines(pieces, axis):
-    """Lists of pieces that lie one behind the other along an axis, and alike on all others."""
+    """Returns lists of pieces that lie in a row along an axis, and alike on all others."""
     found = {}
     for piece in sorted(pieces, key=lambda p: p.start[axis]):
         row = found.setdefault(piece.other_axes(axis), [])
@@ -76,7 +76,7 @@ def group_into_lines(pieces, axis):
 
 
 def join_pieces(line, axis):
-    """A line of pieces as one, with zeros in the gaps."""
+    """Returns a line of pieces as one, with zeros in the gaps."""
     if len(line) == 1:
         return line[0]
     gaps = [after.start[axis] - before.stop[axis] for before, after in pairwise(line)]
@@ -85,13 +85,13 @@ def join_pieces(line, axis):
 
 
 def pad_behind(x, axis, gap):
-    """x with so many zeros behind it along an axis."""
+    """Returns x with so many zeros behind it along an axis."""
     behind = [0] * x.ndim
     behind[axis] = gap
     return pad(x, [0] * x.ndim, behind)
 
 
 def pad_to_shape(piece, shape):
-    """A piece with all the zeros around it."""
+    """Returns a piece with all the zeros around it."""
     after = (n - stop for n, stop in zip(shape, piece.stop, strict=True))
     return pad(piece.x, piece.start, after)

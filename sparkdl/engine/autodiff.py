@@ -12,7 +12,7 @@ from sparkdl.errors import ShapeError
 
 
 def gradients(loss, wrt, seed=None):
-    """The gradient of a scalar with respect to each tensor of `wrt`, as tensors.
+    """Returns the gradient of a scalar with respect to each tensor of `wrt`, as tensors.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def gradients(loss, wrt, seed=None):
 
 
 def pullback(function, inputs, gys):
-    """Gradients of `function` at the tensors `inputs`, given those of its outputs.
+    """Returns gradients of `function` at the tensors `inputs`, given those of its outputs.
 
     Partial ones: where one input was made from another, that way is not followed.
     """
@@ -48,7 +48,7 @@ def as_tuple(value):
 
 
 def backward(grads, wrt, stop=()):
-    """Carry gradients {tensor: gradient} back to the tensors `wrt`, not beyond those in `stop`.
+    """Carries gradients {tensor: gradient} back to the tensors `wrt`, but not beyond `stop`.
 
     A gradient has the type of its tensor; integers have none.
 
@@ -71,7 +71,7 @@ def backward(grads, wrt, stop=()):
 
 
 def sum_gradients(parts, tensor):
-    """The sum of what a tensor's users give it, made once, as the last one's work; or None."""
+    """Sums what a tensor's users give it, once, as the last one's work; None if they give none."""
     if tensor in parts:
         last = next((g.node for g in reversed(parts[tensor]) if g.node is not None), None)
         with scope(last.scope if last else "grad"):
@@ -80,7 +80,7 @@ def sum_gradients(parts, tensor):
 
 
 def nodes_between(order, wrt):
-    """The nodes through which any of `wrt` acts."""
+    """Returns the nodes through which any of `wrt` acts."""
     targets, nodes = set(wrt), set()
     for node in order:
         if any(t in targets or t.node in nodes for t in node.inputs):
@@ -89,7 +89,7 @@ def nodes_between(order, wrt):
 
 
 def node_gradients(node, gys):
-    """The gradients that one node passes to its inputs."""
+    """Returns the gradients that one node passes to its inputs."""
     alone = len(node.outputs) == 1
     gy, y = (gys[0], node.outputs[0]) if alone else (gys, node.outputs)
     grads = node.op.gradient(gy, *node.inputs, y)
@@ -101,10 +101,10 @@ def zeros_like(tensor):
 
 
 def inner(x, y):
-    """The sum of x y: a scalar from two tensors of one shape."""
+    """Returns the sum of x y: a scalar from two tensors of one shape."""
     return sum_along(mul(x, y))
 
 
 def inputs_like(arrays):
-    """An input tensor for each array."""
+    """Returns an input tensor for each array."""
     return [Tensor(Spec(a.shape, a.dtype.name), name=f"x{i}") for i, a in enumerate(arrays)]

@@ -6,7 +6,7 @@ def kinds_of(arrays):
 
 
 def merged_axes(arrays):
-    """[(length, [stride of each array])] from the outermost in the outputs' memory inwards.
+    """Returns [(length, [stride of each array])] from the outermost axis in memory inwards.
 
     Axes that lie behind one another in all arrays become one: for equal layouts there is one only.
     """

@@ -1,7 +1,7 @@
 """Chains of elementwise operations become one pass over memory.
 
 Ten operations over a vector of ten million numbers read and write it some thirty times. As one
-Chain they go over it in blocks that fit the cache, so memory is read and written once: an
+ChainOp they go over it in blocks that fit the cache, so memory is read and written once: an
 updater's step is such a chain. The reference backend runs it with numpy; others compile it.
 """
 
@@ -55,7 +55,7 @@ class ChainOp(ElementwiseOp):
 
 
 def into_chains(graph, may=None):
-    """The graph with its elementwise regions of two or more nodes as one Chain each.
+    """Returns the graph with its elementwise regions of two or more nodes as one ChainOp each.
 
     `may` says which nodes may lie in a chain, where not `chainable`: a backend that compiles knows.
     """
@@ -76,7 +76,7 @@ def into_chains(graph, may=None):
 
 
 def readers(graph):
-    """{tensor: the nodes that read it}, with None among them for an output of the graph."""
+    """Returns {tensor: the nodes that read it}, with None among them for an output of the graph."""
     users = {}
     for node in graph.nodes:
         for tensor in node.inputs:
@@ -87,7 +87,7 @@ def readers(graph):
 
 
 def merge_into_chain(chain, new, users):
-    """{tensor made by `chain`: what takes its place, None where nobody else reads it}"""
+    """Returns {tensor made by `chain`: what takes its place, None where nobody else reads it}"""
     made = {node.outputs[0]: i for i, node in enumerate(chain)}
     inputs = list(dict.fromkeys(t for node in chain for t in node.inputs if t not in made))
     place = {t: i for i, t in enumerate(inputs)} | {t: len(inputs) + i for t, i in made.items()}
@@ -99,7 +99,7 @@ def merge_into_chain(chain, new, users):
 
 
 def regions(graph, may):
-    """Elementwise nodes of one shape and level, connected or small: no path leads out and back."""
+    """Returns regions of elementwise nodes of one shape and level: no path leads out and back."""
     levels, parent = node_levels(graph, may), {}
     for node in filter(may, graph.nodes):
         parent[node] = node
@@ -116,7 +116,7 @@ def regions(graph, may):
 
 
 def neighbours(nodes, levels):
-    """Nodes of a layer with few numbers and one level: a call costs more than they do."""
+    """Returns nodes of a layer with few numbers and one level: a call costs more than they do."""
     alike = {}
     for node in nodes:
         if prod(node.outputs[0].shape) <= FEW:
@@ -125,7 +125,7 @@ def neighbours(nodes, levels):
 
 
 def root(node, parent):
-    """The node that stands for the region of `node`."""
+    """Returns the node that stands for the region of `node`."""
     while parent[node] is not node:
         parent[node] = parent[parent[node]]
         node = parent[node]
@@ -133,7 +133,9 @@ def root(node, parent):
 
 
 def node_levels(graph, may):
-    """{node: the number of regions on the longest way to it}; it never falls along a way.
+    """Returns {node: the number of regions on the longest way to it}.
+
+    It never falls along a way.
 
     What is worked out from scalars alone comes first, below level 0: it stands in no chain's way.
     What one chain alone reads lies in it, however late that is, if nothing larger is kept for it.
@@ -168,7 +170,7 @@ def fits(first, second, may):
 
 
 def chainable(node):
-    """Elementwise on arrays of the output's shape and scalars, with a shape worth a loop."""
+    """Returns whether a node is elementwise on arrays of one shape and scalars, worth a loop."""
     out = node.outputs[0].shape
     whole = all(t.shape in (out, ()) for t in node.inputs)
     plain = isinstance(node.op, ElementwiseOp) and not isinstance(node.op, ChainOp)
@@ -177,7 +179,10 @@ def chainable(node):
 
 
 def chain_kernel(chain, inputs, outputs):
-    """A call that runs the steps block by block; an output may lie on an input of its shape."""
+    """Returns a call that runs the steps block by block.
+
+    An output may lie on an input of its shape.
+    """
     size, count = outputs[0].size, len(inputs)
     flat = [x.reshape(-1) if x.shape == outputs[0].shape else x for x in inputs]
     outs = [o.reshape(-1) for o in outputs]
@@ -203,7 +208,10 @@ def run(op, arrays, into):
 
 
 def registers(chain, inputs):
-    """A block of scratch memory for each step; a step takes over one that is read no more."""
+    """Returns a block of scratch memory for each step.
+
+    A step takes over one that is read no more.
+    """
     count, specs = len(inputs), [Spec(x.shape, x.dtype.name) for x in inputs]
     length = min(BLOCK, max(x.size for x in inputs))
     last = {count + i: len(chain.steps) for i in chain.results}

@@ -8,12 +8,17 @@ from sparkdl.engine.graph import Graph
 
 
 def compile(graph, backend="reference", bindings=None, strict=False, tf32=False):
-    """A Program for `graph`; see Program and Backend.program for what the arguments mean."""
+    """Returns a Program for `graph`.
+
+    See Program and Backend.program for what the arguments mean.
+    """
     return backends.get(backend).program(graph, bindings, strict, tf32)
 
 
 def value_and_grad(function, backend="reference"):
-    """A function of arrays that gives `function`'s value and its gradients, traced once per shapes.
+    """Makes a function of arrays that gives `function`'s value and gradients.
+
+    It is traced once for each set of shapes.
 
     Parameters
     ----------

@@ -23,20 +23,20 @@ def is_narrow(dtype):
 
 
 def lowest(dtype):
-    """The lowest number of a float type that is finite."""
+    """Returns the lowest number of a float type that is finite."""
     return float(ml_dtypes.finfo(dtype).min)
 
 
 def computing_dtype(dtype):
-    """The type in which numbers are computed: float32 for narrow ones, else their own."""
+    """Returns the type in which numbers are computed: float32 for narrow ones, else their own."""
     return "float32" if is_narrow(dtype) else np.dtype(dtype).name
 
 
 def sum_dtype(dtype):
-    """The type of sums: integers in 64 bits, as in numpy; narrow floats in float32."""
+    """Returns the type of sums: integers in 64 bits, as in numpy; narrow floats in float32."""
     return np.sum(np.empty(0, computing_dtype(dtype))).dtype.name
 
 
 def widen(array):
-    """An array that numpy computes with: float32 in place of narrow numbers."""
+    """Returns an array that numpy computes with: float32 in place of narrow numbers."""
     return array.astype(np.float32) if is_narrow(array.dtype) else array

@@ -68,7 +68,7 @@ def once(tensor, uses):
 
 
 def fuse(graph, rules=RULES):
-    """The graph with every rule applied wherever it fits, from inputs to outputs."""
+    """Returns the graph with every rule applied wherever it fits, from inputs to outputs."""
     uses, new = graph.uses(), {}
     for node in graph.nodes:
         inputs = [new.get(t, t) for t in node.inputs]

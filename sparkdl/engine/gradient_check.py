@@ -13,7 +13,7 @@ from sparkdl.engine.graph import Graph, constant
 
 
 def check_gradients(function, *arrays, order=1, rtol=1e-6, atol=1e-7, seed=0):
-    """Compare the gradients of `function` with central differences along a random direction.
+    """Compares the gradients of `function` with central differences along a random direction.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ def check_gradients(function, *arrays, order=1, rtol=1e-6, atol=1e-7, seed=0):
 
 
 def weighted_sum(function, weight):
-    """The sum of `function`'s output times fixed weights: one number that sees every element."""
+    """Weights and sums `function`'s output: one number that depends on every element."""
     return lambda *tensors: inner(function(*tensors), constant(weight))
 
 
 def slope(scalar, directions):
-    """The directional derivative of a scalar function: a scalar function again."""
+    """Returns the directional derivative of a scalar function: a scalar function again."""
 
     def along(*tensors):
         grads = gradients(scalar(*tensors), tensors)

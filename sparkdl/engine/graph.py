@@ -56,7 +56,7 @@ class Tensor:
 
 
 def constant(value, dtype=None):
-    """The tensor of a value that never changes."""
+    """Returns the tensor of a value that never changes."""
     value = np.asarray(value, dtype=dtype)
     return Tensor(Spec(value.shape, value.dtype.name), value=value)
 
@@ -82,7 +82,7 @@ class Node:
 
 @contextmanager
 def scope(name):
-    """Nodes made inside carry `name`, usually a layer's; it shows in Program.describe()."""
+    """Names the nodes made inside `name`, usually a layer's; Program.describe() shows it."""
     _scope.append(name)
     try:
         yield
@@ -118,7 +118,7 @@ class Graph:
         return sum(node.flops for node in self.nodes)
 
     def uses(self):
-        """{tensor: how often it is read}, outputs of the graph counted once more each."""
+        """Returns {tensor: how often it is read}, outputs of the graph counted once more each."""
         count = {}
         for tensor in [t for node in self.nodes for t in node.inputs] + list(self.outputs.values()):
             count[tensor] = count.get(tensor, 0) + 1
@@ -126,7 +126,7 @@ class Graph:
 
 
 def by_depth(tensors):
-    """Every node that `tensors` need, for the shallow tensors first.
+    """Returns every node that `tensors` need, for the shallow tensors first.
 
     So the last layer's gradients, ready soonest, are not left until the first layer's are done.
     """
@@ -137,7 +137,10 @@ def by_depth(tensors):
 
 
 def topological(tensors, stop=()):
-    """Every node that `tensors` need, producers before users; none beyond the tensors in `stop`."""
+    """Returns every node that `tensors` need, producers before users.
+
+    None beyond the tensors in `stop`.
+    """
     order, state, stop = [], {}, set(stop)
     stack = [t.node for t in reversed(list(tensors)) if t.node is not None and t not in stop]
     while stack:

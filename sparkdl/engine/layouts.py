@@ -37,7 +37,7 @@ class SequenceViewOp(ImageToSequenceOp):
 
 
 def sequences_in_place(graph):
-    """Sequences and images of one row are the same memory, where a program places both."""
+    """Makes sequences and images of one row the same memory, where a program places both."""
     kept = set(graph.outputs.values())  # these may lie in memory of the caller's, in plain order
 
     def rule(node, inputs, uses):
@@ -51,7 +51,7 @@ def sequences_in_place(graph):
 
 
 def relayouts(graph):
-    """Reshapes between images or volumes and anything else, as work to do."""
+    """Makes reshapes between images or volumes and anything else work to do."""
 
     def rule(node, inputs, uses):
         x, y = node.inputs[0].shape, node.outputs[0].shape

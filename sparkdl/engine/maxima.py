@@ -51,7 +51,7 @@ class MaxPoolToPlacesOp(PoolOp):
 
 
 def record_maxima(graph):
-    """Max pooling whose gradient is wanted tells it the places of the maxima."""
+    """Has max pooling tell its gradient, where one is wanted, the places of the maxima."""
     grads = [node for node in graph.nodes if isinstance(node.op, MaxPoolGradOp)]
     pools = {node.inputs[2].node for node in grads}
     pools = {p for p in pools if p is not None and isinstance(p.op, MaxPoolOp)}

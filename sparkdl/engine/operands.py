@@ -54,7 +54,7 @@ class Operand:
 
 
 def reach(shape, strides, itemsize):
-    """(first byte, the one behind the last) of an array, counted from the one it begins with."""
+    """Returns (first byte, the one after the last) of an array, relative to its start."""
     if 0 in shape:
         return 0, 0
     ways = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
@@ -62,14 +62,14 @@ def reach(shape, strides, itemsize):
 
 
 def check(name, array, shape, kind):
-    """Raise OperandError unless an array has this shape and type."""
+    """Raises OperandError unless an array has this shape and type."""
     if tuple(array.shape) != tuple(shape) or array.dtype.name != kind:
         size = prod(shape) * np.dtype(kind).itemsize
         raise mismatch(name, format_operand(shape, kind, size), describe_array(array))
 
 
 def check_all(operation, specs, arrays):
-    """Raise OperandError unless there is an array for each of {name: Spec}, and no other."""
+    """Raises OperandError unless there is an array for each of {name: Spec}, and no other."""
     for name in [*specs, *(n for n in arrays if n not in specs)]:
         spec, array = specs.get(name), arrays.get(name)
         if spec is None:

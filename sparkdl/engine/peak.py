@@ -10,14 +10,14 @@ SIDE = 2048  # large enough for a processor to reach its speed, a tenth of a sec
 
 
 def product(backend="auto", side=SIDE):
-    """The program of one product of two square float32 matrices."""
+    """Returns the program of one product of two square float32 matrices."""
     inputs = {name: Tensor(Spec((side, side)), name=name) for name in ("x", "y")}
     matrices = {name: np.ones((side, side), np.float32) for name in inputs}
     return compile(Graph(inputs, {"z": ops.matmul(*inputs.values())}), backend, matrices)
 
 
 def peak(backend="auto", side=SIDE, repeats=5):
-    """Flops in a second of the best of some products, with as many threads as there are now."""
+    """Returns the flops in a second of the best of some products, with the threads of now."""
     program = product(backend, side)
     seconds = min(sum(program.profile(repeats=1)) for _ in range(repeats))
     return program.graph.flops / seconds

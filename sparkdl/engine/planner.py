@@ -37,7 +37,7 @@ class MemoryPlan:
 
 
 def plan(graph, bindings):
-    """Give each tensor of `graph` its memory.
+    """Gives each tensor of `graph` its memory.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def plan(graph, bindings):
 
 
 def check(graph, bindings):
-    """Raise ShapeError if an array does not fit what is bound to it, or two outputs overlap."""
+    """Raises ShapeError if an array does not fit what is bound to it, or two outputs overlap."""
     for name in bindings.keys() - graph.inputs.keys() - graph.outputs.keys():
         known = sorted({*graph.inputs, *graph.outputs})
         raise ShapeError(f"{name!r} is bound, but the graph has {known}")
@@ -82,7 +82,7 @@ def fit(name, tensor, array):
 
 
 def with_copies(graph, bindings):
-    """The graph with a Copy of each output that is an input which another output overwrites."""
+    """Returns the graph with a CopyOp of each output that is an input and would be overwritten."""
     roots = view_roots(graph)
     held = {t: bindings[name] for name, t in graph.inputs.items() if name in bindings}
 
@@ -98,7 +98,7 @@ def with_copies(graph, bindings):
 
 
 def view_roots(graph):
-    """{tensor: the tensor whose memory it shows}"""
+    """Returns {tensor: the tensor whose memory it shows}"""
     roots = {}
     for node in graph.nodes:
         if node.op.view:
@@ -108,7 +108,7 @@ def view_roots(graph):
 
 
 def last_uses(graph, roots):
-    """{tensor that owns memory: index of the last node that reads it}, past the end for outputs."""
+    """Returns {owner of memory: index of the last node that reads it}, past the end for outputs."""
     last = {}
     for index, node in enumerate(graph.nodes):
         for tensor in (*node.outputs, *node.inputs):
@@ -119,7 +119,7 @@ def last_uses(graph, roots):
 
 
 def split_outputs(graph, bindings, inputs, roots, last):
-    """Outputs whose node writes to the caller's memory itself, and those to be copied at the end.
+    """Splits outputs into those that their nodes write, and those to be copied at the end.
 
     A copy is needed where that memory is an input that is read later on, and for views.
     """
@@ -148,7 +148,7 @@ def may_overwrite(graph, index, array, memory, end):
 
 
 def pack(graph, elsewhere, roots, last):
-    """{tensor: offset}: the largest first, each at the lowest place that is free for its lifetime.
+    """Packs {tensor: offset}: the largest first, each at the lowest place free in its life.
 
     References
     ----------
@@ -180,7 +180,10 @@ def lifetimes(graph, elsewhere, roots, last):
 
 
 def alive_bytes(graph, offsets, last):
-    """For each node the bytes alive while it runs; no plan needs less than the most of them."""
+    """Returns for each node the bytes alive while it runs.
+
+    No plan needs less than the most of them.
+    """
     made = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
     change = np.zeros(len(graph.nodes) + 3, np.int64)
     for tensor in offsets:

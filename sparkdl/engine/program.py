@@ -78,7 +78,7 @@ class Program:
         self.outputs = self.targets
 
     def run(self, feeds=None, after=None):
-        """Compute. The arrays that come back belong to the program: the next run overwrites them.
+        """Computes. The arrays that come back belong to the program: the next run overwrites them.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Program:
         return self.outputs
 
     def run_then(self, feeds, other, its):
-        """`run`, then that of another program with feeds of its own; a device gets one launch.
+        """Calls `run`, then that of another program with its feeds; a device gets one launch.
 
         Returns
         -------
@@ -116,11 +116,14 @@ class Program:
         return outputs
 
     def number(self, name):
-        """An output of shape () of the last run as a number; on a device one may wait for it."""
+        """Returns an output of shape () of the last run as a number.
+
+        On a device one may wait for it.
+        """
         return float(self.outputs[name])
 
     def profile(self, feeds=None, repeats=10):
-        """Seconds that each of `steps` takes: medians over `repeats` runs, after one to warm up."""
+        """Returns the seconds of each of `steps`: medians over `repeats` runs, after a warm-up."""
         with np.errstate(all="ignore"):
             self._run(feeds or {}, None)
             runs = [self._timed(feeds or {}) for _ in range(repeats)]
@@ -135,7 +138,7 @@ class Program:
         return [end - begin for begin, end in pairwise(marks)]
 
     def final(self, name):
-        """The index of the step after which the output `name` neither changes nor is read.
+        """Returns the index of the step after which an output is neither changed nor read.
 
         Whoever is called `after` that step may write over it.
         """
@@ -189,7 +192,7 @@ class Program:
             raise ShapeError(f"input {name!r} needs {buffer.dtype}, got {value.dtype}")
 
     def _place(self):
-        """An array for every tensor: the caller's, a part of the arena, or a view of another."""
+        """Places each tensor in an array: the caller's, part of the arena, or a view of another."""
         self.arrays.update(self.plan.direct)
         for tensor, offset in self.plan.offsets.items():
             part = self.arena[offset : offset + tensor.spec.nbytes]
@@ -233,7 +236,7 @@ class Program:
 
 
 def bounds(array):
-    """The addresses of an array's first byte, and behind its last; of none, where it is empty."""
+    """Returns the addresses of an array's first byte and behind its last, none of an empty one."""
     if not array.size:
         return 0, 0
     below, above = reach(array.shape, array.strides, array.itemsize)
@@ -242,7 +245,7 @@ def bounds(array):
 
 
 def copy_into(target, source):
-    """np.copyto, cast as needed; where few numbers lie together in the target, one slice at a time.
+    """Copies as np.copyto, cast as needed; one slice at a time where few numbers lie together.
 
     Else numpy's inner loop runs over the three colours of one pixel: measured 4 to 6 times slower.
     """

@@ -13,7 +13,7 @@ from sparkdl.engine.ops.shape import concat
 
 
 def add_products(xs):
-    """The sum of tensors of one shape in their order, of alike products as one at the first."""
+    """Sums tensors of one shape in order, alike products as one in the place of the first."""
     alike = {}
     for i, x in enumerate(xs):
         alike.setdefault(form(x) or i, []).append(x)
@@ -30,7 +30,7 @@ def form(x):
 
 
 def one_product(xs):
-    """x y + z w = [x z] [y; w]"""
+    """Returns x y + z w = [x z] [y; w]"""
     if len(xs) == 1:
         return xs[0]
     op, (lefts, rights) = xs[0].node.op, zip(*(x.node.inputs for x in xs), strict=True)

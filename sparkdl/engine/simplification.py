@@ -18,5 +18,5 @@ def pool_before_relu(node, inputs, uses):
 
 
 def simplify(graph):
-    """The graph with every rule of this module applied."""
+    """Returns the graph with every rule of this module applied."""
     return fuse(graph, (pool_before_relu,))

@@ -38,7 +38,7 @@ class CompressedSum:
         self._pending = None
 
     def sum(self, x):
-        """Replace x, float32 (n,), by the sum of what was sent for all ranks' vectors; return it.
+        """Replaces x, float32 (n,), by the sum of what all ranks sent, and returns it.
 
         Raises
         ------
@@ -51,7 +51,7 @@ class CompressedSum:
         return self.group.call(*self._steps(x))
 
     def start(self, x):
-        """`sum` beside what the caller does next: a Pending. One at a time."""
+        """Begins `sum`, beside what the caller does next; returns a Pending. One at a time."""
         self._check()
         self._pending = self.group.start_call(*self._steps(x))
         return self._pending
@@ -70,7 +70,7 @@ class CompressedSum:
         return self.group.all_reduce(kept)
 
     def settle(self):
-        """Give all ranks the mean of what codecs have adapted on each, as thresholds.
+        """Gives all ranks the mean of what codecs have adapted on each, as thresholds.
 
         All ranks call it, after as many sums. DL4J does so after each epoch.
         """
@@ -97,5 +97,5 @@ class CompressedSum:
         return joined_state(self._coders)
 
     def restore(self, state):
-        """Continue from what `state` gave on this rank; CheckpointError if it does not fit."""
+        """Continues from what `state` gave on this rank; CheckpointError if it does not fit."""
         restore_joined(self._coders, state)

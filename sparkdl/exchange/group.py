@@ -57,7 +57,7 @@ class Group:
         tls=None,
         shared_memory=True,
     ):
-        """Meet all other processes of a rendezvous, and link up with each of them.
+        """Meets all other processes of a rendezvous, and links up with each of them.
 
         Parameters
         ----------
@@ -90,14 +90,14 @@ class Group:
 
     @classmethod
     def over(cls, sockets, members, rank, timeout=60.0, patience=600.0):
-        """The group of `members` over connected sockets {rank: socket} to all others."""
+        """Returns the group of `members` over connected sockets {rank: socket} to all others."""
         progress = Progress(members[rank], timeout, patience)
         links = [progress.link(sockets[m.rank], m) if m.rank != rank else None for m in members]
         PULSE.add(progress, timeout / 4)
         return cls(members, rank, links, progress)
 
     def all_reduce(self, x, op="sum"):
-        """Replace x by its sum ("max", "min") over all ranks, and return it.
+        """Replaces x by its sum ("max", "min") over all ranks, and returns it.
 
         x is of float32, float64 or int64.
         """
@@ -105,11 +105,11 @@ class Group:
         return x
 
     def start_all_reduce(self, x, op="sum"):
-        """`all_reduce` beside what the caller does next."""
+        """Begins `all_reduce`, beside what the caller does next."""
         return Pending(self._runner.start(self._all_reduce(x, op, beside=True)), x)
 
     def reduce_scatter(self, x, op="sum"):
-        """The part of flat x that is this rank's (`part`), summed over all ranks, as a view.
+        """Sums flat x over all ranks, and returns the part of it that is this rank's, a view.
 
         The rest of x holds sums of some ranks after that.
         """
@@ -122,12 +122,12 @@ class Group:
         return self._progress.run(self._call(text, steps, vector, add))
 
     def part(self, length, rank=None):
-        """The slice of a vector of so many numbers that is a rank's (None: this one's)."""
+        """Returns the slice of a vector of so many numbers that is a rank's (None: this one's)."""
         rank, edges = self.rank if rank is None else rank, cuts(length, self.size)
         return slice(edges[rank], edges[rank + 1])
 
     def all_gather(self, x, out):
-        """Fill the vector `out` with the parts of all ranks; x is this rank's, `out[part]`.
+        """Fills the vector `out` with the parts of all ranks; x is this rank's, `out[part]`.
 
         `out` may have any length; parts are those of `part`. Returns out.
         """
@@ -141,15 +141,15 @@ class Group:
         return out
 
     def all_gather_bytes(self, data):
-        """[bytes of each rank], as uint8 arrays, which may differ in length."""
+        """Gathers [bytes of each rank], as uint8 arrays, which may differ in length."""
         return self._runner.run(self._all_gather_bytes(data))
 
     def start_all_gather_bytes(self, data):
-        """`all_gather_bytes` beside what the caller does next."""
+        """Begins `all_gather_bytes`, beside what the caller does next."""
         return Pending(self._runner.start(self._all_gather_bytes(data, beside=True)))
 
     def broadcast(self, x, root=0):
-        """Replace x by that of rank `root`. Returns x."""
+        """Replaces x by that of rank `root`. Returns x."""
         check_rank(root, self.size)
         vector = flat(x, "broadcast")
         text = f"broadcast of {len(vector)} {vector.dtype} from rank {root}"
@@ -160,13 +160,13 @@ class Group:
         return x
 
     def barrier(self):
-        """Return once all ranks have come here."""
+        """Returns once all ranks have come here."""
         if self._levels is not None:
             return self._runner.run(self._levels.barrier())
         return self._progress.run(self._call("barrier", barrier.barrier))
 
     def send(self, x, to, tag=0):
-        """Send x to a rank that receives an array of the same type and size with this tag.
+        """Sends x to a rank that receives an array of the same type and size with this tag.
 
         Returns once x may change; the other may not have it yet.
         """
@@ -174,23 +174,23 @@ class Group:
         self._progress.run(self._message(message.send, vector, to, tag))
 
     def receive(self, x, source, tag=0):
-        """Fill x with what rank `source` sends with this tag, in the order sent, and return it."""
+        """Fills x with what rank `source` sends with this tag, in the order sent; returns it."""
         self._progress.run(self._message(message.receive, flat(x, "receive"), source, tag))
         return x
 
     def call(self, text, steps, *arguments):
-        """Make a collective of another kind: what `steps(call, *arguments)` returns; see Call.
+        """Makes a collective of another kind: what `steps(call, *arguments)` returns; see Call.
 
         `text` says what is called, and with what; all ranks must say the same.
         """
         return self._progress.run(self._call(text, steps, *arguments))
 
     def start_call(self, text, steps, *arguments):
-        """`call` beside what the caller does next."""
+        """Begins `call`, beside what the caller does next."""
         return Pending(self._progress.start(self._call(text, steps, *arguments)))
 
     def split(self, color, shared_memory=True):
-        """The Group of the ranks that give the same color (any JSON value), in the same order.
+        """Splits the group: returns that of the ranks with the same color (any JSON value).
 
         All ranks must call it. It uses the same links, and ends with this group; shared_memory is
         as in `form`.
@@ -212,7 +212,7 @@ class Group:
         return sum(link.sent for link in self._links if link is not None)
 
     def close(self):
-        """Say goodbye and hang up; whoever needs this rank after that gets a PeerError.
+        """Says goodbye and hangs up; whoever needs this rank after that gets a PeerError.
 
         What was sent still arrives: this waits until the other hosts have it, `timeout` at most.
         What `split` made ends with the group that it was made from, not by itself.
@@ -230,7 +230,7 @@ class Group:
     # How calls are made
 
     def _leveled(self, shared_memory):
-        """This group, which from now on uses what its ranks find to share."""
+        """Returns this group, which from now on uses what its ranks find to share."""
         if shared_memory and self.size > 1:
             self._levels, self._runner = find_levels(self, self._progress) or (None, self._progress)
         return self
@@ -245,7 +245,7 @@ class Group:
         return self._call(text, steps, vector, add)
 
     def _parts(self, x, out):
-        """(flat out, [part of each rank]); x, this rank's, is copied there."""
+        """Returns (flat out, [part of each rank]); x, this rank's, is copied there."""
         vector, own = flat(out, "all_gather"), flat(x, "all_gather", writeable=False)
         parts = [vector[self.part(len(vector), rank)] for rank in range(self.size)]
         if own.dtype != vector.dtype or len(own) != len(parts[self.rank]):

@@ -9,5 +9,8 @@ DESCRIPTIONS = str | os.PathLike | SolverJob
 
 
 def recipe_of(description, master=None, *, snapshot=None, weights=None):
-    """The Recipe of a path of a solver file, or of a Job; options are those of CaffeSolver."""
+    """Returns the Recipe of a path of a solver file, or of a SolverJob.
+
+    Options are those of CaffeSolver.
+    """
     return CaffeSolver(description, master, snapshot=snapshot, weights=weights)

@@ -12,7 +12,7 @@ class Clipping(Member):
     """Base of all ways to clip."""
 
     def clip(self, grad, layout):
-        """The clipped gradient: `grad` (n,) is an array or Tensor, `layout` that of the params."""
+        """Returns `grad` (n,), an array or Tensor, clipped; `layout` is that of the params."""
         raise NotImplementedError
 
 
@@ -90,18 +90,18 @@ class UnitArrayNorm(Clipping):
 
 
 def map_parts(function, grad, slices):
-    """`function` of each part of `grad`, one behind the other again."""
+    """Returns `function` of each part of `grad`, one behind the other again."""
     parts = [function(cut(grad, part)) for part in slices.values()]
     return ops.concat(parts) if parts else grad
 
 
 def clip_norm(grad, limit):
-    """`grad` with an L2 norm of at most `limit`."""
+    """Returns `grad` with an L2 norm of at most `limit`."""
     return ops.mul(grad, ops.div(limit, ops.maximum(norm(grad), limit)))
 
 
 def unit_norm(grad):
-    """`grad` with an L2 norm of 1, or as it is where it has none."""
+    """Returns `grad` with an L2 norm of 1, or as it is where it has none."""
     size = norm(grad)
     return ops.div(grad, ops.where(size, size, 1.0))
 

@@ -19,7 +19,7 @@ class Constraint(Member):
     """
 
     def apply(self, weights, axes=None):
-        """`weights` moved to where they may be.
+        """Returns `weights` moved to where they may be.
 
         Parameters
         ----------
@@ -89,16 +89,16 @@ class NonNegative(Constraint, name="non_negative"):
 
 
 def norms(weights, axes):
-    """The L2 norm of the weights into each unit, shaped so that it broadcasts over them."""
+    """Returns the L2 norm of the weights into each unit, shaped so that it broadcasts over them."""
     axes = incoming_axes(weights.shape) if axes is None else axes
     return ops.sqrt(ops.sum(ops.square(weights), axes=axes, keepdims=True))
 
 
 def incoming_axes(shape):
-    """The axes along which the weights into one unit lie in a vector, a matrix or filters."""
+    """Returns the axes along which the weights into one unit lie."""
     return tuple(range(1, len(shape))) if len(shape) > 2 else (0,)
 
 
 def not_zero(norm):
-    """`norm`, with 1 in place of 0."""
+    """Returns `norm`, with 1 in place of 0."""
     return ops.where(norm, norm, 1.0)

@@ -44,7 +44,7 @@ class Layout:
         return consecutive(sizes.items())
 
     def views(self, vector):
-        """{name: array}: views that share memory with `vector`, or parts of a Tensor.
+        """Returns {name: array}: views that share memory with `vector`, or parts of a Tensor.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class Layout:
         return {n: ops.reshape(cut(vector, s), shapes[n]) for n, s in self.slices.items()}
 
     def vector(self, arrays, dtype=np.float32):
-        """A new vector filled from {name: array}."""
+        """Returns a new vector filled from {name: array}."""
         vector = np.empty(self.size, dtype)
         for name, view in self.views(vector).items():
             view[...] = arrays[name]
@@ -65,7 +65,7 @@ class Layout:
 
 
 def consecutive(sizes):
-    """{name: slice} for names with sizes, one behind the other."""
+    """Returns {name: slice} for names with sizes, one behind the other."""
     slices, start = {}, 0
     for name, size in sizes:
         slices[name] = slice(start, start + size)
@@ -74,5 +74,5 @@ def consecutive(sizes):
 
 
 def cut(vector, part):
-    """vector[part], of an array (a view) or a Tensor."""
+    """Returns vector[part], of an array (a view) or a Tensor."""
     return ops.slice(vector, (part.start,), (part.stop,))

@@ -19,7 +19,7 @@ class WeightNoise(Member):
     biases: bool = option(Boolean(), "Whether biases change as well.", default=False)
 
     def perturb(self, weights, name, run):
-        """`weights`, the parameter `name`, as the batch of `run` shall see them."""
+        """Returns `weights`, the parameter `name`, as the batch of `run` shall see them."""
         raise NotImplementedError
 
 
@@ -62,7 +62,7 @@ class GaussianWeightNoise(WeightNoise, name="gaussian_weight_noise"):
 
 
 def add_weight_noise(layer, params, run):
-    """The parameters of a layer as a batch sees them, {name: array}."""
+    """Returns the parameters of a layer as a batch sees them, {name: array}."""
     noise = getattr(layer, "weight_noise", None) if run.training else None
     if noise is None:
         return params

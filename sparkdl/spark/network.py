@@ -103,7 +103,7 @@ class SparkNetwork:
         trigger=None,
         **options,
     ):
-        """Train; returns a History.
+        """Trains; returns a History.
 
         Parameters
         ----------
@@ -178,17 +178,20 @@ class SparkNetwork:
         return fit_stream(self.network, frame, fit, trigger, checkpoints)
 
     def validations(self, history):
-        """A DataFrame of what a fit's validations have shown, as `validate_every` or a solver's
-        test_interval asked for them: `iteration`, and a column of lists for each figure."""
+        """Returns a DataFrame of a fit's validations by updates.
+
+        `validate_every` or a solver's test_interval asked for them; it has `iteration`, and a
+        column of lists for each figure.
+        """
         return validation_frame(SparkSession.builder.getOrCreate(), history)
 
     def evaluate(self, data, *, features="features", label="label", transform=None, device=None):
-        """An Evaluation of the network over labelled data."""
+        """Returns an Evaluation of the network over labelled data."""
         records = SparkRecords(data, features, label, transform=transform)
         return self._evaluate(self.network.state, self._validation(records), device)
 
     def score(self, data, **options):
-        """The mean loss over labelled data; options are those of `evaluate`."""
+        """Returns the mean loss over labelled data; options are those of `evaluate`."""
         return self.evaluate(data, **options).loss
 
     def predict(self, data, *, features="features", transform=None, device=None):
@@ -236,7 +239,10 @@ class SparkNetwork:
         return batches.mapPartitions(self._placed(run_on_device, master, compute))
 
     def _master_on(self, device):
-        """The master with another device, if one is given; ConfigError where that cannot be."""
+        """Returns the master with another device, if one is given.
+
+        Raises ConfigError where that cannot be.
+        """
         return self.master if device is None else replace(self.master, device=device)
 
     def _placed(self, way, master, compute):
@@ -244,16 +250,16 @@ class SparkNetwork:
         return partial(way, master.task_device, compute, tally=self._tally)
 
     def save(self, path):
-        """Write configuration and vectors to a directory."""
+        """Writes configuration and vectors to a directory."""
         self.network.save(path)
 
     @classmethod
     def load(cls, sc, path, tm=None):
-        """The network that `save` wrote; CheckpointError where it is damaged or foreign."""
+        """Returns the network that `save` wrote; CheckpointError where it is damaged or foreign."""
         return cls(sc, Network.load(path), tm)
 
     def _batches(self, records, labels=True):
-        """An RDD of the records' Batches."""
+        """Returns an RDD of the records' Batches."""
         return records.batches(self.sc, schema_of(self.conf, labels, records.transform))
 
     def _validation(self, records):
@@ -273,8 +279,10 @@ class SparkNetwork:
         return result
 
     def _shared(self, master):
-        """Conf and weights for tasks that run whenever Spark gets to them; sent again only when
-        they are others, or for another device."""
+        """Shares conf and weights with tasks that run whenever Spark gets to them.
+
+        They are sent again only when they are others, or for another device.
+        """
         of = self.network.state, master.device
         if self._model is None or self._model[0] != of:
             if self._model is not None:

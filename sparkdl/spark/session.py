@@ -35,7 +35,8 @@ ON_THIS_MACHINE = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
 
 @contextmanager
 def session(master=TWO_EXECUTORS, config=None, name="sparkdl"):
-    """A SparkSession for the length of a block. One that is running already is lent, not stopped.
+    """Runs a SparkSession for the length of a block. One that is running already is lent, not
+    stopped.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def session(master=TWO_EXECUTORS, config=None, name="sparkdl"):
 
 
 def start(master=TWO_EXECUTORS, config=None, name="sparkdl"):
-    """A SparkSession that prints nothing; options as of `session`. End it with `stop`."""
+    """Starts a SparkSession that prints nothing; options as of `session`. End it with `stop`."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started the JVM
     options = {"spark.app.name": name, "spark.master": master} | defaults(master, submitted)
     options |= {key: as_text(value) for key, value in (config or {}).items()}
@@ -86,7 +87,7 @@ def start(master=TWO_EXECUTORS, config=None, name="sparkdl"):
 
 
 def stop(spark, keep_log=False):
-    """End the session; the folders that a local-cluster's executors worked in go too."""
+    """Ends the session; the folders that a local-cluster's executors worked in go too."""
     context, log = spark.sparkContext, log_of(spark)
     number, own = context.applicationId, context.master.startswith("local-cluster")
     spark.stop()
@@ -100,14 +101,17 @@ def stop(spark, keep_log=False):
 
 
 def log_of(spark):
-    """The file that takes what the JVM prints; None if it was started elsewhere, or printed only
-    to a file that is gone with an earlier session."""
+    """Returns the file that takes what the JVM prints.
+
+    None if it was started elsewhere, or printed only to a file that is gone with an earlier
+    session.
+    """
     path = vars(spark.sparkContext._gateway).get("sparkdl_log")  # py4j answers to any attribute
     return Path(path) if path is not None and Path(path).is_file() else None
 
 
 def defaults(master, submitted):
-    """Options that `config` may override."""
+    """Returns options that `config` may override."""
     if submitted or not is_local(master):
         return ALWAYS
     cluster = re.fullmatch(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]", master)
@@ -115,7 +119,7 @@ def defaults(master, submitted):
 
 
 def of_cluster(megabytes):
-    """Options for executors on this machine, of so much memory each."""
+    """Returns options for executors on this machine, of so much memory each."""
     return {
         # Else an executor asks for 1 GB, and with less it would be waited for without end.
         "spark.executor.memory": f"{megabytes}m",
@@ -129,12 +133,12 @@ def is_local(master):
 
 
 def as_text(value):
-    """As Spark writes it: true, not True."""
+    """Returns a text as Spark writes it: true, not True."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def gateway(options, submitted):
-    """The connection to a JVM: spark-submit's, or one started with these options."""
+    """Returns the connection to a JVM: spark-submit's, or one started with these options."""
     if submitted:
         return launch_gateway()
     conf = SparkConf(loadDefaults=False)

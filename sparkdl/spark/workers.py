@@ -48,12 +48,12 @@ class SparkWorkers:
         return 1 if self._device == "cpu" else max(1, int(gpus_of_a_task(self.sc)))
 
     def load(self, data, schema, size, options):
-        """Read SparkRecords on the executors and keep them there in blocks; see Workers.load."""
+        """Reads SparkRecords on the executors and keeps them there in blocks; see Workers.load."""
         with job(self.sc, "records to blocks", "reading the data"):
             return load_blocks(data.batches(self.sc, schema), size, lambda: self.size, options)
 
     def run_round(self, task, blocks, chosen, shared, depth):
-        """One Spark job: broadcast `shared`, a task per chosen block, a tree of sums."""
+        """Runs one Spark job: broadcasts `shared`, a task per chosen block, a tree of sums."""
         began = time.perf_counter()
         with sharing(self.sc, shared) as sent:
             averaging = time.perf_counter() - began
@@ -82,18 +82,18 @@ class SparkWorkers:
         return min(self.size, found * self.each)
 
     def launch(self, task, blocks, shares, shared, validation=None):
-        """One barrier stage of as many tasks as the shares need; see Workers.launch."""
+        """Starts one barrier stage of as many tasks as the shares need; see Workers.launch."""
         check_barrier(self.sc, len(shares), self.room())
         team = Team.of(shares, self.each)
         share, judged = deal_blocks(blocks, team, validation), validation is not None
         return BarrierStage(self.sc, task, share, shared, judged, self._device, team)
 
     def close(self):
-        """Nothing to end: the executors are Spark's."""
+        """Ends nothing: the executors are Spark's."""
 
 
 def contributions(task, shared, blocks, chosen, device):
-    """An RDD of (rank, Contribution), one for each chosen block."""
+    """Returns an RDD of (rank, Contribution), one for each chosen block."""
     numbers = sorted(chosen)
     ranks = [chosen.index(number) for number in numbers]
     work = partial(
@@ -125,7 +125,7 @@ def contribute(task, shared, numbers, ranks, index, pieces):
 
 
 def tree(ranked, count, depth, add):
-    """(rank, sum) pairs at the driver: few, since executors have added neighbours before.
+    """Returns (rank, sum) pairs at the driver: few, since executors have added neighbours.
 
     Parameters
     ----------
@@ -147,6 +147,6 @@ def by_group(count, groups, pair):
 
 
 def add_groups(add, keyed):
-    """(group, its sum), whatever order its values came in."""
+    """Yields (group, its sum), whatever order its values came in."""
     groups, pairs = zip(*keyed, strict=True)
     yield groups[0], add(pairs)

@@ -6,7 +6,7 @@ from sparkdl.errors import ConfigError
 
 
 def generate(network, characters, start, length=200, temperature=1.0, seed=0):
-    """`length` characters that go on after `start`, each drawn from what the network predicts.
+    """Generates `length` characters after `start`, each drawn from the network's prediction.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def generate(network, characters, start, length=200, temperature=1.0, seed=0):
 
 
 def apply_temperature(probabilities, temperature):
-    """p^(1 / temperature) with a sum of 1, in float64."""
+    """Returns p^(1 / temperature) with a sum of 1, in float64."""
     logs = np.log(np.maximum(probabilities.astype(np.float64), 1e-300)) / temperature
     raised = np.exp(logs - logs.max())
     return raised / raised.sum()

@@ -61,7 +61,7 @@ class Network:
         return Replica(self.conf, choose_backend(self.device))
 
     def fit(self, data, epochs=1, master=None, workers=None, **options):
-        """Train on this machine; returns a History. See `fit_network` for the options."""
+        """Trains on this machine; returns a History. See `fit_network` for the options."""
         master = ParameterAveraging() if master is None else master
         own = LocalWorkers(master.workers or 2) if workers is None else None
         try:
@@ -72,7 +72,7 @@ class Network:
                 own.close()
 
     def fit_full_batch(self, data, solver=None):
-        """Train on all examples at once, which stay in memory, in this process.
+        """Trains on all examples at once, which stay in memory, in this process.
 
         For small data and networks, where exact gradients pay: no updater, rate or clipping is
         used, and the network ends at a least value of its loss.
@@ -93,7 +93,7 @@ class Network:
         return solution
 
     def pretrain(self, data, layers=None, **options):
-        """Train layers that give their input back (AutoEncoder ...), one after the other.
+        """Trains layers that give their input back (AutoEncoder ...), one after the other.
 
         Parameters
         ----------
@@ -111,12 +111,12 @@ class Network:
         return pretrain_layers(self, names, lambda part: part.fit(data, **options))
 
     def predict(self, features):
-        """The output (n, units) for features (n, ...): probabilities for classes."""
+        """Returns the output (n, units) for features (n, ...): probabilities for classes."""
         name = self.conf.output.name
         return self.features(features, [name])[name]
 
     def features(self, features, layers):
-        """{layer name: what it gives (n, ...)} for features (n, ...); a name, or several.
+        """Returns {layer name: output (n, ...)} for features (n, ...), for a name or several.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class Network:
         return {name: np.concatenate([part[name] for part in parts]) for name in layers}
 
     def rnn_time_step(self, features):
-        """The prediction for the next steps of sequences, which go on where the last call ended.
+        """Predicts the next steps of sequences, which go on where the last call ended.
 
         The names are DL4J's. Calls step by step give what `predict` gives for all steps at once,
         so a network can be fed what it has predicted.
@@ -158,11 +158,11 @@ class Network:
         return y[:, 0] if single else y
 
     def rnn_clear_previous_state(self):
-        """The next rnn_time_step starts new sequences."""
+        """Makes the next rnn_time_step start new sequences."""
         self._carried = {}
 
     def evaluate(self, data):
-        """An Evaluation over a Batch, a pair (features, labels) or a source."""
+        """Returns an Evaluation over a Batch, a pair (features, labels) or a source."""
         result = new_evaluation(self.conf)
         evaluate_batches(self._loaded(), self._batches(as_source(data), labels=True), result)
         if not result.examples:
@@ -178,11 +178,11 @@ class Network:
         return result
 
     def score(self, data):
-        """The mean loss over the examples of a Batch, pair or source."""
+        """Returns the mean loss over the examples of a Batch, pair or source."""
         return self.evaluate(data).loss
 
     def save(self, path):
-        """Write conf and state to a directory, local or of another file system.
+        """Writes conf and state to a directory, local or of another file system.
 
         Without what workers have each for themselves (TrainState.own): a model is for use, and a
         fit that goes on from it begins without; a checkpoint has it.
@@ -191,7 +191,7 @@ class Network:
 
     @classmethod
     def load(cls, path, device="auto"):
-        """The network that `save` wrote; CheckpointError where it is damaged or foreign."""
+        """Returns the network that `save` wrote; CheckpointError where it is damaged or foreign."""
         conf, state, _ = load_model(path)
         return cls(conf, state, device)
 
@@ -222,7 +222,7 @@ def fit_network(
     checkpoints=None,
     resume=None,
 ):
-    """Train `network` in place.
+    """Trains `network` in place.
 
     Parameters
     ----------
@@ -299,12 +299,12 @@ class CheckedBatches:
 
 
 def with_seed(master, state):
-    """The master with the seed that the run has; its own may be None."""
+    """Returns the master with the seed that the run has; its own may be None."""
     return replace(master, seed=state.seed)
 
 
 def load_to_resume(conf, path):
-    """State and extra of the checkpoint at `path`, which must be of this network."""
+    """Returns state and extra of the checkpoint at `path`, which must be of this network."""
     saved, state, extra = load_checkpoint(path)
     if saved != conf:
         raise CheckpointError(f"{path} holds another network than the one to be trained")
@@ -322,7 +322,7 @@ def first_state(conf):
 
 
 def as_source(data):
-    """A source from a Batch, a pair (features, labels), or a source."""
+    """Returns a source from a Batch, a pair (features, labels), or a source."""
     if isinstance(data, Batch):
         return Arrays.of(data)
     if isinstance(data, tuple) and len(data) == 2:

@@ -33,10 +33,10 @@ class Recipe(Protocol):
     test_confs: object
 
     def data(self):
-        """The source of the data to train on; ConfigError where none is named."""
+        """Returns the source of the data to train on; ConfigError where none is named."""
 
     def tests(self, given, readable):
-        """The data of each test, or none where nothing is tested.
+        """Returns the data of each test, or none where nothing is tested.
 
         Parameters
         ----------
@@ -45,15 +45,18 @@ class Recipe(Protocol):
         """
 
     def validation(self, tests, batches):
-        """The Validation of these tests, or None without any; `batches` are all their records."""
+        """Returns the Validation of these tests, or None without any.
+
+        `batches` are all their records.
+        """
 
     def train(self, data, workers, validation, evaluate=None, *, listeners=(), **options):
-        """Train the network, as long and at the rates that the recipe says; returns a History.
+        """Trains the network, as long and at the rates that the recipe says; returns a History.
 
         Options are those of `fit_network`; they come before the recipe's.
         """
 
 
 def tag_batch(batch, number):
-    """The batch for the test of this number."""
+    """Returns the batch for the test of this number."""
     return batch.replace(**{TEST: np.full(len(batch), number, np.int32)})

@@ -7,7 +7,7 @@ from sparkdl.training.masters.parameter_averaging.master import ParameterAveragi
 
 
 def check_dynamic(sc, connection):
-    """Refuse what Spark cannot do before anything is read."""
+    """Refuses what Spark cannot do before anything is read."""
     if connection != "none" and dynamic(sc):
         raise ConfigError(
             f"-connection {connection} needs spark.dynamicAllocation.enabled=false: executors that "
@@ -16,7 +16,7 @@ def check_dynamic(sc, connection):
 
 
 def replicas(sc, cluster_size, devices, tell):
-    """The number of replicas: `devices` on each of `cluster_size` executors, or on all there are.
+    """Returns the number of replicas: `devices` on each of `cluster_size` executors, or on all.
 
     Executors that Spark was asked for are waited for, some seconds. Where there is less room, less
     train, which is told: CaffeOnSpark would stop.
@@ -36,7 +36,7 @@ def replicas(sc, cluster_size, devices, tell):
 
 
 def master_of(options, workers, batch_size):
-    """The TrainingMaster: synchronous SGD, over sockets or through the driver.
+    """Returns the TrainingMaster: synchronous SGD, over sockets or through the driver.
 
     Parameters
     ----------

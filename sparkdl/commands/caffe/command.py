@@ -11,7 +11,7 @@ from sparkdl.spark.session import session
 
 
 def caffe(arguments):
-    """Do what the flags say."""
+    """Does what the flags say."""
     if arguments.tool is None:
         return run(options_of(arguments), arguments.master)
     if arguments.tool == "device_query":
@@ -22,7 +22,7 @@ def caffe(arguments):
 
 
 def run(options, master):
-    """The modes that are asked for: what can be wrong with the files is found before Spark runs."""
+    """Runs the modes that are asked for; finds what is wrong with the files before Spark runs."""
     for note in options.notes:
         tell(note)
     trained = training.prepare_training(options) if options.train else None
@@ -45,10 +45,10 @@ def places(master, options):
 
 
 def own_master(options):
-    """Executors on this machine."""
+    """Returns executors on this machine."""
     return f"local-cluster[{options.cluster_size or 1},{options.devices},1024]"
 
 
 def tell(note):
-    """Say something that is no result."""
+    """Says something that is no result."""
     print(f"sparkdl caffe: {note}", file=sys.stderr, flush=True)

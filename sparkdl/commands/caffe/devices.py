@@ -15,12 +15,12 @@ PATIENCE = 20  # seconds for nvidia-smi
 
 
 def device_query(arguments):
-    """Print them, a line each."""
+    """Prints them, a line each."""
     print("\n".join([*processor(), *gpus()]))
 
 
 def processor():
-    """The processor: cores that this process may use, memory, speed of a large product."""
+    """Yields the processor: cores that this process may use, memory, speed of a large product."""
     limit_threads()
     cores = len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -39,7 +39,7 @@ def processor_name():
 
 
 def gpus():
-    """The GPUs that the driver knows; that there are none is said."""
+    """Returns lines on the GPUs that the driver knows, or on why there are none."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ["GPUs: none (there is no nvidia-smi)"]

@@ -11,7 +11,9 @@ ID = "SampleID"
 
 
 def features_frame(spark, net, source, model, names, device, tally):
-    """A DataFrame of SampleID and a column of float arrays for each blob; all records are in it.
+    """Returns a DataFrame of SampleID and a column of float arrays for each blob.
+
+    All records are in it.
 
     Parameters
     ----------
@@ -29,7 +31,7 @@ def features_frame(spark, net, source, model, names, device, tally):
 
 
 def features_of(model, reading, split):
-    """(ids, {blob: (n, numbers)}) of the minibatches of a split."""
+    """Yields (ids, {blob: (n, numbers)}) of the minibatches of a split."""
     replica = load_replica(model)
     for ids, batch in reading.identified(split):
         yield ids, reading.blobs.rows(replica, batch)

@@ -28,7 +28,7 @@ class Flag:
     cure: str = ""
 
     def add(self, parser):
-        """Make a parser understand it, with one dash or two."""
+        """Makes a parser understand it, with one dash or two."""
         names, text = (f"-{self.name}", f"--{self.name}"), self.meaning or argparse.SUPPRESS
         if self.name in MODES:
             of_mode = {"nargs": None, "metavar": "BLOBS"} if self.kind else {"nargs": 0}
@@ -125,7 +125,7 @@ FLAGS = (
 
 
 def add_flags(parser):
-    """All of them, and what is to be done instead of a mode."""
+    """Adds all flags, and what is to be done instead of a mode."""
     parser.add_argument("tool", nargs="?", metavar="time | device_query", help="a tool of Caffe's")
     for flag in FLAGS:
         flag.add(parser)

@@ -56,7 +56,7 @@ class Options:
 
 
 def options_of(given):
-    """The Options that parsed arguments say.
+    """Returns the Options that parsed arguments say.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def options_of(given):
 
 
 def check_known(given):
-    """Refuse a tool that there is not, and flags of Caffe and CaffeOnSpark that are not taken."""
+    """Refuses a tool that there is not, and flags of Caffe and CaffeOnSpark that are not taken."""
     if given.tool is not None and given.tool not in TOOLS:
         cure = "; modes are flags: -train, -test, -features"
         raise ConfigError(f"a tool must be time or device_query, got {given.tool!r}{cure}")
@@ -101,7 +101,7 @@ def check_known(given):
 
 
 def check_free(path):
-    """Refuse a folder for a DataFrame that is there already."""
+    """Refuses a folder for a DataFrame that is there already."""
     if files.exists(path):
         raise ConfigError(f"{path} is there already; remove it or choose another")
 
@@ -135,7 +135,7 @@ def check_paths(given, modes):
 
 
 def features_of(given):
-    """The names of -features, then that of -label."""
+    """Returns the names of -features, then that of -label."""
     names = [name.strip() for name in str(given.features).split(",")]
     if not all(names):
         raise ConfigError(f"-features must be names such as fc7,prob, got {given.features!r}")
@@ -143,7 +143,7 @@ def features_of(given):
 
 
 def shapes_of(text):
-    """{blob: shape} of "data:3,227,227,words:20"; nothing of None."""
+    """Returns {blob: shape} of "data:3,227,227,words:20"; nothing of None."""
     found, shape = {}, []
     for item in text.split(",") if text is not None else ():
         blob, colon, size = item.rpartition(":")

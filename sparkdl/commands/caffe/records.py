@@ -39,12 +39,12 @@ class RecordReading:
     blobs: Blobs
 
     def batches(self, split):
-        """Minibatches, the last one smaller, ready for the network."""
+        """Yields minibatches, the last one smaller, ready for the network."""
         for batch in blocks(self._checked(split), self.size):
             yield prepare_minibatch(batch, self.transform, self.blobs.net.conf)
 
     def identified(self, split):
-        """(what its records are called, minibatch): by key or file name, else by number."""
+        """Yields (what its records are called, minibatch): by key or file name, else by number."""
         names = None if self.names is None else self.names(split)
         for batch in self.batches(split):
             if names is None:
@@ -61,7 +61,7 @@ class RecordReading:
 
 
 def reading_of(source, net, blobs):
-    """The RecordReading of a source for a test net."""
+    """Returns the RecordReading of a source for a test net."""
     return RecordReading(
         read=source.read,
         transform=source.transform,
@@ -73,7 +73,7 @@ def reading_of(source, net, blobs):
 
 
 def data_of(net):
-    """The one layer of data that a net has."""
+    """Returns the one layer of data that a net has."""
     if len(net.data) != 1:
         names = ", ".join(data.name for data in net.data) or "none"
         raise ConfigError(f"{net.name or 'the net'} must have one layer of data, got {names}")
@@ -85,7 +85,7 @@ def batch_size(net):
 
 
 def source_for(net, resize=False, partitions=None):
-    """The source of a net's data.
+    """Returns the source of a net's data.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def source_for(net, resize=False, partitions=None):
 
 
 def size_of(net):
-    """Height and width that a layer of data says, else those of the net's images."""
+    """Returns height and width that a layer of data says, else those of the net's images."""
     data = data_of(net)
     options = data.layer.memory_data_param
     if options.height and options.width:

@@ -19,7 +19,7 @@ from sparkdl.training.workers.contribution import Failure, unwrap
 
 
 def means_of(sc, net, source, state, batches, device, tally):
-    """({blob: mean over the examples (numbers,) float64}, examples) of a net's outputs.
+    """Returns ({blob: mean over the examples (numbers,) float64}, examples) of a net's outputs.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def means_of(sc, net, source, state, batches, device, tally):
 
 
 def score(model, reading, number, splits):
-    """(number, [(examples, {blob: mean})] of the minibatches) of a partition, or a Failure."""
+    """Yields a partition's minibatches as (number, [(examples, {blob: mean})]), or a Failure."""
     try:
         replica = load_replica(model)
         batches = (batch for split in splits for batch in reading.batches(split))
@@ -59,6 +59,6 @@ def score(model, reading, number, splits):
 
 
 def write_means(path, means):
-    """The means as JSON: {blob: [numbers]}."""
+    """Writes the means as JSON: {blob: [numbers]}."""
     text = json.dumps({name: values.tolist() for name, values in means.items()}, indent=1)
     files.write(path, f"{text}\n".encode())

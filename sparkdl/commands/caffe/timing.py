@@ -11,8 +11,7 @@ from sparkdl.training.rounds.block_training import limit_threads
 
 
 def time(arguments):
-    """Print the times of a training step on random data, of a net without a loss those of a forward
-    pass; nothing is started."""
+    """Prints the times of a training step, or of a forward pass without a loss, on random data."""
     if not (arguments.model or arguments.conf):
         raise ConfigError("-model is missing; it names the net's prototxt, or -conf the solver's")
     net = net_of(arguments)
@@ -23,7 +22,7 @@ def time(arguments):
 
 
 def net_of(arguments):
-    """The net in the phase, level and stages that are asked for; of a solver the one it trains."""
+    """Returns the net in the phase, level and stages that are asked for, or a solver's."""
     shapes = shapes_of(arguments.shapes)
     if not arguments.model:
         return read_job(arguments.conf, shapes).train
@@ -34,7 +33,7 @@ def net_of(arguments):
 
 
 def batch_size(net):
-    """Examples of a minibatch, as the net's layer of data or its inputs say."""
+    """Returns examples of a minibatch, as the net's layer of data or its inputs say."""
     for data in net.data:
         if data.batch_size:
             return data.batch_size

@@ -26,7 +26,7 @@ class Training:
     Parameters
     ----------
     options : Options
-    job : Job
+    job : SolverJob
         Snapshots go beside the model.
     data : Source
     tests : list of Source, or None where the nets' own will do
@@ -38,7 +38,7 @@ class Training:
     tests: list | None
 
     def run(self, spark, tell):
-        """Train and save; the Network that is trained."""
+        """Trains and saves; returns the trained Network."""
         options, sc = self.options, spark.sparkContext
         check_dynamic(sc, options.connection)
         workers = replicas(sc, options.cluster_size, options.devices, tell)
@@ -62,7 +62,7 @@ class Training:
 
 
 def prepare_training(options):
-    """The Training; what can be wrong with the files is found here."""
+    """Returns the Training; what can be wrong with the files is found here."""
     job = beside_the_model(read_job(options.conf, options.shapes), options.model)
     if options.validations:
         check_free(options.validations)
@@ -74,14 +74,14 @@ def prepare_training(options):
 
 
 def beside_the_model(job, model):
-    """The job with its snapshots in the folder of the model, as in CaffeOnSpark."""
+    """Returns the job with its snapshots in the folder of the model, as in CaffeOnSpark."""
     folder, slash, _ = model.rpartition("/")
     prefix = f"{folder}{slash}{prefix_of(job).rpartition('/')[2]}"
     return replace(job, solver=replace(job.solver, snapshot_prefix=prefix))
 
 
 def resized_tests(job):
-    """The sources of what is tested on while training, with resized images."""
+    """Returns the sources of what is tested on while training, with resized images."""
     if not job.solver.test_interval:
         return None
     pairs = zip(job.tests, job.solver.test_iter, strict=True)
@@ -93,7 +93,7 @@ def resized_tests(job):
 
 @contextmanager
 def lines_shown():
-    """The solver's lines go to standard output, as Caffe writes them."""
+    """Writes the solver's lines to standard output, as Caffe does."""
     log, handler = logging.getLogger(LOG), logging.StreamHandler(sys.stdout)
     level = log.level
     log.addHandler(handler)

@@ -39,7 +39,7 @@ class Use:
     states: list | None
 
     def run(self, spark, trained=None):
-        """Test, or extract features, with the weights of `trained`, a Network, if it is given."""
+        """Tests, or extracts features, with the weights of `trained`, a Network, if it is given."""
         states = self.states or [carry_to_test_net(trained, net) for net in self.nets]
         tally = DeviceTally(spark.sparkContext)
         if self.options.use == "test":
@@ -49,7 +49,7 @@ class Use:
         print(format_devices("tasks", tally.devices), told, sep="\n", flush=True)
 
     def _test(self, spark, states, tally):
-        """Write and print the means of all test nets; what there is to tell."""
+        """Writes and prints the means of all test nets; returns a line on where they are."""
         means, many, path = {}, len(self.nets) > 1, self.options.output
         sc = spark.sparkContext
         iterations = self.solver.test_iter or (None,)
@@ -65,7 +65,7 @@ class Use:
         return f"the means are in {path}"
 
     def _features(self, spark, net, source, state, tally):
-        """Write the blobs of all records; what there is to tell."""
+        """Writes the blobs of all records; returns a line on where they are."""
         options, sc = self.options, spark.sparkContext
         with job(sc, "features", "extracting features"):
             device = self.solver.device
@@ -77,7 +77,7 @@ class Use:
 
 
 def prepare_use(options, tell):
-    """The Use; what can be wrong with the files is found here."""
+    """Returns the Use; what can be wrong with the files is found here."""
     solver, nets = read_tests(options.conf, options.shapes)
     nets = nets if options.use == "test" else nets[:1]
     sources = [source_for(net, options.resize, options.lmdb_partitions) for net in nets]
@@ -92,7 +92,7 @@ def prepare_use(options, tell):
 
 
 def state_of(net, path, tell):
-    """The state of a net with the weights of a file; layers that it lacks are told."""
+    """Returns the state of a net with the weights of a file; layers that it lacks are told."""
     state, report = load_weights(net.conf, first_state(net.conf), path, net.layers)
     if report.left:
         tell(f"{path}: has no weights of {', '.join(report.left)}; they stay as first drawn")
@@ -100,5 +100,5 @@ def state_of(net, path, tell):
 
 
 def carry_to_test_net(trained, net):
-    """The state of a test net with the weights of the Network that was trained."""
+    """Returns the state of a test net with the weights of the Network that was trained."""
     return carry_weights(trained.conf, trained.state, net.conf, first_state(net.conf))

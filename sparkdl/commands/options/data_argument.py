@@ -5,7 +5,7 @@ from sparkdl.data import Source
 
 
 def parse_data(written):
-    """A Source from the command line: "Digits", or "{type: LMDB, path: digits_lmdb}"."""
+    """Returns a Source from the command line: "Digits", or "{type: LMDB, path: digits_lmdb}"."""
     if not written.lstrip().startswith("{"):
         return Source.from_dict({"type": written})
     return Source.from_dict(text.from_yaml(written))

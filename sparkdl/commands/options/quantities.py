@@ -10,24 +10,27 @@ BITS = {"b": 1 / 8, "bit": 1 / 8, "B": 1.0}
 
 
 def count(option, text):
-    """A whole number >= 1, such as 100e6 or 100M."""
+    """Returns a whole number >= 1, such as 100e6 or 100M."""
     return round(read(option, text, PREFIXES, "a number >= 1 such as 25e6 or 25M", least=1))
 
 
 def bandwidth(option, text):
-    """Bytes a second: 10Gb and 10Gb/s are bits, 10GB bytes."""
+    """Returns bytes a second: 10Gb and 10Gb/s are bits, 10GB bytes."""
     units = {p + b: scale * part for p, scale in PREFIXES.items() for b, part in BITS.items()}
     text = re.sub(r"(/s|ps)$", "", text)
     return read(option, text, units, "bits or bytes a second, such as 10Gb or 1.2GB", least=1)
 
 
 def duration(option, text):
-    """Seconds."""
+    """Returns seconds."""
     return read(option, text, SECONDS, "a time such as 50us or 2.5ms", least=0)
 
 
 def read(option, text, units, must_be, least):
-    """The number that `text` writes with one of the units; ConfigError that names the option."""
+    """Returns the number that `text` writes with one of the units.
+
+    Raises ConfigError that names the option.
+    """
     match = re.fullmatch(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*([a-zA-Z]*)\s*", text)
     number, unit = match.groups() if match else ("", "")
     try:

@@ -37,7 +37,7 @@ class DataSets(Config):
     )
 
     def check(self):
-        """Raise DataError for data that is not there."""
+        """Raises DataError for data that is not there."""
         for data in filter(None, (self.train, self.validation)):
             data.check()
 
@@ -81,13 +81,13 @@ class RunConf(Config):
     )
 
     def check(self):
-        """Raise what would else come up hours later: data that is missing, output in the way."""
+        """Raises what would else come up hours later: data that is missing, output in the way."""
         self.data.check()
         refuse_to_destroy(self.output)
 
     @classmethod
     def from_dict(cls, options):
-        """The run that nested dicts describe.
+        """Returns the run that nested dicts describe.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class RunConf(Config):
 
     @classmethod
     def read(cls, path, settings=()):
-        """The run in a YAML file, changed by settings such as "epochs=3"."""
+        """Returns the run in a YAML file, changed by settings such as "epochs=3"."""
         with files.open(path) as file:
             content = file.read()
         try:
@@ -130,7 +130,7 @@ SECTIONS = {
 
 
 def section(key, value):
-    """The parsed section of a run, or the plain value of another key."""
+    """Returns the parsed section of a run, or the plain value of another key."""
     try:
         return SECTIONS[key](value) if key in SECTIONS else value
     except SparkdlError as error:

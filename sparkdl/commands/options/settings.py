@@ -7,7 +7,7 @@ FREE_KEYS = "spark.config."  # what follows is one key of Spark, dots and all
 
 
 def apply(options, setting):
-    """Change nested dicts in place by "epochs=3" or "network.layers.0.filters=8".
+    """Changes nested dicts in place by "epochs=3" or "network.layers.0.filters=8".
 
     The value is YAML. Whether a key exists is for those to say who read the dicts.
 
@@ -27,14 +27,14 @@ def apply(options, setting):
 
 
 def keys(path):
-    """ "a.b" as ["a", "b"]"""
+    """Returns "a.b" as ["a", "b"]"""
     if path.startswith(FREE_KEYS):
         return [*FREE_KEYS.rstrip(".").split("."), path.removeprefix(FREE_KEYS)]
     return path.split(".")
 
 
 def enter_section(options, key, path):
-    """The dict or list at `key`, made where there is none."""
+    """Returns the dict or list at `key`, made where there is none."""
     if isinstance(options, list):
         inner = options[position(options, key, path)]
     else:
@@ -47,7 +47,7 @@ def enter_section(options, key, path):
 
 
 def position(options, key, path):
-    """The index that a key into a list means."""
+    """Returns the index that a key into a list means."""
     if not (key.isdigit() and int(key) < len(options)):
         raise ConfigError(f"{path} must end in a number from 0 to {len(options) - 1}, got {key!r}")
     return int(key)

@@ -22,7 +22,7 @@ class Requirement:
         raise NotImplementedError
 
     def check(self, value, where):
-        """`value` as it is kept: numpy's numbers as Python's, lists as tuples, names as members.
+        """Returns `value` as it is kept: Python's numbers, tuples for lists, members for names.
 
         Raises
         ------
@@ -32,11 +32,14 @@ class Requirement:
         raise NotImplementedError
 
     def for_class(self, cls):
-        """The constraint as it is for the options of `cls`."""
+        """Returns the constraint as it is for the options of `cls`."""
         return self
 
     def check_by(self, one, value, where):
-        """`value` as the constraint `one` keeps it; ConfigError in the words of this constraint."""
+        """Returns `value` as the constraint `one` keeps it.
+
+        Raises ConfigError in the words of this constraint.
+        """
         try:
             return one.check(value, where)
         except ConfigError as error:
@@ -45,11 +48,11 @@ class Requirement:
             raise ConfigError(text) from None
 
     def refuse(self, value, where, cure=""):
-        """Raise the ConfigError for `value`."""
+        """Raises the ConfigError for `value`."""
         end = f"; {cure}" if cure else ""
         raise ConfigError(f"{where} must be {self.phrase}, got {brief(value)}{end}")
 
 
 def scalar(value):
-    """`value`, a number of numpy as one of Python."""
+    """Returns `value`, a number of numpy as one of Python."""
     return value.item() if isinstance(value, np.generic) else value

@@ -54,7 +54,7 @@ class Range(Requirement):
 
 
 def power_of_2(bound):
-    """2^63 as such; smaller bounds as they are."""
+    """Returns 2^63 as such a text; smaller bounds as they are."""
     return "2^63" if bound == 2**63 else bound
 
 

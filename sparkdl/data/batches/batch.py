@@ -42,13 +42,16 @@ class Batch:
 
     @classmethod
     def of(cls, features, labels=None, *, partition=0, start=0):
-        """Features and labels as they are, as records `start` and on of `partition`."""
+        """Returns features and labels as they are, as records `start` and on of `partition`."""
         columns = {"features": features} if labels is None else _pair(features, labels)
         return cls(columns=columns, ids=record_ids(partition, start, len(features)))
 
     @classmethod
     def concat(cls, batches):
-        """One batch of the records of all, in order; the batches must have the same columns."""
+        """Returns one batch of the records of all, in order.
+
+        The batches must have the same columns.
+        """
         batches = list(batches)
         if not batches:
             raise DataError("concat needs at least one batch, got none")
@@ -77,23 +80,23 @@ class Batch:
         return len(self.ids)
 
     def take(self, index):
-        """The records at `index`: views for a slice, copies for an array of positions."""
+        """Returns the records at `index`: views for a slice, copies for an array of positions."""
         columns = {name: column[index] for name, column in self.columns.items()}
         return Batch(columns=columns, ids=self.ids[index])
 
     def replace(self, **columns):
-        """The same records with some columns new or exchanged."""
+        """Returns the same records with some columns new or exchanged."""
         return Batch(columns=self.columns | columns, ids=self.ids)
 
 
 def record_ids(partition, start, count):
-    """Ids (count,) uint64 of consecutive records: partition << 40 | position in it."""
+    """Returns ids (count,) uint64 of consecutive records: partition << 40 | position in it."""
     first = (int(partition) << POSITION_BITS) + int(start)
     return np.arange(first, first + count, dtype=np.uint64)
 
 
 def position(record_id):
-    """Position in its partition of the record with this id."""
+    """Returns position in its partition of the record with this id."""
     return int(record_id) & ((1 << POSITION_BITS) - 1)
 
 

@@ -10,7 +10,7 @@ from sparkdl.errors import ConfigError
 
 
 def permutation(seed, *key, n):
-    """An order (n,) of n records that is a function of the integers `seed` and `key` only.
+    """Returns an order (n,) of n records that depends on the integers `seed` and `key` only.
 
     It is the order of n raw 64-bit Philox numbers, so it is the same on every machine and, unlike
     `Generator.permutation`, under every version of numpy.
@@ -21,7 +21,7 @@ def permutation(seed, *key, n):
 
 
 def blocks(batches, size):
-    """Cut and join batches into blocks of `size` records; the last one holds the rest, if any.
+    """Cuts and joins batches into blocks of `size` records; the last one holds the rest, if any.
 
     Order is kept and each record is copied at most once.
     """

@@ -14,7 +14,7 @@ class Offence(Exception):
 
 
 def feature_column(x, shape, what="features"):
-    """Features (n, *shape), uint8 as they came or else float32.
+    """Returns features (n, *shape), uint8 as they came or else float32.
 
     Parameters
     ----------
@@ -33,13 +33,14 @@ def feature_column(x, shape, what="features"):
 
 
 def value_column(y, shape):
-    """Labels (n, *shape) float32; single numbers will do for shape (1,). Raises Offence."""
+    """Returns labels (n, *shape) float32; single numbers will do for shape (1,). Raises Offence."""
     return _numbers(y, shape, "label", keep_bytes=False)
 
 
 def class_column(y, classes, shape=(), ignored=None):
-    """Labels (n, *shape) int32 from whole numbers in [0, classes), or `ignored`, or exact one-hot
-    vectors.
+    """Returns labels (n, *shape) int32, checked.
+
+    They come as whole numbers in [0, classes), as `ignored`, or as exact one-hot vectors.
 
     Raises
     ------
@@ -58,7 +59,9 @@ def class_column(y, classes, shape=(), ignored=None):
 
 
 def factor_column(x, shape, what):
-    """Factors (n, *shape) float32, at least 0: masks and weights of examples. Raises Offence."""
+    """Returns factors (n, *shape) float32, at least 0: masks and weights of examples. Raises
+    Offence.
+    """
     y = _numbers(x, shape, what, keep_bytes=False)
     flat = y.reshape(len(y), math.prod(shape))
     _refuse(flat, flat < 0, f"{what} must be at least 0")
@@ -114,7 +117,10 @@ def _require_free_shape(got, shape, what):
 
 
 def _long_axes(shape):
-    """Axes that hold more than one number: (28, 28), (1, 28, 28) and (28, 28, 1) are the same."""
+    """Returns the axes that hold more than one number.
+
+    So (28, 28), (1, 28, 28) and (28, 28, 1) are the same.
+    """
     return [size for size in shape if size != 1]
 
 

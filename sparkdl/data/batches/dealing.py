@@ -54,7 +54,7 @@ class Dealing:
         return [size for count in self.counts for size in cut(count, self.size)]
 
     def pieces(self, partition, batches):
-        """(block, records of it) for the batches of a partition, in the partition's order.
+        """Returns (block, its records) for the batches of a partition, in the partition's order.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class Dealing:
 
 
 def check_count(batches, partition, count):
-    """The batches, if they hold `count` records."""
+    """Yields the batches, if they hold `count` records."""
     found = 0
     for batch in batches:
         found += len(batch)
@@ -102,13 +102,13 @@ def check_count(batches, partition, count):
 
 
 def assemble_block(pieces):
-    """The block made of its pieces, in an order that does not depend on theirs."""
+    """Returns the block made of its pieces, in an order that does not depend on theirs."""
     block = Batch.concat(pieces)
     return block.take(np.argsort(block.ids, kind="stable"))
 
 
 def deal(counts, nbytes, size, workers, repartition, seed):
-    """The Dealing for partitions of `counts` records and `nbytes` in all.
+    """Returns the Dealing for partitions of `counts` records and `nbytes` in all.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def feistel(values, half, keys):
 
 
 def mix_bits(x):
-    """Every bit of the result depends on every bit of x (Steele, Lea, Flood, SplitMix, 2014)."""
+    """Mixes bits: each of the result depends on all of x (Steele, Lea, Flood, SplitMix, 2014)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))

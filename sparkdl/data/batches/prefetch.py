@@ -8,7 +8,7 @@ from sparkdl.errors import ConfigError
 
 
 def prefetch(iterator, depth):
-    """An iterator over the same items that keeps up to `depth` of them ready.
+    """Returns an iterator over the same items that keeps up to `depth` of them ready.
 
     Reading begins at once. Has `close()`, after which the thread ends as soon as the item it
     works on is there; dropping the iterator does the same. An error of the source is raised in
@@ -39,7 +39,7 @@ class Prefetch:
         return self._buffer.get()
 
     def close(self, timeout=5.0):
-        """Stop reading; waits at most `timeout` seconds for an item that is being read."""
+        """Stops reading; waits at most `timeout` seconds for an item that is being read."""
         self._close()
         if self._thread is not threading.current_thread():
             self._thread.join(timeout)
@@ -56,7 +56,7 @@ class Buffer:
         self._error = None
 
     def put(self, item):
-        """Wait for room and add the item; whether more are wanted."""
+        """Waits for room and adds the item; returns whether more are wanted."""
         with self._changed:
             self._items.append(item)
             self._changed.notify_all()
@@ -64,13 +64,13 @@ class Buffer:
             return not self._stopped
 
     def end(self, error=None):
-        """No item follows; `error` is raised after those that are there."""
+        """Ends the items; `error` is raised after those that are there."""
         with self._changed:
             self._ended, self._error = True, None if self._stopped else error
             self._changed.notify_all()
 
     def get(self):
-        """The next item. Raises StopIteration at the end, or once the error of the source."""
+        """Returns the next item. Raises StopIteration at the end, or once the source's error."""
         with self._changed:
             self._changed.wait_for(lambda: self._items or self._ended or self._stopped)
             if self._items:
@@ -83,7 +83,7 @@ class Buffer:
         raise StopIteration
 
     def stop(self):
-        """No item is wanted any more."""
+        """Says that no item is wanted any more."""
         with self._changed:
             self._stopped = True
             self._items.clear()

@@ -30,18 +30,18 @@ class Ragged:
 
     @classmethod
     def of(cls, arrays):
-        """From one array (length, ...) a record."""
+        """Makes sequences from one array (length, ...) a record."""
         lengths = np.array([len(array) for array in arrays], np.int64)
         return cls(np.concatenate(arrays), lengths)
 
     @classmethod
     def even(cls, x):
-        """From an array (n, length, ...) or (n,)."""
+        """Makes sequences from an array (n, length, ...) or (n,)."""
         x = x[:, np.newaxis] if x.ndim == 1 else x
         return cls(x.reshape(-1, *x.shape[2:]), np.full(len(x), x.shape[1]))
 
     def padded(self, steps, size, what):
-        """Array (n, steps, size), zeros behind each record, and mask (n, steps) float32.
+        """Returns array (n, steps, size), zeros behind each record, and mask (n, steps) float32.
 
         A record is steps of `size` numbers, in lists of their own or one behind the other. Raises
         Offence for one that is not, or has more than `steps`.
@@ -63,7 +63,7 @@ class Ragged:
 
 
 def pad_sequences(x, shape, what, also=None):
-    """A raw column as (n, T, ...) of sequences padded to `shape`, and their mask (n, T).
+    """Returns a raw column as (n, T, ...) of sequences padded to `shape`, and their mask (n, T).
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def pad_sequences(x, shape, what, also=None):
 
 
 def pad(sequences, steps=None):
-    """Sequences of different length as one array and a mask, for sources in memory.
+    """Returns sequences of different length as one array and a mask, for sources in memory.
 
     Parameters
     ----------
@@ -114,8 +114,7 @@ def pad(sequences, steps=None):
 
 
 def without_full_masks(batch, masks):
-    """The batch less those of the columns `masks` that leave nothing out: a network is faster
-    without."""
+    """Returns the batch less those `masks` that leave nothing out: a network is faster then."""
     full = [n for n in masks if n in batch.columns and (batch.columns[n] == 1).all()]
     kept = {name: column for name, column in batch.columns.items() if name not in full}
     return Batch(columns=kept, ids=batch.ids) if full else batch

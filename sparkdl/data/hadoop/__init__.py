@@ -7,7 +7,7 @@ SCHEMES = ("hdfs", "viewfs", "webhdfs", "swebhdfs")
 
 
 def file_system(uri):
-    """(file system, path in it) of a URI of one of SCHEMES. Raises DataError, OSError."""
+    """Returns (file system, path in it) of a URI of one of SCHEMES. Raises DataError, OSError."""
     scheme, _, rest = uri.partition(":")
     if rest.startswith("//"):
         authority, _, path = rest[2:].partition("/")

@@ -29,7 +29,7 @@ class HadoopFiles(AbstractFileSystem):
     @staticmethod
     @abstractmethod
     def new_client(scheme, authority):
-        """A client of the library for the cluster."""
+        """Returns a client of the library for the cluster."""
 
     @property
     def client(self):
@@ -47,7 +47,10 @@ class HadoopFiles(AbstractFileSystem):
         return path  # as it is: # and ? may stand in the name of a file
 
     def exists(self, path, **options):
-        """fsspec's own takes a cluster that is down for a file that is not there."""
+        """Returns whether the path exists.
+
+        fsspec's own takes a cluster that is down for a missing file.
+        """
         with suppress(FileNotFoundError):
             return bool(self.info(path))
         return False

@@ -54,11 +54,11 @@ class Configuration:
         return self.properties.get("hadoop.security.authentication", "simple") == "kerberos"
 
     def namenodes(self, service):
-        """Names of a name service's NameNodes; empty where it is a host."""
+        """Returns names of a name service's NameNodes; empty where it is a host."""
         return _names(self.properties.get(f"dfs.ha.namenodes.{service}", ""))
 
     def authority(self, scheme, given):
-        """host:port or the name service that a URI means, by fs.defaultFS where it says none."""
+        """Returns host:port or the name service of a URI; fs.defaultFS where it says none."""
         if given:
             return given
         default = self.properties.get("fs.defaultFS", "")
@@ -75,7 +75,7 @@ class Configuration:
         return chosen if self.namenodes(chosen) or ":" in chosen else f"{chosen}:{RPC_PORT}"
 
     def web_addresses(self, given, protocol="http"):
-        """host:port of each NameNode's web server.
+        """Returns host:port of each NameNode's web server.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ def _merge(path, found, final):
 
 
 def _properties(path):
-    """(name, value, whether it is final) of a file and those that it includes."""
+    """Yields (name, value, whether it is final) of a file and those that it includes."""
     try:
         root = ElementTree.parse(path).getroot()
     except (ElementTree.ParseError, OSError) as error:
@@ -143,7 +143,10 @@ def _properties(path):
 
 
 def _substitute_variables(value, properties):
-    """The value with ${name} and ${env.NAME} put in; unknown ones stay, as Hadoop has it."""
+    """Returns the value with ${name} and ${env.NAME} put in.
+
+    Unknown ones stay, as Hadoop has it.
+    """
     for _ in range(DEEPEST):
         filled = VARIABLE.sub(lambda match: _variable(match, properties), value)
         if filled == value:

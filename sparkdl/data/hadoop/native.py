@@ -39,7 +39,7 @@ class NativeFiles(HadoopFiles):
 
     @staticmethod
     def new_client(scheme, authority):
-        """A Client; it is given what the cluster's files say, so that one reader reads them."""
+        """Returns a Client, which is given the settings of the cluster's files."""
         conf = Configuration.read()
         chosen = conf.authority(scheme, authority)
         config = dict(conf.properties)
@@ -113,7 +113,7 @@ class Writing:
                 self._ask_for_more()
 
     def _take_back(self):
-        """Remove the part, which the library waits for, and want less the next time."""
+        """Removes the part, which the library waits for, and wants less the next time."""
         with suppress(OSError), plain(self._path):
             replicas = self._client.get_file_info(self._path).replication
             self._client.delete(self._path, False)
@@ -173,7 +173,7 @@ def entry(status):
 
 @contextmanager
 def plain(path):
-    """Errors of the library as OSErrors of one line, without Java's stack."""
+    """Raises errors of the library as OSErrors of one line, without Java's stack."""
     try:
         yield
     except FileNotFoundError as error:

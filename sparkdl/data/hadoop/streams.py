@@ -113,5 +113,5 @@ def again(attempt, tries):
 
 
 def reason(error):
-    """The first line of an error, without the stack of the server's Java."""
+    """Returns the first line of an error, without the stack of the server's Java."""
     return str(error).split("\n")[0].strip() or type(error).__name__

@@ -37,7 +37,7 @@ class WebFiles(HadoopFiles):
 
     @staticmethod
     def new_client(scheme, authority):
-        """A Client of all NameNodes of a name service: the one that is active answers."""
+        """Returns a Client of all NameNodes of a name service: the one that is active answers."""
         conf = Configuration.read()
         protocol = "https" if scheme == "swebhdfs" else "http"
         addresses = conf.web_addresses(authority, protocol)
@@ -103,7 +103,7 @@ class WebReader(ReadsRanges):
         self._path, self._client = path, client
 
     def read_range(self, start, length):
-        """A DataNode that was named may have died: another one may be next time."""
+        """Reads a range; after a failure again: another DataNode may be named then."""
         return again(lambda: self._read(start, length), TRIES)
 
     def _read(self, start, length):
@@ -127,7 +127,7 @@ def entry(path, status):
 
 @contextmanager
 def plain(path):
-    """Errors of HDFS as OSErrors of one line; those of HTTP are OSErrors already."""
+    """Raises errors of HDFS as OSErrors of one line; those of HTTP are OSErrors already."""
     try:
         yield
     except HdfsError as error:

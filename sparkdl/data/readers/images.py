@@ -55,7 +55,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         return (self.path,) if self.list_file is None else (self.path, self.list_file)
 
     def classes(self):
-        """Names of the sub-folders; a label is a position in this list."""
+        """Returns names of the sub-folders; a label is a position in this list."""
         hidden = (".", "_")
         names = [name for name in files.list(self.path) if not name.startswith(hidden)]
         found = [name for name in names if files.is_directory(f"{self.path}/{name}")]
@@ -65,14 +65,14 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         return found
 
     def listing(self):
-        """[(name below the path, label)] of all records, in their order."""
+        """Returns [(name below the path, label)] of all records, in their order."""
         found = self._of_folders() if self.list_file is None else self._of_list()
         if not found:
             raise DataError(f"{self.list_file or self.path}: must name images, but has none")
         return found
 
     def splits(self):
-        """A few files each. Lists folders, or reads the list, but no image."""
+        """Returns a few files each. Lists folders, or reads the list, but no image."""
         root, found = files.absolute(self.path).rstrip("/"), self.listing()
         bounds = split_bounds(len(found), self.records_per_split)
         return [
@@ -87,7 +87,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         ]
 
     def read(self, split):
-        """Batches of about 16 megabytes: features uint8 (n, C, H, W), labels (n,) int32."""
+        """Yields Batches of about 16 megabytes: features uint8 (n, C, H, W), labels (n,) int32."""
         images, start = [], 0
         for name in split.names:
             images.append(self._image(f"{split.path}/{name}", images))
@@ -98,7 +98,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
             yield batch_of(split, images, start)
 
     def names(self, split):
-        """The files of a split, below the path."""
+        """Returns the files of a split, below the path."""
         return split.names
 
     def _image(self, path, before):

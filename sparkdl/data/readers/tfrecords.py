@@ -61,14 +61,14 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
         return self.label
 
     def splits(self):
-        """A split for each file. Reads nothing but their sizes."""
+        """Returns a split for each file. Reads nothing but their sizes."""
         found = [path for path in data_files(self.path) if files.size(path)]
         if not found:
             raise DataError(f"{self.path}: must hold records, but is empty")
         return [RecordFile(partition=i, count=None, path=path) for i, path in enumerate(found)]
 
     def read(self, split):
-        """Batches of a few megabytes: features and labels as they are stored."""
+        """Yields Batches of a few megabytes: features and labels as they are stored."""
         with open_records(split.path) as file:
             yield from batches(split, checked_records(split, file), self._columns)
 
@@ -96,7 +96,7 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
 
 @contextmanager
 def open_records(path):
-    """The file, decompressed if it is gzipped."""
+    """Opens the file, decompressed if it is gzipped."""
     with files.open(path) as file:
         head = file.read(HEAD.size)
         file.seek(0)
@@ -108,7 +108,7 @@ def open_records(path):
 
 
 def checked_records(split, file):
-    """The bytes of each record. Raises DataError where the file is cut short or damaged."""
+    """Yields the bytes of each record. Raises DataError where the file is cut short or damaged."""
     count = 0
     try:
         window = FileWindow(file, 0)
@@ -136,6 +136,6 @@ def is_length_valid(head):
 
 
 def masked_crc(content):
-    """The masked CRC-32C of bytes, as TensorFlow and LevelDB store it."""
+    """Returns the masked CRC-32C of bytes, as TensorFlow and LevelDB store it."""
     crc = google_crc32c.value(content)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF

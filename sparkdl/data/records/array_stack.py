@@ -6,7 +6,7 @@ from sparkdl.data.batches.columns import Offence
 
 
 def stack(values, what, dtype=None):
-    """Array (n, ...) of n values of one shape.
+    """Returns array (n, ...) of n values of one shape.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ KINDS = "a (features, label) pair, a Row or dict with named columns, or a Labele
 
 
 def read_records(schema, iterator, partition, size, fields):
-    """Batches of `size` records, the last one smaller; see Schema.records.
+    """Yields Batches of `size` records, the last one smaller; see Schema.records.
 
     `fields` are {column: name in records}, those of features first.
     """
@@ -39,7 +39,7 @@ def _convert(schema, chunk, fields, where, start):
 
 
 def _one_by_one(schema, chunk, fields, where, start):
-    """Columns of records that differ in kind; names the first one that cannot be used."""
+    """Returns columns of records that differ in kind; names the first one that cannot be used."""
     rows = []
     for i, record in enumerate(chunk, start):
         try:
@@ -61,7 +61,7 @@ def _columns(schema, chunk, fields):
 
 
 def _stack_column(values, name, schema):
-    """The column's array; of sequences that differ in length a Ragged."""
+    """Returns the column's array; of sequences that differ in length a Ragged."""
     what = "label" if name in schema.outputs else name
     dtype = np.float32 if name in schema.inputs else None
     try:
@@ -73,7 +73,7 @@ def _stack_column(values, name, schema):
 
 
 def _split(chunk, fields, labelled):
-    """{column: list of values}; the first record tells how."""
+    """Returns {column: list of values}; the first record tells how."""
     first = chunk[0]
     if (columns := _column_names(first)) is not None:
         by = attrgetter if hasattr(first, "_fields") else itemgetter

@@ -71,8 +71,11 @@ class Schema:
         return {"labels": Label(kind=self.labels, size=self.label_size)} if self.labels else {}
 
     def fields(self, features="features", label="label", weights=None):
-        """{column: name in records}: the names given, where there is one column of the kind; those
-        of the columns where there are several."""
+        """Returns {column: name in records}.
+
+        These are the names given, where there is one column of the kind, and those of the columns
+        where there are several.
+        """
         one_in, one_out = len(self.inputs) == 1, len(self.outputs) == 1
         names = {column: features if one_in else column for column in self.inputs}
         names |= {column: label if one_out else column for column in self.outputs}
@@ -81,7 +84,7 @@ class Schema:
     def records(
         self, iterator, partition, size=1024, *, features="features", label="label", weights=None
     ):
-        """Batches of `size` checked records from an iterator over records of any kind.
+        """Returns Batches of `size` checked records from an iterator over records of any kind.
 
         A record is a (features, label) pair, a Row or dict with the columns `features`, `label` and
         `weights` (see `fields`), a LabeledPoint, or, where no labels are wanted, bare features.
@@ -96,7 +99,7 @@ class Schema:
         return read_records(self, iterator, partition, size, self.fields(features, label, weights))
 
     def check(self, batch, where):
-        """The batch as the network takes it: columns converted, checked, others left out.
+        """Returns the batch as the network takes it: columns converted, checked, others dropped.
 
         Raises
         ------
@@ -115,7 +118,7 @@ class Schema:
         return Batch(columns=columns, ids=batch.ids)
 
     def convert(self, raw):
-        """{column: array} from raw {column: array (n, ...) or Ragged}. Raises Offence."""
+        """Returns {column: array} from raw {column: array (n, ...) or Ragged}. Raises Offence."""
         columns, one = {}, len(self.inputs) == 1
         for name, shape in self.inputs.items():
             what = "features" if one else name
@@ -129,7 +132,7 @@ class Schema:
         return columns
 
     def _filled(self, raw, name, columns, shape, what, also=None):
-        """The raw column `name`; of sequences padded, with its mask entered in `columns`."""
+        """Returns the raw column `name`, sequences padded, with their mask entered in `columns`."""
         x, mask = raw[name], self.masks.get(name)
         if mask is None:
             return x
@@ -139,7 +142,7 @@ class Schema:
 
 
 def label_column(y, label):
-    """A label's column as it is stored. Raises Offence."""
+    """Returns a label's column as it is stored. Raises Offence."""
     if label.kind == "values":
         return value_column(y, label.shape)
     return class_column(y, label.size, label.shape, label.ignored)

@@ -12,7 +12,7 @@ PARTS = {"train": slice(0, 8000), "test": slice(8000, 10000)}
 
 
 def digits(part="train"):
-    """Images uint8 (n, 1, 28, 28) and labels int32 (n,) of 0 to 9.
+    """Returns images uint8 (n, 1, 28, 28) and labels int32 (n,) of 0 to 9.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def digits(part="train"):
 
 
 def _read(name):
-    """The numbers of an IDX file: magic number with the count of axes, their sizes, the bytes."""
+    """Returns the numbers of an IDX file: magic number with count of axes, sizes, bytes."""
     resource = files("sparkdl.data.samples").joinpath(name)  # also inside a zip of --py-files
     content = gzip.decompress(resource.read_bytes())
     return np.frombuffer(content, np.uint8, offset=4 + 4 * content[3])

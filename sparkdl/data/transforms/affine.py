@@ -6,7 +6,9 @@ CHUNK = 1 << 17  # numbers that stay in the cache from one pass over them to the
 
 
 def affine(x, mean=None, factor=None):
-    """(x - mean) * factor as float32, both broadcast to an example; None leaves a step out.
+    """Returns (x - mean) * factor as float32, both broadcast to an example.
+
+    None leaves a step out.
 
     Each step is a pass over a few examples: numpy casts and subtracts faster one after the other
     than in one call, as long as what is cast is still in the cache.

@@ -33,11 +33,11 @@ class Chance:
     place: int = 0
 
     def uniform(self, count):
-        """(n, count) float32 in [0, 1), the same ones each time."""
+        """Returns (n, count) float32 in [0, 1), the same ones each time."""
         return philox.uniform(self.ids, self.epoch, count, self.seed, STREAM + self.place)
 
     def at(self, place):
-        """The numbers of the transform that stands at another place."""
+        """Returns the numbers of the transform that stands at another place."""
         return Chance(ids=self.ids, seed=self.seed, epoch=self.epoch, place=place)
 
 
@@ -56,11 +56,11 @@ class Transform(Member):
     )
 
     def __call__(self, batch):
-        """The batch as a network in use takes it."""
+        """Returns the batch as a network in use takes it."""
         return compute_pixels(self.apply(batch, None))
 
     def in_training(self, seed, epoch, leave=()):
-        """Function Batch to Batch for the minibatches of an epoch of training.
+        """Returns function Batch to Batch for the minibatches of an epoch of training.
 
         Columns stored in one of the types `leave` may come as Pixels, for a device to compute.
         """
@@ -72,12 +72,12 @@ class Transform(Member):
         return trained
 
     def apply(self, batch, chance):
-        """The batch, with what chance decides drawn from `chance` (None: in use)."""
+        """Returns the batch, with what chance decides drawn from `chance` (None: in use)."""
         changed = self.change(as_pixels(batch.columns[self.column]).numbers(), chance)
         return batch.replace(**{self.column: changed})
 
     def change(self, x, chance):
-        """The column (n, ...), `x` itself or a new array; `x` is not written to."""
+        """Returns the column (n, ...), `x` itself or a new array; `x` is not written to."""
         raise NotImplementedError
 
     def out_shape(self, shape):
@@ -92,7 +92,7 @@ class Transform(Member):
         return shape
 
     def in_shapes(self, shapes):
-        """`in_shape` for columns {name: shape}."""
+        """Returns `in_shape` for columns {name: shape}."""
         if self.column not in shapes:
             return shapes
         return shapes | {self.column: self.in_shape(shapes[self.column])}
@@ -110,7 +110,7 @@ class PixelTransform(Transform, abstract=True):
         return batch.replace(**{self.column: pixels})
 
     def describe(self, pixels, chance):
-        """Pixels, with what this does to them as well."""
+        """Returns pixels, with what this does to them as well."""
         raise NotImplementedError
 
 
@@ -123,7 +123,7 @@ def in_training(transform, seed, epoch, leave=()):
 
 
 def record_shapes(transform, shapes):
-    """{column: shape of records} from which a source's transform makes examples of `shapes`.
+    """Returns {column: shape of records} which a source's transform turns into `shapes`.
 
     What a plain function does is not known: its records must have the network's shapes.
     """
@@ -132,14 +132,14 @@ def record_shapes(transform, shapes):
 
 
 def image_shape(owner, shape):
-    """(C, H, W), if `shape` is that of an image. Raises ShapeError."""
+    """Returns (C, H, W), if `shape` is that of an image. Raises ShapeError."""
     if len(shape) != 3:
         raise ShapeError(f"{type(owner).__name__} needs images (C, H, W), got {tuple(shape)}")
     return tuple(shape)
 
 
 def require_result(owner, gives, wanted):
-    """Raise ShapeError unless what a transform gives is wanted, where None takes any size."""
+    """Raises ShapeError unless what a transform gives is wanted, where None takes any size."""
     sizes = zip(gives, wanted, strict=False)
     if len(gives) != len(wanted) or any(n not in (None, size) for size, n in sizes):
         name = type(owner).__name__

@@ -129,16 +129,16 @@ class ChannelSwap(Transform):
 
 
 def grey(x):
-    """(..., 1, H, W) of images (..., 3, H, W) float32."""
+    """Returns (..., 1, H, W) of images (..., 3, H, W) float32."""
     return (x * LUMA).sum(axis=-3, keepdims=True)
 
 
 def blend(x, y, share):
-    """share x + (1 - share) y"""
+    """Returns share x + (1 - share) y"""
     return (x - y) * share + y
 
 
 def factor(range_, drawn):
-    """For a number drawn from [-1, 1): one from [max(0, 1 - range), 1 + range)."""
+    """Maps a number drawn from [-1, 1) to one from [max(0, 1 - range), 1 + range)."""
     low, high = max(0.0, 1 - range_), 1 + range_
     return np.float32(low + (high - low) * (drawn + 1) / 2)

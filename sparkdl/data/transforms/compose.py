@@ -49,12 +49,12 @@ class Compose(Transform):
 
 
 def in_order(transforms, scale):
-    """Transforms and then a Scale as one; None where nothing is left to do."""
+    """Returns transforms and then a Scale as one; None where nothing is left to do."""
     left = [*transforms, *([] if scale == Scale() else [scale])]
     return Compose(left) if len(left) > 1 else (left or [None])[0]
 
 
 def flatten_transforms(transforms):
-    """Those within a Compose stand beside the others."""
+    """Yields the transforms; those within a Compose stand beside the others."""
     for one in transforms:
         yield from one.transforms if isinstance(one, Compose) else (one,)

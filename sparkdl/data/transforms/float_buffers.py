@@ -19,7 +19,7 @@ _free, _lock = {}, threading.Lock()
 
 
 def float_buffer(shape):
-    """A float32 array of any content, as np.empty gives.
+    """Returns a float32 array of any content, as np.empty gives.
 
     Its memory is taken back when it and all arrays that are views of it are gone.
     """

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def shift_hue(x, part):
-    """RGB image (3, H, W) float32 with hues turned by a part of the circle.
+    """Returns RGB image (3, H, W) float32 with hues turned by a part of the circle.
 
     Value and saturation (HSV) stay. A turn moves no channel out of [least, most] of its pixel, so
     only the hue is converted there and back.
@@ -21,7 +21,7 @@ def shift_hue(x, part):
 
 
 def sixths(x, most, span):
-    """Hue in [-1, 5) sixths of the circle; 0 for greys."""
+    """Returns hue in [-1, 5) sixths of the circle; 0 for greys."""
     red, green, blue = x
     hue = (red - green) / span + 4
     hue = np.where(most == green, (blue - red) / span + 2, hue)

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def bilinear(x, box, size):
-    """The part `box` of images at another size, between pixels a mixture of the four around.
+    """Returns the part `box` of images at another size, interpolated between four pixels.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def bilinear(x, box, size):
 
 
 def neighbours(start, length, count, most):
-    """For `count` places over [start, start + length): pixel before, pixel after, its share."""
+    """Returns, for `count` places from `start`, the pixel before, the one after, and its share."""
     places = start + (np.arange(count) + 0.5) * (length / count) - 0.5
     places = np.clip(places, 0, most - 1)
     before = places.astype(int)
@@ -46,7 +46,7 @@ def interpolate_axis(x, axis, before, after, share):
 
 
 def stored_as(y, dtype, white=255):
-    """Float32 `y` as `dtype`: bytes are rounded and cut to [0, white]."""
+    """Returns Float32 `y` as `dtype`: bytes are rounded and cut to [0, white]."""
     if dtype != np.uint8:
         return y
     return np.rint(np.clip(y, 0, white, out=y), out=y).astype(np.uint8)

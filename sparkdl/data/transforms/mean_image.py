@@ -57,7 +57,7 @@ class MeanImage(PixelTransform):
 
 
 def read(path):
-    """The array of a .npy file on any file system. Raises DataError."""
+    """Returns the array of a .npy file on any file system. Raises DataError."""
     with files.open(path) as content:
         try:
             return np.load(content, allow_pickle=False)

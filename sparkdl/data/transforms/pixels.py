@@ -49,7 +49,7 @@ class Pixels:
         return len(self.images)
 
     def __getitem__(self, index):
-        """The records at a slice or at an array of positions."""
+        """Returns the records at a slice or at an array of positions."""
         rows = ("images", "corners", "turned")
         some = {n: getattr(self, n)[index] for n in rows if getattr(self, n) is not None}
         return replace(self, **some)
@@ -77,28 +77,28 @@ class Pixels:
         return self.size is None and self.turned is None
 
     def with_mean(self, mean):
-        """Less a mean, which is float32 and lies over the images as they come by now."""
+        """Returns the Pixels less a float32 mean, which lies over the images as they are by now."""
         varies = mean.ndim == 3 and mean.shape[1:] != (1, 1)
         fits = self.mean is None and self.factor is None and (self.in_place or not varies)
         return replace(self if fits else self.computed(), mean=mean, wide=True)
 
     def times(self, factor):
-        """Multiplied by a factor of each channel."""
+        """Returns the Pixels multiplied by a factor of each channel."""
         return replace(self if self.factor is None else self.computed(), factor=factor, wide=True)
 
     def computed(self):
-        """The same, with nothing left to do."""
+        """Returns the Pixels with nothing left to do."""
         return Pixels(images=self.numbers())
 
     def numbers(self):
-        """The result: `images` itself where there is nothing to do, else a new array."""
+        """Returns the result: `images` itself where there is nothing to do, else a new array."""
         if not self.in_place and self.mean is not None and self.mean.shape[1:] != (1, 1):
             return self._one_by_one()
         seen = self.images if self.in_place else self._seen()
         return affine(seen, self.mean, self.factor) if self.wide else seen
 
     def _seen(self):
-        """Windows of the stored numbers, mirrored."""
+        """Returns windows of the stored numbers, mirrored."""
         x, kind = self.images, self.images.dtype
         y = float_buffer(self.shape) if kind == np.float32 else np.empty(self.shape, kind)
         for i, (window, turns) in enumerate(self._places()):
@@ -107,7 +107,7 @@ class Pixels:
         return y
 
     def _one_by_one(self):
-        """With another mean at each place: what lies below a window is subtracted from it."""
+        """Subtracts another mean at each place: the part of it below the window."""
         y = float_buffer(self.shape)
         spare = np.empty(y.shape[1:], np.float32)
         for i, (window, turns) in enumerate(self._places()):
@@ -121,7 +121,7 @@ class Pixels:
         return y
 
     def _places(self):
-        """For each image the window's index, if any, and (rows, columns reversed), if any are."""
+        """Returns, for each image, the window's index and (rows, columns reversed), each if any."""
         windows, turned = [None] * len(self), [()] * len(self)
         if self.size is not None:
             height, width = self.size
@@ -140,7 +140,7 @@ def mirror_pixels(x, vertical, horizontal):
 
 
 def reversed_rows(x):
-    """`x` with its last axis reversed.
+    """Returns `x` with its last axis reversed.
 
     Bytes are reversed in words of 8, and within each: a sixth of the time of one by one.
     """
@@ -150,12 +150,12 @@ def reversed_rows(x):
 
 
 def as_pixels(column):
-    """A column as Pixels."""
+    """Returns a column as Pixels."""
     return column if isinstance(column, Pixels) else Pixels(images=column)
 
 
 def compute_pixels(batch, but=()):
-    """The batch with all Pixels computed, but those of images stored in one of the types `but`."""
+    """Returns the batch with all Pixels computed, except of images in one of the types `but`."""
     waiting = {n: c for n, c in batch.columns.items() if isinstance(c, Pixels)}
     done = {n: c.numbers() for n, c in waiting.items() if c.images.dtype not in but}
     return batch.replace(**done) if done else batch

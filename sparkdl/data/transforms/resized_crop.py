@@ -55,7 +55,7 @@ class RandomResizedCrop(Transform):
         return y
 
     def boxes(self, chance, height, width):
-        """(top, left, height, width) of each record's window, whole numbers."""
+        """Yields (top, left, height, width) of each record's window, whole numbers."""
         u = chance.uniform(2 * TRIES + 2)
         areas = height * width * between(u[:, :TRIES], *self.area)
         ratios = np.exp(between(u[:, TRIES : 2 * TRIES], *np.log(self.ratio)))
@@ -83,7 +83,7 @@ def between(u, least, most):
 
 
 def central_window(height, width, least, most):
-    """The largest window in the centre with width / height in [least, most], whole numbers."""
+    """Returns the largest central window with width / height in [least, most], whole numbers."""
     ratio = min(max(width / height, least), most)
     h = min(height, max(1, round(width / ratio)))
     w = min(width, max(1, round(height * ratio)))

@@ -40,7 +40,7 @@ class Rotate(Transform):
 
 
 def rotate_image(x, angle, fill):
-    """Image (C, H, W) turned counter-clockwise by `angle` radians, float32."""
+    """Returns image (C, H, W) turned counter-clockwise by `angle` radians, float32."""
     channels, height, width = x.shape
     down, right = centred_coordinates(height, width)
     cos, sin = np.float32(np.cos(angle)), np.float32(np.sin(angle))
@@ -67,7 +67,7 @@ def centred_coordinates(height, width):
 
 
 def between(first, second, share):
-    """A mixture of both, in place of the second."""
+    """Returns a mixture of both, in place of the second."""
     second -= first
     second *= share
     second += first

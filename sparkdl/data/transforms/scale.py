@@ -92,7 +92,9 @@ class Normalize(PixelTransform):
 
 
 def channels(owner, field, shape):
-    """The field's numbers as float32 that broadcast to an example of `shape`. Raises ShapeError."""
+    """Returns the field's numbers as float32 that broadcast to an example of `shape`. Raises
+    ShapeError.
+    """
     numbers, count = getattr(owner, field), shape[0]
     if len(numbers) not in (1, count):
         raise ShapeError(

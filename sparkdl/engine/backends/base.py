@@ -44,22 +44,22 @@ class Backend(Protocol):
     decodes: tuple  # types of stored images that programs take with what is to be done to them
 
     def fresh(self):
-        """The backend for one program: what its kernels share, they share with no other's."""
+        """Returns the backend for one program, whose kernels share nothing with other programs'."""
 
     def empty(self, size):
-        """`size` bytes of uninitialised memory of the device, aligned to 64."""
+        """Returns `size` bytes of uninitialised memory of the device, aligned to 64."""
 
     def array(self, part, shape):
-        """A flat part of the arena as an array of this shape, in the backend's physical layout."""
+        """Returns a flat part of the arena as an array of this shape, in the backend's layout."""
 
     def constant(self, value):
-        """A numpy array that never changes, where kernels can read it."""
+        """Returns a numpy array that never changes, where kernels can read it."""
 
     def copy(self, source, to) -> Kernel:
-        """The kernel that copies an array to another of its shape and type."""
+        """Returns the kernel that copies an array to another of its shape and type."""
 
     def vector(self, values):
-        """A numpy array that programs may be bound to, parts of it too, as an object with `open()`.
+        """Returns a numpy array, with `open()`, that programs may be bound to, parts of it too.
 
         That gives an array of the host, the same each time, for the caller to read and write until
         the next program runs.
@@ -72,22 +72,22 @@ class Backend(Protocol):
         """
 
     def program(self, graph, bindings=None, strict=False, tf32=False):
-        """A compiled graph; see Program.
+        """Returns a compiled graph; see Program.
 
         `tf32` allows float32 factors of products to be rounded to 11 bits, where that is faster.
         """
 
     def lower(self, node, inputs, outputs) -> Kernel:
-        """The kernel that computes `outputs` from `inputs`, all fixed for the program's life."""
+        """Returns the kernel of a node with `inputs` and `outputs` fixed for the program's life."""
 
 
 def names():
-    """The backends that this version has."""
+    """Returns the backends that this version has."""
     return sorted(MODULES)
 
 
 def get(name):
-    """The backend called `name`; "auto" is the fastest whose library is here.
+    """Returns the backend called `name`; "auto" is the fastest whose library is here.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def absent(name):
 
 @lru_cache(maxsize=1)
 def fastest():
-    """oneDNN where it can be loaded, else the reference, which keeps the reason for describe()."""
+    """Returns oneDNN if it loads, else the reference, which keeps the reason for describe()."""
     try:
         return get("onednn")
     except UnsupportedError as error:

@@ -23,5 +23,5 @@ GRANT = DeviceGrant()
 
 
 def grant_devices(addresses, turn=0):
-    """Say what this process may take, before a backend of GPUs is asked for; see Own."""
+    """Says what this process may take, before a backend of GPUs is asked for; see DeviceGrant."""
     GRANT.addresses, GRANT.turn = tuple(addresses), turn

@@ -21,47 +21,47 @@ class DeviceLink(Protocol):
         """Returns the text by which all processes join; one process makes it."""
 
     def join(self, size, invitation, rank):
-        """Meet the devices of all ranks; DeviceError where one is refused."""
+        """Meets the devices of all ranks; DeviceError where one is refused."""
 
     def use(self):
-        """Make the device the calling thread's."""
+        """Makes the device the calling thread's."""
 
     def check(self):
-        """Raise DeviceError if an exchange has failed; only the thread that may `abort` asks."""
+        """Raises DeviceError if an exchange has failed; only the thread that may `abort` asks."""
 
     def abort(self):
-        """Give up all that is under way."""
+        """Gives up all that is under way."""
 
     def destroy(self):
-        """Let go of the other devices, where all has gone well; may wait for them."""
+        """Lets go of the other devices, where all has gone well; may wait for them."""
 
     # Vectors of the device
 
     def keep(self, name, weight):
-        """Add weight * vector to what the next `add_up` of this vector adds to it."""
+        """Adds weight * vector to what the next `add_up` of this vector adds to it."""
 
     def clear(self, name):
-        """Fill a vector with zeros; returns the mark behind it."""
+        """Fills a vector with zeros; returns the mark behind it."""
 
     def add_up(self, name, part, factor, share, mark):
-        """Begin to replace a part of a vector by its sum over all devices; returns Work."""
+        """Begins to replace a part of a vector by its sum over all devices; returns DeviceWork."""
 
     def join_in(self):
-        """Let what the device does from now on begin after all that was added up."""
+        """Lets what the device does from now on begin after all that was added up."""
 
     # Flat arrays of the host; each returns DeviceWork
 
     def all_reduce(self, x):
-        """Replace x by its sum over all ranks."""
+        """Replaces x by its sum over all ranks."""
 
     def broadcast(self, x, root):
-        """Replace x by that of rank `root`."""
+        """Replaces x by that of rank `root`."""
 
     def reduce_scatter(self, x, edges):
-        """Replace x[edges[r] : edges[r + 1]] on rank r by its sum; the rest of x is anything."""
+        """Replaces x[edges[r] : edges[r + 1]] on rank r by its sum; the rest of x is anything."""
 
     def all_gather(self, x, edges):
-        """Fill x, of which rank r has x[edges[r] : edges[r + 1]]."""
+        """Fills x, of which rank r has x[edges[r] : edges[r + 1]]."""
 
 
 class DeviceWork(Protocol):
@@ -71,4 +71,4 @@ class DeviceWork(Protocol):
         """Returns whether it has ended."""
 
     def take(self):
-        """Fill the array of the host that it was asked for, once it has ended."""
+        """Fills the array of the host that it was asked for, once it has ended."""

@@ -67,7 +67,7 @@ class Reference:
 
 
 def copying(op, inputs, outputs):
-    """Whatever `reference` gives, copied to where it belongs."""
+    """Returns a call that copies whatever `reference` gives to where it belongs."""
 
     def call():
         results = op.reference(*map(widen, inputs))

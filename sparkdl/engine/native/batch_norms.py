@@ -50,7 +50,7 @@ def is_preferred(x):
 
 
 def forward(op, x, gamma, beta, y, mean, variance, relu=False):
-    """A call that fills y, mean and variance."""
+    """Returns a call that fills y, mean and variance."""
     rows = as_rows(x)
     sample = rows[:: max(1, len(rows) // SAMPLES)][:SAMPLES]
     centre, scale = np.empty_like(mean), np.empty_like(mean)
@@ -70,7 +70,7 @@ def forward(op, x, gamma, beta, y, mean, variance, relu=False):
 
 
 def inference_kernel(op, x, gamma, beta, mean, variance, y, relu=False):
-    """A call that fills y, with a mean and a variance that are given."""
+    """Returns a call that fills y, with a mean and a variance that are given."""
     scale = np.empty_like(mean)
     apply = affine_kernel(x, mean, scale, beta, y, relu)
 
@@ -82,14 +82,14 @@ def inference_kernel(op, x, gamma, beta, mean, variance, y, relu=False):
 
 
 def affine_kernel(x, mean, scale, beta, y, relu):
-    """A call that fills y once the statistics are there."""
+    """Returns a call that fills y once the statistics are there."""
     steps = (*NORMALISED, (ReluOp(), (6,))) if relu else NORMALISED
     chain = ChainOp(steps, (len(steps) - 1,))
     return chain_kernel(chain, [x, *wide(x, mean, scale, beta)], [y], compiler())
 
 
 def backward(op, gy, x, gamma, beta, mean, variance, gx, ggamma, gbeta):
-    """A call that fills gx, ggamma and gbeta; with a `beta` through the ReLU that follows.
+    """Returns a call that fills gx, ggamma and gbeta, with a `beta` through the ReLU behind.
 
     Whether y was above 0 is worked out from x again, just as in `forward`: that is faster than to
     read it.
@@ -134,6 +134,6 @@ def as_rows(array):
 
 
 def wide(x, *values):
-    """Numbers (C,) shaped so that they broadcast over x."""
+    """Returns numbers (C,) shaped so that they broadcast over x."""
     shape = tuple(n if i == 1 else 1 for i, n in enumerate(x.shape))
     return [v.reshape(shape) for v in values]

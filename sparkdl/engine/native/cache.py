@@ -35,7 +35,7 @@ def folder():
 
 
 def read(key):
-    """The code kept under a key, or None."""
+    """Returns the code kept under a key, or None."""
     place = folder()
     try:
         content = (place / key).read_bytes() if place else b""
@@ -46,7 +46,7 @@ def read(key):
 
 
 def write(key, code):
-    """Keep code under a key, where there is a place for it."""
+    """Keeps code under a key, where there is a place for it."""
     place = folder()
     if place is None:
         return
@@ -61,7 +61,7 @@ def write(key, code):
 
 
 def make_room(place):
-    """Delete the oldest files until the others fit the budget."""
+    """Deletes the oldest files until the others fit the budget."""
     budget = int(os.environ.get("SPARKDL_KERNELS_BYTES") or BUDGET)
     with os.scandir(place) as entries:
         held = sorted(filter(None, map(about, entries)), reverse=True)

@@ -11,7 +11,7 @@ WORTH_THREADS = 1 << 21  # bytes read and written: below it waking a thread cost
 
 
 def bound(function, words, work):
-    """A call of the function on fixed words, on the pool's threads where the work is worth it.
+    """Returns a call on fixed words, on the pool's threads where the work is worth it.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from sparkdl.errors import UnsupportedError
 
 
 def chain_kernel(op, inputs, outputs, compiler):
-    """A call that runs a Chain; an output may lie on an input of its shape.
+    """A call that runs a ChainOp; an output may lie on an input of its shape.
 
     Raises
     ------

@@ -12,7 +12,7 @@ THREAD, THREADS, FIRST = range(3)  # places among the words
 
 
 def module(code):
-    """The text of a module with one function, NAME."""
+    """Returns the text of a module with one function, NAME."""
     body = "\n  ".join([*code.lines, "ret void"])
     attributes = 'nounwind "prefer-vector-width"="512"'
     text = f"define void @{NAME}(ptr %words) {attributes} {{\n  {body}\n}}"
@@ -55,7 +55,7 @@ def least(code, a, b):
 
 @contextmanager
 def counting(code, begin, end, step):
-    """`with counting(...) as i`: what is added inside runs for i from begin below end."""
+    """Runs what is added inside `with counting(...) as i` for i from begin below end."""
     with loop(code, begin, end, step) as (index, _):
         yield index
 
@@ -71,7 +71,10 @@ def accumulate(code, begin, end, step, vectors, body):
 
 @contextmanager
 def loop(code, begin, end, step):
-    """(index, carried); `carried` takes (vector, its first value, its value for the next turn)."""
+    """Gives (index, carried).
+
+    `carried` takes (vector, its first value, its value for the next turn).
+    """
     entry, top, inside, latch, after = (code.name()[1:] for _ in range(5))
     index, following, carried = code.name(), code.name(), []
     code.add(f"br label %{entry}\n{entry}:\n  br label %{top}\n{top}:")

@@ -30,7 +30,7 @@ LOWEST = literal("float32", float("-inf"))
 
 
 def cross_entropy_kernel(op, logits, labels, losses, compiler):
-    """A call that fills `losses` as the operation SoftmaxCrossEntropy says.
+    """Returns a call that fills `losses` as the operation SoftmaxCrossEntropy says.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def cross_entropy_kernel(op, logits, labels, losses, compiler):
 
 @cache
 def text(kind):
-    """The function's text, for labels of a type."""
+    """Returns the function's text, for labels of a type."""
     code = Code()
     begin, end = share(code, word(code, ROWS), 1)
     classes, apart = word(code, CLASSES), word(code, APART)
@@ -68,7 +68,7 @@ def text(kind):
 
 
 def wide(code, kind, at):
-    """A label as i64."""
+    """Returns a label as i64."""
     number = code.define(f"load {TYPES[kind]}, ptr {at}")
     if TYPES[kind] == "i64":
         return number

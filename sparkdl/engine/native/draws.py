@@ -21,7 +21,7 @@ BLOCKS, ROUNDS, WORK = 4 * LANES, 10, 8  # numbers at a time; one costs as much 
 
 
 def uniform_kernel(op, ids, epoch, numbers, compiler):
-    """A call that fills `numbers` as the operation Uniform says.
+    """Returns a call that fills `numbers` as the operation Uniform says.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def parts(numbers):
 
 @cache
 def text(scattered):
-    """The function's text, for numbers behind one another or `scattered`."""
+    """Returns the function's text, for numbers behind one another or `scattered`."""
     code = Code()
     begin, end = share(code, word(code, ROWS), 1)
     key, count = word(code, KEY), word(code, COUNT)
@@ -93,7 +93,7 @@ def scalar(code, address):
 
 
 def scalar_of(code, number):
-    """The low word of a number in all lanes."""
+    """Returns the low word of a number in all lanes."""
     return code.splat("uint32", code.define(f"trunc i64 {number} to i32"))
 
 
@@ -104,7 +104,7 @@ def places(code, first, step=1):
 
 
 def philox(counter, keys):
-    """Four vectors of random words; see sparkdl.philox."""
+    """Returns four vectors of random words; see sparkdl.philox."""
     c0, c1, c2, c3 = counter
     code = c0.code
     for turn in range(ROUNDS):
@@ -124,7 +124,7 @@ def philox(counter, keys):
 
 
 def store(code, values, base, first, count):
-    """The four numbers of each block behind one another."""
+    """Stores the four numbers of each block behind one another."""
     pairs = [interleave(code, values[i], values[i + 1]) for i in (0, 2)]
     order = [(i // 4) * 2 + (i % 4 // 2) * 2 * LANES + i % 2 for i in range(BLOCKS)]
     wide, half = f"<{BLOCKS} x float>", f"<{2 * LANES} x float>"
@@ -152,7 +152,7 @@ def interleave(code, x, y):
 
 
 def scatter(code, values, base, first, count):
-    """Each number to its place: part and place within it come from an exact quotient."""
+    """Stores each number in its place: part and place within it come from an exact quotient."""
     part = code.splat("int64", word(code, PART))
     to_part, to_next = (code.splat("int64", word(code, w)) for w in (TO_PART, TO_NEXT))
     end = code.splat("int64", count)

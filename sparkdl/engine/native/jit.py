@@ -14,7 +14,7 @@ SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 @lru_cache(maxsize=1)
 def compiler():
-    """The process's compiler.
+    """Returns the process's compiler.
 
     Raises
     ------
@@ -51,7 +51,7 @@ class Compiler:
         self.functions, self.lock = {}, Lock()
 
     def function(self, text):
-        """The function NAME of a module, taking one address."""
+        """Returns the function NAME of a module, taking one address."""
         with self.lock:
             if text not in self.functions:
                 self.functions[text] = self.made(text)

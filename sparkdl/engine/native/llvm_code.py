@@ -1,7 +1,7 @@
-"""Lines of LLVM's language: a Vector stands for LANES numbers in a register, `Code` collects lines.
+"""Lines of LLVM's language, which `Code` collects; an IrVector is LANES numbers in a register.
 
-A Vector takes Python's operators, so a polynomial reads as one. Nothing here allows LLVM to reorder
-or contract: sums, products, quotients and roots are rounded as numpy rounds them.
+An IrVector takes Python's operators, so a polynomial reads as one. Nothing here allows LLVM to
+reorder or contract: sums, products, quotients and roots are rounded as numpy rounds them.
 """
 
 import struct
@@ -30,7 +30,7 @@ class Code:
         self.lines.append(line)
 
     def define(self, expression):
-        """The name of what an expression gives."""
+        """Returns the name of what an expression gives."""
         name = self.name()
         self.add(f"{name} = {expression}")
         return name
@@ -39,7 +39,7 @@ class Code:
         return IrVector(self, kind, self.define(expression))
 
     def call(self, result, function, *arguments):
-        """A call of an intrinsic on (type, value) pairs; `result` is a type."""
+        """Returns a call of an intrinsic on (type, value) pairs; `result` is a type."""
         types = ", ".join(type for type, _ in arguments)
         self.declared[function] = f"declare {result} @{function}({types})"
         values = ", ".join(f"{type} {value}" for type, value in arguments)
@@ -49,7 +49,7 @@ class Code:
         return self.define(f"getelementptr {type}, ptr {base}, i64 {index}")
 
     def splat(self, kind, scalar):
-        """A scalar in all lanes."""
+        """Returns a scalar in all lanes."""
         wide = vector_type(kind)
         first = self.define(f"insertelement {wide} poison, {TYPES[kind]} {scalar}, i32 0")
         zeros = f"<{LANES} x i32> zeroinitializer"
@@ -81,7 +81,7 @@ class IrVector:
         return self.kind in FLOATS
 
     def of(self, other):
-        """Another operand: a Vector of the same kind, or a number in all lanes."""
+        """Returns another operand: an IrVector of the same kind, or a number in all lanes."""
         if isinstance(other, IrVector):
             if other.kind != self.kind:
                 raise TypeError(f"{self.kind} beside {other.kind}")
@@ -130,12 +130,12 @@ class IrVector:
         return self.code.vector(self.kind, f"shl {self.typed}, {self.of(bits).name}")
 
     def __rshift__(self, bits):
-        """The sign, where there is one, is kept."""
+        """Shifts right; the sign, where there is one, is kept."""
         shift = "lshr" if self.kind[0] == "u" else "ashr"
         return self.code.vector(self.kind, f"{shift} {self.typed}, {self.of(bits).name}")
 
     def compare(self, condition, other):
-        """A mask; `condition` is eq, ne, gt, ge, lt or le. NaN equals nothing, and differs."""
+        """Returns a mask; `condition` is eq, ne, gt, ge, lt or le. NaN differs from everything."""
         if self.floating:
             order = "u" if condition == "ne" else "o"
             test = f"fcmp {order}{condition}"
@@ -160,18 +160,18 @@ class IrVector:
         return self.code.vector("mask", f"fcmp uno {self.typed}, {self.name}")
 
     def select(self, yes, no):
-        """A mask chooses, lane by lane."""
+        """Chooses by a mask, lane by lane."""
         yes = no.of(yes) if isinstance(no, IrVector) else yes
         return self.code.vector(
             yes.kind, f"select {self.typed}, {yes.typed}, {yes.type} {yes.of(no).name}"
         )
 
     def bits(self, kind):
-        """The same bits read as another kind of the same width."""
+        """Returns the same bits read as another kind of the same width."""
         return self.code.vector(kind, f"bitcast {self.typed} to {vector_type(kind)}")
 
     def intrinsic(self, name, *others):
-        """A function of vectors of this kind that LLVM has."""
+        """Returns a function of vectors of this kind that LLVM has."""
         suffix = f"v{LANES}{'f' if self.floating else 'i'}{bits_of(self.kind)}"
         arguments = [(self.type, self.of(x).name) for x in (self, *others)]
         return self.code.vector(
@@ -179,7 +179,10 @@ class IrVector:
         )
 
     def across(self, name):
-        """The scalar that fadd or fmax makes of all lanes; "fadd reassoc" adds them in pairs."""
+        """Returns the scalar that fadd or fmax makes of all lanes.
+
+        "fadd reassoc" adds them in pairs.
+        """
         name, _, flag = name.partition(" ")
         scalar = TYPES[self.kind]
         start = [(scalar, "-0.0")] if name == "fadd" else []
@@ -192,7 +195,7 @@ class IrVector:
         return self.intrinsic("fma", factor, term)
 
     def cast(self, kind):
-        """The same numbers in another kind; masks become 0 and 1."""
+        """Returns the same numbers in another kind; masks become 0 and 1."""
         if kind == self.kind:
             return self
         if "bfloat16" in (kind, self.kind) and "float32" not in (kind, self.kind):
@@ -216,7 +219,7 @@ def bits_of(kind):
 
 
 def conversion(old, new):
-    """The instruction that turns one kind into another, or None where the bits stay."""
+    """Returns the instruction that turns one kind into another, or None where the bits stay."""
     if old in FLOATS and new in FLOATS:
         return "fpext" if bits_of(new) > bits_of(old) else "fptrunc"
     if old in FLOATS:
@@ -231,7 +234,7 @@ def conversion(old, new):
 
 
 def literal(kind, number):
-    """A number in all lanes, as LLVM writes it: floats by the bits of their double."""
+    """Returns a number in all lanes, as LLVM writes it: floats by the bits of their double."""
     if kind in FLOATS:
         value = float(np.dtype(kind).type(number))
         number = f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"

@@ -23,7 +23,7 @@ class Loop:
 
     Parameters
     ----------
-    steps, results : of a Chain
+    steps, results : of a ChainOp
     kinds : the numpy type of each step's result
     inputs, outputs : the numpy type of each operand
     lies : for each input whether along a row its numbers are DENSE, APART, or one is SHARED by all
@@ -40,7 +40,7 @@ class Loop:
 
 
 def function(loop):
-    """The text of a module.
+    """Returns the text of a module.
 
     Raises
     ------
@@ -60,7 +60,10 @@ def function(loop):
 
 
 def row_pointers(code, loop, pointers, row):
-    """The operands' addresses in a row; its number is taken apart from the innermost axis on."""
+    """Returns the operands' addresses in a row.
+
+    Its number is taken apart from the innermost axis on.
+    """
     places, rest = [], row
     for axis in reversed(range(loop.axes)):
         size = word(code, outer_word(len(pointers), axis))
@@ -80,7 +83,7 @@ def outer_word(operands, axis):
 
 
 def along_row(code, loop, pointers, begin, end):
-    """The chain on the numbers from begin to end of a row."""
+    """Runs the chain on the numbers from begin to end of a row."""
     readers = [reader(code, loop, pointers, i) for i in range(len(loop.inputs))]
     rest = code.define(f"and i64 {code.define(f'sub i64 {end}, {begin}')}, {LANES - 1}")
     whole = code.define(f"sub i64 {end}, {rest}")
@@ -94,7 +97,10 @@ def along_row(code, loop, pointers, begin, end):
 
 
 def reader(code, loop, pointers, i):
-    """A function of (index, mask) that reads an input; what all share is read before the loop."""
+    """Returns a function of (index, mask) that reads an input.
+
+    What all share is read before the loop.
+    """
     kind, base = loop.inputs[i], pointers[i]
     if loop.lies[i] == SHARED:
         value = code.splat(kind, code.define(f"load {TYPES[kind]}, ptr {base}"))
@@ -106,7 +112,7 @@ def reader(code, loop, pointers, i):
 
 
 def element(code, loop, readers, pointers, index, mask):
-    """LANES numbers: read, go through the chain, and are written."""
+    """Runs the chain on LANES numbers: reads, computes, writes."""
     values = [read(index, mask) for read in readers]
     for (op, operands), kind in zip(loop.steps, loop.kinds, strict=True):
         values.append(apply(op, [values[i] for i in operands], kind))

@@ -4,14 +4,14 @@ from sparkdl.engine.native.llvm_code import FLOATS, LANES, TYPES, IrVector, bits
 
 
 def below(code, count):
-    """The mask of the first `count` lanes."""
+    """Returns the mask of the first `count` lanes."""
     numbers = ", ".join(f"i32 {i}" for i in range(LANES))
     limit = code.splat("int32", code.define(f"trunc i64 {count} to i32"))
     return IrVector(code, "int32", f"<{numbers}>").compare("lt", limit)
 
 
 def load(code, kind, base, index, mask, rest="zeroinitializer"):
-    """Numbers from memory; under a mask the lanes outside of it are `rest`."""
+    """Returns numbers from memory; under a mask the lanes outside of it are `rest`."""
     at, wide = code.pointer(base, TYPES[kind], index), vector_type(kind)
     if mask is None:
         return code.vector(kind, f"load {wide}, ptr {at}, align {bits_of(kind) // 8}")
@@ -21,7 +21,7 @@ def load(code, kind, base, index, mask, rest="zeroinitializer"):
 
 
 def gather(code, kind, base, index, stride, mask):
-    """Numbers that lie `stride` bytes apart, from the number `index` on."""
+    """Returns numbers that lie `stride` bytes apart, from the number `index` on."""
     numbers = ", ".join(f"i64 {i}" for i in range(LANES))
     places = code.splat("int64", index) + IrVector(code, "int64", f"<{numbers}>")
     wide, offsets = vector_type(kind), places * stride

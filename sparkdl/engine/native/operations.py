@@ -14,7 +14,7 @@ from sparkdl.errors import UnsupportedError
 
 
 def apply(op, vectors, kind):
-    """The vector of `kind` that an operation makes of others.
+    """Returns the vector of `kind` that an operation makes of others.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def apply(op, vectors, kind):
 
 
 def widen_vector(vector):
-    """bfloat16 is computed in float32, and each operation's result is rounded."""
+    """Returns bfloat16 as float32, in which it is computed; each operation's result is rounded."""
     return vector.cast("float32") if vector.kind == BFLOAT16 else vector
 
 
@@ -39,7 +39,7 @@ def convert_vector(vector, kind):
 
 
 def alike(*vectors):
-    """The vectors in the type that numpy would compute in."""
+    """Returns the vectors in the type that numpy would compute in."""
     kind = np.result_type(*(v.kind for v in vectors)).name
     if kind == "bool" or (kind == "float64" and "uint64" in {v.kind for v in vectors}):
         raise UnsupportedError(f"{kind} is not computed in")
@@ -47,12 +47,12 @@ def alike(*vectors):
 
 
 def plain(function):
-    """An operation without attributes whose operands have one type."""
+    """Returns an operation without attributes whose operands have one type."""
     return lambda op, *vectors: function(*alike(*vectors))
 
 
 def floating(function):
-    """The same in float32 only: longer polynomials would be needed."""
+    """Makes the same in float32 only: longer polynomials would be needed."""
 
     def make(op, x):
         if x.kind != "float32":
@@ -63,12 +63,12 @@ def floating(function):
 
 
 def truth(c):
-    """The mask of what is not 0."""
+    """Returns the mask of what is not 0."""
     return c if c.kind == "mask" else c.mask if c.mask is not None else c.compare("ne", 0)
 
 
 def larger(x, y, condition):
-    """The larger or smaller of two; NaN wins."""
+    """Returns the larger or smaller of two; NaN wins."""
     chosen = x.compare(condition, y).select(x, y)
     return x.is_nan().select(x, chosen) if x.floating else chosen
 
@@ -116,7 +116,7 @@ def cross_entropy(op, x, target):
 
 
 def single(make):
-    """An operation with attributes in float32 only."""
+    """Returns an operation with attributes in float32 only."""
     return lambda op, x: floating(partial(make, op))(op, x)
 
 

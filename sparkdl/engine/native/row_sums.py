@@ -37,7 +37,7 @@ def row_sums_kernel(steps, results, inputs, compiler):
 
     Parameters
     ----------
-    steps : of a Chain
+    steps : of a ChainOp
     results : which values are summed, numbered as operands are
     inputs : float32, (rows, length) or (length,) for numbers that all rows share
 
@@ -63,7 +63,7 @@ def row_sums_kernel(steps, results, inputs, compiler):
 
 @cache
 def text(steps, results, wide):
-    """The function's text; `wide` says which operands are matrices."""
+    """Returns the function's text; `wide` says which operands are matrices."""
     code = Code()
     rows, length, part = (word(code, w) for w in (ROWS, LENGTH, PART))
     operands = [pointer(code, OPERANDS + i) for i in range(len(wide))]
@@ -90,7 +90,7 @@ def text(steps, results, wide):
 
 
 def starts(code, operands, wide, row, count, length):
-    """For each of `count` rows the addresses where the operands' numbers begin."""
+    """Returns for each of `count` rows the addresses where the operands' numbers begin."""
     places = []
     for k in range(count):
         offset = code.define(f"mul i64 {code.define(f'add i64 {row}, {k}')}, {length}")
@@ -100,7 +100,7 @@ def starts(code, operands, wide, row, count, length):
 
 
 def add_up(code, chain, places, sums, index):
-    """Add what the chain gives for LANES numbers of some rows to their sums."""
+    """Adds what the chain gives for LANES numbers of some rows to their sums."""
     steps, results = chain
     totals = [load(code, KIND, total, index, None) for total in sums]
     for pointers in places:

@@ -28,7 +28,7 @@ GROUPS, LENGTH, WIDTH, NUMBERS, SUMS, APART, NEXT, SUMS_APART = range(FIRST, FIR
 
 
 def sum_kernel(op, x, y, compiler):
-    """A call of y = the sum of x along op.axes.
+    """Returns a call of y = the sum of x along op.axes.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def sum_kernel(op, x, y, compiler):
 
 
 def sum_to_kernel(op, x, y, compiler):
-    """A call of y = the sum of x over what a broadcast repeated."""
+    """Returns a call of y = the sum of x over what a broadcast repeated."""
     lead = x.ndim - y.ndim
     repeated = [i + lead for i, n in enumerate(y.shape) if n == 1 and x.shape[i + lead] != 1]
     return summing(x, y, (*range(lead), *repeated), compiler)
@@ -66,7 +66,7 @@ def summing(x, y, along, compiler):
 
 
 def merge_axes(x, y, along):
-    """[(size, bytes to the next of x, of y or None where it is summed)] from the outermost in."""
+    """Returns [(size, bytes to the next of x, of y or None if summed)] from the outermost in."""
     kept = [a for a in range(x.ndim) if a not in along]
     strides = y.strides if y.ndim == len(kept) else [y.strides[a - x.ndim] for a in kept]
     beside = dict(zip(kept, strides, strict=True))
@@ -88,7 +88,7 @@ def same_sums(outer, inner, size):
 
 
 def three(axes):
-    """Axes of groups, of the sum, and of columns; those that are not there have one member."""
+    """Returns the axes of groups, of the sum, and of columns, with 1 for absent ones."""
     kinds = [to is not None for _, _, to in axes]
     known = {(True, False, True): axes, (False, True): [(1, 0, 0), *axes]}
     known |= {(True, False): [*axes, (1, 4, 4)], (False,): [(1, 0, 0), *axes, (1, 4, 4)]}
@@ -100,7 +100,7 @@ def three(axes):
 
 @cache
 def text(vectors):
-    """The function's text: for rows (0), or for so many vectors of columns at a time."""
+    """Returns the function's text: for rows (0), or for so many vectors of columns at a time."""
     code = Code()
     if not vectors:
         rows(code)
@@ -110,7 +110,7 @@ def text(vectors):
 
 
 def rows(code):
-    """Each sum along the numbers that lie behind one another."""
+    """Adds up each sum along the numbers that lie behind one another."""
     begin, end = share(code, word(code, GROUPS), 1)
     length, apart, sums_apart = (word(code, w) for w in (LENGTH, APART, SUMS_APART))
     numbers, sums = pointer(code, NUMBERS), pointer(code, SUMS)

@@ -24,7 +24,7 @@ def address(function):
 
 @lru_cache(maxsize=1)
 def pool():
-    """The Pool of the libgomp that is loaded already, or None: a second pool would cost more."""
+    """Returns the Pool of the loaded libgomp, or None: a second pool would cost more."""
     try:
         return ThreadPool(ctypes.CDLL(LIBRARY, mode=os.RTLD_NOLOAD))
     except (OSError, AttributeError):

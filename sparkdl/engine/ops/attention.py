@@ -103,7 +103,7 @@ class HeadMixOp(HeadProductOp):
         return Spec((n, read[0], v.shape[2]), common_type(maps, v))
 
     def maps(self, maps):
-        """The maps by examples, in the direction in which they are read."""
+        """Returns the maps by examples, in the direction in which they are read."""
         maps = self.by_examples(maps)
         return maps.swapaxes(2, 3) if self.back else maps
 

@@ -13,7 +13,7 @@ OPS = {}
 
 
 def register(cls):
-    """Enter an operation in the table that the tests walk through."""
+    """Enters an operation in the table that the tests walk through."""
     OPS[cls.kind] = cls
     return cls
 
@@ -55,11 +55,11 @@ class Op:
         return self.decompose(*arrays)
 
     def gradient(self, gy, *inputs_and_y):
-        """NotImplemented: autodiff goes back through the decomposition."""
+        """Returns NotImplemented: autodiff goes back through the decomposition."""
         return NotImplemented
 
     def flops(self, *specs):
-        """Multiplications and additions in the matrix products and convolutions of this operation.
+        """Returns the multiplications and additions in matrix products and convolutions.
 
         All else counts nothing: its time is that of memory.
         """
@@ -70,7 +70,7 @@ class Op:
         return sum(node.flops for node in nodes)
 
     def __call__(self, *args):
-        """The result at once for arrays; a new node's output if any argument is a Tensor."""
+        """Returns the result at once for arrays, or a new node's output if there is a Tensor."""
         args = coerce(args)
         if not any(isinstance(a, Tensor) for a in args):
             return self.compute(*(np.asarray(a) for a in args))
@@ -81,7 +81,7 @@ class Op:
         return node.outputs if several else node.outputs[0]
 
     def compute(self, *arrays):
-        """The result now, in the type that a program would give it."""
+        """Returns the result now, in the type that a program would give it."""
         specs = self.infer(*(Spec(a.shape, a.dtype.name) for a in arrays))
         results = self.reference(*map(widen, arrays))
         if not isinstance(specs, tuple):
@@ -97,7 +97,7 @@ class Op:
         return self.shape(*specs)
 
     def same(self, *specs):
-        """The one shape that all inputs must have."""
+        """Returns the one shape that all inputs must have."""
         if len({s.shape for s in specs}) > 1:
             shapes = " and ".join(str(s.shape) for s in specs)
             raise ShapeError(f"{self.kind} needs equal shapes, got {shapes}")
@@ -105,13 +105,13 @@ class Op:
 
 
 def common_type(*specs):
-    """The type of what is made of `specs`: integers beside floats do not widen them."""
+    """Returns the type of what is made of `specs`: integers beside floats do not widen them."""
     types = [np.dtype(s.dtype) for s in specs]
     return np.result_type(*([t for t in types if is_float(t)] or types)).name
 
 
 def coerce(args):
-    """Python numbers, np.float64 among them, take the type of the arrays beside them."""
+    """Gives Python numbers, np.float64 among them, the type of the arrays beside them."""
     weak = [isinstance(a, int | float) for a in args]
     arrays = [a for a, w in zip(args, weak, strict=True) if not w]
     if not any(weak) or not arrays:
@@ -121,6 +121,6 @@ def coerce(args):
 
 
 def typed_number(number, kind):
-    """A number as an array of type `kind`, or of float64 where it would lose its fraction."""
+    """Returns a number as an array of `kind`, or of float64 where it would lose its fraction."""
     number = float(number) if isinstance(number, float) else number
     return np.asarray(number, kind if is_narrow(kind) else np.result_type(kind, number))

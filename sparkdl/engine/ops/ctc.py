@@ -64,7 +64,7 @@ class CtcLossOp(Op):
 @register
 @dataclass(frozen=True)
 class CtcLossGradOp(CtcLossOp):
-    """gy (N,) times the gradient of CtcLoss for the logits, (N, T, C)."""
+    """gy (N,) times the gradient of CtcLossOp for the logits, (N, T, C)."""
 
     def shape(self, gy, logits, labels, mask):
         super().shape(logits, labels, mask)
@@ -74,7 +74,7 @@ class CtcLossGradOp(CtcLossOp):
         return gy[:, None, None] * Trellis(self.blank, logits, labels, mask).gradient
 
     def decompose(self, gy, logits, labels, mask):
-        """The derivative of the steps written out, so that it can be differentiated again."""
+        """Returns the derivative with its steps written out, so that it can be differentiated."""
         spelled = CtcLossOp(self.blank)
         return pullback(lambda x: spelled.decompose(x, labels, mask), (logits,), gy)[0]
 
@@ -154,6 +154,9 @@ def add(logs, axis=0):
 
 
 def ctc_loss(logits, labels, mask=None, blank=0):
-    """The CTC loss (N,) of logits (N, T, C), labels (N, L) padded with -1, and mask (N, T)."""
+    """Computes the CTC loss (N,) of logits (N, T, C), padded labels (N, L) and a mask (N, T).
+
+    The padding of labels is -1.
+    """
     mask = np.ones(logits.shape[:2], logits.dtype) if mask is None else mask
     return CtcLossOp(int(blank))(logits, labels, mask)

@@ -49,12 +49,12 @@ class GeluGradOp(Op):
 
 
 def share(x, approximate):
-    """The part of x that gelu lets through, in (0, 1)."""
+    """Returns the part of x that gelu lets through, in (0, 1)."""
     return mul(add(tanh(inner(x)) if approximate else erf(mul(x, 0.5**0.5)), 1.0), 0.5)
 
 
 def slope(x, approximate):
-    """The derivative of `share`."""
+    """Returns the derivative of `share`."""
     if not approximate:
         return mul(exp(mul(square(x), -0.5)), (2 * pi) ** -0.5)
     steepness = mul(add(mul(square(x), 3 * CUBIC), 1.0), STEEPNESS)

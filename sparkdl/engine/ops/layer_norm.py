@@ -31,11 +31,11 @@ class AlongAxisOp(Op):
         return tuple(i for i in range(len(x.shape)) if i != self.axis)
 
     def wide(self, v, x):
-        """A statistic, shaped so that it broadcasts over x."""
+        """Returns a statistic, shaped so that it broadcasts over x."""
         return reshape(v, reduced_shape(x.shape, (self.axis,), True))
 
     def along(self, v, x):
-        """A weight (n,), shaped so that it broadcasts over x."""
+        """Returns a weight (n,), shaped so that it broadcasts over x."""
         return reshape(v, reduced_shape(x.shape, self.others(x), True))
 
     def statistics(self, x):
@@ -97,7 +97,7 @@ class LayerNormGradOp(AlongAxisOp):
         return (ghat - rest) * inverse, (gy * hat).sum(others), gy.sum(others)
 
     def decompose(self, gy, x, gamma, mu, var):
-        """With mean and variance worked out from x, so that it can be differentiated again."""
+        """Decomposes with mean and variance worked out from x, so that it can be differentiated."""
         axis, others = self.axis, self.others(x)
         mu, var = self.statistics(x)
         hat = self.normalised(x, mu, var)

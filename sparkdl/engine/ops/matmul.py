@@ -73,7 +73,7 @@ class AddBiasOp(Op):
         return add(x, reshape(b, self.along(x)))
 
     def along(self, x):
-        """The shape under which b broadcasts to x."""
+        """Returns the shape under which b broadcasts to x."""
         return tuple(n if i == self.axis else 1 for i, n in enumerate(x.shape))
 
     def gradient(self, gy, x, b, y):
@@ -81,7 +81,7 @@ class AddBiasOp(Op):
 
 
 def matmul(x, y, transpose_x=False, transpose_y=False):
-    """The product of two matrices, or of two stacks of them, each transposed first where asked.
+    """Multiplies two matrices, or two stacks of them, each transposed first where asked.
 
     Shapes
     ------

@@ -31,7 +31,7 @@ class PerChannelOp(Op):
         return tuple(i for i in range(len(x.shape)) if i != 1)
 
     def check(self, x, gamma, beta):
-        """Raise ShapeError unless there is a gamma and a beta for each channel."""
+        """Raises ShapeError unless there is a gamma and a beta for each channel."""
         if len(x.shape) < 2 or not gamma.shape == beta.shape == x.shape[1:2]:
             raise ShapeError(f"batch_norm of {x.shape} does not fit {gamma.shape}, {beta.shape}")
 
@@ -92,7 +92,7 @@ class BatchNormGradOp(PerChannelOp):
         return (gy - rest) * self.wide(gamma * inverse, x), ggamma, gbeta
 
     def decompose(self, gy, x, gamma, mu, var):
-        """With mean and variance worked out from x, so that it can be differentiated again."""
+        """Decomposes with mean and variance worked out from x, so that it can be differentiated."""
         axes = self.axes(x)
         mu, var = self.statistics(x)
         hat = self.normalised(x, mu, var)
@@ -124,7 +124,7 @@ class NormalizeOp(PerChannelOp):
 
 
 def normalized_gradient(op, grad, gys, x, gamma, ys):
-    """The gradients of (y, mean, variance): `grad` for y, on top of it those of the statistics."""
+    """Returns the gradients of (y, mean, variance): `grad` for y, plus the statistics'."""
     gy, gmean, gvariance = gys
     grads = (None, None, None) if gy is None else grad(gy, x, gamma, ys[1], ys[2])
     if gmean is None and gvariance is None:

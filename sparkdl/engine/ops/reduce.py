@@ -24,7 +24,7 @@ class ReductionOp(Op):
         return Spec(reduced_shape(x.shape, self.axes, self.keepdims), x.dtype)
 
     def wide(self, y, x):
-        """A value per slice, back over the shape of x."""
+        """Returns a value per slice, back over the shape of x."""
         return broadcast_to(reshape(y, reduced_shape(x.shape, self.axes, True)), x.shape)
 
 
@@ -98,12 +98,12 @@ def all_axes(x, axes):
 
 
 def sum(x, axes=None, keepdims=False):
-    """The sum of x along `axes` (all of them unless given)."""
+    """Returns the sum of x along `axes` (all of them unless given)."""
     return SumOp(all_axes(x, axes), keepdims)(x)
 
 
 def mean(x, axes=None, keepdims=False):
-    """The mean of x along `axes` (all of them unless given)."""
+    """Returns the mean of x along `axes` (all of them unless given)."""
     count = prod(x.shape[a] for a in all_axes(x, axes))
     if count == 0:
         raise ShapeError(f"mean of {x.shape} along {axes} has no numbers to look at")
@@ -111,5 +111,5 @@ def mean(x, axes=None, keepdims=False):
 
 
 def max(x, axes=None, keepdims=False):
-    """The largest of x along `axes` (all of them unless given)."""
+    """Returns the largest of x along `axes` (all of them unless given)."""
     return MaxOp(all_axes(x, axes), keepdims)(x)

@@ -76,7 +76,7 @@ class BroadcastToOp(Op):
 @register
 @dataclass(frozen=True)
 class SumToOp(Op):
-    """The sum over what a broadcast repeated: the transpose of BroadcastTo."""
+    """The sum over what a broadcast repeated: the transpose of BroadcastToOp."""
 
     to: tuple[int, ...]
 
@@ -252,7 +252,7 @@ def reshape(x, shape):
 
 
 def transpose(x, axes):
-    """Axis i of the output is axis `axes[i]` of x."""
+    """Returns x with axis i of the output being axis `axes[i]` of x."""
     axes = tuple(axes)
     return x if axes == tuple(range(len(x.shape))) else TransposeOp(axes)(x)
 
@@ -268,7 +268,7 @@ def sum_to(x, shape):
 
 
 def slice(x, starts, stops):
-    """The box from `starts` (included) to `stops` (not included), a number per axis each."""
+    """Cuts the box from `starts` (included) to `stops` (not included), a number per axis."""
     starts, stops = tuple(starts), tuple(stops)
     whole = starts == (0,) * len(starts) and stops == tuple(x.shape)
     return x if whole else SliceOp(starts, stops)(x)
@@ -281,7 +281,7 @@ def pad(x, before, after):
 
 
 def concat(xs, axis=0):
-    """Arrays one behind the other along `axis`."""
+    """Returns arrays one behind the other along `axis`."""
     if not xs:
         raise ShapeError("concat needs at least one array")
     return ConcatOp(axis_of(xs[0], axis))(*xs)

@@ -152,5 +152,5 @@ softmax_cross_entropy, sigmoid_cross_entropy = SoftmaxCrossEntropyOp(), SigmoidC
 
 
 def one_hot(labels, classes, dtype="float32"):
-    """A row per label with 1 at the label, 0 elsewhere."""
+    """Returns a row per label with 1 at the label, 0 elsewhere."""
     return OneHotOp(int(classes), np.dtype(dtype).name)(labels)

@@ -33,5 +33,8 @@ class ReverseTimeOp(Op):
 
 
 def reverse_time(x, mask=None):
-    """The steps of sequences x (N, T, ...) in reverse order; padding, where mask is 0, stays."""
+    """Returns the steps of sequences x (N, T, ...) in reverse order.
+
+    Padding, where mask is 0, stays.
+    """
     return ReverseTimeOp()(x) if mask is None else ReverseTimeOp()(x, mask)

@@ -42,24 +42,24 @@ class Call:
         self._steps_ended, self._event = False, None
 
     def send(self, to, view):
-        """Send bytes to a rank; they must stay as they are until the other has them."""
+        """Sends bytes to a rank; they must stay as they are until the other has them."""
         head = HEADER.pack(MAGIC, DATA, self.tag, len(view))
         self.links[to].send(head, view, self)
 
     def send_copy(self, to, view):
-        """Send bytes that may change at once: those that find no room yet are copied."""
+        """Sends bytes that may change at once: those that find no room yet are copied."""
         head = HEADER.pack(MAGIC, DATA, self.tag, len(view))
         self.links[to].send(head, view, self, copy=True)
 
     def receive(self, source, view):
-        """A Receipt, done when the next bytes of a rank are in `view`."""
+        """Returns a Receipt, done when the next bytes of a rank are in `view`."""
         link = self.links[source]
         receipt = Receipt(self.tag, view, link)
         link.post(receipt)
         return receipt
 
     def advance(self):
-        """Go on until something is needed that has not come."""
+        """Goes on until something is needed that has not come."""
         self.moved = time.monotonic()
         try:
             while True:
@@ -74,13 +74,13 @@ class Call:
             self.end()
 
     def on_frame_sent(self):
-        """A frame that waited is out."""
+        """Counts a frame that waited as sent."""
         self.unsent -= 1
         if self._steps_ended and not self.unsent:
             self.end()
 
     def end(self, error=None):
-        """The caller may go on: with the result, or with an error."""
+        """Ends the call: with the result, or with an error."""
         self.ended, self.error = True, error
         if self.on_end is not None:
             self.on_end(self)
@@ -88,16 +88,16 @@ class Call:
             self._event.set()
 
     def in_background(self):
-        """From now on a thread other than the one that makes progress may wait for the end."""
+        """Allows a thread other than the one that makes progress to wait for the end."""
         self._event = threading.Event()
 
     def wait(self):
-        """The result, once it is there; what `outcome` raises."""
+        """Waits for the result; raises what `outcome` raises."""
         self._event.wait()  # ends: whoever drives gives up at the group's limits
         return self.outcome()
 
     def outcome(self):
-        """The result of a call that has ended; raises its error."""
+        """Returns the result of a call that has ended; raises its error."""
         if self.error is not None:
             raise self.error
         return self.result

@@ -31,7 +31,7 @@ class CallQueue:
         return bool(self.active or self._ready or self._waiting)
 
     def add(self, call):
-        """Begin a call at the next `advance`, or when those before it have ended."""
+        """Begins a call at the next `advance`, or when those before it have ended."""
         call.on_end = self._ended
         group = group_of(call.tag)
         if call.shared and self._counts[group] >= AT_ONCE:
@@ -41,7 +41,7 @@ class CallQueue:
             self._ready.append(call)
 
     def advance(self):
-        """Begin what may begin."""
+        """Begins what may begin."""
         while self._ready:
             call = self._ready.popleft()
             self.active[call] = None
@@ -70,7 +70,7 @@ class CallQueue:
                 del self._waiting[group]
 
     def clear(self):
-        """All calls that have not ended; none is under way after that."""
+        """Returns all calls that have not ended; none is under way after that."""
         calls = [*self.active, *self._ready, *(c for line in self._waiting.values() for c in line)]
         for call in calls:
             call.on_end = None

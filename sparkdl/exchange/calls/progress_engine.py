@@ -52,13 +52,13 @@ class Progress:
         self._closed, self._trouble = False, None
 
     def link(self, sock, member):
-        """The Link to a member over a connected socket, from now on watched."""
+        """Returns the Link to a member over a connected socket, from now on watched."""
         link = Link(sock, member, self.line.streams, self.watch.changed)
         self.watch.add(link)
         return link
 
     def run(self, call):
-        """Make a call and wait for its result."""
+        """Makes a call and waits for its result."""
         if not self._driving.acquire(blocking=False):
             return self.start(call).wait()
         try:
@@ -71,7 +71,7 @@ class Progress:
         return call.outcome()
 
     def start(self, call):
-        """Begin a call that goes on beside what the caller does next; returns it."""
+        """Begins a call that goes on beside what the caller does next; returns it."""
         call.in_background()
         with self._news:
             if self._closed:
@@ -84,7 +84,7 @@ class Progress:
         return call
 
     def beat(self):
-        """Show all peers that we live; whoever drives does so as well."""
+        """Shows all peers that we live; whoever drives does so as well."""
         if self._driving.acquire(blocking=False):
             try:
                 self._beat()
@@ -92,7 +92,7 @@ class Progress:
                 self._driving.release()
 
     def look(self):
-        """Hear what peers say while no call is under way, and look who is gone; then `check`."""
+        """Reads what peers say while no call is under way, and checks who is gone."""
         if self._driving.acquire(blocking=False):
             try:
                 self._listen(time.monotonic())
@@ -106,14 +106,14 @@ class Progress:
         return [link for link in self.watch.links if link.left]
 
     def check(self):
-        """Raise what a call would raise at once."""
+        """Raises what a call would raise at once."""
         if self._closed:
             raise self._closing()
         if self.failure is not None:
             raise self._unusable()
 
     def fail(self, error):
-        """No call can succeed from now on, for a reason that lies elsewhere: all peers are told."""
+        """Fails all calls from now on, for a reason that lies elsewhere; tells all peers."""
         with self._news:
             if self._closed:
                 return
@@ -124,7 +124,7 @@ class Progress:
                 self._fail(self._trouble)
 
     def close(self):
-        """Say goodbye and hang up; calls that have not ended fail."""
+        """Says goodbye and hangs up; calls that have not ended fail."""
         with self._news:
             if self._closed:
                 return
@@ -146,7 +146,7 @@ class Progress:
     # In the thread that drives
 
     def _drive(self, call=None):
-        """Move all calls on until `call` has ended, or all have."""
+        """Moves all calls on until `call` has ended, or all have."""
         if not self.line.busy:
             self._attention.begin(time.monotonic())
         if call is not None:
@@ -174,7 +174,7 @@ class Progress:
             self._fail(error)
 
     def _take(self):
-        """Begin what has been handed over and what may begin now."""
+        """Begins what has been handed over and what may begin now."""
         while self._handed:
             call = self._handed.popleft()
             if self._closed or self.failure is not None:
@@ -184,7 +184,7 @@ class Progress:
         self.line.advance()
 
     def _turn(self, awake):
-        """Wait for something to happen, at most until it is time to look after peers."""
+        """Waits for something to happen, at most until it is time to look after peers."""
         pause = self.timeout / 8
         self.watch.turn(pause, awake)
         if self._trouble is not None:
@@ -219,7 +219,7 @@ class Progress:
     # When it cannot go on
 
     def _fail(self, error):
-        """No call can succeed from now on; tell all peers why."""
+        """Fails all calls from now on; tells all peers why."""
         if isinstance(error, WorkerError) and self._closed:
             return self._give_up(error)
         self.failure = explain_error(error, self.line.active, self.member)
@@ -249,7 +249,7 @@ class Progress:
     # The thread for calls that nobody waits for yet
 
     def _call_background(self):
-        """Wake it, with `_news` held; it begins with the first of them."""
+        """Wakes it, with `_news` held; it begins with the first of them."""
         if self._thread is None and not self._closed:
             self._thread = threading.Thread(
                 target=self._background, name="sparkdl-progress", daemon=True

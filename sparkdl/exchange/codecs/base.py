@@ -39,11 +39,11 @@ class Codec(Member):
     to_all: ClassVar[bool] = False
 
     def coder(self, n):
-        """A Coder for vectors of n numbers, with nothing kept back."""
+        """Returns a Coder for vectors of n numbers, with nothing kept back."""
         raise NotImplementedError
 
     def decode(self, message, out, add=False):
-        """Fill `out` with the vector in a message, or add the vector to it.
+        """Fills `out` with the vector in a message, or adds the vector to it.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Codec(Member):
         self.write(self.parsed(body, len(out)), out, add)
 
     def opened(self, message, n):
-        """The bytes after the head, if the head is ours and says n."""
+        """Returns the bytes after the head, if the head is ours and says n."""
         self.check(len(message) >= HEAD.size, f"at least {HEAD.size} bytes", len(message))
         mark, numbers = HEAD.unpack_from(message)
         self.check(mark == self.mark, f"the mark {self.mark!r}", mark)
@@ -78,12 +78,12 @@ class Codec(Member):
         raise NotImplementedError
 
     def write(self, parts, out, add):
-        """Fill `out` from what `parsed` gave, or add it."""
+        """Fills `out` from what `parsed` gave, or adds it."""
         raise NotImplementedError
 
 
 def codec_from_dict(options):
-    """The Codec that `options` is, names, or describes as a mapping that has "type"."""
+    """Returns the Codec that `options` is, names, or describes as a mapping that has "type"."""
     return Of(family=Codec).check(options, "Codec type")
 
 
@@ -114,7 +114,7 @@ class Coder:
         self.body = self._message[HEAD.size :]
 
     def encode(self, vector):
-        """The message for `vector`: a uint8 array, valid until the next call.
+        """Returns the message for `vector`: a uint8 array, valid until the next call.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class Coder:
         return self._message[: HEAD.size + self.fill(vector)]
 
     def fill(self, vector):
-        """Write the body of the message for `vector`; how many bytes."""
+        """Writes the body of the message for `vector`; returns how many bytes."""
         raise NotImplementedError
 
     def state(self):
@@ -138,7 +138,7 @@ class Coder:
         return {name: array.copy() for name, array in self.kept().items()}
 
     def restore(self, state):
-        """Continue from what `state` of a coder of the same codec and length gave.
+        """Continues from what `state` of a coder of the same codec and length gave.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Coder:
             array[...] = state[name]
 
     def kept(self):
-        """The arrays that hold what is kept."""
+        """Returns the arrays that hold what is kept."""
         return {}
 
     def settings(self):
@@ -176,7 +176,7 @@ class ResidualCoder(Coder):
 
 
 def blocks(n, size=BLOCK):
-    """Slices that cover n numbers, `size` at a time."""
+    """Returns slices that cover n numbers, `size` at a time."""
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
@@ -188,7 +188,7 @@ def vector_of(owner, vector, n):
 
 
 def refuse_unless(finite, codec, part, start, limit=MOST):
-    """DivergedError that names the first number of `part` that is no number up to `limit`."""
+    """Raises DivergedError for the first number of `part` that is no number up to `limit`."""
     if finite:
         return
     bad = np.flatnonzero(~(np.abs(part) <= limit))

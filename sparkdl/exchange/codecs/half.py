@@ -61,14 +61,14 @@ class HalfCoder(Coder):
 
 
 def to_float16(x, out):
-    """Write x (n,) as the bits of float16 to out (n,) uint16; whether all are finite."""
+    """Writes x (n,) as the bits of float16 to out (n,) uint16; returns whether all are finite."""
     with np.errstate(over="ignore"):
         np.copyto(out.view("<f2"), x, casting="same_kind")
     return not ((out & 0x7C00) == 0x7C00).any()
 
 
 def to_bfloat16(x, out):
-    """Write x (n,) as the bits of bfloat16 to out (n,) uint16; whether all are finite."""
+    """Writes x (n,) as the bits of bfloat16 to out (n,) uint16; returns whether all are finite."""
     bits = x.view(np.uint32)
     finite = not len(x) or (bits & 0x7FFFFFFF).max() < TO_INFINITY
     odd = (bits >> 16) & 1
@@ -79,7 +79,7 @@ def to_bfloat16(x, out):
 
 
 def widen_words(words, dtype):
-    """The float32 (n,) of 16-bit words (n,)."""
+    """Returns the float32 (n,) of 16-bit words (n,)."""
     if dtype == "float16":
         return words.view("<f2").astype(np.float32)
     wide = words.astype(np.uint32)

@@ -7,14 +7,17 @@ from sparkdl.exchange.codecs.base import describe_arrays
 
 
 def joined_state(coders):
-    """{name: vector}: what the coders keep between vectors; empty where they keep nothing."""
+    """Returns {name: vector}: what the coders keep between vectors.
+
+    Empty where they keep nothing.
+    """
     states = [coder.state() for coder in coders]
     names = states[0] if states else ()
     return {name: np.concatenate([state[name] for state in states]) for name in names}
 
 
 def restore_joined(coders, state):
-    """Have the coders continue from what `joined_state` gave of as many of the same lengths.
+    """Has the coders continue from what `joined_state` gave of as many of the same lengths.
 
     Raises
     ------

@@ -96,7 +96,7 @@ class OneBitCoder(ResidualCoder):
         return len(self.body)
 
     def quantised(self, total, length, levels):
-        """Fill levels (rows, 2) for total (rows, chunk); the sides (rows * chunk / 8,) as bits.
+        """Fills levels (rows, 2) for total (rows, chunk); returns the sides (rows * chunk / 8,).
 
         Only the first `length` numbers count.
         """
@@ -109,7 +109,7 @@ class OneBitCoder(ResidualCoder):
 
 
 def two_means(total, counts, levels):
-    """Levels are the means of the numbers below 0 and of the others; 0 where there are none."""
+    """Sets levels to the means of numbers below 0 and others, 0 without any; returns the sides."""
     sides = np.packbits(total < 0, bitorder="little")
     bits = total.view(np.int32)
     below = bits >> 31  # all ones where the sign is set
@@ -123,7 +123,7 @@ def two_means(total, counts, levels):
 
 
 def encode_symmetric(total, counts, levels, length):
-    """Levels are the mean less and plus the mean distance from it."""
+    """Sets levels to the mean less and plus the mean distance from it; returns the sides."""
     mean = np.einsum("ij->i", total) / counts
     away = total - mean[:, None]
     away.reshape(-1)[length:] = 0
@@ -134,7 +134,10 @@ def encode_symmetric(total, counts, levels, length):
 
 
 def decode_levels(levels, bits, chunk):
-    """The level of each number, (rows * chunk,), for levels (rows, 2); bits may end earlier."""
+    """Returns the level of each number, (rows * chunk,), for levels (rows, 2).
+
+    Bits may end earlier.
+    """
     masks = np.empty((len(levels) * chunk // 8, 8), np.int32)
     np.take(MASKS, bits, axis=0, out=masks[: len(bits)], mode="clip")
     masks[len(bits) :] = 0
@@ -146,7 +149,7 @@ def decode_levels(levels, bits, chunk):
 
 
 def split(body, chunks):
-    """The levels float32 (chunks, 2) and the bits of a message's body."""
+    """Returns the levels float32 (chunks, 2) and the bits of a message's body."""
     return body[: 8 * chunks].view("<f4").reshape(chunks, 2), body[8 * chunks :]
 
 
@@ -155,5 +158,5 @@ def chunks_in(n, chunk):
 
 
 def block_of(chunk):
-    """Numbers worked on at a time: whole chunks."""
+    """Returns numbers worked on at a time: whole chunks."""
     return BLOCK // chunk * chunk

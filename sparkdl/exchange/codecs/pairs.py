@@ -6,19 +6,22 @@ CODES = np.arange(256, dtype=np.uint8)[:, None] >> np.array([6, 4, 2, 0], np.uin
 
 
 def bytes_for(n):
-    """The bytes that n codes take."""
+    """Returns the bytes that n codes take."""
     return -(-n // 4)
 
 
 def pack_pairs(high, low):
-    """The bytes of the codes whose bits are `high` and `low`, bool (n,); zeros at the end."""
+    """Returns the bytes of the codes whose bits are `high` and `low`, bool (n,).
+
+    Zeros at the end.
+    """
     both = np.empty((len(high), 2), bool)
     both[:, 0], both[:, 1] = high, low
     return np.packbits(both)
 
 
 def levels(codes, of_code):
-    """float32 (4 * bytes,): what `of_code` (4,) says of each code in the bytes `codes`."""
+    """Returns float32 (4 * bytes,): what `of_code` (4,) says of each code in the bytes `codes`."""
     out = np.empty((len(codes), 4), np.float32)
     table = np.asarray(of_code, np.float32)[CODES]
     np.take(table, codes, axis=0, out=out, mode="clip")

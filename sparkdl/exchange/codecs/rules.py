@@ -20,11 +20,11 @@ class ThresholdRule(Member):
     complete: ClassVar = True
 
     def first(self):
-        """The threshold of the first message."""
+        """Returns the threshold of the first message."""
         raise NotImplementedError
 
     def after(self, threshold, sparsity):
-        """The threshold that follows a message sent with `threshold` that had `sparsity`."""
+        """Returns the threshold after a message that was sent with `threshold` and `sparsity`."""
         raise NotImplementedError
 
 

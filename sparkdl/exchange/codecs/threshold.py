@@ -57,7 +57,7 @@ class Threshold(Codec):
         return t, self.places(body, n) if form == SPARSE else None, self.codes(body, n, form)
 
     def places(self, body, n):
-        """The places in a message, twice, plus 1 for a step down; they rise."""
+        """Returns the places in a message, twice, plus 1 for a step down; they rise."""
         self.check(len(body) % 4 == 0, "4 bytes a place", len(body))
         places = body.view("<u4")
         at = places >> 1
@@ -117,7 +117,7 @@ class ThresholdCoder(ResidualCoder):
         return FORM.size + length
 
     def added(self, vector, t):
-        """Add `vector` to the residual; how many numbers are then at least t, and where.
+        """Adds `vector` to the residual; returns how many numbers are at least t then, and where.
 
         None for where, if they are so many that a dense message is not longer.
         """
@@ -155,7 +155,7 @@ class ThresholdCoder(ResidualCoder):
 
 
 def steps(places, t):
-    """t or -t for each of `places`."""
+    """Returns t or -t for each of `places`."""
     return np.where(places & 1, -np.float32(t), np.float32(t))
 
 

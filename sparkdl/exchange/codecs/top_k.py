@@ -66,7 +66,7 @@ class TopKCoder(ResidualCoder):
         return 8 * k
 
     def largest(self, vector):
-        """Add `vector` to the residual; the places of its largest numbers, rising."""
+        """Adds `vector` to the residual; returns the places of its largest numbers, rising."""
         size = np.empty(self.n, np.float32)
         for block in blocks(self.n):
             total = self.residual[block]
@@ -80,7 +80,7 @@ class TopKCoder(ResidualCoder):
         return self.at_least(size[self.n - most], most)
 
     def at_least(self, least, most):
-        """The first `most` places of numbers of at least `least` (> 0), larger ones before."""
+        """Returns up to `most` places of numbers of at least `least` (> 0), larger ones first."""
         above, equal = [], []
         for block in blocks(self.n):
             size = np.abs(self.residual[block])

@@ -12,5 +12,5 @@ def is_short(nbytes):
 
 
 def all_reduce_for(nbytes, size):
-    """The steps (call, x, reduce) for vectors of so many bytes; the same on all ranks."""
+    """Returns the steps (call, x, reduce) for vectors of so many bytes; the same on all ranks."""
     return doubling.all_reduce if is_short(nbytes) or size == 1 else ring.all_reduce

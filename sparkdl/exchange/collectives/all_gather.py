@@ -9,7 +9,7 @@ SMALL = 16 << 10  # bytes that a rank may send before the others have said that 
 
 
 def all_gather(call, views):
-    """Fill `views`, bytes by rank, of which this rank's is full, on all ranks."""
+    """Fills `views`, bytes by rank, of which this rank's is full, on all ranks."""
     others = [(call.rank + i) % call.size for i in range(1, call.size)]
     receipts = [
         call.receive(other, piece) for other in others for piece in pieces(views[other], PIECE)
@@ -21,7 +21,7 @@ def all_gather(call, views):
 
 
 def all_gather_bytes(call, data):
-    """The bytes of each rank, of any length each, as uint8 arrays by rank."""
+    """Gathers the bytes of each rank, of any length each, as uint8 arrays by rank."""
     own, small = np.frombuffer(data, np.uint8), len(data) <= SMALL
     lengths = np.full(call.size, len(own), np.int64)
     others = [(call.rank + i) % call.size for i in range(1, call.size)]

@@ -9,7 +9,7 @@ NOTHING = memoryview(bytearray())
 
 
 def barrier(call):
-    """log2(size) steps: hear from ever farther ranks, each of which has heard from as many."""
+    """Takes log2(size) steps, hearing from ever farther ranks, each of which heard as many."""
     distance = 1
     while distance < call.size:
         call.send((call.rank + distance) % call.size, NOTHING)

@@ -7,7 +7,7 @@ TREE = 64 << 10  # bytes up to which few steps matter more than that each rank s
 
 
 def broadcast(call, x, root):
-    """Replace flat x on all ranks by that of `root`."""
+    """Replaces flat x on all ranks by that of `root`."""
     place = (call.rank - root) % call.size  # the root is at 0
     parent, children = (tree if x.nbytes <= TREE else chain)(place, call.size)
     for piece in pieces(raw(x), PIECE):
@@ -18,12 +18,12 @@ def broadcast(call, x, root):
 
 
 def chain(place, size):
-    """(parent or None, children): each passes on to the next."""
+    """Returns (parent or None, children): each passes on to the next."""
     return place - 1 if place else None, [place + 1] if place + 1 < size else []
 
 
 def tree(place, size):
-    """(parent or None, children) in a binomial tree: who has it doubles in each step."""
+    """Returns (parent or None, children) in a binomial tree: who has it doubles in each step."""
     lowest = place & -place if place else size  # the step in which it comes
     steps = [1 << i for i in reversed(range(size.bit_length())) if 1 << i < lowest]
     return place - lowest if place else None, [place + s for s in steps if place + s < size]

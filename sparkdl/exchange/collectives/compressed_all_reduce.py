@@ -17,7 +17,7 @@ from sparkdl.exchange.collectives.pieces import cuts, pieces, raw
 
 
 def to_all(call, codec, coder, x):
-    """Everyone gets all messages, and adds them in the order of ranks."""
+    """Sends all messages to everyone; each rank adds them in the order of ranks."""
     messages = yield from all_gather_bytes(call, coder.encode(x))
     for rank, message in enumerate(messages):
         decode(call, codec, rank, message, x, add=rank > 0)
@@ -25,7 +25,7 @@ def to_all(call, codec, coder, x):
 
 
 def stripes(call, codec, coders, x):
-    """Each rank sums one stripe of flat x, and sends the sum to all, encoded again.
+    """Sums one stripe of flat x on each rank, which sends the sum to all, encoded again.
 
     `coders` are for the stripes of all ranks; that of this rank's own is for the sum. All messages
     of a coder have the same size. Its own part of its stripe a rank adds as it is.
@@ -54,7 +54,7 @@ def stripes(call, codec, coders, x):
 
 
 def await_messages(call, messages):
-    """{rank: receipts of all pieces of its message} for {rank: memory}."""
+    """Returns {rank: receipts of all pieces of its message} for {rank: memory}."""
     return {
         other: [call.receive(other, piece) for piece in pieces(raw(memory), PIECE)]
         for other, memory in messages.items()
@@ -62,7 +62,7 @@ def await_messages(call, messages):
 
 
 def decode(call, codec, rank, message, out, add=False):
-    """Decode what came from a rank; PeerError that names it if it cannot be decoded."""
+    """Decodes what came from a rank; PeerError that names it if it cannot be decoded."""
     try:
         codec.decode(message, out, add)
     except DataError as error:

@@ -15,7 +15,7 @@ from sparkdl.exchange.collectives.pieces import raw
 
 
 def all_reduce(call, x, reduce):
-    """Replace flat x by its sum (or what `reduce` is) over all ranks."""
+    """Replaces flat x by its sum (or what `reduce` is) over all ranks."""
     rank, size = call.rank, call.size
     core = 1 << size.bit_length() - 1
     if rank >= core:

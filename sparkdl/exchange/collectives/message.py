@@ -6,12 +6,12 @@ PIECE = 512 << 10  # bytes
 
 
 def send(call, x, to):
-    """Send flat x; ends when all of it has left this process."""
+    """Sends flat x; ends when all of it has left this process."""
     for piece in pieces(raw(x), PIECE):
         call.send(to, piece)
     yield from ()
 
 
 def receive(call, x, source):
-    """Fill flat x."""
+    """Fills flat x."""
     yield from [call.receive(source, piece) for piece in pieces(raw(x), PIECE)]

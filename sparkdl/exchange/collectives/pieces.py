@@ -6,7 +6,7 @@ import numpy as np
 
 
 def raw(x):
-    """The bytes of a flat contiguous array, no copy."""
+    """Returns the bytes of a flat contiguous array, no copy."""
     return x.view(np.uint8).data
 
 
@@ -16,6 +16,9 @@ def cuts(length, parts):
 
 
 def pieces(data, longest):
-    """The views of at most `longest` bytes that make up a view; one empty view if it is empty."""
+    """Returns the views of at most `longest` bytes that make up a view.
+
+    One empty view if it is empty.
+    """
     edges = cuts(len(data), max(1, -(-len(data) // longest)))
     return [data[a:b] for a, b in itertools.pairwise(edges)]

@@ -29,12 +29,12 @@ AHEAD = 8  # pieces of the own chunk that are on their way before the first one 
 
 
 def all_reduce(call, x, reduce):
-    """Replace flat x by its sum (or what `reduce` is) over all ranks."""
+    """Replaces flat x by its sum (or what `reduce` is) over all ranks."""
     yield from travel(call, x, reduce, 2 * call.size - 2)
 
 
 def reduce_scatter(call, x, reduce):
-    """The chunk of flat x that is this rank's, summed; the rest of x holds sums of some ranks."""
+    """Sums this rank's chunk of flat x; the rest of x holds sums of some ranks."""
     if call.size > 1:
         yield from travel(call, x, reduce, call.size - 1)
     edges = cuts(len(x), call.size)
@@ -42,7 +42,7 @@ def reduce_scatter(call, x, reduce):
 
 
 def travel(call, x, reduce, steps):
-    """Take `steps` steps around the ring, with all pieces of a chunk in each."""
+    """Takes `steps` steps around the ring, with all pieces of a chunk in each."""
     rank, size = call.rank, call.size
     left, right = (rank - 1) % size, (rank + 1) % size
     count = pieces_of(x.nbytes / size)
@@ -71,7 +71,7 @@ def pieces_of(nbytes):
 
 
 def order(steps, count):
-    """(step, piece, piece of the own chunk to send next, or None) in the order of arrival.
+    """Yields (step, piece, own piece to send next, or None) in the order of arrival.
 
     What a rank sends is what its right neighbour receives, and all do alike: this list grows at
     its end as it is read from its start.

@@ -10,7 +10,9 @@ import numpy as np
 
 
 def add_in_pairs(parts, add, out):
-    """The sum of `parts` in the order of short vectors, written to `out`; parts stay as they are.
+    """Returns the sum of `parts` in the order of short vectors, written to `out`.
+
+    Parts stay as they are.
 
     It is that of collectives/doubling.py: of 5 ranks ((0 + 4) + 1) + (2 + 3). With one part, that
     part is returned.
@@ -20,13 +22,13 @@ def add_in_pairs(parts, add, out):
 
 @cache
 def ranks_in_pairs(size):
-    """The ranks as they stand below the tree of sums, from left to right: of 5, 0 4 1 2 3."""
+    """Returns the ranks below the tree of sums, from left to right: of 5, 0 4 1 2 3."""
     core = 1 << size.bit_length() - 1
     return [rank for i in range(core) for rank in (i, i + core) if rank < size]
 
 
 def add_neighbours(parts, add, out):
-    """The same of parts that stand in the order of the tree."""
+    """Returns the same of parts that stand in the order of the tree."""
     if len(parts) == 1:
         return parts[0]
     half = 1 << len(parts).bit_length() - 2
@@ -38,7 +40,7 @@ def add_neighbours(parts, add, out):
 
 
 def add_around(parts, owner, add, out):
-    """Fill `out` with the sum of `parts` in the order of that owner's chunk of a long vector.
+    """Fills `out` with the sum of `parts` in the order of that owner's chunk of a long vector.
 
     It begins with the next rank's and ends with the owner's, as in collectives/ring.py. Parts stay
     as they are.

@@ -20,7 +20,7 @@ INET6 = Path("/proc/net/if_inet6")
 
 
 def own_address(interface=None, toward=None):
-    """The address (text) of this host that others should dial.
+    """Returns the address (text) of this host that others should dial.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def within(ip, wanted):
 
 
 def resolve_host(name):
-    """The addresses that a name of a host stands for."""
+    """Returns the addresses that a name of a host stands for."""
     with contextlib.suppress(OSError, UnicodeError):
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
         return [where[0] for *_, where in found]
@@ -84,7 +84,7 @@ def bindable(wanted):
 
 
 def reaching(host):
-    """The local address that packets to `host` would bear; nothing is sent.
+    """Returns the local address that packets to `host` would bear; nothing is sent.
 
     Many hosts know their own name by a loopback address, under which no other host knows them: then
     it is the address of the way out.
@@ -103,7 +103,7 @@ def reaching(host):
 
 
 def source(place):
-    """The address of ours that a packet to `place` would bear, or None."""
+    """Returns the address of ours that a packet to `place` would bear, or None."""
     with contextlib.suppress(OSError):
         with socket.socket(family(place[0]), socket.SOCK_DGRAM) as sock:
             sock.connect(place)
@@ -111,13 +111,13 @@ def source(place):
 
 
 def default_address():
-    """Our address on the way to the rest of the world, else any that is no loopback, or None."""
+    """Returns our address on the way to the world, else any that is no loopback, or None."""
     others = (ip for ip, _ in addresses() if not ip_address(ip).is_loopback)
     return source(ELSEWHERE) or next(others, None)
 
 
 def addresses():
-    """(address, interface) of this host: IPv4 before IPv6, none that only one link knows."""
+    """Returns (address, interface) of this host: IPv4 before IPv6, no link-local ones."""
     names = [name for _, name in socket.if_nameindex()]
     return [*four(names), *six()]
 

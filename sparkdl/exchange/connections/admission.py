@@ -32,7 +32,7 @@ class Admission:
     ----------
     listener : socket
     examine : callable
-        Raises Refused, OSError or TimeoutError if the visitor cannot come in.
+        Raises HandshakeRefused, OSError or TimeoutError if the visitor cannot come in.
     refused : collections.Counter
         Gets the reasons of those who did not.
     limit : float
@@ -51,7 +51,7 @@ class Admission:
         self._thread.start()
 
     def close(self):
-        """Let nobody in any more; ends all handshakes."""
+        """Lets nobody in any more; ends all handshakes."""
         self._closed = True
         wake(self._listener)
         self._thread.join(10 * TICK)
@@ -105,7 +105,7 @@ class Admission:
             self._leave(visit, reason)
 
     def _leave(self, visit, reason):
-        """The handshake is over; a reason says that it was in vain."""
+        """Ends a handshake; a reason says that it was in vain."""
         if reason:
             hang_up(visit.sock)
         with self._changed:
@@ -115,7 +115,7 @@ class Admission:
             self._changed.notify_all()
 
     def _make_room(self):
-        """Wait until one more may come in; who has had its time goes first."""
+        """Waits until one more may come in; a handshake whose time is up goes first."""
         with self._changed:
             while len(self._visits) >= MOST and not self._closed:
                 oldest = next(iter(self._visits.values()))

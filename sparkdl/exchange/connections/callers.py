@@ -26,7 +26,7 @@ class Callers:
         return not self._closed and len(self._waiting.get(channel, ())) < MOST
 
     def put(self, channel, rank, sock):
-        """Hand a caller to the channel's handler, or let it wait for `take`."""
+        """Hands a caller to the channel's handler, or lets it wait for `take`."""
         with self._changed:
             if self._closed:
                 hang_up(sock)
@@ -38,7 +38,10 @@ class Callers:
                 self._changed.notify_all()
 
     def take(self, channel, timeout):
-        """(rank, socket) of the next caller of a channel; WorkerError if none comes in time."""
+        """Returns (rank, socket) of the next caller of a channel.
+
+        Raises WorkerError if none comes in time.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._waiting.get(channel), timeout)
             if self._closed:
@@ -49,14 +52,14 @@ class Callers:
             return rank, sock
 
     def serve(self, channel, handler):
-        """From now on each caller of the channel is for `handler`, those that wait too."""
+        """Gives each caller of the channel to `handler` from now on, those that wait too."""
         with self._changed:
             self._handlers[channel] = handler
             for _, rank, sock in self._waiting.pop(channel, ()):
                 self._attend(channel, rank, sock)
 
     def expire(self):
-        """Send away who has waited too long; returns the number of them."""
+        """Sends away callers that have waited too long; returns the number of them."""
         late = []
         with self._changed:
             for channel, queue in list(self._waiting.items()):
@@ -69,7 +72,7 @@ class Callers:
         return len(late)
 
     def close(self, timeout):
-        """End all connections that wait or are attended, and the handlers' threads with them."""
+        """Ends all connections that wait or are attended, and the handlers' threads with them."""
         with self._changed:
             self._closed = True
             for queue in self._waiting.values():

@@ -13,7 +13,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 
 
 def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None):
-    """A socket to `channel` of the process at `address`; both sides have proved the secret.
+    """Returns a socket to `channel` of the process at `address`.
+
+    Both sides have proved the secret.
 
     Parameters
     ----------

@@ -67,7 +67,9 @@ class Endpoint:
         self._door = Admission(listener, self._examine, self.refused, limit, self._expire)
 
     def connect(self, address, channel, rank=0, timeout=None):
-        """A socket to `channel` of the Endpoint at `address`, as `rank`; tries until the limit.
+        """Returns a socket to `channel` of the Endpoint at `address`, as `rank`.
+
+        Tries until the limit.
 
         Returns before the other takes the call, so all may first connect and then accept.
 
@@ -80,7 +82,9 @@ class Endpoint:
         return dial(address, self._secret, channel, rank, timeout=timeout, tls=self._tls)
 
     def accept(self, channel, timeout=None):
-        """(rank, socket) of the next caller of `channel`; the socket is the caller's to close.
+        """Returns (rank, socket) of the next caller of `channel`.
+
+        The socket is the caller's to close.
 
         Raises
         ------
@@ -91,7 +95,7 @@ class Endpoint:
         return self._callers.take(channel, self.timeout if timeout is None else timeout)
 
     def serve(self, channel, handler):
-        """Call `handler(rank, socket)` in a thread for each caller of `channel`, from now on.
+        """Calls `handler(rank, socket)` in a thread for each caller of `channel`, from now on.
 
         The socket is closed when the handler returns. What it raises is logged.
         """
@@ -99,7 +103,7 @@ class Endpoint:
         self._callers.serve(channel, handler)
 
     def close(self):
-        """Listen no more; ends the connections of handlers, not those from connect and accept."""
+        """Listens no more; ends the connections of handlers, not those from connect and accept."""
         self._door.close()
         self._callers.close(timeout=5.0)
 

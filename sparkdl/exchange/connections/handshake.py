@@ -46,7 +46,10 @@ class Caller(NamedTuple):
 
 
 def examine(sock, secret, deadline):
-    """The listener's part: the Caller, who holds the secret; `welcome` must follow."""
+    """Examines a caller, on the listener's side: returns the Caller, who holds the secret.
+
+    `welcome` must follow.
+    """
     greeting = PROTOCOL + token_bytes(NONCE)
     send(sock, greeting, deadline)
     expect_protocol(sock, deadline)
@@ -64,18 +67,18 @@ def examine(sock, secret, deadline):
 
 
 def welcome(sock, secret, caller, deadline):
-    """Let the Caller in."""
+    """Lets the Caller in."""
     verdict = bytes([Verdict.WELCOME])
     send(sock, verdict + sign(secret, b"listener", caller.said + verdict), deadline)
 
 
 def turn_away(sock, deadline):
-    """Tell a caller to come again later."""
+    """Tells a caller to come again later."""
     send(sock, bytes([Verdict.BUSY]) + bytes(MAC), deadline)
 
 
 def introduce(sock, secret, channel, rank, deadline):
-    """The caller's part: returns once the listener, who holds the secret, has let us in."""
+    """Introduces the caller; returns once the listener, who holds the secret, has let us in."""
     expect_protocol(sock, deadline)
     nonce = receive(sock, NONCE, deadline)
     name = channel.encode()
@@ -101,7 +104,7 @@ def expect_protocol(sock, deadline):
 
 
 def receive(sock, n, deadline):
-    """Exactly n bytes; what follows stays in the socket."""
+    """Receives exactly n bytes; what follows stays in the socket."""
     data = bytearray()
     while len(data) < n:
         sock.settimeout(deadline.left())
@@ -118,7 +121,7 @@ def send(sock, data, deadline):
 
 
 def check_secret(secret):
-    """ConfigError unless it is bytes, enough that nobody guesses them."""
+    """Raises ConfigError unless it is bytes, enough that nobody guesses them."""
     if not isinstance(secret, bytes) or len(secret) < SHORTEST_SECRET:
         raise ConfigError(
             f"secret must be at least {SHORTEST_SECRET} bytes; secrets.token_bytes(32) makes one"
@@ -126,6 +129,6 @@ def check_secret(secret):
 
 
 def check_channel(channel):
-    """ConfigError unless its name fits into the handshake."""
+    """Raises ConfigError unless its name fits into the handshake."""
     if not 0 < len(channel.encode()) <= LONGEST_CHANNEL:
         raise ConfigError(f"channel must have 1 to {LONGEST_CHANNEL} bytes, got {channel!r}")

@@ -16,7 +16,7 @@ LIMITS = {
 
 
 def ports_in(text):
-    """The ports that "0" (any free one), "40000" or "40000-40100" names."""
+    """Returns the ports that "0" (any free one), "40000" or "40000-40100" names."""
     found = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", text)
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
     if not first <= last < 1 << 16:
@@ -25,7 +25,7 @@ def ports_in(text):
 
 
 def listening(ip, ports):
-    """A socket that listens at `ip` on the first free port of the range `ports` names."""
+    """Returns a socket that listens at `ip` on the first free port of the range `ports` names."""
     reason = None
     for port in ports_in(ports):
         sock = socket.socket(family(ip))
@@ -42,7 +42,10 @@ def listening(ip, ports):
 
 
 def connect(address, deadline):
-    """A socket connected to (host or ip, port); the last OSError if none of its addresses works."""
+    """Returns a socket connected to (host or ip, port).
+
+    The last OSError if none of its addresses works.
+    """
     reason = OSError("no address")
     host, port = address
     for kind, *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
@@ -61,7 +64,7 @@ def connect(address, deadline):
 
 
 def tune(sock):
-    """Send at once; buffers of 4 MB, before connecting, so that the window can grow to them."""
+    """Sends at once; buffers of 4 MB, before connecting, so that the window can grow to them."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for option, limit in LIMITS.items():
         if (
@@ -82,18 +85,18 @@ def family(ip):
 
 
 def format_address(address):
-    """An address as people write it: 10.0.0.5:4000, [fd00::2]:4000."""
+    """Returns an address as people write it: 10.0.0.5:4000, [fd00::2]:4000."""
     host, port = address
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def hang_up(sock):
-    """Close for both sides."""
+    """Closes for both sides."""
     wake(sock)
     sock.close()
 
 
 def wake(sock):
-    """End the connection, but leave closing to the thread that may be waiting on it right now."""
+    """Ends the connection, but leaves closing to the thread that may be waiting on it right now."""
     with contextlib.suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)

@@ -28,22 +28,28 @@ class Tls(Config):
     authorities: str = option(Path(), "Whose certificates are good.")
 
     def check(self):
-        """ConfigError unless the files are there and fit together."""
+        """Raises ConfigError unless the files are there and fit together."""
         for protocol in (ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT):
             context(self, protocol)
 
     def as_listener(self, sock, deadline):
-        """The socket under TLS, as the side that was called; Refused if the other cannot do it."""
+        """Returns the socket under TLS, as the side that was called.
+
+        Raises HandshakeRefused if the other cannot do it.
+        """
         return wrap_socket(context(self, ssl.PROTOCOL_TLS_SERVER), sock, deadline, server_side=True)
 
     def as_caller(self, sock, deadline):
-        """The socket under TLS, as the side that calls; Refused if the other cannot do it."""
+        """Returns the socket under TLS, as the side that calls.
+
+        Raises HandshakeRefused if the other cannot do it.
+        """
         return wrap_socket(
             context(self, ssl.PROTOCOL_TLS_CLIENT), sock, deadline, server_side=False
         )
 
     def plain(self, sock):
-        """An ordinary socket whose bytes travel through the one under TLS."""
+        """Returns an ordinary socket whose bytes travel through the one under TLS."""
         return plain(sock)
 
 
@@ -61,7 +67,7 @@ def wrap_socket(context, sock, deadline, server_side):
 
 @contextmanager
 def name_tls_errors():
-    """Turns what TLS finds wrong with the other side into Refused; a cut connection stays one."""
+    """Turns TLS errors of the other side into HandshakeRefused; a cut connection stays one."""
     try:
         yield
     except (ssl.SSLEOFError, ssl.SSLZeroReturnError):

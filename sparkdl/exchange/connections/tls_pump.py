@@ -22,7 +22,7 @@ running = {}
 
 
 def plain(safe):
-    """An ordinary socket whose bytes go through `safe`, which from now on belongs to it."""
+    """Returns an ordinary socket whose bytes go through `safe`, which from now on belongs to it."""
     ours, inner = socket.socketpair()
     ours = PumpSocket(ours, safe.getpeername())
     for sock in (safe, inner):
@@ -46,7 +46,7 @@ class PumpSocket(socket.socket):
 
 @atexit.register
 def finish():
-    """Let the last bytes out before the process ends, as the system does for ordinary sockets."""
+    """Lets the last bytes out before the process ends, as the system does for ordinary sockets."""
     for thread, inner in list(running.items()):
         with contextlib.suppress(OSError):
             inner.shutdown(socket.SHUT_RD)
@@ -64,7 +64,7 @@ class Pump:
         self.until = None  # the time to end at, once our side is closed
 
     def run(self):
-        """Until either side is closed."""
+        """Runs until either side is closed."""
         try:
             while self._step():
                 self._sleep()
@@ -78,7 +78,7 @@ class Pump:
             running.pop(threading.current_thread(), None)
 
     def _step(self):
-        """Move what can be moved; False at the end."""
+        """Moves what can be moved; False at the end."""
         if not self.inward:
             self._take()
             if self.ended and not self.inward:
@@ -96,7 +96,7 @@ class Pump:
         return self.until is None or (bool(self.outward) and time.monotonic() < self.until)
 
     def _take(self):
-        """Fill the block with what has come; TLS gives 16 KB at a time."""
+        """Fills the block with what has come; TLS gives 16 KB at a time."""
         filled = 0
         try:
             while filled < BLOCK and not self.ended:
@@ -117,7 +117,7 @@ class Pump:
             self.inward = NOTHING
 
     def _sleep(self):
-        """Until something can be moved. An idle side is left out: a closed one always wakes."""
+        """Sleeps until something can be moved. Leaves out idle sides: a closed one always wakes."""
         poll = select.poll()
         for sock, to_read, to_write in (
             (self.safe, not self.inward, self.outward),

@@ -28,7 +28,7 @@ SETTLING = 300  # vectors until a codec that adapts has done so
 
 
 def measure_costs():
-    """The Costs of this machine, from two processes that sum vectors for about a second."""
+    """Returns the Costs of this machine, from two processes that sum vectors for about a second."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", __name__, folder]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL) as other:
@@ -41,7 +41,7 @@ def measure_costs():
 
 
 def sums(folder, rank):
-    """{whether through shared memory: {bytes: seconds of a sum over both processes}}"""
+    """Returns {whether through shared memory: {bytes: seconds of a sum over both processes}}"""
     rendezvous = FileRendezvous(folder, rank, 2)
     secret = rendezvous.all_gather(secrets.token_hex(32), LIMIT)[0].encode()
     found = {}
@@ -62,13 +62,13 @@ def seconds(group, nbytes):
 
 
 def addition():
-    """Seconds of a core to add a byte of one vector to another, neither of them in its cache."""
+    """Returns the seconds of a core to add a byte to another, neither of them in its cache."""
     x, y = np.ones((2, LARGE // 4), np.float32)
     return min(time_call(np.add, x, y, x) for _ in range(REPEATS[LARGE])) / LARGE
 
 
 def fit_costs(found, add, cores):
-    """The Costs that make the model give what was found for two processes."""
+    """Returns the Costs that make the model give what was found for two processes."""
     crowd = max(1.0, 2 / cores)
     over_links, through_memory = found[False], found[True]
     large = (over_links[LARGE] - 2 * over_links[SMALL]) / crowd / LARGE
@@ -82,7 +82,7 @@ def fit_costs(found, add, cores):
 
 
 def measure_coding(codec, settling=SETTLING):
-    """The Coding of a codec.
+    """Returns the Coding of a codec.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def measure_coding(codec, settling=SETTLING):
 
 
 def codings(codec, numbers, count):
-    """For each byte of some vectors: (seconds to encode, seconds to decode and add, bytes)."""
+    """Yields the seconds to encode and to decode and add, and the bytes, per byte of vectors."""
     coder, out = codec.coder(numbers), np.ones(numbers, np.float32)
     vector = np.random.default_rng(0).normal(0, 0.01, numbers).astype(np.float32)
     for _ in range(count):

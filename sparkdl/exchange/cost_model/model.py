@@ -138,7 +138,7 @@ class Cluster:
         return self.costs.message * self.crowd + self.latency * (self.machines > 1)
 
     def transfer(self, nbytes, work=0.0, through=None):
-        """Seconds in which each worker sends so many bytes and receives as many.
+        """Returns seconds in which each worker sends so many bytes and receives as many.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Cluster:
         return max((nbytes * self.costs.socket + work) * self.crowd, wire * (self.machines > 1))
 
     def all_reduce(self, nbytes):
-        """The Exchange of a sum over all workers: through shared memory, then over connections."""
+        """Returns the Exchange of a sum over all workers: shared memory, then connections."""
         local = min(self.per_machine, self.workers)
         if not self.shared_memory or local == 1:
             return self.over_links(nbytes, self.workers)
@@ -162,7 +162,7 @@ class Cluster:
         return inside + self.one_of_each().over_links(nbytes, self.machines)
 
     def one_of_each(self):
-        """The cluster as connections between machines see it: one worker on each."""
+        """Returns the cluster as connections between machines see it: one worker on each."""
         return Cluster(
             costs=self.costs,
             workers=self.machines,
@@ -172,19 +172,19 @@ class Cluster:
         )
 
     def over_links(self, nbytes, size):
-        """The faster of a ring and of recursive doubling between `size` processes."""
+        """Returns the faster of a ring and of recursive doubling between `size` processes."""
         if size == 1:
             return NOTHING
         return min(self.ring(nbytes, size), self.doubling(nbytes, size), key=seconds_of)
 
     def ring(self, nbytes, size):
-        """2 (R - 1) steps of a part of the vector each (Patarasuk and Yuan 2009)."""
+        """Returns the Exchange of 2 (R - 1) steps of chunks (Patarasuk and Yuan 2009)."""
         part = nbytes * (size - 1) / size
         moved = self.transfer(2 * part, part * self.costs.add)
         return Exchange(seconds=moved + 2 * (size - 1) * self.delay, sent=2 * part)
 
     def doubling(self, nbytes, size):
-        """log2 R steps of the whole vector each; two more where R is no power of two."""
+        """Returns the Exchange of log2 R steps of the vector, plus two unless R is a power of 2."""
         rounds = int(log2(size))
         steps = rounds + 2 * (2**rounds != size)
         crossing = nbytes * min(self.per_machine, size)
@@ -192,7 +192,7 @@ class Cluster:
         return Exchange(seconds=steps * (one + self.delay), sent=steps * nbytes)
 
     def coded(self, nbytes, coding):
-        """The sum of encoded vectors, see Coding."""
+        """Returns the Exchange of a sum of encoded vectors, see Coding."""
         size, message = self.workers, nbytes * coding.ratio
         if size == 1:
             return NOTHING
@@ -208,7 +208,7 @@ class Cluster:
         return Exchange(seconds=seconds, sent=sent)
 
     def served(self, nbytes, servers):
-        """Each worker sends a vector to servers, which add it, and fetches one.
+        """Returns the Exchange with servers, which add each worker's vector; each fetches one.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class Cluster:
         return Exchange(seconds=moved + 2 * self.delay, sent=2 * nbytes)
 
     def through_driver(self, nbytes):
-        """A broadcast from the driver, then a sum over all workers in a tree of two levels."""
+        """Returns the Exchange of a broadcast from the driver and a sum in a tree of two levels."""
         costs, branches = self.costs, ceil(sqrt(self.workers))
         passed = nbytes * (1 + branches)
         wire = passed / self.bandwidth * (self.machines > 1)

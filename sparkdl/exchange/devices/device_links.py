@@ -15,7 +15,7 @@ PAUSE = 0.05  # seconds between two looks at the others
 
 
 def link_devices(group, make, wish="auto"):
-    """The group as it exchanges from now on: a DeviceGroup of the same members, or itself.
+    """Returns the group that exchanges from now on: a DeviceGroup of these members, or itself.
 
     All ranks call it, with the same wish. What is chosen, and why, is logged by rank 0.
 
@@ -51,7 +51,7 @@ def link_devices(group, make, wish="auto"):
 
 
 def offer_link(host, make):
-    """(this rank's link or None, its DevicePlace)"""
+    """Returns (this rank's link or None, its DevicePlace)"""
     try:
         link = make()
     except UnsupportedError as error:
@@ -70,7 +70,7 @@ def over_sockets(group, places, wish, why):
 
 
 def join(link, invitation, group):
-    """Let the link meet those of all ranks, while this thread looks after the members.
+    """Lets the link meet those of all ranks, while this thread looks after the members.
 
     To meet others cannot be called off. If it has not ended when the time is over, the error is
     raised all the same, and the process ends soon after that.

@@ -65,7 +65,7 @@ class DeviceGroup(Group):
         return self._start("broadcast", flat(x, "broadcast"), x, root).wait()
 
     def _start(self, verb, vector, result, *arguments):
-        """Let the link do what `verb` says, beside a barrier of those who do the same."""
+        """Lets the link do what `verb` says, beside a barrier of those who do the same."""
         self._progress.check()
         of = "".join(f" from {a}" for a in arguments if isinstance(a, int))
         text = f"{verb} of {len(vector)} {vector.dtype}{of} by NCCL"
@@ -73,7 +73,7 @@ class DeviceGroup(Group):
         return Accompanied(call, self._put(text, verb, vector, *arguments), result)
 
     def _put(self, text, verb, *arguments):
-        """The Ticket for what the link does."""
+        """Returns the Ticket for what the link does."""
         ticket = self._watchdog.watch(text)
         try:
             ticket.work = getattr(self._link, verb)(*arguments)
@@ -93,7 +93,7 @@ class DeviceGroup(Group):
         return self._link.clear(name)
 
     def add_up(self, name, part, factor, share, mark):
-        """Begin the sum of a part of a vector; what `join_in` and `settle` wait for."""
+        """Begins the sum of a part of a vector; what `join_in` and `settle` wait for."""
         self._progress.check()
         text = f"the sum of {part.stop - part.start} {name} by NCCL"
         self._ticket = self._put(text, "add_up", name, part, factor, share, mark)
@@ -103,7 +103,7 @@ class DeviceGroup(Group):
         self._link.join_in()
 
     def settle(self):
-        """Wait for all sums that have begun; PeerError if one has failed."""
+        """Waits for all sums that have begun; PeerError if one has failed."""
         ticket, self._ticket = self._ticket, None
         if ticket is not None:
             ticket.wait()
@@ -119,15 +119,15 @@ class DeviceGroup(Group):
         return self._progress.patience
 
     def look(self):
-        """PeerError if the group has failed, or is seen to."""
+        """Raises PeerError if the group has failed, or is seen to."""
         self._progress.look()
 
     def fail(self, error):
-        """All members raise this error from now on."""
+        """Makes all members raise this error from now on."""
         self._progress.fail(error)
 
     def missed(self, what):
-        """The PeerError that says so of the others: NCCL does not tell which of them it is."""
+        """Returns the PeerError that says so of all others: NCCL does not tell which one it is."""
         others = [member for member in self.members if member.rank != self.members[self.rank].rank]
         hosts = ", ".join(sorted({member.host for member in others}))
         if len(others) == 1:

@@ -11,7 +11,7 @@ STUCK = 70  # exit status
 
 
 def end_soon(why):
-    """End this process in GRACE seconds, whatever it does, unless what comes back is cancelled.
+    """Ends this process in GRACE seconds, whatever it does, unless what comes back is cancelled.
 
     Returns
     -------

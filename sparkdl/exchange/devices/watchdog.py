@@ -34,7 +34,7 @@ class Ticket:
         return self.watchdog.failure is not None or self.reached
 
     def wait(self):
-        """Return once it is done; PeerError if it fails, which the watchdog sees to."""
+        """Returns once it is done; PeerError if it fails, which the watchdog sees to."""
         pause, most = SHORT
         while not self.ended:
             time.sleep(pause)
@@ -73,7 +73,7 @@ class Watchdog:
         progress.companions.append(self)
 
     def watch(self, text):
-        """The Ticket for work that is about to be put on the device."""
+        """Returns the Ticket for work that is about to be put on the device."""
         ticket = Ticket(self, text)
         with self._news:
             self._tickets.append(ticket)
@@ -83,7 +83,7 @@ class Watchdog:
     # As a companion of Progress
 
     def fail(self, error):
-        """The group has failed."""
+        """Fails the group."""
         with self._news:
             if self.failure is None and not self._closed:
                 self.failure = type(error)(*error.args)
@@ -93,7 +93,7 @@ class Watchdog:
         """Ignores the rank: a wait for a device learns nothing of what others wait for."""
 
     def close(self):
-        """Let go of the link, within the group's timeout."""
+        """Lets go of the link, within the group's timeout."""
         with self._news:
             self._closed = True
             self._begin()
@@ -133,7 +133,7 @@ class Watchdog:
             self._news.wait_for(lambda: self._closed or self.failure, PAUSE)
 
     def _check(self, oldest):
-        """Raise what stands in the way of the oldest ticket."""
+        """Raises what stands in the way of the oldest ticket."""
         try:
             self._link.check()
         except DeviceError as error:

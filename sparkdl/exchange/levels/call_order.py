@@ -31,14 +31,14 @@ class CallOrder:
         progress.companions.append(self)
 
     def run(self, steps):
-        """Make a call and return its result."""
+        """Makes a call and returns its result."""
         if self._under_way:
             with self._news:
                 self._news.wait_for(lambda: not self._under_way)
         return run_steps(self._checked(steps))
 
     def start(self, steps):
-        """Begin a call that goes on beside what the caller does next: a Job."""
+        """Begins a call that goes on beside what the caller does next; returns a BeltJob."""
         job = BeltJob(self._checked(steps))
         with self._news:
             if not self._closed:
@@ -49,7 +49,7 @@ class CallOrder:
         return job
 
     def fail(self, error):
-        """The group has failed: let those know who wait in shared memory."""
+        """Fails the group, and lets those know who wait in shared memory."""
         if self._memory is not None:
             self._memory.fail(error)
 
@@ -59,12 +59,12 @@ class CallOrder:
         return None if self._memory is None else self._memory.awaited
 
     def await_elsewhere(self, rank):
-        """Let those who wait in shared memory know whom this process awaits over a socket."""
+        """Lets those who wait in shared memory know whom this process awaits over a socket."""
         if self._memory is not None:
             self._memory.await_elsewhere(rank)
 
     def close(self):
-        """End; calls under way fail."""
+        """Ends; calls under way fail."""
         with self._news:
             self._closed = True
         if self._memory is not None:
@@ -75,7 +75,10 @@ class CallOrder:
             self._memory.close()
 
     def _checked(self, steps):
-        """The steps of a call, none of which is taken after a failure; theirs is the group's."""
+        """Yields the steps of a call, none of which is taken after a failure.
+
+        Theirs is the group's.
+        """
         self._progress.check()
         try:
             return (yield from steps)
@@ -97,7 +100,7 @@ class CallOrder:
 
 
 def run_steps(steps):
-    """The result of a generator, all of whose steps are taken."""
+    """Takes all steps of a generator; returns its result."""
     while True:
         try:
             next(steps)

@@ -39,7 +39,7 @@ class Calls:
         self._speakers = min(map(len, machines))
 
     def all_reduce(self, x, op, beside=False):
-        """Replace x by its sum over all ranks. With `beside`, other calls are made meanwhile."""
+        """Replaces x by its sum over all ranks. With `beside`, other calls are made meanwhile."""
         if self.one_machine:
             return self._one.all_reduce(x, op)
         bounds = equal_bounds(len(x), self._speakers if x.nbytes > SHARED_OUT else 1)
@@ -52,7 +52,7 @@ class Calls:
         return None
 
     def broadcast(self, x, root):
-        """Replace x by that of rank `root`."""
+        """Replaces x by that of rank `root`."""
         machine, place = self._places[root]
         if self._machine == machine:
             self._one.all_gather(as_bytes(x), bounds_of_one(x.nbytes, place))
@@ -65,7 +65,7 @@ class Calls:
             self._two.all_gather(as_bytes(x), bounds_of_one(x.nbytes, 0))
 
     def barrier(self):
-        """Come to the end when all ranks have come here."""
+        """Comes to the end when all ranks have come here."""
         self._one.barrier()
         if self.one_machine:
             return
@@ -75,7 +75,7 @@ class Calls:
         self._two.barrier()
 
     def all_gather_bytes(self, data, beside=False):
-        """[bytes of each rank]."""
+        """Gathers [bytes of each rank]."""
         own = self._one.all_gather_bytes(np.frombuffer(data, np.uint8))
         if self.one_machine:
             return own
@@ -89,18 +89,18 @@ class Calls:
         return [found[rank] for rank in sorted(found)]
 
     def reduce_scatter(self, x, op):
-        """Replace each rank's part of x by its sum over all ranks. On one machine only."""
+        """Replaces each rank's part of x by its sum over all ranks. On one machine only."""
         self._one.reduce_scatter(x, equal_bounds(len(x), self._speakers), op)
         yield from ()
 
     def all_gather(self, x):
-        """Fill x, of which each rank has its part. On one machine only."""
+        """Fills x, of which each rank has its part. On one machine only."""
         bounds = equal_bounds(len(x), self._speakers)
         self._one.all_gather(as_bytes(x), [(a * x.itemsize, b * x.itemsize) for a, b in bounds])
         yield from ()
 
     def _begin(self, takes_part, name, beside, *arguments):
-        """Let `between` begin a call, or make it; what returns its result."""
+        """Lets `between` begin a call, or makes it; returns a function that returns its result."""
         if not takes_part:
             return lambda: None
         if beside:

@@ -6,7 +6,7 @@ from sparkdl.exchange.shared.discovery import find_memory
 
 
 def find_levels(group, progress, gather=None):
-    """(Calls, CallOrder) of a group, None if no two ranks share memory. All ranks call it.
+    """Returns (Calls, CallOrder) of a group, None if no two ranks share memory. All ranks call it.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ class BeltJob:
         self._result = self._error = None
 
     def advance(self):
-        """Take the next step; whether there are more."""
+        """Takes the next step; returns whether there are more."""
         try:
             next(self._steps)
         except StopIteration as end:
@@ -36,7 +36,7 @@ class BeltJob:
         return self._event.is_set()
 
     def wait(self):
-        """The result; raises what a step has raised."""
+        """Returns the result; raises what a step has raised."""
         self._event.wait()  # ends: every step has its limits
         if self._error is not None:
             raise self._error
@@ -65,7 +65,7 @@ class JobThread:
         self._jobs.put(job)
 
     def close(self):
-        """End after the jobs that have been put on."""
+        """Ends after the jobs that have been put on."""
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()

@@ -10,12 +10,12 @@ GOODBYE = pack_header(Kind.GOODBYE)
 
 
 def beat(awaited):
-    """The frame that shows that we live, and which rank we wait for, if any."""
+    """Returns the frame that shows that we live, and which rank we wait for, if any."""
     return pack_header(Kind.HEARTBEAT, 0 if awaited is None else awaited + 1)
 
 
 def abort(error):
-    """The frame that tells who failed, and what was awaited."""
+    """Returns the frame that tells who failed, and what was awaited."""
     text = json.dumps(error_to_json(error)).encode()
     return pack_header(Kind.ABORT, length=len(text)) + text
 

@@ -41,7 +41,7 @@ class FrameReader:
         return self._least > 1
 
     def read(self):
-        """Take in what has come, as far as it fits in one turn: the number of bytes.
+        """Takes in what has come, as far as it fits in one turn; returns the bytes.
 
         Raises LinkLoss, and what `opened` and `complete` raise.
         """
@@ -53,7 +53,7 @@ class FrameReader:
         return taken
 
     def _pull(self):
-        """(bytes read, whether there may be more)"""
+        """Returns (bytes read, whether there may be more)"""
         stage = self._stage_view[self._filled :]
         try:
             if self._body is None:
@@ -71,7 +71,7 @@ class FrameReader:
         return got, got == room
 
     def _take(self, got):
-        """So many bytes now lie in what is left of a frame, and then in the stage."""
+        """Puts so many bytes into what is left of a frame, and then into the stage."""
         if self._body is not None:
             count = min(got, len(self._body))
             self._body = self._body[count:]
@@ -82,7 +82,7 @@ class FrameReader:
             self._unpack()
 
     def _unpack(self):
-        """Take apart what lies in the stage: frames, and the beginning of one."""
+        """Takes apart what lies in the stage: frames, and the beginning of one."""
         at, end = 0, self._filled
         while end - at >= HEAD and self._body is None:
             self._goal = self._opened(self._stage_view[at : at + HEAD])
@@ -102,7 +102,7 @@ class FrameReader:
             goal.complete()
 
     def _await(self):
-        """Say to the system how much has to be there for the next turn."""
+        """Says to the system how much has to be there for the next turn."""
         left = 0 if self._body is None else len(self._body)
         least = min(left, MOST) if left >= MUCH else 1
         if least != self._least:

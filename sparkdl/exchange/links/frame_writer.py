@@ -29,7 +29,7 @@ class FrameWriter:
         return any(call is not None for _, call, _ in self._queue)
 
     def send(self, head, view, call, copy):
-        """Send a frame; whether (a part of) it waits, which `call.unsent` counts.
+        """Sends a frame; returns whether (a part of) it waits, which `call.unsent` counts.
 
         With `copy`, `view` may change after that.
         """
@@ -46,15 +46,15 @@ class FrameWriter:
         return True
 
     def add(self, data):
-        """Let bytes that belong to no call wait behind all else."""
+        """Lets bytes that belong to no call wait behind all else."""
         self._queue.append([[memoryview(data)], None, False])
 
     def drop(self):
-        """Nothing is to be sent that has not begun to go out."""
+        """Drops all that has not begun to go out."""
         self._queue = deque(entry for entry in self._queue if entry[2])
 
     def flush(self):
-        """Send what waits, as far as there is room."""
+        """Sends what waits, as far as there is room."""
         while self._queue:
             sent = self._push([view for entry in self._queue for view in entry[0]][:PIECES])
             if not sent:

@@ -27,7 +27,7 @@ class Link:
     member : Member
         The other side.
     calls : dict
-        {stream: tag} of the calls under way here (see Box).
+        {stream: tag} of the calls under way here (see Mailbox).
     changed : set
         Gets this link when it is to be watched for other events than before.
 
@@ -67,14 +67,14 @@ class Link:
         return self.box.kept > MOST_KEPT and not self.box.awaits
 
     def begin(self, tag):
-        """A call of all ranks begins here: PeerError if this peer has begun another."""
+        """Notes that a call of all ranks begins: PeerError if this peer has begun another."""
         try:
             self.box.begin(tag)
         except DataError as error:
             raise self.trouble(str(error)) from error
 
     def post(self, receipt):
-        """Wait for the next frame of a receipt's stream."""
+        """Waits for the next frame of a receipt's stream."""
         try:
             self.box.post(receipt)
         except DataError as error:
@@ -85,7 +85,7 @@ class Link:
             raise self.trouble("has left the group")
 
     def send(self, head, view, call, copy=False):
-        """Send a frame, now or as soon as there is room; `call.unsent` counts what is not out.
+        """Sends a frame, now or as soon as there is room; `call.unsent` counts what is not out.
 
         With `copy`, `view` may change after that.
         """
@@ -95,22 +95,22 @@ class Link:
             self._changed.add(self)
 
     def flush(self):
-        """Send what waits, as far as there is room."""
+        """Sends what waits, as far as there is room."""
         self._changed.add(self)
         self._out.flush()
 
     def beat(self, awaited=None):
-        """Show that we live, and which rank we wait for; what waits to be sent shows it as well."""
+        """Shows that we live, and which rank we wait for; what waits to be sent shows it too."""
         if not self.blocked and not self.left:
             self._tell(beat(awaited))
 
     def abort(self, error):
-        """Tell the peer who failed, instead of all that has not begun to go out."""
+        """Tells the peer who failed, instead of all that has not begun to go out."""
         self._out.drop()
         self._tell(abort(error))
 
     def goodbye(self):
-        """Tell the peer that nothing more will come."""
+        """Tells the peer that nothing more will come."""
         self._tell(GOODBYE)
 
     def _tell(self, notice):
@@ -118,7 +118,7 @@ class Link:
         self.flush()
 
     def read(self, now):
-        """Take in what has come, as far as it fits in one turn."""
+        """Takes in what has come, as far as it fits in one turn."""
         if self.box.kept:
             self._changed.add(self)
         try:
@@ -128,7 +128,7 @@ class Link:
             raise self.trouble(str(error)) from error
 
     def look(self, now):
-        """Take in what has come though it is not worth to wake up for."""
+        """Takes in what has come though it is not worth to wake up for."""
         if self._in.patient and not self.left:
             self.read(now)
 
@@ -143,13 +143,13 @@ class Link:
             raise self.trouble(str(error)) from error
 
     def end(self):
-        """The peer has said goodbye: PeerError if it is still needed."""
+        """Notes the peer's goodbye: PeerError if it is still needed."""
         self.left = True
         if self.box.awaits or self._out.of_calls:
             raise self.trouble("has left the group")
 
     def trouble(self, what):
-        """The PeerError that says so about the other side."""
+        """Returns the PeerError that says so about the other side."""
         return PeerError(self.member.rank, self.member.host, what)
 
     @property
@@ -165,7 +165,7 @@ class Link:
             return 0
 
     def close(self):
-        """Hang up; what is still on its way may be lost, if heartbeats of the peer cross it."""
+        """Hangs up; what is still on its way may be lost, if heartbeats of the peer cross it."""
         unread = bytearray(1 << 16)
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_WR)

@@ -35,7 +35,7 @@ class LinkWatch:
         self._poll.register(link, select.POLLIN)
 
     def ring(self):
-        """End a `turn` that waits in another thread, or the next one; at once."""
+        """Ends a `turn` that waits in another thread, or the next one; at once."""
         self._rung = True
         if not self._asleep:
             return
@@ -43,7 +43,7 @@ class LinkWatch:
             os.write(self._rope, b"!")
 
     def turn(self, seconds, awake=False):
-        """Handle what is ready; wait for something that is, so long at most.
+        """Handles what is ready; waits for something that is, so long at most.
 
         With `awake` this begins with looking for a short time again and again: the answer to a
         short message comes sooner than a sleeping thread wakes up. Others get the core meanwhile.
@@ -81,7 +81,7 @@ class LinkWatch:
                 self._poll.unregister(link)
 
     def flush(self, seconds):
-        """Send what waits on any link, as far as that is possible in so many seconds."""
+        """Sends what waits on any link, as far as that is possible in so many seconds."""
         end = time.monotonic() + seconds
         open_ones = {link.fileno(): link for link in self.links if link.blocked}
         while open_ones and (left := end - time.monotonic()) > 0:
@@ -93,7 +93,7 @@ class LinkWatch:
                     del open_ones[number]
 
     def settle(self, seconds):
-        """Wait until the hosts of all peers have all that was sent, so long at most."""
+        """Waits until the hosts of all peers have all that was sent, so long at most."""
         end, pause, links = time.monotonic() + seconds, 0.0001, self.links
         while (links := [link for link in links if is_sending(link)]) and time.monotonic() < end:
             time.sleep(pause)
@@ -120,7 +120,7 @@ def is_sending(link):
 
 
 def flush(link):
-    """Send what there is room for; whether more of it waits."""
+    """Sends what there is room for; returns whether more of it waits."""
     try:
         link.flush()
         return link.blocked

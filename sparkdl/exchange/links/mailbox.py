@@ -36,7 +36,7 @@ class UnexpectedFrame:
             self.hand_over(self.receipt)
 
     def hand_over(self, receipt):
-        """Fill the memory of a receipt, now or when the frame is complete."""
+        """Fills the memory of a receipt, now or when the frame is complete."""
         if not self.done:
             self.receipt = receipt
             return
@@ -64,7 +64,7 @@ class Mailbox:
         return bool(self._waiting)
 
     def post(self, receipt):
-        """Wait for the next frame of a receipt's stream."""
+        """Waits for the next frame of a receipt's stream."""
         stream = stream_of(receipt.tag)
         if stream not in self.early:
             append(self._waiting, stream, receipt)
@@ -74,7 +74,7 @@ class Mailbox:
         frame.hand_over(receipt)
 
     def arrive(self, tag, length):
-        """Returns the Receipt or the Early that a frame which begins is to be read into."""
+        """Returns the Receipt or UnexpectedFrame that a frame which begins is to be read into."""
         stream = stream_of(tag)
         if stream in self._waiting:
             receipt = pop(self._waiting, stream)
@@ -88,7 +88,7 @@ class Mailbox:
         return frame
 
     def begin(self, tag):
-        """A call of all ranks begins: DataError if the peer has shown that it makes another."""
+        """Notes that a call of all ranks begins: DataError if the peer makes another."""
         line = self.early.get(stream_of(tag))
         if line and line[0].tag != tag:
             raise DataError(OTHER_CALL)

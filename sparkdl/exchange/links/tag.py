@@ -15,7 +15,7 @@ LARGEST_CONTEXT = (1 << CONTEXT) - 1
 
 
 def tag_of(context, direct, number, text):
-    """The tag of a call that `text` describes: all who take part must describe it alike."""
+    """Returns the tag of a call that `text` describes: all who take part must describe it alike."""
     stream = (context << 1 | direct) << NUMBER | number
     return stream << SIGNATURE | signature(text)
 
@@ -31,5 +31,5 @@ def stream_of(tag):
 
 
 def group_of(tag):
-    """The number of the sub-group that a tag belongs to."""
+    """Returns the number of the sub-group that a tag belongs to."""
     return tag >> SIGNATURE + NUMBER + 1

@@ -4,14 +4,14 @@ from sparkdl.errors import PeerError
 
 
 def find_silent(links, since, now, timeout):
-    """Raise PeerError if a peer, listened to since then, has sent nothing for `timeout` seconds."""
+    """Raises PeerError if a peer, listened to since then, was silent for `timeout` seconds."""
     for link in links:
         if now - max(link.heard, since) > timeout and not link.left and not link.full:
             raise link.trouble(f"was silent for {timeout:g} s")
 
 
 def find_stuck(calls, links, now, patience):
-    """Raise PeerError if a call has not gone on for `patience` seconds, though all peers live."""
+    """Raises PeerError if a call has not gone on for `patience` seconds, though all peers live."""
     for call in calls:
         if now - call.moved > patience:
             raise last_awaited(missing(call), links).trouble(
@@ -30,7 +30,7 @@ def last_awaited(link, links):
 
 
 def missing(call):
-    """The link that a call waits for."""
+    """Returns the link that a call waits for."""
     if call.awaited is not None:
         return call.awaited.link
     links = [link for link in call.links if link is not None]
@@ -38,17 +38,20 @@ def missing(call):
 
 
 def awaited_by(calls):
-    """The rank that the oldest call waits for, None if there is none."""
+    """Returns the rank that the oldest call waits for, None if there is none."""
     return next((missing(call).member.rank for call in calls), None)
 
 
 def awaited_in_the_end(calls, links):
-    """The rank without which the oldest call cannot go on, None if there is no call."""
+    """Returns the rank without which the oldest call cannot go on, None if there is no call."""
     return next((last_awaited(missing(call), links).member.rank for call in calls), None)
 
 
 def explain_error(error, calls, member):
-    """A PeerError with what was awaited of its rank; other errors become one about this rank."""
+    """Returns a PeerError with what was awaited of its rank.
+
+    Other errors become one about this rank.
+    """
     if not isinstance(error, PeerError):
         what = f"failed: {type(error).__name__}: {error}"
         return PeerError(member.rank, member.host, what)

@@ -21,7 +21,7 @@ class Heartbeat:
         self._thread = None
 
     def add(self, thing, every):
-        """From now on call `thing.beat()`, which must not block, every `every` seconds."""
+        """Calls `thing.beat()`, which must not block, every `every` seconds from now on."""
         with self._changed:
             self._due[thing] = [every, time.monotonic() + every]
             if self._thread is None or not self._thread.is_alive():  # it does not survive a fork
@@ -30,7 +30,7 @@ class Heartbeat:
             self._changed.notify()
 
     def discard(self, thing):
-        """No more beats of `thing`; the thread ends with the last one."""
+        """Ends the beats of `thing`; the thread ends with the last one."""
         with self._changed:
             self._due.pop(thing, None)
             self._changed.notify()

@@ -24,11 +24,11 @@ class Attendance:
         self.begin(now)
 
     def begin(self, now):
-        """The first look after a time in which there was nothing to look for."""
+        """Begins after a time in which there was nothing to look for."""
         self.since = self._last = now
 
     def unbroken(self, now):
-        """At another look: whether there was no break; after one silence counts anew."""
+        """Returns whether there was no break before this look; after one, silence counts anew."""
         whole = now - self._last <= self._break
         if not whole:
             self.since = now

@@ -35,7 +35,7 @@ class Stream:
         self._writable.register(sock, select.POLLOUT)
 
     def send(self, views):
-        """Send all bytes of a list of memoryviews, which is used up, or there is Trouble."""
+        """Sends all bytes of a list of memoryviews, which is used up, or there is Trouble."""
         while views:
             try:
                 sent = self._sock.sendmsg(views[:AT_ONCE])
@@ -58,12 +58,12 @@ class Stream:
             return 0
 
     def fill(self, view, deadline=NEVER):
-        """Read as many bytes as `view` has; Trouble if the peer is gone or silent."""
+        """Reads as many bytes as `view` has; Trouble if the peer is gone or silent."""
         while view:
             view = view[self.read(view, deadline) :]
 
     def read(self, view, deadline):
-        """Read some bytes, return how many; TimeoutError at the deadline, else as `fill`."""
+        """Reads some bytes, return how many; TimeoutError at the deadline, else as `fill`."""
         while True:
             try:
                 got = self._sock.recv_into(view)
@@ -78,19 +78,19 @@ class Stream:
             return got
 
     def end(self):
-        """Let the peer see an end after what was sent; nothing can be sent after that."""
+        """Lets the peer see an end after what was sent; nothing can be sent after that."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_WR)
 
     def drain(self, deadline):
-        """Read up to the peer's end: then it has had everything, or is lost."""
+        """Reads up to the peer's end: then it has had everything, or is lost."""
         rest = memoryview(bytearray(1 << 16))
         with contextlib.suppress(TimeoutError, Trouble):
             while True:
                 self.read(rest, deadline)
 
     def close(self):
-        """Hang up; whoever reads or sends meanwhile gets Trouble."""
+        """Hangs up; whoever reads or sends meanwhile gets Trouble."""
         hang_up(self._sock)
 
     def _await_bytes(self, deadline):

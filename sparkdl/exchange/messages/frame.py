@@ -29,12 +29,15 @@ class FrameHeader(NamedTuple):
 
 
 def pack_header(kind, tag=0, length=0):
-    """The bytes (24,) of a header."""
+    """Returns the bytes (24,) of a header."""
     return HEADER.pack(MAGIC, kind, tag, length)
 
 
 def unpack_header(data, limit):
-    """The FrameHeader in 24 bytes; DataError for others, and for more than `limit` bytes."""
+    """Returns the FrameHeader in 24 bytes.
+
+    Raises DataError for others, and for more than `limit` bytes.
+    """
     magic, kind, tag, length = HEADER.unpack(data)
     if magic != MAGIC or kind not in Kind.__members__.values():
         raise DataError(f"a frame must begin with {MAGIC!r} and a known kind, got {bytes(data)!r}")

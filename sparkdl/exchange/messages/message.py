@@ -16,7 +16,7 @@ TYPES = {np.dtype(f"{k}{n}").newbyteorder("<").str for k, widths in WIDTHS.items
 
 
 def packed_message(meta, arrays):
-    """The byte views to send for a JSON object and arrays (or bytes)."""
+    """Returns the byte views to send for a JSON object and arrays (or bytes)."""
     arrays = [as_array(array) for array in arrays]
     shapes = [[array.dtype.str, list(array.shape)] for array in arrays]
     text = ENCODER.encode({"meta": meta, "arrays": shapes}).encode()
@@ -30,7 +30,7 @@ def packed_message(meta, arrays):
 
 
 def as_array(array):
-    """A contiguous little-endian array; bytes become uint8."""
+    """Returns a contiguous little-endian array; bytes become uint8."""
     if isinstance(array, bytes | bytearray | memoryview):
         return np.frombuffer(array, np.uint8)
     array = np.asarray(array)
@@ -42,12 +42,15 @@ def as_array(array):
 
 
 def raw(array):
-    """The bytes of a contiguous array, no copy."""
+    """Returns the bytes of a contiguous array, no copy."""
     return memoryview(array.reshape(-1).view(np.uint8))
 
 
 def unpacked_message(data, limit):
-    """(meta, [(dtype, shape)]) of a message's JSON; DataError unless all of it is in order."""
+    """Returns (meta, [(dtype, shape)]) of a message's JSON.
+
+    Raises DataError unless all of it is in order.
+    """
     try:
         whole = json.loads(bytes(data))
         meta, arrays = whole["meta"], whole["arrays"]
@@ -72,12 +75,12 @@ def spec(name, shape):
 
 
 def memory(specs):
-    """New arrays for what comes."""
+    """Returns new arrays for what comes."""
     return [np.empty(shape, dtype) for dtype, shape in specs]
 
 
 def fitting(into, specs):
-    """The given arrays, if what comes fits into them; else DataError."""
+    """Returns the given arrays, if what comes fits into them; else DataError."""
     wanted = [(view.dtype.str, view.size) for view in into]
     coming = [(dtype.str, math.prod(shape)) for dtype, shape in specs]
     if wanted != coming:
@@ -86,7 +89,7 @@ def fitting(into, specs):
 
 
 def check_memory(into):
-    """ConfigError unless all arrays can be received into."""
+    """Raises ConfigError unless all arrays can be received into."""
     for array in into or ():
         if not (array.flags.c_contiguous and array.flags.writeable):
             raise ConfigError("into must be contiguous arrays that can be written to")

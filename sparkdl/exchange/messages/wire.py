@@ -51,7 +51,7 @@ class Wire:
         PULSE.add(self, timeout / 4)
 
     def send(self, meta, *arrays):
-        """Send a dict that JSON can hold, and arrays (or bytes) of numbers.
+        """Sends a dict that JSON can hold, and arrays (or bytes) of numbers.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class Wire:
             self._unsent = memoryview(b"")
 
     def receive(self, timeout=None, *, into=None, waiting_for="a message"):
-        """(meta, [arrays]) of the next message.
+        """Returns (meta, [arrays]) of the next message.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Wire:
             return self._watched(lambda: self._begin(Deadline(timeout)), waiting_for)
 
     def beat(self):
-        """Show that we live, if that takes no waiting; a message under way shows it as well."""
+        """Shows that we live, if that takes no waiting; a message under way shows it as well."""
         if self._sending.acquire(blocking=False):
             try:
                 if not self._broken:
@@ -103,7 +103,7 @@ class Wire:
                 self._sending.release()
 
     def finish(self, timeout=5.0):
-        """Close so that the peer gets all that was sent: for the side that has the last word.
+        """Closes so that the peer gets all that was sent: for the side that has the last word.
 
         A close drops what is still on its way if the peer's heartbeats lie unread here. This waits,
         `timeout` seconds at most, until the peer has read to the end and hung up too; what it still
@@ -122,7 +122,7 @@ class Wire:
         self.close()
 
     def close(self):
-        """Hang up; whoever sends or receives meanwhile gets a PeerError."""
+        """Hangs up; whoever sends or receives meanwhile gets a PeerError."""
         self._broken = self._broken or "closed on this side"
         PULSE.discard(self)
         self._stream.close()
@@ -152,7 +152,7 @@ class Wire:
         return PeerError(self.rank, self.peer, f"{what}{awaited}")
 
     def _begin(self, deadline):
-        """Read up to the header of a message; False if it has not come by then."""
+        """Reads up to the header of a message; False if it has not come by then."""
         while not self._begun:
             try:
                 while self._filled < HEADER.size:

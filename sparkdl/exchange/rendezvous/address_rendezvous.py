@@ -16,17 +16,17 @@ ANSWER = 5.0  # seconds more than asked for, in which the meeting says who is mi
 
 
 class AddressRendezvous:
-    """Through a Meeting at an address.
+    """Through a RendezvousServer at an address.
 
     Parameters
     ----------
     address : (str, int)
-        Of the Endpoint that the Meeting is at.
+        Of the Endpoint that the RendezvousServer is at.
     secret : bytes
         Of the job.
     rank, size : int
     channel : str
-        Of the Meeting.
+        Of the RendezvousServer.
     tls : Tls, optional
     timeout : float
         Seconds of silence after which the meeting's process counts as dead.
@@ -39,7 +39,7 @@ class AddressRendezvous:
         self._wire = None
 
     def all_gather(self, text, timeout):
-        """[text of each rank]; WorkerError names who is missing after `timeout` seconds."""
+        """Returns [text of each rank]; WorkerError names who is missing after `timeout` seconds."""
         deadline = Deadline(timeout)
         if self._wire is None:
             self._wire = Wire(self._dial(timeout), format_address(self.address), self.timeout)
@@ -55,7 +55,7 @@ class AddressRendezvous:
         return json.loads(arrays[0].tobytes())
 
     def close(self):
-        """Leave the meeting."""
+        """Leaves the meeting."""
         if self._wire:
             with contextlib.suppress(WorkerError):  # the meeting may be over already
                 self._wire.send({"leaves": True})

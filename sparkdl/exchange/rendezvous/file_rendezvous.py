@@ -18,7 +18,7 @@ class Rendezvous(Protocol):
     size: int
 
     def all_gather(self, text, timeout):
-        """[text of each rank, in order]; may be called again, by all.
+        """Returns [text of each rank, in order]; may be called again, by all.
 
         Raises
         ------
@@ -43,7 +43,7 @@ class FileRendezvous:
         self._round = 0
 
     def all_gather(self, text, timeout):
-        """[text of each rank]; WorkerError names who is missing after `timeout` seconds."""
+        """Returns [text of each rank]; WorkerError names who is missing after `timeout` seconds."""
         number, self._round = self._round, self._round + 1
         self._leave(number, text)
         deadline, pause = Deadline(timeout), FIRST_PAUSE
@@ -60,7 +60,7 @@ class FileRendezvous:
         return [texts[rank] for rank in range(self.size)]
 
     def _leave(self, number, text):
-        """Rename into place, so that nobody reads half a text."""
+        """Renames into place, so that nobody reads half a text."""
         self.folder.mkdir(parents=True, exist_ok=True)
         place = self._file(number, self.rank)
         beside = place.with_suffix(f".{os.getpid()}")
@@ -79,7 +79,7 @@ class FileRendezvous:
 
 
 def check_place(rendezvous):
-    """ConfigError unless 0 <= rank < size."""
+    """Raises ConfigError unless 0 <= rank < size."""
     rank, size = rendezvous.rank, rendezvous.size
     require(rendezvous, "size", type(size) is int and size >= 1, "an integer >= 1")
     holds = type(rank) is int and 0 <= rank < size
@@ -87,7 +87,7 @@ def check_place(rendezvous):
 
 
 def absent_ranks_error(missing, size, timeout, where):
-    """The error that names the ranks which have not come."""
+    """Returns the error that names the ranks which have not come."""
     some = ", ".join(map(str, missing[:20])) + (", ..." if len(missing) > 20 else "")
     return WorkerError(
         f"{len(missing)} of {size} processes have not come to {where} within {timeout:g} s: "

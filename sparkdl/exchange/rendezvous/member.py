@@ -38,7 +38,7 @@ class GroupMember:
 
     @classmethod
     def from_json(cls, text):
-        """The Member in a JSON text; DataError if it is none."""
+        """Returns the Member in a JSON text; DataError if it is none."""
         try:
             found = json.loads(text)
             complete = all(type(found[field.name]) is field.type for field in fields(cls))

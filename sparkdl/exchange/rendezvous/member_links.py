@@ -14,7 +14,7 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def meet(rendezvous, endpoint, timeout):
-    """The Members, after all have told each other where they listen."""
+    """Returns the Members, after all have told each other where they listen."""
     address, port = endpoint.address
     own = GroupMember(
         rank=rendezvous.rank,
@@ -37,7 +37,7 @@ def machine():
 
 
 def connect(members, rank, endpoint, timeout):
-    """{rank: socket} to each other member. Of two, the one with the higher rank dials."""
+    """Returns {rank: socket} to each other member. Of two, the one with the higher rank dials."""
     channel, limit, found = f"group/{members[0].group}", Deadline(timeout), {}
     try:
         for member in members[:rank]:

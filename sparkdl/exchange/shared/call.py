@@ -37,11 +37,11 @@ class SharedCall(NamedTuple):
 
     @classmethod
     def about(cls, kind, x, bounds=()):
-        """The Call of a `kind` on the vector x, whose owners have `bounds`."""
+        """Returns the Call of a `kind` on the vector x, whose owners have `bounds`."""
         return _about(kind, x.dtype, x.size, tuple(bounds))
 
     def packed(self):
-        """All fields in one number, below 2 ** 62."""
+        """Returns all fields in one number, below 2 ** 62."""
         number = 0
         for value, places in zip(reversed(self), reversed(PLACES), strict=True):
             number = number * places + value

@@ -65,7 +65,7 @@ def _offer(segment):
 
 
 def _first_seen(offers, own):
-    """The lowest rank whose memory this process can open, and that memory; else its own."""
+    """Returns the lowest rank whose memory this process can open, and that memory; else its own."""
     for rank, offer in enumerate(offers):
         segment = Segment.open(**offer) if own is not None and offer is not None else None
         if segment is not None:
@@ -85,7 +85,7 @@ def _machines(leaders):
 
 
 def _prepare(segment, ranks, rank, lanes):
-    """Show that this process lives, and let the first one take the memory; what went wrong."""
+    """Shows that this process lives, and lets the first one take the memory; returns an error."""
     try:
         segment.hold(ranks.index(rank))
         if rank == ranks[0]:
@@ -96,7 +96,7 @@ def _prepare(segment, ranks, rank, lanes):
 
 
 def _sound(machines, complaints):
-    """The machines, those whose members have complained taken apart."""
+    """Yields the machines, those whose members have complained taken apart."""
     for ranks in machines:
         told = [complaints[rank] for rank in ranks if complaints[rank]]
         if told:

@@ -28,7 +28,7 @@ def is_supported():
 
 
 def sleep(address, value):
-    """Return after the number (32 bits) at `address` is no longer `value`, or SLICE seconds.
+    """Returns after the number (32 bits) at `address` is no longer `value`, or SLICE seconds.
 
     It may return early, so a caller looks at the number again. Other threads go on meanwhile.
     """
@@ -36,7 +36,7 @@ def sleep(address, value):
 
 
 def wake(address):
-    """Wake all processes that sleep at `address`."""
+    """Wakes all processes that sleep at `address`."""
     _system_call()(SYSTEM_CALL[platform.machine()], address, WAKE, EVERYONE, None)
 
 

@@ -59,12 +59,12 @@ class Lane:
         return self._steps.awaited
 
     def barrier(self):
-        """Return when all members have come."""
+        """Returns when all members have come."""
         with self._one_at_a_time:
             self._enter(SharedCall.about("barrier", NOTHING))
 
     def all_reduce(self, x, op="sum"):
-        """Replace x (n,) by its sum (or "max", "min") over the members."""
+        """Replaces x (n,) by its sum (or "max", "min") over the members."""
         call = SharedCall.about(f"all_reduce {op}", x)
         with self._one_at_a_time:
             if x.nbytes <= min(AT_ONCE // (self.members - 1), self._slot_bytes):
@@ -73,7 +73,7 @@ class Lane:
                 self._add_in_turns(x, call, ADD[op])
 
     def reduce_scatter(self, x, bounds, op="sum"):
-        """Replace x[start:stop] of bounds[i] by its sum on member i; the rest of x stays."""
+        """Replaces x[start:stop] of bounds[i] by its sum on member i; the rest of x stays."""
         call = SharedCall.about(f"reduce_scatter {op}", x, bounds)
         slots, pieces = self._slots[x.dtype], self._pieces(x, bounds, len(bounds))
         with self._one_at_a_time:
@@ -84,7 +84,7 @@ class Lane:
                     self._add(slots, pieces, x, turn, self._around(ADD[op]))
 
     def all_gather(self, x, bounds):
-        """Copy x[start:stop] of bounds[i] from member i to all: a broadcast if one has any."""
+        """Copies x[start:stop] of bounds[i] from member i to all: a broadcast if one has any."""
         call = SharedCall.about("all_gather", x, bounds)
         slots, pieces = self._slots[x.dtype], self._pieces(x, bounds, 1)
         others = [owner for owner in range(len(bounds)) if owner != self.me]
@@ -99,7 +99,7 @@ class Lane:
                     piece[:] = self._readable(slots)[owner][: piece.size]
 
     def all_gather_bytes(self, data):
-        """[bytes of each member], as uint8 arrays; data is this member's, of any length."""
+        """Gathers [bytes of each member], as uint8 arrays; data is this member's, of any length."""
         lengths = np.zeros(self.members, np.int64)
         lengths[self.me] = len(data)
         self.all_gather(lengths, [(member, member + 1) for member in range(self.members)])
@@ -122,11 +122,11 @@ class Lane:
             add_around([part[start:stop] for part in parts], owner, add, x[start:stop])
 
     def _around(self, add):
-        """A function of (parts, out) that adds up parts of this member's chunk."""
+        """Returns a function of (parts, out) that adds up parts of this member's chunk."""
         return partial(add_around, owner=self.me, add=add)
 
     def _add_in_turns(self, x, call, add):
-        """Three turns are on their way: one is offered, one added up, one taken."""
+        """Adds up in turns, three at a time: one is offered, one added up, one taken."""
         slots = self._slots[x.dtype]
         pieces = self._pieces(x, equal_bounds(x.size, self.members), self.members)
         sums = partial(add_in_pairs, add=add) if is_short(x.nbytes) else self._around(add)
@@ -141,11 +141,11 @@ class Lane:
                 self._next(call, turn)
 
     def _pieces(self, x, bounds, sharing):
-        """Pieces of x so small that `sharing` of them fit a slot."""
+        """Returns pieces of x so small that `sharing` of them fit a slot."""
         return Pieces(bounds, self._slot_bytes // x.itemsize // sharing)
 
     def _offer(self, slots, pieces, x, turn):
-        """Show the others what they are to add up."""
+        """Shows the others what they are to add up."""
         slot = self._written(slots)[self.me]
         for owner in range(len(pieces.bounds)):
             if owner != self.me:
@@ -153,7 +153,7 @@ class Lane:
                 pieces.room(slot, owner, piece)[:] = piece
 
     def _add(self, slots, pieces, x, turn, sums):
-        """Add up this member's piece over all by sums(parts, out=), and show the others."""
+        """Adds up this member's piece over all by sums(parts, out=), and shows the others."""
         mine = pieces.of(x, self.me, turn)
         parts = [
             mine if member == self.me else pieces.room(slot, self.me, mine)
@@ -164,7 +164,7 @@ class Lane:
         mine[:] = result
 
     def _take(self, slots, pieces, x, turn):
-        """Copy what the others have added up."""
+        """Copies what the others have added up."""
         result = self._readable(slots)[-1]
         for owner in range(self.members):
             if owner != self.me:
@@ -172,22 +172,22 @@ class Lane:
                 piece[:] = pieces.room(result, owner, piece)
 
     def _written(self, slots):
-        """Slots that nobody reads before the next step."""
+        """Returns slots that nobody reads before the next step."""
         return slots[(self._steps.number + 1) % PARITIES]
 
     def _readable(self, slots):
-        """Slots that were written before the last step."""
+        """Returns slots that were written before the last step."""
         return slots[self._steps.number % PARITIES]
 
     def _next(self, call, turn):
-        """The next step; in the first turn with a look at what the others have entered."""
+        """Takes the next step; in the first turn with a look at what the others have entered."""
         if turn:
             self._steps.reach(call)
         else:
             self._enter(call)
 
     def _enter(self, call):
-        """The first step of a collective: PeerError if the others do not join it."""
+        """Takes the first step of a collective: PeerError if the others do not join it."""
         error = self._watch.error()
         if error is not None:
             raise error
@@ -199,7 +199,7 @@ class Lane:
             self._refuse([SharedCall.unpacked(calls[place + parity]) for place in places])
 
     def _refuse(self, calls):
-        """Blame the first member who differs from member 0, which all members see alike."""
+        """Blames the first member who differs from member 0, which all members see alike."""
         member = next(member for member, call in enumerate(calls) if call != calls[0])
         what = f"entered {calls[member]} where rank {self._watch.ranks[0]} entered {calls[0]}"
         error = self._watch.complaint(member, f"{what}; all ranks must make the same calls")

@@ -32,26 +32,26 @@ class SegmentLayout(NamedTuple):
         return (1 + member) * LINE
 
     def closed(self, member):
-        """1 after the member has left."""
+        """Returns the place of a 1 after the member has left."""
         return (1 + self.members + member) * LINE
 
     def awaits(self, member):
-        """One more than the rank that the member awaits over a socket; 0: none."""
+        """Returns the place of the rank, plus 1, that the member awaits over a socket; 0: none."""
         return (1 + 2 * self.members + member) * LINE
 
     def _lane(self, lane):
         return (1 + 3 * self.members + lane * (1 + 2 * self.members)) * LINE
 
     def go(self, lane):
-        """The last step that all members have reached."""
+        """Returns the place of the last step that all members have reached."""
         return self._lane(lane)
 
     def arrived(self, lane, member):
-        """The last step that the member has reached."""
+        """Returns the place of the last step that the member has reached."""
         return self._lane(lane) + (1 + member) * LINE
 
     def entered(self, lane, member):
-        """Two numbers (64 bits): which operation the member has begun, by parity of the step."""
+        """Returns the place of two numbers (64 bits): the member's calls, by parity of the step."""
         return self._lane(lane) + (1 + self.members + member) * LINE
 
     def text(self, member):

@@ -23,7 +23,7 @@ class SharedMemory:
     hosts : dict
         {rank: host} of all ranks of the group.
     timeout, patience : float
-        Seconds; see Watch.
+        Seconds; see PeerWatch.
     lanes : int
 
     Attributes
@@ -41,7 +41,7 @@ class SharedMemory:
         PULSE.add(self, timeout / 4)
 
     def beat(self):
-        """Tell the others that this process is alive."""
+        """Tells the others that this process is alive."""
         self._watch.beat()
 
     @property
@@ -51,24 +51,24 @@ class SharedMemory:
         return next((self._watch.ranks[member] for member in awaited if member is not None), None)
 
     def await_elsewhere(self, rank):
-        """Tell the others that this process waits for a rank (None: no) over a socket."""
+        """Tells the others that this process waits for a rank (None: no) over a socket."""
         self._watch.await_elsewhere(rank)
 
     def fail(self, error):
-        """Tell the others of this machine what went wrong: they raise it, also if they wait."""
+        """Tells the others of this machine what went wrong: they raise it, also if they wait."""
         self._watch.fail(error)
 
     def leave(self):
-        """Do no more: whoever waits for this process gets an error, also its own threads."""
+        """Does no more: whoever waits for this process gets an error, also its own threads."""
         self._watch.leave()
 
     def close(self):
-        """Leave, and let go of the memory."""
+        """Leaves, and lets go of the memory."""
         PULSE.discard(self)
         self.leave()
         self._segment.close()
 
 
 def layout_of(members, lanes):
-    """The Layout of a machine with so many members."""
+    """Returns the Layout of a machine with so many members."""
     return SegmentLayout(members, lanes, SLOT)

@@ -44,16 +44,16 @@ class PeerWatch:
         self._start = np.frombuffer(segment.memory, np.uint8).ctypes.data
 
     def beat(self):
-        """Tell the others that this member is alive."""
+        """Tells the others that this member is alive."""
         place = self.layout.beats(self.me) // 4
         self.words[place] = (self.words[place] + 1) & 0xFFFFFFFF
 
     def await_elsewhere(self, rank):
-        """Tell the others that this member can do its part once a rank (None: no) has done its."""
+        """Tells the others that this member can do its part once a rank (None: no) has done its."""
         self.words[self.layout.awaits(self.me) // 4] = 0 if rank is None else 1 + rank
 
     def complaint(self, member, what):
-        """A PeerError about a member."""
+        """Returns a PeerError about a member."""
         return PeerError(self.ranks[member], self.hosts[self.ranks[member]], what)
 
     def error(self):
@@ -65,7 +65,7 @@ class PeerWatch:
         return error_from_json(json.loads(self.segment.memory[start : start + TEXT].rstrip(b"\0")))
 
     def fail(self, error):
-        """Tell all members what went wrong, unless one has already, and wake them."""
+        """Tells all members what went wrong, unless one has already, and wakes them."""
         if self.words[self.layout.failed // 4]:
             return
         if not isinstance(error, PeerError):
@@ -78,7 +78,7 @@ class PeerWatch:
         self.wake()
 
     def wake(self):
-        """Let whoever sleeps look around."""
+        """Lets whoever sleeps look around."""
         for lane in range(self.layout.lanes):
             futex.wake(self.address(self.layout.go(lane)))
 
@@ -92,7 +92,7 @@ class PeerWatch:
         return self.words[self.layout.closed(self.me) // 4] != 0
 
     def leave(self):
-        """Tell the others that this member has ended of its own accord."""
+        """Tells the others that this member has ended of its own accord."""
         self.words[self.layout.closed(self.me) // 4] = 1
         self.wake()
 
@@ -107,7 +107,7 @@ class Patience:
         self.seen = {}  # member: its last beat, and when that was first seen
 
     def check(self, missing, come):
-        """Raise PeerError if one of the missing members will not come.
+        """Raises PeerError if one of the missing members will not come.
 
         `come` says whether all have come after all: who has may leave, or die, at once.
         """
@@ -133,7 +133,7 @@ class Patience:
         return PeerError(rank, watch.hosts[rank], f"{reason} while rank {own} awaited {self.what}")
 
     def _last_awaited(self, member):
-        """The rank that waits for nobody, at the end of a chain that this member begins."""
+        """Returns the rank that waits for nobody, at the end of a chain that this member begins."""
         watch, rank, seen = self.watch, self.watch.ranks[member], set()
         while rank in watch.ranks and rank not in seen:
             seen.add(rank)

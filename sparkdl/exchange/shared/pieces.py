@@ -22,7 +22,7 @@ class Pieces:
         self.turns = -(-longest // step)
 
     def of(self, x, owner, turn):
-        """The owner's piece of x in that turn, a view, empty after the part's end."""
+        """Returns the owner's piece of x in that turn, a view, empty after the part's end."""
         start, stop = self.bounds[owner]
         first = start + turn * self.step
         return x[min(first, stop) : min(first + self.step, stop)]
@@ -34,10 +34,10 @@ class Pieces:
 
 
 def equal_bounds(count, parts):
-    """Start and stop of `parts` parts of `count` numbers, which differ by one at most."""
+    """Returns start and stop of `parts` parts of `count` numbers, which differ by one at most."""
     return list(pairwise(cuts(count, parts)))
 
 
 def bounds_of_one(count, owner):
-    """Bounds where all numbers are those of one owner, the last that is mentioned."""
+    """Returns bounds where all numbers are those of one owner, the last that is mentioned."""
     return [(0, 0)] * owner + [(0, count)]

@@ -31,14 +31,14 @@ class Segment:
 
     @classmethod
     def create(cls):
-        """A new piece of memory, which begins with a random token until it is sized."""
+        """Returns a new piece of memory, which begins with a random token until it is sized."""
         segment = cls(os.memfd_create(NAME))
         os.write(segment.file, secrets.token_bytes(TOKEN_BYTES))
         return segment
 
     @classmethod
     def open(cls, path, token):
-        """The Segment whose `path` and `token` another process has told, or None.
+        """Returns the Segment whose `path` and `token` another process has told, or None.
 
         None if this process does not see that memory. The path may then name a file of quite
         another process, which must not be opened: opening a pipe or a terminal does something.
@@ -65,7 +65,7 @@ class Segment:
         return os.pread(self.file, TOKEN_BYTES, 0).hex()
 
     def allocate(self, nbytes):
-        """Take the memory. Without this a lack of it would kill the process that first writes."""
+        """Takes the memory. Without this a lack of it would kill the process that first writes."""
         try:
             os.ftruncate(self.file, 0)
             os.posix_fallocate(self.file, 0, nbytes)
@@ -73,13 +73,13 @@ class Segment:
             raise WorkerError(f"no {nbytes} bytes of shared memory: {error}") from error
 
     def map(self, nbytes):
-        """Make the memory readable and writable at `.memory`."""
+        """Makes the memory readable and writable at `.memory`."""
         if os.fstat(self.file).st_size != nbytes:
             raise DataError(f"shared memory must have {nbytes} bytes")
         self.memory = mmap.mmap(self.file, nbytes)
 
     def hold(self, place):
-        """Show that this process is alive, by a lock which the kernel takes from a dead one."""
+        """Shows that this process is alive, by a lock which the kernel takes from a dead one."""
         self._lock(fcntl.F_WRLCK, place, 1)
 
     def held(self, place):
@@ -89,7 +89,7 @@ class Segment:
         return found != fcntl.F_UNLCK
 
     def close(self):
-        """Let go. The memory itself lives as long as an array looks at it."""
+        """Lets go. The memory itself lives as long as an array looks at it."""
         if self.file is not None:
             self._lock(fcntl.F_UNLCK, 0, 0)  # the map holds the open file, and so its locks
             os.close(self.file)

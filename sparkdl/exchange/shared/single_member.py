@@ -5,14 +5,14 @@ class SingleMember:
     """A Lane with one member."""
 
     def barrier(self):
-        """Nobody to wait for."""
+        """Waits for nobody."""
 
     def reduce_scatter(self, x, bounds, op="sum"):
-        """x is its own sum."""
+        """Leaves x, which is its own sum."""
 
     def all_gather(self, x, bounds):
-        """x is complete."""
+        """Leaves x, which is complete."""
 
     def all_gather_bytes(self, data):
-        """[bytes of each member]."""
+        """Returns [bytes of each member]."""
         return [data]

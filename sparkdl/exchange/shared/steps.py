@@ -45,7 +45,7 @@ class Steps:
         self._address = watch.address(layout.go(lane))
 
     def reach(self, what):
-        """Come to the next step; returns when all have. What was written before is seen after.
+        """Comes to the next step; returns when all have. What was written before is seen after.
 
         Raises PeerError if one does not come; `what` says what it should have come for.
         """

@@ -5,13 +5,13 @@ class Verbs:
     """Methods of a store that has init, push, pull and close."""
 
     def pushpull(self, key, value, out=None, weight=1.0):
-        """`push`, then `pull` (into the value itself where there is no `out`): push's Outcome."""
+        """Calls `push`, then `pull` (into the value itself if no `out`); returns push's Outcome."""
         outcome = self.push(key, value, weight)
         self.pull(key, value if out is None else out)
         return outcome
 
     def broadcast(self, key, value, out):
-        """`init`, then `pull`: all have what the first process has."""
+        """Calls `init`, then `pull`: all have what the first process has."""
         self.init(key, value)
         self.pull(key, out)
 

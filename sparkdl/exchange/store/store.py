@@ -55,7 +55,7 @@ class KeyValueStore(Verbs):
         self._servers = Servers(places, ranks, channel, self.options)
 
     def init(self, key, value, at=None):
-        """Give a new key, or a list of them, the value (a list of them) that rank 0 has.
+        """Gives a new key, or a list of them, the value (a list of them) that rank 0 has.
 
         `at` says which server holds all of it, by its place among the servers; None leaves that to
         the keys' names, and splits big ones.
@@ -74,7 +74,7 @@ class KeyValueStore(Verbs):
             self._servers.ask(requests.without_arrays("await_keys"))
 
     def push(self, key, value, weight=1.0):
-        """Send a gradient, or a list of them, to the keys' servers.
+        """Sends a gradient, or a list of them, to the keys' servers.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class KeyValueStore(Verbs):
         return outcomes if isinstance(key, list | tuple) else outcomes[0]
 
     def pull(self, key, out):
-        """Fill an array, or a list of them, with the values of keys; waits as the mode says.
+        """Fills an array, or a list of them, with the values of keys; waits as the mode says.
 
         Returns
         -------
@@ -121,11 +121,11 @@ class KeyValueStore(Verbs):
         return [versions[str(one)] for one in key] if several else versions[str(key)]
 
     def barrier(self):
-        """Wait until all workers still at work have come here."""
+        """Waits until all workers still at work have come here."""
         self._servers.barrier()
 
     def set_optimizer(self, update, told=False):
-        """Say what a gradient does to a value; all workers call it, nothing is sent.
+        """Says what a gradient does to a value; all workers call it, nothing is sent.
 
         Without one, a step of mode "sync" replaces the value; other modes need one.
 
@@ -143,7 +143,7 @@ class KeyValueStore(Verbs):
         self.barrier()
 
     def set_compression(self, codec):
-        """Send float32 gradients as messages of a codec; all workers call it with the same one."""
+        """Sends float32 gradients as messages of a codec; all workers call it with the same one."""
         if self._servers.own:
             self._servers.own.set_compression(codec)
         self._codec, self._coders = codec, {}
@@ -157,11 +157,11 @@ class KeyValueStore(Verbs):
         return joined_state(self._coders_of(key))
 
     def restore_compression(self, key, state):
-        """Go on from what `compression_state` gave; CheckpointError if it does not fit."""
+        """Goes on from what `compression_state` gave; CheckpointError if it does not fit."""
         restore_joined(self._coders_of(key), state)
 
     def save_optimizer_states(self, path):
-        """Write what the optimizer keeps to a file, whole or not at all; all workers call it."""
+        """Writes what the optimizer keeps to a file, whole or not at all; all workers call it."""
         self._servers.run_on_first(
             lambda: optimizer_states.write(
                 path, optimizer_states.collect_states(self._stretches, self._slots)
@@ -169,7 +169,7 @@ class KeyValueStore(Verbs):
         )
 
     def load_optimizer_states(self, path):
-        """Give the optimizer what a file holds; all workers call it, keys must have been init."""
+        """Gives the optimizer what a file holds; all workers call it, keys must have been init."""
         self._servers.run_on_first(lambda: self._set_slots(optimizer_states.read(path)))
 
     def statistics(self):
@@ -180,18 +180,18 @@ class KeyValueStore(Verbs):
         return add_tallies(meta["statistics"] for meta, _ in replies.values())
 
     def rest(self):
-        """Say that nobody shall wait for this worker until it calls `resume`."""
+        """Says that nobody shall wait for this worker until it calls `resume`."""
         self._servers.ask_all("rest")
 
     def resume(self):
-        """Take part again, as one who is as far as those that are furthest.
+        """Takes part again, as one who is as far as those that are furthest.
 
         All who have rested call it, while nobody pushes; then a barrier must follow.
         """
         self._servers.ask_all("resume")
 
     def leave(self):
-        """Say that this worker has ended: nobody waits for it any more."""
+        """Says that this worker has ended: nobody waits for it any more."""
         if not self._left:
             self._servers.ask_all("leave")
             self._left = True
@@ -202,12 +202,12 @@ class KeyValueStore(Verbs):
         return self._servers.sent_bytes
 
     def abandon(self):
-        """End at once, and wait for nobody; who still needs this process gets a PeerError."""
+        """Ends at once, and waits for nobody; who still needs this process gets a PeerError."""
         if not self._servers.closed:
             self._servers.close()
 
     def close(self):
-        """Leave, and wait until nobody needs the keys that are held here."""
+        """Leaves, and waits until nobody needs the keys that are held here."""
         if self._servers.closed:
             return
         try:
@@ -219,7 +219,7 @@ class KeyValueStore(Verbs):
             self._servers.close()
 
     def break_off(self, kind, error):
-        """End because of an exception in this worker; the others get a PeerError that says so."""
+        """Ends because of an exception in this worker; the others get a PeerError that says so."""
         if not self._servers.closed:
             self._servers.fail(self._servers.ended(f"ended with {kind.__name__}: {error}"))
             self._servers.close()
@@ -246,7 +246,7 @@ class KeyValueStore(Verbs):
         return self._coders[name, stretch]
 
     def _coders_of(self, key):
-        """Those of all stretches of a key, in their order."""
+        """Returns those of all stretches of a key, in their order."""
         coded = self._codec is not None and self._dtypes[str(key)] == np.float32
         return [self._coder(str(key), one) for one in self._stretches[str(key)] if coded]
 
@@ -262,7 +262,7 @@ class KeyValueStore(Verbs):
 
 
 def check_places(places, ranks):
-    """Raise ConfigError where the store could not be: a rank out of range, servers unknown."""
+    """Raises ConfigError where the store could not be: a rank out of range, servers unknown."""
     if not 0 <= places.rank < places.size:
         raise ConfigError(f"rank must be in [0, {places.size}), got {places.rank}")
     if not ranks or not set(ranks) <= set(places.addresses):

@@ -44,11 +44,11 @@ class TwoLevelStore(Verbs):
         self._led(lambda: self._lead(leaders, secret, endpoint or {}, options))
 
     def init(self, key, value, at=None):
-        """As KeyValueStore.init; the value is that of the first process of all."""
+        """Works as KeyValueStore.init; the value is that of the first process of all."""
         self._led(lambda: self._store.init(key, value, at))
 
     def push(self, key, value, weight=1.0):
-        """As KeyValueStore.push, with the sums of values and of weights over the machine."""
+        """Works as KeyValueStore.push, with the sums of values and of weights over the machine."""
         several = isinstance(key, list | tuple)
         sums = [np.array(array) for array in (value if several else [value])]
         weights = np.array([weight], np.float64)
@@ -60,47 +60,47 @@ class TwoLevelStore(Verbs):
         return [Outcome(*one) for one in outcome] if several else Outcome(*outcome)
 
     def pull(self, key, out):
-        """As KeyValueStore.pull."""
+        """Works as KeyValueStore.pull."""
         version = self._led(lambda: self._store.pull(key, out))
         for array in out if isinstance(key, list | tuple) else [out]:
             self.local.broadcast(array)
         return version
 
     def barrier(self):
-        """Wait until all machines still at work have come here."""
+        """Waits until all machines still at work have come here."""
         self._led(lambda: self._store.barrier())
 
     def set_optimizer(self, update, told=False):
-        """As KeyValueStore.set_optimizer."""
+        """Works as KeyValueStore.set_optimizer."""
         self._led(lambda: self._store.set_optimizer(update, told))
 
     def set_compression(self, codec):
-        """As KeyValueStore.set_compression; inside a machine nothing is encoded."""
+        """Works as KeyValueStore.set_compression; inside a machine nothing is encoded."""
         self._led(lambda: self._store.set_compression(codec))
 
     def save_optimizer_states(self, path):
-        """As KeyValueStore.save_optimizer_states."""
+        """Works as KeyValueStore.save_optimizer_states."""
         self._led(lambda: self._store.save_optimizer_states(path))
 
     def load_optimizer_states(self, path):
-        """As KeyValueStore.load_optimizer_states."""
+        """Works as KeyValueStore.load_optimizer_states."""
         self._led(lambda: self._store.load_optimizer_states(path))
 
     def statistics(self):
-        """As KeyValueStore.statistics: what travels between machines."""
+        """Works as KeyValueStore.statistics, for what travels between machines."""
         counts = self._led(lambda: self._store.statistics())
         return counts | {"staleness": {int(n): c for n, c in counts["staleness"].items()}}
 
     def leave(self):
-        """This machine has ended: nobody waits for it any more."""
+        """Ends this machine's part: nobody waits for it any more."""
         self._led(lambda: self._store.leave())
 
     def close(self):
-        """Leave, and wait until nobody needs the keys that are held here."""
+        """Leaves, and waits until nobody needs the keys that are held here."""
         self._led(lambda: self._store.close())
 
     def break_off(self, kind, error):
-        """End because of an exception in this process; the others get a PeerError that says so."""
+        """Ends because of an exception in this process; the others get a PeerError that says so."""
         if self._store is not None:
             self._store.break_off(kind, error)
 

@@ -22,7 +22,7 @@ POLICIES = {
 
 
 def rate_of(message):
-    """The learning rate of a SolverParameter: a number, or a Schedule over updates.
+    """Returns the learning rate of a SolverParameter: a number, or a Schedule over updates.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def rate_of(message):
 
 
 def policy_field(message, name):
-    """A field that the policy needs."""
+    """Returns a field that the policy needs."""
     value = getattr(message, name)
     if name == "stepvalue":
         return tuple(value)
@@ -57,5 +57,5 @@ def policy_field(message, name):
 
 
 def shortest(number):
-    """The shortest decimal that is the same in float32: 0.9, where a message gives 0.89999998."""
+    """Returns the shortest decimal that is the same in float32: 0.9 for 0.89999998."""
     return float(f"{number:.7g}")

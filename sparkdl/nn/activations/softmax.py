@@ -23,7 +23,7 @@ class LogSoftmax(ActivationFunction, name="log_softmax"):
 
 
 def over_channels(function, x):
-    """`function`, which works on the last axis, of features, or of images' or volumes' channels."""
+    """Applies `function`, which works on the last axis, to channels or features."""
     rank = len(x.shape)
     if rank < 4:
         return function(x)

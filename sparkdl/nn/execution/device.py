@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def own(addresses, turn=0):
-    """Say which GPUs this process may take, before anything computes; see backends.own."""
+    """Sets which GPUs this process may take, before anything computes; see backends.own."""
     engine.backends.grant_devices(addresses, turn)
 
 
@@ -41,7 +41,7 @@ def may_be_gpu(device, backend="auto"):
 
 @cache
 def choose_backend(device, backend="auto"):
-    """The name of the engine's backend that computes here.
+    """Returns the name of the engine's backend that computes here.
 
     Parameters
     ----------
@@ -67,5 +67,5 @@ def choose_backend(device, backend="auto"):
 
 
 def describe_device(backend):
-    """The device of a backend, in words: no two GPUs have the same."""
+    """Returns the device of a backend, in words: no two GPUs have the same."""
     return engine.backends.get(backend).device_name

@@ -62,7 +62,7 @@ def forward(
     states=None,
     backward_steps=None,
 ):
-    """Run a batch through all layers.
+    """Runs a batch through all layers.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def forward(
 
 
 def layer_run(place, whole, batch, count, states, labels):
-    """The Run of one layer."""
+    """Returns the Run of one layer."""
     ids = whole.ids
     if ids is not None:
         ids = repeat_ids(ids, batch.values[place.sources[0]].shape[0] // max(count, 1))
@@ -134,7 +134,7 @@ def layer_run(place, whole, batch, count, states, labels):
 
 
 def step(place, params, batch, run, dtype):
-    """The batch through one layer, which computes in `dtype` if it can."""
+    """Takes the batch through one layer, which computes in `dtype` if it can."""
     layer, narrow = place.layer, is_narrow(dtype)
     inside = None if not narrow else dtype if layer.narrow else np.float32
     inputs = tuple(as_float(batch.values[source], inside) for source in place.sources)
@@ -166,14 +166,14 @@ def layer_output(network, batch, name):
 
 
 def as_float(x, dtype):
-    """x in `dtype`; unless that is given, x as it is, whole numbers as float32."""
+    """Returns x in `dtype`; unless that is given, x as it is, whole numbers as float32."""
     if dtype is not None:
         return ops.cast(x, dtype)
     return x if is_float(x.dtype) else ops.cast(x, np.float32)
 
 
 def repeat_ids(ids, times):
-    """The ids of a batch that holds every example `times` times, each time as another example.
+    """Returns the ids of a batch that holds each example `times` times, as different ones.
 
     The highest bits, which number partitions, tell the copies apart.
     """
@@ -184,7 +184,7 @@ def repeat_ids(ids, times):
 
 
 def check(network, inputs, outputs):
-    """The inputs fit the network, and it has the layers of `outputs`."""
+    """Checks that the inputs fit the network, and that it has the layers of `outputs`."""
     shapes = network.input_shapes
     if inputs.keys() != shapes.keys():
         raise ShapeError(f"the network needs the inputs {[*shapes]}, got {[*inputs]}")

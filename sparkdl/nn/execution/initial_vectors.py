@@ -11,7 +11,7 @@ from sparkdl.nn.optimization.updater_groups import slot_starts
 
 
 def initial_params(network):
-    """The first parameter vector, float32 (n,).
+    """Returns the first parameter vector, float32 (n,).
 
     Each array is drawn from a generator of its own, keyed by the seed, the index of its layer and
     its name: the values of a layer do not depend on the sizes of others.
@@ -20,14 +20,14 @@ def initial_params(network):
 
 
 def initial_buffers(network):
-    """The first buffer vector, float32."""
+    """Returns the first buffer vector, float32."""
     buffers = initial_vector(network, network.buffers_layout, "buffer_shapes")
     first_buffers(network, buffers)
     return buffers
 
 
 def initial_slots(network):
-    """The first slot vector, float32: the updaters' slots one behind the other."""
+    """Returns the first slot vector, float32: the updaters' slots one behind the other."""
     starts = slot_starts(network.groups)
     slots = np.zeros(network.slots_layout.size, np.float32)
     for name, view in network.slots_layout.views(slots).items():
@@ -36,7 +36,7 @@ def initial_slots(network):
 
 
 def initial_vector(network, layout: Layout, kind):
-    """The vector of `layout` with each layer's first values."""
+    """Returns the vector of `layout` with each layer's first values."""
     vector = np.zeros(layout.size, np.float32)
     views = layout.views(vector)
     for place in network.stack:
@@ -55,6 +55,6 @@ def first_value(place, name, shape, rng):
 
 
 def generator(seed, index, name):
-    """Random numbers of one array: a function of the seed, the layer's index and the name."""
+    """Returns the random numbers of one array: a function of seed, the layer's index and name."""
     key = np.array([seed, (index << 32) + crc32(name.encode())], np.uint64)
     return np.random.Generator(np.random.Philox(key=key))

@@ -8,7 +8,7 @@ PREFIX = "state:"
 
 
 def state_columns(conf, states, n):
-    """The columns of `states`, of zeros where it is empty; none where it is None.
+    """Returns the columns of `states`, of zeros where it is empty; none where it is None.
 
     Raises
     ------
@@ -25,16 +25,16 @@ def state_columns(conf, states, n):
 
 
 def carry(states, outputs, n):
-    """Put what a program left behind into `states`, unless that is None."""
+    """Puts what a program left behind into `states`, unless that is None."""
     for name in states or ():
         states[name] = outputs[PREFIX + name][:n].copy()
 
 
 def states_in(batch):
-    """{state: Tensor} of a batch {column: Tensor}."""
+    """Returns {state: Tensor} of a batch {column: Tensor}."""
     return {c.removeprefix(PREFIX): t for c, t in batch.items() if c.startswith(PREFIX)}
 
 
 def states_out(result, batch):
-    """The outputs of a program that are next states, where its batch has states."""
+    """Returns the outputs of a program that are next states, where its batch has states."""
     return {PREFIX + name: result.states[name] for name in states_in(batch)}

@@ -28,7 +28,7 @@ PROGRAMS = 8  # kept per replica: a program for each batch size has an arena of 
 
 
 def vector(name):
-    """The property of a replica's vector; to assign to it is to write over its numbers."""
+    """Makes the property of a replica's vector; to assign to it is to write over its numbers."""
 
     def read(replica):
         return replica._vectors[name].open()
@@ -83,7 +83,7 @@ class Replica:
         return int(self._vectors["left_out"].open()[0])
 
     def load(self, params, buffers, slots):
-        """Take over the values of three vectors; ShapeError where a length differs."""
+        """Takes over the values of three vectors; ShapeError where a length differs."""
         for name, vector in (("params", params), ("buffers", buffers), ("slots", slots)):
             own = getattr(self, name)
             if vector.shape != own.shape:
@@ -91,7 +91,7 @@ class Replica:
             np.copyto(own, vector)
 
     def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
-        """Fill `grad` with the gradient of the mean loss of a batch.
+        """Fills `grad` with the gradient of the mean loss of a batch.
 
         Parameters
         ----------
@@ -125,13 +125,13 @@ class Replica:
         return program.number("loss"), len(batch)
 
     def _fed(self, batch, epoch, states):
-        """(the program of the gradient of a batch, what it is fed)"""
+        """Returns (the program of the gradient of a batch, what it is fed)"""
         columns = columns_of(self.conf, batch) | state_columns(self.conf, states, len(batch))
         program = self._gradient(shapes_of(columns))
         return program, columns | {"ids": batch.ids, "epoch": epoch}
 
     def apply(self, rate, t):
-        """One update of `params` and `slots` with `grad`.
+        """Updates `params` and `slots` once with `grad`.
 
         Parameters
         ----------
@@ -143,14 +143,14 @@ class Replica:
         self._update().run({"rate": rate, "t": t})
 
     def rescale(self):
-        """In place of `apply` where another updates: float16's loss scale follows `grad`."""
+        """Replaces `apply` where another updates: float16's loss scale follows `grad`."""
         if self.conf.dtype == loss_scale.FLOAT16:
             state, finite = scale_of(self), np.float32(np.isfinite(self.grad).all())
             for name, value in loss_scale.next_scale(finite, state).items():
                 state[name][...] = value
 
     def step(self, batch, rate, t, epoch=0, states=None):
-        """`gradient`, then `apply`, one launch of a device: the sum of the examples' losses."""
+        """Computes `gradient`, then `apply`, in one launch of a device; returns the losses' sum."""
         program, columns = self._fed(batch, epoch, states)
         outputs = program.run_then(columns, self._update(), {"rate": rate, "t": t})
         carry(states, outputs, len(batch))
@@ -181,7 +181,7 @@ class Replica:
         return {name: results[name][:n].copy() for name in outputs}
 
     def losses(self, batch):
-        """(prediction (n, units), loss of each example (n,)) as a network in use computes them."""
+        """Returns (prediction (n, units), loss of each example (n,)), as in a network in use."""
         n = len(batch)
         columns = columns_of(self.conf, batch)
         columns = {name: pad_to_power_of_two(column) for name, column in columns.items()}
@@ -189,15 +189,15 @@ class Replica:
         return results["prediction"][:n].copy(), results["losses"][:n].copy()
 
     def describe(self, batch_size):
-        """The calls of a training step, as text; see Program.describe."""
+        """Returns the calls of a training step, as text; see Program.describe."""
         return self.programs(batch_size)[0].describe()
 
     def programs(self, batch_size):
-        """The two programs of a training step of so many examples: gradient and update."""
+        """Returns the two programs of a training step of so many examples: gradient and update."""
         return self._gradient(nominal_shapes(self.conf, batch_size)), self._update()
 
     def program_in_use(self, batch_size, outputs):
-        """The program of what layers give for so many examples; see `forward`."""
+        """Returns the program of what layers give for so many examples; see `forward`."""
         columns = nominal_shapes(self.conf, batch_size)
         needed = self.conf.feature_columns
         return self._forward(tuple(one for one in columns if one[0] in needed), tuple(outputs))
@@ -210,13 +210,13 @@ class Replica:
         return engine.backends.get(self.backend).link(self._vectors)
 
     def arrays(self):
-        """{name: view of params}, {name: view of buffers}"""
+        """Returns {name: view of params}, {name: view of buffers}"""
         layouts = self.conf.params_layout, self.conf.buffers_layout
         return layouts[0].views(self.params), layouts[1].views(self.buffers)
 
 
 def inputs_of(replica, shapes):
-    """The tensors of parameters, of buffers, and of a batch with columns of these shapes."""
+    """Returns tensors of parameters, of buffers, and of a batch with columns of these shapes."""
     conf, (params, buffers) = replica.conf, replica.arrays()
     weights = {name: tensor(name, view.shape) for name, view in params.items()}
     states = {name: tensor(name, view.shape) for name, view in buffers.items()}
@@ -238,13 +238,13 @@ def forward_batch(conf, weights, states, batch, **options):
 
 
 def losses_of(conf, result, batch):
-    """The loss of each example, from what came out and the batch {column: Tensor}."""
+    """Returns the loss of each example, from what came out and the batch {column: Tensor}."""
     masks = {column: batch.get(label_mask_of(column)) for column in conf.label_columns}
     return example_losses(conf, result, batch, masks, batch.get("weights"))
 
 
 def gradient_program(replica, shapes):
-    """Loss, gradients and the buffers' next values for a batch of columns with these shapes."""
+    """Returns the program of loss, gradients and next buffers for columns with these shapes."""
     conf, (params, buffers) = replica.conf, replica.arrays()
     weights, states, batch = inputs_of(replica, shapes)
     n = shapes[0][1][0]
@@ -281,7 +281,7 @@ def loss_program(replica, shapes):
 
 
 def update_program(replica):
-    """The updater over the whole vector, in place."""
+    """Returns the program of the updater over the whole vector, in place."""
     conf = replica.conf
     vectors = {"params": replica.params, "grad": replica.grad}
     slots, update = conf.slots_layout.views(replica.slots), partial(update_params, conf)
@@ -301,7 +301,7 @@ def update_program(replica):
 
 
 def scale_of(replica):
-    """{name: view} of what the loss is scaled by, and of how many updates were left out."""
+    """Returns {name: view} of what the loss is scaled by, and of how many updates were left out."""
     views = replica.arrays()[1]
     scale = {name: views[name] for name, _ in loss_scale.BUFFERS}
     return scale | {loss_scale.LEFT_OUT: replica._vectors["left_out"].open().reshape(())}
@@ -322,7 +322,7 @@ def tensor(name, shape, dtype="float32"):
 
 
 def at_steps(program, after):
-    """{step: function} from [(parameters, function)]; several may fall on one step."""
+    """Returns {step: function} from [(parameters, function)]; several may fall on one step."""
     calls = {}
     for names, function in after:
         last = max(program.final(f"grad:{name}") for name in names)

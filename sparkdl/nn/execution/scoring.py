@@ -4,7 +4,7 @@ from sparkdl.engine import ops
 
 
 def example_losses(network, result, labels, masks=None, weights=None):
-    """(batch,) losses.
+    """Returns (batch,) losses.
 
     Parameters
     ----------

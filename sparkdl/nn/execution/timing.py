@@ -57,7 +57,7 @@ class StepTime:
 
 
 def time_step(conf, batch_size, backend="auto", repeats=10, training=True):
-    """The StepTime of a network on random data: medians over `repeats` steps.
+    """Returns the StepTime of a network on random data: medians over `repeats` steps.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def time_step(conf, batch_size, backend="auto", repeats=10, training=True):
 
 
 def programs(replica, batch_size, training):
-    """The two programs of a training step, or the one of a network in use and None."""
+    """Returns the two programs of a training step, or the one of a network in use and None."""
     if training:
         return replica.programs(batch_size)
     stack = replica.conf.stack
@@ -90,7 +90,7 @@ def programs(replica, batch_size, training):
 
 
 def profile_steps(program, repeats):
-    """(step, its Pass) of a program on random data."""
+    """Yields (step, its Pass) of a program on random data."""
     rng = np.random.default_rng(0)
     feeds = {name: example(spec, rng) for name, spec in program.inputs.items()}
     for step, seconds in zip(program.steps, program.profile(feeds, repeats), strict=True):
@@ -98,6 +98,9 @@ def profile_steps(program, repeats):
 
 
 def example(spec, rng):
-    """An array that any network takes: whole numbers, and indices cut from the others, are 0."""
+    """Returns an array that any network takes.
+
+    Whole numbers, and indices cut from the others, are 0.
+    """
     kind = np.dtype(spec.dtype).kind
     return rng.random(spec.shape) if kind == "f" else np.zeros(spec.shape, spec.dtype)

@@ -10,7 +10,7 @@ class Initializer(Member):
     """Base of all initializers."""
 
     def draw(self, shape, fans, rng):
-        """An array of `shape`, any float type.
+        """Returns an array of `shape`, any float type.
 
         Parameters
         ----------

@@ -11,17 +11,17 @@ WEIGHTS = "weights"
 
 
 def mask_of(column):
-    """The column that says which steps of the sequences in `column` there are."""
+    """Returns the column that says which steps of the sequences in `column` there are."""
     return "mask" if column == "features" else f"{column}_mask"
 
 
 def label_mask_of(column):
-    """The column that says which labels of the sequences in `column` count."""
+    """Returns the column that says which labels of the sequences in `column` count."""
     return f"{column}_mask"
 
 
 def columns_of(conf, batch, labels=True):
-    """{column: array} of what a program of `conf` takes of a batch.
+    """Returns {column: array} of what a program of `conf` takes of a batch.
 
     Parameters
     ----------
@@ -60,19 +60,19 @@ def columns_of(conf, batch, labels=True):
 
 
 def as_given(column):
-    """An array; or what is still to be computed, which a program of a device takes as it is."""
+    """Returns an array, or a column that a device's program computes itself, as it is."""
     return column if hasattr(column, "numbers") else np.asarray(column)
 
 
 def check_column_shape(name, found, wanted, sequence):
-    """Raise ShapeError unless a column has its shape; sequences may have more or fewer steps."""
+    """Raises ShapeError unless a column has its shape; sequences may have more or fewer steps."""
     of_other_length = sequence and (found[:1], found[2:]) == (wanted[:1], wanted[2:])
     if found != wanted and not of_other_length:
         raise ShapeError(f"input {name!r} needs {wanted}, got {found}")
 
 
 def sequences_of(conf):
-    """The columns that hold something for each step of a sequence."""
+    """Returns the columns that hold something for each step of a sequence."""
     inputs = conf.input_shapes
     shapes = {column: inputs[name] for column, name in conf.feature_columns.items()}
     shapes |= {column: place.out_shape for column, place in conf.label_columns.items()}
@@ -80,12 +80,12 @@ def sequences_of(conf):
 
 
 def shapes_of(columns):
-    """((column, shape), ...): what a program is compiled for."""
+    """Returns ((column, shape), ...): what a program is compiled for."""
     return tuple((name, column.shape) for name, column in columns.items())
 
 
 def nominal_shapes(conf, n):
-    """`shapes_of` a batch of n examples that are as the network says."""
+    """Returns `shapes_of` a batch of n examples that are as the network says."""
     inputs = conf.input_shapes
     shapes = {column: inputs[name] for column, name in conf.feature_columns.items()}
     shapes |= {column: place.label_shape for column, place in conf.label_columns.items()}
@@ -93,16 +93,16 @@ def nominal_shapes(conf, n):
 
 
 def features_batch(features):
-    """A batch of features alone."""
+    """Returns a batch of features alone."""
     return SimpleNamespace(columns={"features": np.asarray(features)})
 
 
 def next_power_of_two(n):
-    """The next power of two, so that batches of any size share a few programs."""
+    """Returns the next power of two, so that batches of any size share a few programs."""
     return 1 << max(n - 1, 0).bit_length()
 
 
 def pad_to_power_of_two(array):
-    """`array` with its first example repeated up to `next_power_of_two` many."""
+    """Returns `array` with its first example repeated up to `next_power_of_two` many."""
     missing = next_power_of_two(len(array)) - len(array)
     return array if not missing else np.concatenate([array, np.repeat(array[:1], missing, 0)])

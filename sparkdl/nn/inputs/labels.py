@@ -6,7 +6,7 @@ from sparkdl.errors import ConfigError, DataError
 
 
 def check_labels(conf):
-    """Outputs that read one column want the same labels, and no column is an input too.
+    """Checks that outputs that read one column want the same labels, and no input column.
 
     Raises
     ------
@@ -26,12 +26,12 @@ def check_labels(conf):
 
 
 def label_requirements(place):
-    """Kind, shape and number of what an output is compared with."""
+    """Returns kind, shape and number of what an output is compared with."""
     return place.layer.label_kind, place.label_shape, units_of(place)
 
 
 def units_of(place):
-    """The number of classes or values that an output has."""
+    """Returns the number of classes or values that an output has."""
     return place.out_shape[0] if len(place.out_shape) > 2 else place.out_shape[-1]
 
 
@@ -41,7 +41,7 @@ def describe_labels(place):
 
 
 def check_classes(place, column, labels):
-    """Raise DataError unless each of `labels` is a class of an output, or one that it ignores."""
+    """Raises DataError unless each of `labels` is a class of an output, or one that it ignores."""
     units, ignored = units_of(place), getattr(place.layer.loss, "ignore_label", None)
     if not labels.size or (labels.min() >= 0 and labels.max() < units):
         return

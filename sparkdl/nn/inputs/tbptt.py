@@ -18,7 +18,7 @@ CHUNK_BITS = 58  # of an id, as repeated in forward.py: random numbers differ fr
 
 
 def check_tbptt(conf):
-    """The option tbptt makes sense for the network.
+    """Checks that the option tbptt makes sense for the network.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def check_tbptt(conf):
 
 
 def check_carries(conf):
-    """Raise ConfigError unless the network carries a state, and in one direction only."""
+    """Raises ConfigError unless the network carries a state, and in one direction only."""
     both = [place.name for place in conf.stack if reads_backward(place.layer)]
     if both:
         raise ConfigError(f"{both[0]} reads sequences from their end: no state can be carried")
@@ -54,7 +54,7 @@ def reads_backward(layer):
 
 
 def chunks(conf, batch):
-    """Parts of a batch to update after: (Batch, share of the steps, states for Replica.gradient).
+    """Yields parts of a batch to update after: (Batch, share of the steps, initial states).
 
     They are the batch itself, or with tbptt its chunks of so many steps, the last one shorter.
     """

@@ -28,7 +28,7 @@ class MarginLoss(PerUnit, abstract=True):
         return ops.softmax(z) if self.labels == "class" else z
 
     def missing(self, z, labels):
-        """max(0, 1 - y z) of each unit."""
+        """Returns max(0, 1 - y z) of each unit."""
         if self.labels == "class":
             labels = ops.sub(ops.mul(ops.one_hot(labels, z.shape[1], z.dtype), 2.0), 1.0)
         return ops.relu(ops.sub(1.0, ops.mul(z, labels)))
@@ -91,7 +91,7 @@ class CosineProximity(Loss, name="cosine_proximity"):
 
 
 def unit(x):
-    """The rows of x with length 1."""
+    """Returns the rows of x with length 1."""
     square = ops.sum(ops.square(x), axes=(1,), keepdims=True)
     return ops.div(x, ops.sqrt(ops.maximum(square, 1e-12)))
 

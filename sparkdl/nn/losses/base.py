@@ -28,7 +28,7 @@ class Loss(Member):
     whole: ClassVar[bool] = False
 
     def label_shape(self, units):
-        """The shape of one example's label."""
+        """Returns the shape of one example's label."""
         return () if self.label_kind == "class" else (units,)
 
     def units_for(self, width):
@@ -45,10 +45,10 @@ class Loss(Member):
         return self.label_kind
 
     def check(self, units):
-        """Raise ShapeError where the loss cannot be of so many units."""
+        """Raises ShapeError where the loss cannot be of so many units."""
 
     def counts(self, labels):
-        """1 for each of `labels` (n,) that counts, 0 for others; None where all do."""
+        """Returns 1 for each of `labels` (n,) that counts, 0 for others; None where all do."""
         return None
 
     def output(self, z):
@@ -79,7 +79,7 @@ class PerUnit(Loss, abstract=True):
         check_length(self, "unit_weights", units)
 
     def terms(self, z, labels):
-        """The term of each unit, (batch, units)."""
+        """Returns the term of each unit, (batch, units)."""
         raise NotImplementedError
 
     def per_example(self, z, labels):
@@ -88,12 +88,12 @@ class PerUnit(Loss, abstract=True):
 
 
 def weight_terms(terms, weights):
-    """`terms` (batch, units), each unit's times its weight."""
+    """Returns `terms` (batch, units), each unit's times its weight."""
     return terms if weights is None else ops.mul(terms, np.asarray(weights, terms.dtype))
 
 
 def check_length(loss, name, units):
-    """Raise ShapeError unless the option `name` is None or has one number for each unit."""
+    """Raises ShapeError unless the option `name` is None or has one number for each unit."""
     value = getattr(loss, name)
     if value is not None and len(value) != units:
         kind = type(loss).__name__
@@ -106,10 +106,10 @@ def are_weights(value):
 
 
 def count_labels(labels, ignored, dtype):
-    """1 for each of `labels` that differs from `ignored`, else 0, in the type `dtype`."""
+    """Returns 1 for each of `labels` that differs from `ignored`, else 0, in the type `dtype`."""
     return ops.cast(differs(labels, ignored), dtype)
 
 
 def differs(labels, ignored):
-    """1 for each of `labels` that differs from `ignored`, else 0."""
+    """Returns 1 for each of `labels` that differs from `ignored`, else 0."""
     return ops.add(ops.greater(labels, ignored), ops.greater(ignored, labels))

@@ -85,7 +85,7 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
         return ops.mul(loss, count_labels(labels, self.ignore_label, z.dtype))
 
     def known(self, labels):
-        """`labels` with class 0 for what is ignored, which may be no class at all."""
+        """Returns `labels` with class 0 for what is ignored, which may be no class at all."""
         if self.ignore_label is None:
             return labels
         return ops.mul(labels, differs(labels, self.ignore_label))

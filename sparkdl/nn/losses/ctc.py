@@ -50,7 +50,7 @@ class Ctc(Loss, name="ctc"):
 
 
 def best_path(probabilities, mask=None, blank=0):
-    """The labels that the likeliest class of each step spells: a list of int arrays.
+    """Returns the labels that the likeliest class of each step spells: a list of int arrays.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def best_path(probabilities, mask=None, blank=0):
 
 
 def collapse_repeats(steps, blank):
-    """Neighbours that are equal as one, without blanks."""
+    """Returns neighbours that are equal as one, without blanks."""
     first = np.ones(len(steps), bool)
     first[1:] = steps[1:] != steps[:-1]
     return steps[first & (steps != blank)]

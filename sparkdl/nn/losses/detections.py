@@ -42,7 +42,7 @@ def detections(prediction, boxes, threshold=0.5, overlap=0.5):
 
 
 def candidates(boxes, threshold):
-    """A Detection for each box (B, 5 + K, H, W) that is sure enough, the surest first."""
+    """Returns a Detection for each box (B, 5 + K, H, W) that is sure enough, the surest first."""
     found = []
     for b, row, column in np.argwhere(boxes[:, 4] >= threshold):
         x, y, width, height, confidence = (float(v) for v in boxes[b, :FIXED, row, column])
@@ -53,7 +53,7 @@ def candidates(boxes, threshold):
 
 
 def distinct(found, overlap):
-    """Those of `found` that no surer one of their class overlaps too much."""
+    """Returns those of `found` that no surer one of their class overlaps too much."""
     kept = []
     for one in found:
         if all(
@@ -65,7 +65,7 @@ def distinct(found, overlap):
 
 
 def intersection_over_union(one, other):
-    """Intersection over union."""
+    """Returns intersection over union."""
     edges = max(one.left, other.left), max(one.top, other.top)
     both = one._replace(
         left=edges[0],

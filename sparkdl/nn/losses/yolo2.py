@@ -115,7 +115,7 @@ class Truth(NamedTuple):
 
 
 def along(x, axis, start, stop):
-    """x from `start` to `stop` along one axis."""
+    """Returns x from `start` to `stop` along one axis."""
     starts = [start if i == axis else 0 for i in range(len(x.shape))]
     stops = [stop if i == axis else n for i, n in enumerate(x.shape)]
     return ops.slice(x, starts, stops)
@@ -140,13 +140,13 @@ def true_boxes(labels):
 
 
 def cells(h, w, dtype):
-    """x and y of the top left of each cell, (1, 1, 2, H, W)."""
+    """Returns x and y of the top left of each cell, (1, 1, 2, H, W)."""
     y, x = np.mgrid[:h, :w]
     return np.stack([x, y])[None, None].astype(dtype)
 
 
 def overlaps(found, truth):
-    """Intersection over union of each box with the object of its cell, (N, B, 1, H, W)."""
+    """Returns intersection over union of each box with the object of its cell, (N, B, 1, H, W)."""
     half, half_true = ops.mul(found.size, 0.5), ops.mul(truth.size, 0.5)
     low = ops.maximum(ops.sub(found.xy, half), ops.sub(truth.xy, half_true))
     high = ops.minimum(ops.add(found.xy, half), ops.add(truth.xy, half_true))
@@ -160,7 +160,10 @@ def area(size):
 
 
 def first_largest(x):
-    """1 for the box with the largest x (N, B, 1, H, W) of its cell, the first of near equals."""
+    """Returns 1 for the box with the largest x (N, B, 1, H, W) of its cell, else 0.
+
+    Of near equals it is the first.
+    """
     later = np.arange(x.shape[1], dtype=x.dtype).reshape(1, -1, 1, 1, 1) * 1e-6
     x = ops.sub(x, later.astype(x.dtype))
     return ops.sub(1.0, ops.greater(ops.max(x, axes=(1,), keepdims=True), x))

@@ -79,7 +79,7 @@ class Conf(Config):
 
     @property
     def stack(self):
-        """The layers in their places, each behind what it reads: a tuple of Placed."""
+        """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
         raise NotImplementedError
 
     @property
@@ -112,7 +112,9 @@ class Conf(Config):
         return columns
 
     def label_column(self, place):
-        """The column of a batch that holds the labels of an output; see ScoredLayer.labels.
+        """Returns the column of a batch that holds the labels of an output.
+
+        See ScoredLayer.labels.
 
         None for an output that is compared with what the network gives itself.
         """
@@ -168,7 +170,10 @@ class Conf(Config):
         return updater_groups(self)
 
     def rate_at(self, iteration, epoch):
-        """The learning rate of update number `iteration`, from 0; of several groups, of each."""
+        """Returns the learning rate of update number `iteration`, from 0.
+
+        With several groups it is a vector of theirs.
+        """
         return rate_at(self.groups, iteration, epoch)
 
     @cached_property
@@ -182,30 +187,30 @@ class Conf(Config):
         return self.params_layout.size
 
     def summary(self, batch_size=64):
-        """A table of layers, shapes and parameters, and the memory of a step, as text."""
+        """Returns a table of layers, shapes and parameters, and the memory of a step, as text."""
         return summary(self, batch_size)
 
     def to_json(self):
-        """The options that differ from their defaults, as JSON."""
+        """Returns the options that differ from their defaults, as JSON."""
         return text.to_json(self.to_dict())
 
     @classmethod
     def from_json(cls, document):
-        """The network that `to_json` wrote; ConfigError where it is not one."""
+        """Returns the network that `to_json` wrote; ConfigError where it is not one."""
         return cls.from_dict(text.from_json(document))
 
     def to_yaml(self):
-        """The options that differ from their defaults, as YAML, a layer a line."""
+        """Returns the options that differ from their defaults, as YAML, a layer a line."""
         return text.to_yaml(self.to_dict())
 
     @classmethod
     def from_yaml(cls, document):
-        """The network that `to_yaml` wrote; ConfigError where it is not one."""
+        """Returns the network that `to_yaml` wrote; ConfigError where it is not one."""
         return cls.from_dict(text.from_yaml(document))
 
 
 def entries(stack, kind):
-    """("layer/array", shape) of all arrays of one kind."""
+    """Returns ("layer/array", shape) of all arrays of one kind."""
     return tuple(
         (f"{place.name}/{name}", shape)
         for place in stack

@@ -7,7 +7,7 @@ from sparkdl.nn.networks.sequential import NetworkConf
 
 
 def conf_from_dict(options):
-    """A GraphConf where there are vertices, else a NetworkConf.
+    """Returns a GraphConf where there are vertices, else a NetworkConf.
 
     Raises
     ------
@@ -20,5 +20,5 @@ def conf_from_dict(options):
 
 
 def conf_from_json(document):
-    """The network that `to_json` of either kind wrote."""
+    """Returns the network that `to_json` of either kind wrote."""
     return conf_from_dict(text.from_json(document))

@@ -42,7 +42,7 @@ class Vertex(Config):
         object.__setattr__(self, "layer", replace(self.layer, name=self.name))
 
     def to_dict(self):
-        """The options that differ from their defaults; the layer without the vertex's name."""
+        """Returns options that differ from their defaults, the layer's less the vertex's name."""
         return super().to_dict() | {"layer": replace(self.layer, name=None).to_dict()}
 
 
@@ -112,7 +112,7 @@ class GraphConf(Conf):
 
     @cached_property
     def stack(self):
-        """The layers in their places, each behind what it reads: a tuple of Placed."""
+        """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
         return place_vertices(self)
 
     @property
@@ -133,7 +133,7 @@ class GraphConf(Conf):
 
 
 def place_vertices(graph):
-    """The layers of a GraphConf in their places, each behind what it reads."""
+    """Returns the layers of a GraphConf in their places, each behind what it reads."""
     shapes, result = dict(graph.input_shapes), []
     numbers = {vertex.name: index for index, vertex in enumerate(graph.vertices)}
     for vertex in topological_order(graph):
@@ -152,7 +152,7 @@ def place_vertices(graph):
 
 
 def place_flatten(vertex, source, shapes):
-    """The place of the Flatten between images and a vertex that takes rows."""
+    """Returns the place of the Flatten between images and a vertex that takes rows."""
     layer = Flatten(name=f"{vertex.name}/flatten")
     return PlacedLayer(
         -1, layer, (source,), shapes[source], layer.out_shape(shapes[source]), layer.name
@@ -160,7 +160,7 @@ def place_flatten(vertex, source, shapes):
 
 
 def topological_order(graph):
-    """The vertices, each behind what it reads; those that may stand anywhere as they were given."""
+    """Returns the vertices, each behind what it reads, else in the order given."""
     known, waiting, order = set(graph.input_shapes), list(graph.vertices), []
     names = known | {vertex.name for vertex in waiting}
     for vertex in waiting:

@@ -25,7 +25,7 @@ class GraphBuilder:
         self.inputs, self.vertices = inputs, []
 
     def add(self, layer, *sources, name=None, shares=None):
-        """Add a layer that reads `sources`, by default what was added last; returns its name."""
+        """Adds a layer that reads `sources`, by default what was added last; returns its name."""
         name = name or layer.name or self._automatic(layer)
         sources = sources or (self.last,)
         self.vertices.append(Vertex(name=name, layer=layer, inputs=sources, shares=shares))
@@ -37,7 +37,7 @@ class GraphBuilder:
         return self.vertices[-1].name if self.vertices else list(self.inputs)[-1]
 
     def conf(self, **options):
-        """The GraphConf, with its other options."""
+        """Returns the GraphConf, with its other options."""
         return GraphConf(inputs=self.inputs, vertices=self.vertices, **options)
 
     def _automatic(self, layer):

@@ -10,7 +10,7 @@ INPUT = "features"
 
 
 def arrange_layers(layers, input_shape):
-    """`layers` with Flatten where images meet rows, and each with a name.
+    """Returns `layers` with Flatten where images meet rows, and each with a name.
 
     Raises
     ------
@@ -31,20 +31,20 @@ def arrange_layers(layers, input_shape):
 
 
 def automatic_name(layer, before):
-    """ "dense_2" for the second Dense, whatever the first is called."""
+    """Returns "dense_2" for the second Dense, whatever the first is called."""
     number = 1 + sum(type(other) is type(layer) for other in before)
     return f"{layer.type_name.lower()}_{number}"
 
 
 def without_automatic_names(layers):
-    """The dicts of `layers`, with only those names that would not come back by themselves."""
+    """Returns the dicts of `layers`, with the names that would not come back by themselves."""
     automatic = [automatic_name(layer, layers[:i]) for i, layer in enumerate(layers)]
     plain = [replace(x, name=None) if x.name == a else x for x, a in zip(layers, automatic)]
     return [layer.to_dict() for layer in plain]
 
 
 def check_kinds(layers):
-    """The last layer is an output, and no other is; none needs several inputs."""
+    """Checks that the last layer is an output, that no other is, and none needs several inputs."""
     kinds = [type(layer).__name__ for layer in layers]
     if not layers or not isinstance(layers[-1], ScoredLayer):
         raise ConfigError(f"NetworkConf.layers must end with an Output, got {kinds}")
@@ -59,7 +59,7 @@ def check_kinds(layers):
 
 
 def place_layers(network):
-    """The layers of a NetworkConf in their places."""
+    """Returns the layers of a NetworkConf in their places."""
     result, shape, before = [], network.input_shape, INPUT
     for index, layer in enumerate(network.layers):
         layer = layer.inherit(network)

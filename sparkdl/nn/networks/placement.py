@@ -50,13 +50,13 @@ class PlacedLayer(NamedTuple):
         return self.layer.state_shapes(self.in_shape)
 
     def mine(self, arrays, kind):
-        """{name: array} of what this layer uses, from {"layer/name": array}."""
+        """Returns {name: array} of what this layer uses, from {"layer/name": array}."""
         names = getattr(self.layer, kind)(self.in_shape)
         return {name: arrays[f"{self.owner}/{name}"] for name in names}
 
 
 def shape_after(layer, shape, before):
-    """The output shape of `layer`, or an error that names it and what it follows."""
+    """Returns the output shape of `layer`, or an error that names it and what it follows."""
     try:
         out_shape = layer.out_shape(shape)
         if isinstance(layer, ScoredLayer):
@@ -67,7 +67,7 @@ def shape_after(layer, shape, before):
 
 
 def check_unique(names, what):
-    """No name comes twice."""
+    """Checks that no name comes twice."""
     for one, two in pairwise(sorted(names)):
         if one == two:
             raise ConfigError(f"{what} must be unique, got {one!r} twice")

@@ -11,12 +11,12 @@ from sparkdl.nn.networks.graph import GraphConf, Vertex
 
 
 def unsupervised_layers(conf):
-    """The names of the layers that can learn without labels, each behind what it reads."""
+    """Returns the names of the layers that can learn without labels, each behind what it reads."""
     return [place.name for place in conf.stack if isinstance(place.layer, UnsupervisedLayer)]
 
 
 def pretraining(conf, name):
-    """The network that trains the layer `name` of `conf` to give its input back.
+    """Returns the network that trains the layer `name` of `conf` to give its input back.
 
     It is the graph of the layers that lead to it, as they are in use and with their weights fixed,
     and the layer, whose loss it is. Parameters and buffers have the names that they have in `conf`.
@@ -25,7 +25,7 @@ def pretraining(conf, name):
     ----------
     conf : NetworkConf or GraphConf
     name : str
-        Of an AutoEncoder, VariationalAutoencoder or another Reconstructing layer.
+        Of an AutoEncoder, VariationalAutoencoder or another UnsupervisedLayer.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def pretraining(conf, name):
 
 
 def ancestors(conf, name):
-    """The names of the layer, of all that it reads, and of the owners of their parameters."""
+    """Returns the names of the layer, of all that it reads, and of their parameters' owners."""
     needed = {name}
     for place in reversed(conf.stack):
         needed |= {*place.sources, place.owner} if place.name in needed else set()
@@ -53,7 +53,7 @@ def ancestors(conf, name):
 
 
 def vertex(place, name):
-    """A layer in its place in the network that trains the layer `name`."""
+    """Returns a layer in its place in the network that trains the layer `name`."""
     bare = replace(place.layer, name=None)
     layer = Reconstruction(layer=bare) if place.name == name else Frozen(layer=bare)
     shares = None if place.owner == place.name else place.owner

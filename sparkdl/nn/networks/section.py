@@ -17,7 +17,7 @@ class Section:
     Parameters
     ----------
     network : Conf
-    stack : tuple of Placed
+    stack : tuple of PlacedLayer
         Neighbours in the network's stack.
     start : int
         Where their parameters begin in the network's vector.
@@ -36,15 +36,15 @@ class Section:
         return updater_groups(self)
 
     def rate_at(self, iteration, epoch):
-        """As Conf.rate_at."""
+        """Returns the learning rate; see Conf.rate_at."""
         return rate_at(self.groups, iteration, epoch)
 
     def slots_in(self, vector):
-        """{slot: view of the network's slot vector}, as `moved` takes them."""
+        """Returns {slot: view of the network's slot vector}, as `moved` takes them."""
         return {name: vector[place] for name, place in self._slot_places()}
 
     def moved(self, params, grad, slots, rate, t):
-        """The parameters (n,) and {slot: vector} after one update; new arrays.
+        """Returns the parameters (n,) and {slot: vector} after one update; new arrays.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class Section:
 
 
 def sections(network, most):
-    """At most so many Sections, of about equal size, that together are the network's parameters.
+    """Returns at most so many Sections, about equal, that together are the parameters.
 
     A network whose whole gradient is clipped by its norm is one.
     """

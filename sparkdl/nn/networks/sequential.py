@@ -61,7 +61,7 @@ class NetworkConf(Conf):
 
     @cached_property
     def stack(self):
-        """The layers in their places: a tuple of Placed."""
+        """The layers in their places: a tuple of PlacedLayer."""
         return place_layers(self)
 
     @property

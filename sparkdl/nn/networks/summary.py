@@ -6,7 +6,7 @@ HEAD = ("layer", "type", "output shape", "parameters")
 
 
 def summary(network, batch_size):
-    """Layers, output shapes of one example, parameters; the total; the memory of a step.
+    """Returns layers, output shapes of one example, parameters; the total; the memory of a step.
 
     Where layers branch and join, a column more says what each one reads.
     """
@@ -31,7 +31,7 @@ def branches(network):
 
 
 def memory(network, batch_size):
-    """Bytes of {parameters, gradients, slots, buffers, activations} while a batch is trained.
+    """Returns the bytes of {parameters, gradients, slots, buffers, activations} in training.
 
     Activations are the input and the output of each layer, which the way back needs. A program
     that reuses memory may need less, a convolution's workspace comes on top.
@@ -56,7 +56,7 @@ def parameters(place):
 
 
 def size(n):
-    """Bytes in a unit that keeps the number short."""
+    """Returns bytes in a unit that keeps the number short."""
     for unit in ("B", "kB", "MB", "GB"):
         if n < 1000 or unit == "GB":
             return f"{n} {unit}" if unit == "B" else f"{n:.1f} {unit}"
@@ -64,7 +64,7 @@ def size(n):
 
 
 def table(rows, numbers=1):
-    """Lines in columns, the last `numbers` to the right; rules below head and above total."""
+    """Formats lines in columns, the last `numbers` to the right, with rules at head and total."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
     head, *body, total = [line(row, widths, numbers) for row in rows]

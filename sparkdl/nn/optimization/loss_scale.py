@@ -31,7 +31,7 @@ def scale_gradients(gradients, loss, scale):
 
 
 def guard_update(update, params, grad, slots, rate, t):
-    """(params, slots) as `update` of the same arguments gives them, or as they were.
+    """Returns (params, slots) as `update` of the same arguments gives them, or as they were.
 
     Parameters
     ----------
@@ -50,7 +50,10 @@ def guard_update(update, params, grad, slots, rate, t):
 
 
 def next_scale(finite, slots):
-    """The state of the scale after a gradient that is finite (1) or not (0); see `guard_update`."""
+    """Returns the state of the scale after a gradient that is finite (1) or not (0).
+
+    See `guard_update`.
+    """
     scale, good = slots[SCALE], ops.mul(finite, ops.add(slots[GOOD], 1.0))
     grows = ops.greater(good, INTERVAL - 0.5)
     larger = ops.where(grows, ops.minimum(ops.mul(scale, FACTOR), LARGEST), scale)
@@ -60,17 +63,20 @@ def next_scale(finite, slots):
 
 
 def count_skipped(finite, before):
-    """One more of what was left out, unless the gradient is finite."""
+    """Returns one more of what was left out, unless the gradient is finite."""
     return ops.add(before, ops.sub(1.0, finite))
 
 
 def is_finite(grad):
-    """1 where all numbers of a vector are finite, else 0: what is not finite is so in their sum."""
+    """Returns 1 where all numbers of a vector are finite, else 0.
+
+    The sum tells: it is finite only if they are.
+    """
     return ops.greater(np.inf, ops.abs(ops.sum(grad)))
 
 
 def check_scale(conf, buffers):
-    """Raise DivergedError if the scale has fallen below 1: no gradient was finite for long."""
+    """Raises DivergedError if the scale has fallen below 1: no gradient was finite for long."""
     if conf.dtype != FLOAT16:
         return
     scale = float(conf.buffers_layout.views(buffers)[SCALE])
@@ -82,6 +88,6 @@ def check_scale(conf, buffers):
 
 
 def first_buffers(conf, buffers):
-    """Give the scale its first value in the buffer vector."""
+    """Gives the scale its first value in the buffer vector."""
     if conf.dtype == FLOAT16:
         conf.buffers_layout.views(buffers)[SCALE][...] = np.float32(FIRST)

@@ -8,7 +8,7 @@ from sparkdl.nn.layers.core.parameters import TrainableLayer
 
 
 def option_of(layer, option):
-    """An option of Trained; its default for layers that do not have it."""
+    """Returns an option of TrainableLayer; its default for layers that do not have it."""
     return getattr(layer, option, getattr(TrainableLayer, option))
 
 
@@ -18,7 +18,7 @@ def is_bias(layer, name):
 
 
 def updater_of(network, layer, name):
-    """The updater of the parameter `name` of `layer`."""
+    """Returns the updater of the parameter `name` of `layer`."""
     own = option_of(layer, "bias_updater") if is_bias(layer, name) else None
     return own or option_of(layer, "updater") or network.updater
 
@@ -30,7 +30,7 @@ def rate_factor(layer, name):
 
 
 def constraints_of(network, layer, name):
-    """The constraints of the parameter `name` of `layer`."""
+    """Returns the constraints of the parameter `name` of `layer`."""
     if is_bias(layer, name):
         return option_of(layer, "bias_constraints")
     own = option_of(layer, "constraints")
@@ -40,12 +40,15 @@ def constraints_of(network, layer, name):
 
 
 def incoming(layer, name, shape):
-    """`Layer.incoming` of the parameter `name`; biases are one vector, whatever their axes."""
+    """Returns `Layer.incoming` of the parameter `name`.
+
+    Biases are one vector, whatever their axes.
+    """
     return ((prod(shape),), (0,)) if is_bias(layer, name) else layer.incoming(name, shape)
 
 
 def arrays(network):
-    """(layer, name, shape) of each parameter array, in the order of the parameter vector."""
+    """Returns (layer, name, shape) of each parameter array, in the parameter vector's order."""
     return [
         (place.layer, name, shape)
         for place in network.stack
@@ -54,7 +57,9 @@ def arrays(network):
 
 
 def spread(network, number, other=0):
-    """`number(layer, name)` for each entry of the parameter vector; None if all are `other`.
+    """Returns `number(layer, name)` for each entry of the parameter vector.
+
+    The result is None if all are `other`.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from sparkdl.nn.optimization.parameter_options import is_bias, option_of, spread
 
 
 def coefficients(network, kind):
-    """The factor of each entry of the parameter vector, or None where all are 0.
+    """Returns the factor of each entry of the parameter vector, or None where all are 0.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def decay_factor(layer, name):
 
 
 def penalty(network, params):
-    """The number that l1 and l2 add to the loss at `params` (n,)."""
+    """Returns the number that l1 and l2 add to the loss at `params` (n,)."""
     l1, l2 = (coefficients(network, kind) for kind in ("l1", "l2"))
     total = 0.0 if l1 is None else ops.sum(ops.mul(l1, ops.abs(params)))
     return total if l2 is None else total + ops.sum(ops.mul(l2, ops.square(params))) * 0.5
 
 
 def add_penalty(network, grad, params):
-    """`grad` (n,) plus the gradient of the penalty at `params` (n,); arrays or Tensors."""
+    """Returns `grad` (n,) plus the gradient of the penalty at `params` (n,); arrays or Tensors."""
     l1, l2 = (coefficients(network, kind) for kind in ("l1", "l2"))
     grad = grad if l1 is None else ops.add(grad, ops.mul(l1, ops.sign(params)))
     return grad if l2 is None else ops.add(grad, ops.mul(l2, params))

@@ -18,7 +18,7 @@ from sparkdl.nn.optimization.penalty import add_penalty, decay_factor
 
 
 def update_params(network, params, grad, slots, rate, t):
-    """The parameters and slots after one update. Arrays or Tensors.
+    """Returns the parameters and slots after one update. Arrays or Tensors.
 
     Parameters
     ----------
@@ -52,13 +52,13 @@ def update_params(network, params, grad, slots, rate, t):
 
 
 def part_of(vector, group):
-    """The group's stretch of a vector."""
+    """Returns the group's stretch of a vector."""
     size = vector.shape[0]
     return vector if group.layout.size == size else cut(vector, group.part)
 
 
 def rates_of(network, rate):
-    """The learning rate of each group: a number, or a vector where factors are not all 1."""
+    """Returns each group's learning rate: a number, or a vector where factors are not all 1."""
     groups = network.groups
     if len(groups) == 1:
         rates = [rate]
@@ -71,7 +71,7 @@ def rates_of(network, rate):
 
 
 def decays_of(network):
-    """The decoupled decay of each entry of each group; None where a group has none."""
+    """Returns the decoupled decay of each entry of each group; None where a group has none."""
 
     def decay(layer, name):
         return updater_of(network, layer, name).weight_decay * decay_factor(layer, name)
@@ -84,7 +84,7 @@ def decays_of(network):
 
 
 def constrain_params(network, params):
-    """`params` (n,) with the arrays that have constraints moved to where they may be."""
+    """Returns `params` (n,) with the arrays that have constraints moved to where they may be."""
     layout, parts, touched = network.params_layout, [], False
     for (layer, name, shape), part in zip(arrays(network), layout.slices.values(), strict=True):
         array = cut(params, part)

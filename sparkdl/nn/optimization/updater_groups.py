@@ -24,7 +24,7 @@ class UpdaterGroup(NamedTuple):
 
 
 def updater_groups(network):
-    """The Groups of a network: as long stretches with one updater as there are; at least one."""
+    """Returns the Groups of a network: the longest stretches with one updater, at least one."""
     entries = network.params_layout.entries
     owners = [updater_of(network, layer, name) for layer, name, _ in arrays(network)]
     stretches = [list(found) for _, found in groupby(zip(owners, entries), lambda pair: pair[0])]
@@ -43,7 +43,7 @@ def own(updater):
 
 
 def place_groups(stretches):
-    """A Group for each list of (updater, entry), one behind the other."""
+    """Yields a Group for each list of (updater, entry), one behind the other."""
     start = 0
     for stretch in stretches:
         updater, layout = stretch[0][0], Layout(tuple(entry for _, entry in stretch))
@@ -60,7 +60,7 @@ def slots_layout(groups):
 
 
 def slot_starts(groups):
-    """{slot: the number that it is filled with at first}, where that is not 0."""
+    """Returns {slot: the number that it is filled with at first}, where that is not 0."""
     return {
         group.slots[name]: value
         for group in groups
@@ -69,6 +69,6 @@ def slot_starts(groups):
 
 
 def rate_at(groups, iteration, epoch):
-    """The learning rate of an update: a number, or where groups are several, float32 of each."""
+    """Returns the learning rate of an update: a number, or float32 of each of several groups."""
     rates = [group.updater.rate_at(iteration, epoch) for group in groups]
     return rates[0] if len(rates) == 1 else np.array(rates, np.float32)

@@ -16,7 +16,7 @@ class Schedule(Member):
     )
 
     def rate(self, iteration, epoch):
-        """The learning rate of update number `iteration`, which falls in epoch `epoch`."""
+        """Returns the learning rate of update number `iteration`, which falls in epoch `epoch`."""
         return float(self.at(iteration if self.per == "iteration" else epoch))
 
     def at(self, t):

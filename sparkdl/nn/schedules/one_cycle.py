@@ -41,5 +41,5 @@ class OneCycleSchedule(Schedule):
 
 
 def between(start, end, share):
-    """From `start` (share 0) to `end` (share 1) along half a cosine."""
+    """Interpolates from `start` (share 0) to `end` (share 1) along half a cosine."""
     return end + (start - end) * (1 + cos(pi * share)) / 2

@@ -45,11 +45,11 @@ class Solver(Member):
     )
 
     def memory(self):
-        """A fresh object with `direction(grad)`, and `add(step, change)` after each step."""
+        """Makes a fresh memory with `direction(grad)`, and `add(step, change)` after each step."""
         raise NotImplementedError
 
     def minimize(self, function, start):
-        """The Solution that `function` is led to from `start`.
+        """Returns the Solution that `function` is led to from `start`.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class Solver(Member):
         return count.solution(x, here, self.iterations, here.is_flat(self.tolerance))
 
     def first_step(self, here, direction, length):
-        """The first step to try: one that promises what the last one did (`length`)."""
+        """Returns the first step to try: one that promises what the last one did (`length`)."""
         slope = -(here.gradient @ direction)
         return 1 / np.sqrt(direction @ direction) if length is None else length / slope
 
@@ -88,7 +88,7 @@ class Counted:
         self.function, self.evaluations = function, 0
 
     def at(self, x):
-        """The Point at x."""
+        """Returns the Point at x."""
         self.evaluations += 1
         value, gradient = self.function(x)
         return Point(float(value), np.asarray(gradient, np.float64))

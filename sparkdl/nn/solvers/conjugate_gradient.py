@@ -30,7 +30,7 @@ class Before:
         self.grad = self.along = None
 
     def add(self, step, change):
-        """Nothing to remember but what `direction` has seen."""
+        """Remembers nothing but what `direction` has seen."""
 
     def direction(self, grad):
         along = -grad

@@ -33,13 +33,13 @@ class Pairs:
         self.pairs = deque(maxlen=history)
 
     def add(self, step, change):
-        """Remember a step; one along which the gradient did not grow says nothing of curvature."""
+        """Remembers a step; one along which the gradient did not grow says nothing of curvature."""
         product = step @ change
         if product > 1e-10 * (change @ change):
             self.pairs.append((step, change, 1 / product))
 
     def direction(self, grad):
-        """-H grad, where H is what the pairs make of the scaled identity: the two loops."""
+        """Returns -H grad, where H is what the pairs make of the scaled identity: the two loops."""
         q, factors = -grad, []
         for s, y, inverse in reversed(self.pairs):
             factors.append(inverse * (s @ q))

@@ -26,7 +26,7 @@ class Nothing:
     """Remembers nothing."""
 
     def add(self, step, change):
-        """Steepest descent does not look back."""
+        """Remembers nothing: steepest descent does not look back."""
 
     def direction(self, grad):
         return -grad

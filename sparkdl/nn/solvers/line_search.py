@@ -33,7 +33,7 @@ class End(NamedTuple):
 
 
 def line_search(at, x, direction, here, first, solver):
-    """(step, Point) that hold the strong Wolfe conditions, or as good as was found.
+    """Returns (step, Point) that hold the strong Wolfe conditions, or as good as was found.
 
     None where nothing smaller was found in `solver.line_steps` evaluations.
     """
@@ -56,7 +56,7 @@ def line_search(at, x, direction, here, first, solver):
 
 
 def between(low, high):
-    """The least point of the cubic through two ends, kept away from both; the middle without.
+    """Returns the least point of the cubic through two ends, kept away from both, or the middle.
 
     Much nearer to the first where the second is no number: it may be too far by powers of ten.
     """
@@ -69,7 +69,7 @@ def between(low, high):
 
 
 def cubic(low, high):
-    """The step at which the cubic with the values and slopes of two ends is least, or NaN."""
+    """Returns the step at which the cubic through two values and slopes is least, or NaN."""
     width = high.step - low.step
     a = low.slope + high.slope - 3 * (high.value - low.value) / width
     square = a * a - low.slope * high.slope

@@ -41,5 +41,5 @@ class AdaDelta(Updater):
         }
 
     def kept(self, mean, value):
-        """The running mean of squares after one more value."""
+        """Returns the running mean of squares after one more value."""
         return self.decay * mean + (1 - self.decay) * ops.square(value)

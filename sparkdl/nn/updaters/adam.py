@@ -47,7 +47,7 @@ class Adam(Updater):
 
 
 def one_minus_power(beta, t):
-    """1 - beta^t, to full precision.
+    """Returns 1 - beta^t, to full precision.
 
     With h = tanh(x / 2), 1 - e^x = -2 h / (1 - h): in float32, 1 - exp(x) would lose four digits
     at beta = 0.999 and t = 1.

@@ -33,12 +33,12 @@ class Updater(Member):
         return {}
 
     def rate_at(self, iteration, epoch):
-        """The learning rate of update number `iteration` (from 0), in epoch `epoch`."""
+        """Returns the learning rate of update number `iteration` (from 0), in epoch `epoch`."""
         rate = self.rate
         return rate.rate(iteration, epoch) if isinstance(rate, Schedule) else float(rate)
 
     def update(self, grad, slots, rate, t):
-        """The step to add to the parameters, and the new slots.
+        """Returns the step to add to the parameters, and the new slots.
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class Updater(Member):
         raise NotImplementedError
 
     def move(self, params, grad, slots, rate, t, layout, decay=None):
-        """The step to add to `params`, with decoupled weight decay, and the new slots.
+        """Returns the step to add to `params`, with decoupled weight decay, and the new slots.
 
         Parameters
         ----------

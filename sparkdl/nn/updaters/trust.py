@@ -6,7 +6,7 @@ from sparkdl.nn.layout import cut
 
 
 def scale_by_trust_ratio(step, params, layout, coefficient, epsilon, vectors):
-    """`step` (n,) with each array's part scaled by coefficient |params| / (|step| + epsilon).
+    """Scales each array's part of `step` (n,) by coefficient |params| / (|step| + epsilon).
 
     Arrays of one axis (biases, gains) are left alone unless `vectors`; so is an array where one of
     the two norms is 0. optax's scale_by_trust_ratio does the same, with all arrays.

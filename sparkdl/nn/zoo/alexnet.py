@@ -6,7 +6,7 @@ from sparkdl.nn.networks.sequential import NetworkConf
 
 
 def alexnet(classes=1000, **options):
-    """60,965,224 parameters; the convolutions of one half of the filters do not see the other's.
+    """Builds AlexNet: 60,965,224 parameters; one half of the filters does not see the other's.
 
     References
     ----------
@@ -17,7 +17,7 @@ def alexnet(classes=1000, **options):
 
 
 def caffenet(classes=1000, **options):
-    """60,965,224 parameters: AlexNet with pooling before normalisation, which saves memory.
+    """Builds CaffeNet: 60,965,224 parameters; it pools before it normalises, which saves memory.
 
     References
     ----------

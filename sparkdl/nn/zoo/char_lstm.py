@@ -5,7 +5,7 @@ from sparkdl.nn.networks.sequential import NetworkConf
 
 
 def char_lstm(characters=65, units=256, layers=2, steps=50, **options):
-    """LSTM layers one above the other over one-hot characters; each step predicts the next one.
+    """Builds LSTM layers over one-hot characters; each step predicts the next one.
 
     Parameters
     ----------

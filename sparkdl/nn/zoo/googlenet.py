@@ -29,7 +29,7 @@ AUXILIARY = {"4a": "loss1", "4d": "loss2"}
 
 
 def googlenet(classes=1000, auxiliary=True, **options):
-    """13,378,280 parameters, 6,998,552 without the two auxiliary outputs.
+    """Builds GoogLeNet: 13,378,280 parameters, 6,998,552 without the two auxiliary outputs.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def googlenet(classes=1000, auxiliary=True, **options):
 
 
 def inception(build, source, sizes, name):
-    """Four paths side by side: 1x1, 3x3, 5x5, pooling; the name of where they join."""
+    """Adds four paths side by side: 1x1, 3x3, 5x5, pooling; returns the name of their join."""
     one, three_in, three, five_in, five, pooled = sizes
     paths = [build.add(conv(one, 1), source, name=f"{name}/1x1")]
     build.add(conv(three_in, 1), source, name=f"{name}/3x3/reduce")
@@ -77,7 +77,7 @@ def inception(build, source, sizes, name):
 
 
 def helper(build, source, classes, name):
-    """An output half-way."""
+    """Adds an auxiliary output half-way."""
     build.add(AvgPool2D(size=5, stride=3, rounding="ceil"), source, name=f"{name}/pool")
     build.add(conv(128, 1), name=f"{name}/conv")
     build.add(Dense(units=1024, activation="relu"), name=f"{name}/dense")

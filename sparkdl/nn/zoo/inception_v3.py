@@ -17,7 +17,7 @@ WIDE, TALL = (1, 7), (7, 1)
 
 
 def inception_v3(classes=1000, **options):
-    """23,834,568 parameters; without the auxiliary output.
+    """Builds Inception v3: 23,834,568 parameters; without the auxiliary output.
 
     References
     ----------
@@ -48,7 +48,7 @@ def stem(build):
 
 
 def fives(build, x, pooled, name):
-    """1x1, 5x5, two 3x3, pooling, side by side."""
+    """Adds 1x1, 5x5, two 3x3, pooling, side by side."""
     paths = [
         path(build, x, f"{name}/1x1", (64, 1)),
         path(build, x, f"{name}/5x5", (48, 1), (64, 5, 1, 2)),
@@ -59,7 +59,7 @@ def fives(build, x, pooled, name):
 
 
 def shrink_early(build, x, name):
-    """35 to 17 rows."""
+    """Adds a reduction from 35 to 17 rows."""
     paths = [
         path(build, x, f"{name}/3x3", (384, 3, 2)),
         path(build, x, f"{name}/3x3x2", (64, 1), (96, 3, 1, 1), (96, 3, 2)),
@@ -69,7 +69,7 @@ def shrink_early(build, x, name):
 
 
 def sevens(build, x, width, name):
-    """7x7 as rows and columns, once and twice."""
+    """Adds 7x7 as rows and columns, once and twice."""
     once = (width, 1), (width, WIDE, 1, (0, 3)), (192, TALL, 1, (3, 0))
     pair = (width, TALL, 1, (3, 0)), (width, WIDE, 1, (0, 3))
     twice = (width, 1), *pair, pair[0], (192, WIDE, 1, (0, 3))
@@ -83,7 +83,7 @@ def sevens(build, x, width, name):
 
 
 def shrink_late(build, x, name):
-    """17 to 8 rows."""
+    """Adds a reduction from 17 to 8 rows."""
     seven = (192, 1), (192, WIDE, 1, (0, 3)), (192, TALL, 1, (3, 0)), (192, 3, 2)
     paths = [
         path(build, x, f"{name}/3x3", (192, 1), (320, 3, 2)),
@@ -94,7 +94,7 @@ def shrink_late(build, x, name):
 
 
 def threes(build, x, name):
-    """3x3 as rows and columns beside each other."""
+    """Adds 3x3 as rows and columns beside each other."""
     once = path(build, x, f"{name}/3x3", (384, 1))
     twice = path(build, x, f"{name}/3x3x2", (448, 1), (384, 3, 1, 1))
     paths = [
@@ -117,7 +117,7 @@ def average(build, x, name):
 
 
 def path(build, x, name, *convolutions):
-    """Convolutions (filters, kernel, stride, padding), each with batch normalisation and ReLU."""
+    """Adds convolutions (filters, kernel, stride, padding), each with batch norm and ReLU."""
     for number, (filters, kernel, *rest) in enumerate(convolutions, 1):
         stride, padding = (*rest, *(1, 0)[len(rest) :])
         where = f"{name}/{number}"

@@ -5,7 +5,7 @@ from sparkdl.nn.networks.sequential import NetworkConf
 
 
 def lenet(classes=10, **options):
-    """Caffe's LeNet: 431,080 parameters, images (1, 28, 28).
+    """Builds Caffe's LeNet: 431,080 parameters, images (1, 28, 28).
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ WIDTHS = (64, 128, 256, 512)
 
 
 def resnet18(classes=1000, **options):
-    """11,689,512 parameters.
+    """Builds ResNet-18: 11,689,512 parameters.
 
     References
     ----------
@@ -25,7 +25,8 @@ def resnet18(classes=1000, **options):
 
 
 def resnet50(classes=1000, **options):
-    """25,557,032 parameters. The stride of a block lies in its 3x3 convolution, as in torchvision.
+    """Builds ResNet-50: 25,557,032 parameters. The stride of a block lies in its 3x3 convolution,
+    as in torchvision.
 
     References
     ----------
@@ -57,20 +58,20 @@ def resnet(block, expansion, counts, classes, options):
 
 
 def basic(build, source, width, stride, name):
-    """Two 3x3 convolutions; the name of the second."""
+    """Adds two 3x3 convolutions; returns the name of the second."""
     first = add_convolution(build, source, width, 3, stride, f"{name}/1")
     return add_convolution(build, first, width, 3, 1, f"{name}/2", relu=False)
 
 
 def bottleneck(build, source, width, stride, name):
-    """1x1 down, 3x3, 1x1 up to four times the width; the name of the last."""
+    """Adds 1x1 down, 3x3, 1x1 up to four times the width; returns the name of the last."""
     first = add_convolution(build, source, width, 1, 1, f"{name}/1")
     second = add_convolution(build, first, width, 3, stride, f"{name}/2")
     return add_convolution(build, second, 4 * width, 1, 1, f"{name}/3", relu=False)
 
 
 def add_convolution(build, source, filters, kernel, stride, name, relu=True):
-    """Convolution, batch normalisation and, unless told otherwise, ReLU; the name of the last."""
+    """Adds a convolution, batch normalisation and by default ReLU; returns the name of the last."""
     padding = kernel // 2
     layer = Conv2D(filters=filters, kernel=kernel, stride=stride, padding=padding, bias=False)
     build.add(layer, source, name=f"{name}/conv")

@@ -17,7 +17,7 @@ from sparkdl.nn.networks.graph_builder import GraphBuilder
 def transformer(
     symbols=65, steps=128, width=256, depth=4, heads=4, hidden=None, dropout=0.0, **options
 ):
-    """`depth` blocks of causal self attention and two dense layers, each around a shortcut.
+    """Builds `depth` blocks of causal self attention and two dense layers, each with a shortcut.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def transformer(
 
 
 def around(build, name, dropout, *layers):
-    """x + layers(norm(x))"""
+    """Adds x + layers(norm(x))."""
     source = build.last
     build.add(LayerNorm(), name=f"{name}/norm")
     for number, layer in enumerate(layers, 1):

@@ -7,7 +7,7 @@ BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
 
 
 def vgg16(classes=1000, **options):
-    """138,357,544 parameters.
+    """Builds VGG-16: 138,357,544 parameters.
 
     References
     ----------

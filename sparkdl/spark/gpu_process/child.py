@@ -17,7 +17,7 @@ NOWHERE = "no GPU"
 
 
 def serve(pipe, parent, addresses, turn):
-    """Compute what the other end of the pipe asks for, until it hangs up or ends."""
+    """Computes what the other end of the pipe asks for, until it hangs up or ends."""
     end_with(parent)
     own(addresses, turn)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for Spark's driver
@@ -28,7 +28,7 @@ def serve(pipe, parent, addresses, turn):
 
 
 def end_with(parent):
-    """This process is killed when its parent ends, however that ends; on Linux."""
+    """Has this process killed when its parent ends, however that ends; on Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:  # it has ended before
@@ -42,7 +42,7 @@ class TaskPipe:
         self._pipe, self._results = pipe, []
 
     def compute(self, job):
-        """One job, as `apart` sends it."""
+        """Computes one job, as `apart` sends it."""
         self._results = []
         try:
             device, compute, member = unpack(job)
@@ -62,7 +62,7 @@ class TaskPipe:
         return unpack(self._pipe.recv_bytes())
 
     def _items(self):
-        """The items of the task, as it has them; results go the other way."""
+        """Yields the items of the task, as it has them; results go the other way."""
         while True:
             results, self._results = self._results, []
             answer = self.ask("next", results)
@@ -81,7 +81,7 @@ class PipeRendezvous:
         self._line, self.rank, self.size = line, rank, size
 
     def all_gather(self, text, timeout):
-        """The texts of all ranks, in their order; see exchange.rendezvous.Rendezvous."""
+        """Returns the texts of all ranks, in their order; see exchange.rendezvous.Rendezvous."""
         (found,) = self._line.ask("meeting", text, timeout)
         if isinstance(found, dict):
             raise error_from_json(found, "the rendezvous")

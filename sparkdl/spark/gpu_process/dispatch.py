@@ -26,7 +26,7 @@ IDLE = []  # Processes of this one: what they have compiled is there for the nex
 
 
 def run_on_device(device, compute, items, meeting=None, tally=None):
-    """compute(items) of a Spark task: here, or in another process where it takes a GPU.
+    """Returns compute(items) of a Spark task: here, or in another process where it takes a GPU.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ def run_on_device(device, compute, items, meeting=None, tally=None):
 
 
 def run_partition_on_device(device, compute, partition, items, tally=None):
-    """The same for a function of the partition's number and the items; errors are noted."""
+    """Yields the same for a function of the partition's number and the items; errors are noted."""
     with note_errors():
         yield from run_on_device(device, partial(compute, partition), items, tally=tally)
 
 
 def gpus():
-    """The addresses of the GPUs that Spark has dealt to this task."""
+    """Returns the addresses of the GPUs that Spark has dealt to this task."""
     found = TaskContext.get().resources().get("gpu")
     return tuple(found.addresses) if found else ()
 
@@ -113,7 +113,7 @@ def answering(process, items, meeting):
 
 
 def gather_texts(meeting, text, timeout):
-    """The texts of all, or as JSON the error that the other process shall raise."""
+    """Returns the texts of all, or as JSON the error that the other process shall raise."""
     try:
         return meeting.all_gather(text, timeout)
     except WorkerError as error:
@@ -122,7 +122,7 @@ def gather_texts(meeting, text, timeout):
 
 @contextmanager
 def open_process(addresses, keep, turn):
-    """A Process for these GPUs; none is left behind by a failure, or by a task that was dropped."""
+    """Gives a GpuProcess for these GPUs; none is left behind by a failure or a dropped task."""
     process = idle(addresses) if keep else None
     if not keep:
         end_idle()  # they hold memory of the GPU
@@ -139,7 +139,10 @@ def open_process(addresses, keep, turn):
 
 
 def idle(addresses):
-    """One that waits, and is for these GPUs; others are of no use to this process any more."""
+    """Returns one that waits, and is for these GPUs.
+
+    Others are of no use to this process any more.
+    """
     for process in IDLE:
         if process.addresses == addresses and process.is_alive():
             IDLE.remove(process)

@@ -54,7 +54,7 @@ def end(queues):
 
 
 def run(work, ends):
-    """Let a worker work; tell how it has ended: None, or its error."""
+    """Runs a worker; reports how it has ended: None, or its error."""
     try:
         for _ in work:
             pass
@@ -91,7 +91,7 @@ class Together:
         return self._found
 
     def _ask(self):
-        """Done by the last who comes, while the others wait."""
+        """Gathers the texts of all tasks; the last who comes does it, while the others wait."""
         texts, limits = zip(*self._texts, strict=True)
         try:
             found = self._meeting.all_gather(json.dumps(texts), max(limits))

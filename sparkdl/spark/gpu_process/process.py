@@ -38,7 +38,7 @@ class GpuProcess:
         return self._process.is_alive()
 
     def send(self, *message):
-        """Send it; WorkerError if the process has ended."""
+        """Sends it; WorkerError if the process has ended."""
         data = pack(message)
         try:
             self._pipe.send_bytes(data)
@@ -67,7 +67,7 @@ class GpuProcess:
         return unpack(data)
 
     def kill(self):
-        """End it, whatever it does, and wait until it is gone: its memory on the GPU is free."""
+        """Ends it, whatever it does, and waits until it is gone: its memory on the GPU is free."""
         self._pipe.close()
         self._process.kill()
         self._process.join()

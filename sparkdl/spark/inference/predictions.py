@@ -18,7 +18,7 @@ from sparkdl.training.workers.contribution import Failure
 
 
 def load_replica(model):
-    """This process's replica with the weights of a SharedValue (conf, state, device, backend)."""
+    """Returns this process's replica with a SharedValue's (conf, state, device, backend)."""
     limit_threads()
     conf, state, device, backend = model.value
     replica = replica_for(conf, device, backend)
@@ -27,7 +27,7 @@ def load_replica(model):
 
 
 def outputs(model, layers, batches, transform):
-    """[{layer: array (n, ...)}] for each piece of the batches."""
+    """Yields [{layer: array (n, ...)}] for each piece of the batches."""
     replica = load_replica(model)
     for batch in sound(batches):
         for piece in pieces(batch, transform, replica.conf):
@@ -41,14 +41,14 @@ def predict_batches(model, name, transform, batches):
 
 
 def feature_batches(model, layers, transform, batches):
-    """{layer: array} of each record."""
+    """Yields {layer: array} of each record."""
     for result in outputs(model, layers, batches, transform):
         for i in range(len(result[layers[0]])):
             yield {name: result[name][i] for name in layers}
 
 
 def evaluate_partition(model, judge, partition, batches):
-    """The partition's number with its Evaluation, or with the Failure in it."""
+    """Yields the partition's number with its Evaluation, or with the Failure in it."""
     try:
         yield partition, judge.judged(load_replica(model), sound(batches))
     except SparkdlError as error:
@@ -56,7 +56,7 @@ def evaluate_partition(model, judge, partition, batches):
 
 
 def sound(batches):
-    """The batches; the error of a Failure among them is raised."""
+    """Yields the batches; the error of a Failure among them is raised."""
     for batch in batches:
         if isinstance(batch, Failure):
             raise batch.error
@@ -64,16 +64,21 @@ def sound(batches):
 
 
 def merge_evaluations(ranked):
-    """The Evaluations of (rank, Evaluation) pairs as one, in the order of rank, so that sums come
-    out the same each time. Where there are Failures it is the one of the lowest rank instead."""
+    """Returns the Evaluations of (rank, Evaluation) pairs as one, in the order of rank, so that
+    sums come out the same each time. Where there are Failures it is the one of the lowest rank
+    instead.
+    """
     results = [result for _, result in sorted(ranked, key=itemgetter(0))]
     failures = [result for result in results if isinstance(result, Failure)]
     return failures[0] if failures else reduce(lambda one, other: one.merge(other), results)
 
 
 def with_columns(frame, conf, transform, column, new, compute):
-    """`frame` with columns more: `new` are their StructFields, `compute` gives their arrays for
-    each of some Batches of records as they are before `transform`."""
+    """Adds columns to `frame`.
+
+    `new` are their StructFields; `compute` gives their arrays for each of some Batches of records
+    as they are before `transform`.
+    """
     schema = schema_of(conf, labels=False, transform=transform)
     wanted = schema.fields(column)
     for name in wanted.values():
@@ -90,7 +95,7 @@ def with_columns(frame, conf, transform, column, new, compute):
 
 
 def extend_tables(schema, wanted, names, compute, tables):
-    """Each Arrow table of a partition with the new columns behind its own."""
+    """Yields each Arrow table of a partition with the new columns behind its own."""
     given = deque()
     for arrays in compute(check_tables(schema, wanted, tables, given)):
         table = given.popleft()
@@ -99,7 +104,7 @@ def extend_tables(schema, wanted, names, compute, tables):
 
 
 def check_tables(schema, wanted, tables, given):
-    """The Batch of each Arrow table with rows, which is put into `given`."""
+    """Yields the Batch of each Arrow table with rows, which is put into `given`."""
     start, partition = 0, TaskContext.get().partitionId()
     where = f"partition {partition}"
     for table in tables:
@@ -111,7 +116,7 @@ def check_tables(schema, wanted, tables, given):
 
 
 def arrow_column(array):
-    """(n,) as numbers, (n, ...) as lists of numbers."""
+    """Returns (n,) as numbers, (n, ...) as lists of numbers."""
     if array.ndim == 1:
         return pyarrow.array(array)
     flat = array.reshape(len(array), -1)
@@ -121,7 +126,7 @@ def arrow_column(array):
 
 
 def prediction_fields(conf):
-    """The columns that predict adds, named as pyspark.ml names them."""
+    """Returns the columns that predict adds, named as pyspark.ml names them."""
     single = len(conf.outputs[0].out_shape) == 1
     if conf.loss.predicts == "class":
         return [number("prediction") if single else numbers("prediction"), numbers("probability")]
@@ -137,7 +142,7 @@ def numbers(name):
 
 
 def prediction_columns(model, transform, batches):
-    """{column: array} of each Batch, for the columns of `prediction_fields`."""
+    """Yields {column: array} of each Batch, for the columns of `prediction_fields`."""
     conf = model.value[0]
     name = conf.output.name
     for found in layer_columns((name,), model, transform, batches):
@@ -145,7 +150,7 @@ def prediction_columns(model, transform, batches):
 
 
 def output_columns(conf, z):
-    """{column: array} from what the output layer gives."""
+    """Returns {column: array} from what the output layer gives."""
     if conf.loss.predicts == "class":
         best = z.argmax(axis=2 if z.ndim == 3 else 1)
         kind = np.float64 if best.ndim == 1 else np.float32
@@ -154,7 +159,7 @@ def output_columns(conf, z):
 
 
 def layer_columns(layers, model, transform, batches):
-    """{layer: array} of each Batch, for each of `layers`."""
+    """Yields {layer: array} of each Batch, for each of `layers`."""
     replica = load_replica(model)
     for batch in batches:
         parts = pieces(batch, transform, replica.conf)

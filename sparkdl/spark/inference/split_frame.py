@@ -12,7 +12,7 @@ from sparkdl.spark.records.locality import split_frame, splits_in
 
 
 def computed_frame(spark, splits, key, columns, compute, device, tally=None):
-    """A DataFrame of names and float arrays.
+    """Returns a DataFrame of names and float arrays.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def computed_frame(spark, splits, key, columns, compute, device, tally=None):
 
 
 def tables(key, columns, compute, given):
-    """Arrow record batches of the splits that are given."""
+    """Yields Arrow record batches of the splits that are given."""
     for split in splits_in(given):
         for names, arrays in compute(split):
             found = [pyarrow.array(names), *(list_column(arrays[name]) for name in columns)]

@@ -7,7 +7,7 @@ FIRST = "iteration"
 
 
 def validation_frame(spark, history):
-    """A row for each validation of a History: how many updates came before it, and its figures.
+    """Returns a row for each validation of a History: the updates before it, and its figures.
 
     Returns
     -------
@@ -23,5 +23,5 @@ def validation_frame(spark, history):
 
 
 def numbers(value):
-    """A figure as a list; None where there was none."""
+    """Returns a figure as a list; None where there was none."""
     return None if value is None else np.ravel(value).astype(float).tolist()

@@ -28,7 +28,7 @@ class DeviceTally:
         self._counts = sc.accumulator(Counter(), Counts())
 
     def add(self, device):
-        """In a task: it computes on this device, in words."""
+        """Notes in a task that it computes on this device, in words."""
         self._counts.add(Counter([device]))
 
     @property

@@ -18,7 +18,7 @@ OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
 
 @contextmanager
 def job(sc, description, doing):
-    """Jobs run here have a description; one that fails for good is a clear error.
+    """Gives the jobs run inside a description; one that fails for good is a clear error.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def job(sc, description, doing):
 
 @contextmanager
 def describe_jobs(sc, description):
-    """Jobs run here have a description on Spark's pages."""
+    """Gives the jobs run inside a description on Spark's pages."""
     before = sc.getLocalProperty(DESCRIPTION)
     sc.setJobDescription(f"sparkdl: {description}")
     try:
@@ -44,8 +44,10 @@ def describe_jobs(sc, description):
 
 @contextmanager
 def clear_errors(doing):
-    """A Spark job that failed for good raises the error of ours that a task did, or a WorkerError
-    that says why."""
+    """Raises a clear error for a Spark job that failed for good.
+
+    It is the error of ours that a task raised, or a WorkerError that says why.
+    """
     try:
         yield
     except (Py4JError, PySparkException) as error:
@@ -53,7 +55,7 @@ def clear_errors(doing):
 
 
 def error_in_text(text, doing):
-    """The error that Spark's text stands for: one of ours that a task raised is itself again."""
+    """Returns the error that Spark's text stands for: ours, if a task raised one, is restored."""
     whose = f"{doing} failed on the cluster"
     if (noted := noted_error(text, whose)) is not None:
         return noted
@@ -70,7 +72,7 @@ def message(error):
 
 
 def reason(text):
-    """The line of a Spark message that says why: that of the Python error if there was one."""
+    """Returns the line of a Spark message that says why: the Python error's if there is one."""
     lines = [line for line in text.splitlines() if line.strip()] or ["no reason given"]
     traces = [number for number, line in enumerate(lines) if TRACEBACK in line]
     if traces:  # the frames of a traceback are indented, the error below them is not
@@ -83,7 +85,7 @@ def reason(text):
 
 @contextmanager
 def no_waiting_for_locality(sc):
-    """Run a task wherever a slot is free.
+    """Runs a task wherever a slot is free.
 
     A task would else wait 3 s for the executor that holds its block, while another one idles: a
     block is fetched in milliseconds. Spark reads the option for each stage.

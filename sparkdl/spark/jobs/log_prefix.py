@@ -13,7 +13,7 @@ SPARKDL = logging.getLogger("sparkdl")
 
 @contextmanager
 def sign_logs(rank, size):
-    """Within this block what sparkdl logs, from INFO on, bears rank and host."""
+    """Signs what sparkdl logs inside, from INFO on, with rank and host."""
     handler = logging.StreamHandler(sys.stderr)
     sender = f"rank {rank} of {size} on {platform.node()}"
     handler.setFormatter(logging.Formatter(f"%(asctime)s %(levelname)s {sender}: %(message)s"))

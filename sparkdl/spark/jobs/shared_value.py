@@ -20,7 +20,7 @@ class LocalValue(NamedTuple):
 
 
 def open_shared(rest, arrays):
-    """The Held of what a broadcast carries."""
+    """Returns the LocalValue of what a broadcast carries."""
     return LocalValue(cloudpickle.loads(rest, buffers=arrays))
 
 
@@ -43,21 +43,21 @@ class SharedValue:
         return open_shared(*self._broadcast.value).value
 
     def held(self):
-        """Returns the pickled form for a process unknown to Spark, in which it becomes a Held."""
+        """Returns the pickled form for a process unknown to Spark: there it is a LocalValue."""
         return open_shared, self._broadcast.value
 
     def leave_executors(self):
-        """Free memory there; a task that needs it fetches it again."""
+        """Frees memory there; a task that needs it fetches it again."""
         self._broadcast.unpersist()
 
     def destroy(self):
-        """Free it everywhere; no task may need it any more."""
+        """Frees it everywhere; no task may need it any more."""
         self._broadcast.destroy()
 
 
 @contextmanager
 def sharing(sc, value):
-    """A SharedValue that lives for one job."""
+    """Shares a value as a SharedValue that lives for one job."""
     shared = SharedValue(sc, value)
     try:
         yield shared

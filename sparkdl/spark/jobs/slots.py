@@ -9,7 +9,7 @@ PATIENCE = 30.0  # seconds for executors to come that Spark was asked for
 
 
 def slots(sc, least=1):
-    """Tasks that the executors run at once.
+    """Returns tasks that the executors run at once.
 
     Executors come one by one, and what is trained depends on how many there are: those that Spark
     was asked for are waited for, and so are `least` slots.
@@ -34,12 +34,12 @@ def gpus_of_a_task(sc):
 
 
 def executors(sc):
-    """Executors that have come; the driver counts as one in Spark's list."""
+    """Returns executors that have come; the driver counts as one in Spark's list."""
     return sc._jsc.sc().getExecutorMemoryStatus().size() - 1
 
 
 def executors_wanted(sc):
-    """Executors that the session was started with, 0 where Spark decides that itself."""
+    """Returns executors that the session was started with, 0 where Spark decides that itself."""
     local = re.match(r"local-cluster\[\s*(\d+)", sc.master)
     if local:
         return int(local[1])
@@ -64,7 +64,7 @@ def option(sc, name, default):
 
 
 def check_barrier(sc, workers, room):
-    """Raise ConfigError where a barrier stage of so many tasks cannot run.
+    """Raises ConfigError where a barrier stage of so many tasks cannot run.
 
     Spark would try for ten minutes, or refuse it with a number of an issue.
     """

@@ -11,7 +11,7 @@ CANCELLED = "SPARK_JOB_CANCELLED"
 
 
 def failure(text):
-    """The error that a failed stage's message stands for.
+    """Returns the error that a failed stage's message stands for.
 
     A SparkdlError that a task raised is itself again; else it is a WorkerError that names the rank
     of the worker that was lost, and how.

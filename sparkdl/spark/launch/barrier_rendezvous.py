@@ -19,7 +19,7 @@ class BarrierRendezvous:
         self.rank, self.size = context.partitionId(), len(context.getTaskInfos())
 
     def all_gather(self, text, timeout):
-        """The texts of all ranks, in their order.
+        """Returns the texts of all ranks, in their order.
 
         Raises
         ------

@@ -57,7 +57,7 @@ class BarrierStage:
         return self._done
 
     def stop(self):
-        """End what still runs, and wait until it has."""
+        """Ends what still runs, and waits until it has."""
         deadline = time.monotonic() + GRACE
         with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
             while self._thread.is_alive() and time.monotonic() < deadline:

@@ -30,11 +30,11 @@ class Team:
         return -(-self.size // self.each)
 
     def ranks(self, task):
-        """Those of a task."""
+        """Returns the ranks of a task."""
         return range(self.each * task, min(self.each * (task + 1), self.size))
 
     def rank(self, key):
-        """The one that an item goes to; neighbours in a partition of validation part."""
+        """Returns the rank that an item goes to; neighbours in a partition of validation part."""
         return sum(key) % self.size if isinstance(key, tuple) else self.owners[key]
 
     def task(self, key):

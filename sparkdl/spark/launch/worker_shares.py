@@ -14,7 +14,7 @@ TASKS = 8  # for each worker, of the stage that hands out blocks
 
 
 def deal_blocks(blocks, team, validation=None):
-    """An RDD with a partition for each task, to run a barrier stage on.
+    """Returns an RDD with a partition for each task, to run a barrier stage on.
 
     Its items are (number, Batch) for the blocks of its workers, and ((partition, position), Batch
     or Failure) for what they evaluate: such a stage takes one RDD, so both go through one shuffle.
@@ -33,7 +33,7 @@ def deal_blocks(blocks, team, validation=None):
 
 
 def whole(pieces):
-    """(number, Batch) of each block, from the (number, Batch) of its pieces: they come together."""
+    """Yields (number, Batch) of each block, from those of its pieces, which come together."""
     for number, own in groupby(pieces, itemgetter(0)):
         yield number, assemble_block([piece for _, piece in own])
 
@@ -45,7 +45,7 @@ def place_batches(partition, batches):
 
 @contextmanager
 def split_items(items):
-    """(blocks, validation): iterators over the two kinds of items of a worker.
+    """Splits the items of a worker into two iterators, (blocks, validation).
 
     The first gives (number, Batch) as they come. The second gives Batches, in the same order at
     each launch; it can be asked once the first has ended.
@@ -62,7 +62,7 @@ class BatchSpool:
         self._file, self._places, self._complete = file, {}, False
 
     def after(self, items):
-        """The blocks among the items; what else comes is kept."""
+        """Yields the blocks among the items; what else comes is kept."""
         for key, item in items:
             if isinstance(item, Failure):
                 raise item.error

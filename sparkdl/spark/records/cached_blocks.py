@@ -22,7 +22,7 @@ class SparkBlocks:
     sizes: list[int]
 
     def chosen(self, numbers):
-        """An RDD of the blocks `numbers` alone, in ascending order."""
+        """Returns an RDD of the blocks `numbers` alone, in ascending order."""
         return prune_partitions(self.rdd, numbers)
 
     def close(self):
@@ -30,7 +30,7 @@ class SparkBlocks:
 
 
 def load_blocks(batches, size, workers, options):
-    """Read `batches`, an RDD of Batches and Failures, once, and deal the records into blocks.
+    """Reads `batches`, an RDD of Batches and Failures, once, and deals the records into blocks.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ def load_blocks(batches, size, workers, options):
 
 
 def storage_level(options):
-    """The StorageLevel that the options name."""
+    """Returns the StorageLevel that the options name."""
     known = [name for name in vars(StorageLevel) if name.isupper() and name != "NONE"]
     require(options, "storage_level", options.storage_level in known, f"one of {known}")
     return getattr(StorageLevel, options.storage_level)
 
 
 def measure_partitions(batches):
-    """Records of each partition, and bytes in all."""
+    """Returns records of each partition, and bytes in all."""
     found = batches.mapPartitions(measure).collect()
     failure = next((f for _, _, f in found if f is not None), None)
     if failure is not None:
@@ -83,7 +83,7 @@ def measure_partitions(batches):
 
 
 def measure(batches):
-    """(records, bytes, the Failure if there is one) of a partition."""
+    """Yields (records, bytes, the Failure if there is one) of a partition."""
     count = nbytes = 0
     for batch in batches:
         if isinstance(batch, Failure):
@@ -94,7 +94,7 @@ def measure(batches):
 
 
 def prune_partitions(rdd, numbers):
-    """Some partitions of an RDD, in ascending order.
+    """Returns some partitions of an RDD, in ascending order.
 
     Spark has PartitionPruningRDD for this; it takes a function from Int to Boolean, and a Scala set
     is one.

@@ -16,7 +16,7 @@ from sparkdl.training.inputs.schema import schema_of
 
 
 def as_frame(spark, source, conf):
-    """A source as a DataFrame with transformed features, and the name of their column.
+    """Returns a source as a DataFrame with transformed features, and the name of their column.
 
     Parquet keeps all its columns. Other sources give id (partition << 40 | position), label where
     they have one, and features.
@@ -36,7 +36,7 @@ def as_frame(spark, source, conf):
 
 
 def record_schema(source, conf):
-    """The Schema of a source's records; only arrays may come without labels."""
+    """Returns the Schema of a source's records; only arrays may come without labels."""
     labelled = getattr(source, "labels", True) is not None
     return schema_of(conf, labelled, source.transform)
 
@@ -50,13 +50,13 @@ def label_type(schema):
 
 
 def uri(path):
-    """The path for Spark, which would take a local one for a path of its default file system."""
+    """Returns the path for Spark, which else takes local ones for its default file system's."""
     path = files.absolute(path)
     return path if "://" in path else Path(path).as_uri()
 
 
 def transform_frame(frame, column, transform, conf):
-    """The frame with another content of the column of features."""
+    """Returns the frame with another content of the column of features."""
     if transform is None:
         return frame
     new = StructField(column, ArrayType(FloatType()))
@@ -67,7 +67,7 @@ def transform_frame(frame, column, transform, conf):
 
 
 def change_tables(column, transform, schema, tables):
-    """Arrow tables with transformed features."""
+    """Yields Arrow tables with transformed features."""
     for table in tables:
         if table.num_rows:
             batch = table_batch(table, {"features": column}, "Parquet", 0)
@@ -76,14 +76,14 @@ def change_tables(column, transform, schema, tables):
 
 
 def read_tables(read, transform, schema, tables):
-    """Arrow tables of the records of the splits in `tables`."""
+    """Yields Arrow tables of the records of the splits in `tables`."""
     for split in splits_in(tables):
         for batch in checked_batches(read, split, schema):
             yield as_table(batch if transform is None else transform(batch))
 
 
 def as_table(batch):
-    """A Batch as an Arrow record batch."""
+    """Returns a Batch as an Arrow record batch."""
     columns = {"id": pyarrow.array(batch.ids.astype(np.int64))}
     if batch.labels is not None:
         labels = batch.labels
@@ -93,11 +93,11 @@ def as_table(batch):
 
 
 def rows(array):
-    """(n, ...) as float32 (n, numbers)."""
+    """Returns (n, ...) as float32 (n, numbers)."""
     return array.reshape(len(array), -1).astype(np.float32)
 
 
 def list_column(array):
-    """(n, k) as n lists of k numbers."""
+    """Returns (n, k) as n lists of k numbers."""
     bounds = np.arange(0, array.size + 1, array.shape[1], dtype=np.int32)
     return pyarrow.ListArray.from_arrays(bounds, pyarrow.array(array.reshape(-1)))

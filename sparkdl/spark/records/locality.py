@@ -16,7 +16,7 @@ NOBODY = ("localhost",)  # what file systems say that have no blocks
 
 
 def split_rdd(sc, splits):
-    """An RDD with a partition for each split, which prefers the hosts that hold its bytes."""
+    """Returns an RDD with a partition for each split, which prefers the hosts of its bytes."""
     hosts, pickled = hosts_of(sc, splits), CPickleSerializer()
     if not any(hosts):
         return sc.parallelize(splits, max(len(splits), 1))
@@ -24,7 +24,7 @@ def split_rdd(sc, splits):
 
 
 def split_frame(spark, splits):
-    """The same as a DataFrame, whose one column holds the splits pickled."""
+    """Returns the same as a DataFrame, whose one column holds the splits pickled."""
     sc, dumps = spark.sparkContext, CPickleSerializer().dumps
     rows = [(dumps(split),) for split in splits]
     made = make_located_rdd(sc, rows, hosts_of(sc, splits), "[Ljava.lang.Object;")
@@ -34,13 +34,13 @@ def split_frame(spark, splits):
 
 
 def splits_in(tables):
-    """The splits that Arrow tables of such a DataFrame hold, on an executor."""
+    """Yields the splits that Arrow tables of such a DataFrame hold, on an executor."""
     for table in tables:
         yield from map(CPickleSerializer().loads, table.column(0).to_pylist())
 
 
 def hosts_of(sc, splits):
-    """The hosts that hold the bytes of each split.
+    """Returns the hosts that hold the bytes of each split.
 
     Hadoop's own client in the driver's JVM says who does, with Spark's configuration and tokens:
     one question for each file.
@@ -52,7 +52,7 @@ def hosts_of(sc, splits):
 
 
 def preferred_hosts(spans, blocks_of):
-    """Hosts that hold at least half of the bytes, the ones with most first.
+    """Returns hosts that hold at least half of the bytes, the ones with most first.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def preferred_hosts(spans, blocks_of):
 
 
 def blocks_of(sc, path, known):
-    """[(start, stop, hosts)] of a file's blocks; nothing where it is not on HDFS."""
+    """Returns [(start, stop, hosts)] of a file's blocks; nothing where it is not on HDFS."""
     if path.partition(":")[0] not in SCHEMES:
         return []
     if path not in known:
@@ -101,7 +101,7 @@ def ask_block_hosts(sc, path):
 
 
 def make_located_rdd(sc, items, hosts, kind):
-    """A JavaRDD of bytes, or of tuples as arrays, one a partition, which prefers these hosts.
+    """Returns a JavaRDD of bytes, or of tuples as arrays, one a partition, with these hosts.
 
     Parameters
     ----------
@@ -120,5 +120,5 @@ def make_located_rdd(sc, items, hosts, kind):
 
 
 def send_to_jvm(jvm, values):
-    """A list as one of the JVM, in one call."""
+    """Returns a list as one of the JVM, in one call."""
     return jvm.net.razorvine.pickle.Unpickler().loads(bytearray(CPickleSerializer().dumps(values)))

@@ -8,7 +8,7 @@ from sparkdl.training.workers.contribution import Failure
 
 
 def batches_of_tests(sc, confs, tests):
-    """An RDD of the Batches of all tests, each tagged with its test's number, and Failures.
+    """Returns an RDD of all tests' Batches, tagged with their test's number, and Failures.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class SparkRecords:
         object.__setattr__(self, "transform", self.data.transform)
 
     def batches(self, sc, schema):
-        """An RDD of Batches, checked against the schema, and Failures."""
+        """Returns an RDD of Batches, checked against the schema, and Failures."""
         if isinstance(self.data, DataFrame):
             return self._of_frame(schema)
         if isinstance(self.data, RDD):
@@ -89,18 +89,18 @@ class SparkRecords:
 
 
 def read_rows(schema, names, partition, rows):
-    """Batches of an RDD's partition."""
+    """Returns Batches of an RDD's partition."""
     return until_failure(schema.records(rows, partition, **names))
 
 
 def read_splits(schema, read, splits):
-    """Batches of a source's splits."""
+    """Yields Batches of a source's splits."""
     for split in splits:
         yield from until_failure(on_this_host(checked_batches(read, split, schema)))
 
 
 def on_this_host(batches):
-    """The batches; an error says where they were read: it may be the fault of that host's disk."""
+    """Yields the batches; an error says on which host, as its disk may be at fault."""
     try:
         yield from batches
     except DataError as error:
@@ -108,7 +108,7 @@ def on_this_host(batches):
 
 
 def until_failure(batches):
-    """The batches, and a Failure in place of an error of ours, which ends them."""
+    """Yields the batches, and a Failure in place of an error of ours, which ends them."""
     try:
         yield from batches
     except SparkdlError as error:
@@ -116,14 +116,14 @@ def until_failure(batches):
 
 
 def read_tables(schema, columns, tables):
-    """Batches of a DataFrame's partition, each as one Arrow row of bytes."""
+    """Yields Batches of a DataFrame's partition, each as one Arrow row of bytes."""
     partition = TaskContext.get().partitionId()
     for item in until_failure(table_batches(schema, columns, partition, tables)):
         yield pyarrow.RecordBatch.from_pylist([to_row(item)], schema=PACKED)
 
 
 def to_row(item):
-    """The row of a Batch or a Failure."""
+    """Returns the row of a Batch or a Failure."""
     if isinstance(item, Failure):
         return {"error": json.dumps(error_to_json(item.error))}
     return {"packed": pack_batch(item)}
@@ -139,21 +139,21 @@ def table_batches(schema, columns, partition, tables):
 
 
 def pack_batch(batch):
-    """A Batch as bytes of numpy's own format."""
+    """Returns a Batch as bytes of numpy's own format."""
     file = BytesIO()
     np.savez(file, ids=batch.ids, **batch.columns)
     return file.getvalue()
 
 
 def unpack_batch(data):
-    """The Batch of such bytes."""
+    """Returns the Batch of such bytes."""
     with np.load(BytesIO(data), allow_pickle=False) as arrays:
         columns = dict(arrays)
     return Batch(ids=columns.pop("ids"), columns=columns)
 
 
 def of_row(row):
-    """The Batch, or the Failure, of a row."""
+    """Returns the Batch, or the Failure, of a row."""
     if row.error is None:
         return unpack_batch(bytes(row.packed))
     return Failure(error_from_json(json.loads(row.error)))

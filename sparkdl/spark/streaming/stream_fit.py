@@ -50,7 +50,7 @@ class Desk:
         done.result()
 
     def items(self, query):
-        """(DataFrame, number, Future) of micro-batches, until the query has ended."""
+        """Yields (DataFrame, number, Future) of micro-batches, until the query has ended."""
         while query.isActive:
             with suppress(queue.Empty):
                 yield self._items.get(timeout=POLL)
@@ -74,7 +74,7 @@ class Pupil(Listener):
         self.last = None  # number of the last micro-batch that was trained on
 
     def take(self, frame, number):
-        """Train on a micro-batch, unless that has been done, and save the model."""
+        """Trains on a micro-batch, unless that has been done, and saves the model."""
         if self._place is None or self._place.awaits(number):
             with suppress(NoRecords):  # as when a filter left none
                 self._add(self._fit(frame, self))
@@ -102,7 +102,7 @@ class Pupil(Listener):
 
 
 def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
-    """Train until the stream ends; returns the History, whose `ended` says why it did.
+    """Trains until the stream ends; returns the History, whose `ended` says why it did.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
 
 
 def start_query(writer, trigger, place):
-    """The running query."""
+    """Returns the running query."""
     try:
         if trigger is not None:
             writer = writer.trigger(**trigger)
@@ -166,7 +166,7 @@ def train_on(pupil, batch, number, done):
 
 
 def finish(query):
-    """Wait for the thread of a query that is no longer active."""
+    """Waits for the thread of a query that is no longer active."""
     with suppress(PySparkException):  # `outcome` tells why it failed
         if not query.awaitTermination(GRACE):
             text = f"its query {query.id} is not active, but runs on after {GRACE:g} s"
@@ -174,7 +174,7 @@ def finish(query):
 
 
 def outcome(query, pupil, through):
-    """The History of a query that has ended. Raises WorkerError where it failed."""
+    """Returns the History of a query that has ended. Raises WorkerError where it failed."""
     failure = query.exception()
     if failure is not None:
         raise WorkerError(f"the stream failed {pupil.where}: {reason(message(failure))}")

@@ -77,7 +77,7 @@ class StreamFolder:
         return number > self._last
 
     def write(self, network, number):
-        """Save the model, as trained on all micro-batches up to this one."""
+        """Saves the model, as trained on all micro-batches up to this one."""
         self._query, self._last = self._id(), number
         extra = {STREAM: {"query": self._query, "batch": number}}
         self._writer.write(network.conf, network.state, extra)

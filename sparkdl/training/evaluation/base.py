@@ -23,7 +23,7 @@ class Evaluation:
         self.loss_sum = 0.0
 
     def add(self, predictions, labels, losses=None):
-        """Count a batch in and return self.
+        """Counts a batch in and returns self.
 
         Parameters
         ----------
@@ -43,7 +43,7 @@ class Evaluation:
         raise NotImplementedError
 
     def merge(self, other):
-        """A new evaluation of the examples of both; the two stay as they are."""
+        """Returns a new evaluation of the examples of both; the two stay as they are."""
         if repr(self) != repr(other):
             raise ConfigError(f"cannot merge {self!r} with {other!r}; options must be equal")
         merged = self._empty()
@@ -62,7 +62,7 @@ class Evaluation:
         raise NotImplementedError
 
     def figures(self):
-        """The main figures by name, as plain floats."""
+        """Returns the main figures by name, as plain floats."""
         raise NotImplementedError
 
     def _empty(self):
@@ -78,7 +78,7 @@ class Evaluation:
 
 
 def check_predictions(predictions, width):
-    """`predictions` as float64, if they are `width` finite numbers per example."""
+    """Returns `predictions` as float64, if they are `width` finite numbers per example."""
     predictions = np.asarray(predictions, np.float64)
     if predictions.ndim != 2 or predictions.shape[1] != width:
         raise DataError(f"predictions must have shape (n, {width}), got {predictions.shape}")
@@ -91,7 +91,7 @@ def check_predictions(predictions, width):
 
 
 def check_probabilities(predictions, width):
-    """`predictions` as float64, if they are `width` numbers in [0, 1] per example.
+    """Returns `predictions` as float64, if they are `width` numbers in [0, 1] per example.
 
     Rounding of fast float32 kernels may carry them out of that range by a little.
     """
@@ -105,7 +105,7 @@ def check_probabilities(predictions, width):
 
 
 def check_values(labels, shape):
-    """`labels` as float64, if they are finite and of `shape`; (n,) stands for (n, 1)."""
+    """Returns `labels` as float64, if they are finite and of `shape`; (n,) stands for (n, 1)."""
     labels = np.asarray(labels, np.float64)
     if labels.ndim == 1 and shape[1] == 1:
         labels = labels[:, np.newaxis]

@@ -26,23 +26,23 @@ class Judge:
         self.conf, self.transform = conf, transform
 
     def judged(self, replica, blocks):
-        """An Evaluation of the replica, with the weights it has, on blocks of records."""
+        """Returns an Evaluation of the replica, with the weights it has, on blocks of records."""
         evaluation = new_evaluation(self.conf)
         for block in blocks:
             evaluate_batches(replica, pieces(block, self.transform, self.conf), evaluation)
         return evaluation
 
     def counts(self, evaluation):
-        """All that it has counted, as arrays."""
+        """Returns all that it has counted, as arrays."""
         return counts_of(evaluation)
 
     def counted(self, arrays):
-        """The Evaluation that `counts` gave these arrays of."""
+        """Returns the Evaluation that `counts` gave these arrays of."""
         return with_counts(new_evaluation(self.conf), arrays)
 
 
 def pieces(batch, transform, conf):
-    """The batch in parts small enough to compute at once, ready for the network."""
+    """Yields the batch in parts small enough to compute at once, ready for the network."""
     for start in range(0, len(batch), BATCH):
         yield prepare_minibatch(batch.take(slice(start, start + BATCH)), transform, conf)
 
@@ -52,19 +52,19 @@ def new_evaluation(conf):
 
 
 def evaluate_batches(replica, batches, evaluation):
-    """Add the replica's predictions for each batch to an evaluation; see `predictions_to_judge`."""
+    """Adds the replica's predictions for batches to an evaluation; see `predictions_to_judge`."""
     for batch in batches:
         prediction, losses = replica.losses(batch)
         evaluation.add(*predictions_to_judge(replica.conf, batch, prediction, losses))
 
 
 def counts_of(evaluation):
-    """All that an Evaluation has counted, as arrays."""
+    """Returns all that an Evaluation has counted, as arrays."""
     return [np.atleast_1d(x) for name in evaluation.sums for x in parts(getattr(evaluation, name))]
 
 
 def with_counts(evaluation, arrays):
-    """An Evaluation that has counted nothing, filled with what `counts_of` gave of another.
+    """Returns an empty Evaluation, filled with what `counts_of` gave of another.
 
     Raises
     ------
@@ -87,14 +87,17 @@ def with_counts(evaluation, arrays):
 
 
 def parts(value):
-    """The numbers and arrays in a value: itself, what it gives, or the fields of a dataclass."""
+    """Returns the numbers and arrays in a value: itself, or those of a dataclass's fields."""
     if hasattr(value, "arrays"):
         return value.arrays()
     return [getattr(value, f.name) for f in fields(value)] if is_dataclass(value) else [value]
 
 
 def made_of(like, arrays):
-    """A value like the given one from arrays as its `parts`; ValueError if they do not fit."""
+    """Returns a value like the given one from arrays as its `parts`.
+
+    Raises ValueError if they do not fit.
+    """
     if hasattr(like, "with_arrays"):
         return like.with_arrays(arrays)
     wanted = [(x.shape, x.dtype.kind) for x in map(np.atleast_1d, parts(like))]

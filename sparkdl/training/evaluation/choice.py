@@ -8,7 +8,7 @@ from sparkdl.training.evaluation.regression import Regression
 
 
 def evaluation_for(loss, units, labels=None):
-    """A fresh evaluation for `loss` (a nn.losses.Loss) over `units` outputs with names `labels`.
+    """Returns a fresh evaluation for `loss` over `units` outputs with names `labels`.
 
     Probabilities of classes are classified; sigmoid outputs are yes-or-no answers; all else are
     numbers. Where a prediction is not of the kind of a label, there is the loss alone.

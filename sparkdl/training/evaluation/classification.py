@@ -67,7 +67,7 @@ class Classification(PerColumn, Evaluation):
         self.scores = ScoreCounts.empty(self.classes, self.bins, self.exact_scores)
 
     def add(self, predictions, labels, losses=None):
-        """Count (n, k) probabilities and (n,) labels in; see Evaluation.add.
+        """Counts (n, k) probabilities and (n,) labels in; see Evaluation.add.
 
         Labels (n, k) are one-hot, or probabilities: the class is that of the largest.
         """
@@ -90,7 +90,7 @@ class Classification(PerColumn, Evaluation):
         return self.top_k(1)
 
     def top_k(self, k):
-        """Share of examples whose true class is among the k with the largest probabilities."""
+        """Returns the share of examples whose true class is among the k most probable ones."""
         return float(self.ranks[:k].sum() / self.examples) if self.examples else float("nan")
 
     @property
@@ -115,19 +115,19 @@ class Classification(PerColumn, Evaluation):
 
 
 def cross_entropy(probabilities):
-    """-log p in nats, with p kept above the smallest float32: (n,) from (n,)."""
+    """Returns -log p in nats, with p kept above the smallest float32: (n,) from (n,)."""
     return -np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
 
 
 def class_of(labels, classes):
-    """Labels (n,) from one-hot labels (n, classes); others as they are."""
+    """Returns labels (n,) from one-hot labels (n, classes); others as they are."""
     labels = np.asarray(labels)
     rows = labels.ndim == 2 and labels.shape[1] == classes
     return labels.argmax(axis=1) if rows else labels
 
 
 def check_classes(labels, size, classes):
-    """`labels` as int64, if they are `size` whole numbers in [0, classes)."""
+    """Returns `labels` as int64, if they are `size` whole numbers in [0, classes)."""
     labels = np.asarray(labels)
     if labels.shape != (size,) or labels.dtype.kind not in "iu":
         raise DataError(f"labels must be {size} integers, got {labels.dtype} {labels.shape}")

@@ -9,7 +9,7 @@ SHOWN = 20
 
 
 def report(evaluation):
-    """Readable lines; `evaluation` is a Classification."""
+    """Returns readable lines; `evaluation` is a Classification."""
     if evaluation.examples == 0:
         return "no examples"
     parts = [_figures(evaluation), _class_table(evaluation), _confusion(evaluation)]

@@ -28,7 +28,7 @@ class DistinctScores:
         return self._exceeded
 
     def add(self, scores, truth):
-        """Count `scores` (n, columns) with `truth` (n, columns) of bools."""
+        """Counts `scores` (n, columns) with `truth` (n, columns) of bools."""
         if not self._exceeded:
             column = np.tile(np.arange(scores.shape[1], dtype=np.int32), len(scores))
             positive = truth.reshape(-1).astype(np.int64)
@@ -44,7 +44,7 @@ class DistinctScores:
         return made
 
     def entries(self):
-        """The arrays of `FIELDS`."""
+        """Returns the arrays of `FIELDS`."""
         if self._waiting:
             parts = zip(self._entries, *self._waiting, strict=True)
             self._entries = merge_entries(*(np.concatenate(part) for part in parts))
@@ -54,17 +54,20 @@ class DistinctScores:
         return self._entries
 
     def of(self, column):
-        """score, positive, negative of one column, the scores rising."""
+        """Returns score, positive, negative of one column, the scores rising."""
         columns, *rest = self.entries()
         part = slice(*np.searchsorted(columns, [column, column + 1]))
         return tuple(array[part] for array in rest)
 
     def arrays(self):
-        """All that it holds, each array in the fewest bytes that lose nothing."""
+        """Returns all that it holds, each array in the fewest bytes that lose nothing."""
         return [np.array([self.exceeded], np.int64), *map(narrow, self.entries())]
 
     def with_arrays(self, arrays):
-        """One with the same limit that holds what `arrays` gave; ValueError if it cannot be."""
+        """Returns one with the same limit that holds what `arrays` gave.
+
+        Raises ValueError if it cannot be.
+        """
         flag, *entries = arrays
         kinds = [array.dtype.kind for array in entries]
         sound = len({array.shape for array in entries}) == 1 and kinds == ["i", "f", "i", "i"]
@@ -94,12 +97,12 @@ class DistinctScores:
 
 
 def limit_for(columns):
-    """Distinct scores up to which they are counted one by one, where nothing else is said."""
+    """Returns how many distinct scores are counted one by one, unless something else is said."""
     return min(LIMIT, CELLS // columns)
 
 
 def merge_entries(column, score, positive, negative):
-    """The entries sorted by column and score, each pair of these once."""
+    """Returns the entries sorted by column and score, each pair of these once."""
     order = in_order(column, score)
     column, score = column[order], score[order]
     new = np.ones(len(order), bool)
@@ -112,7 +115,7 @@ def merge_entries(column, score, positive, negative):
 
 
 def in_order(column, score):
-    """Indices that sort by column, then score: as np.lexsort, in a fraction of its time."""
+    """Returns indices that sort by column, then score: as np.lexsort, in a fraction of its time."""
     order = np.argsort(score)
     columns = column[order]
     if len(columns) and columns.max() < 2**16:
@@ -121,7 +124,7 @@ def in_order(column, score):
 
 
 def narrow(array):
-    """The same numbers in the smallest type of the kind that holds them all."""
+    """Returns the same numbers in the smallest type of the kind that holds them all."""
     kinds = (np.float32,) if array.dtype.kind == "f" else (np.int8, np.int16, np.int32)
     for kind in kinds:
         with np.errstate(over="ignore"):

@@ -23,7 +23,7 @@ class MeanLoss(Evaluation):
         self.labels = None if self.labels is None else tuple(self.labels)
 
     def add(self, predictions, labels, losses=None):
-        """Count the (n,) losses of a batch in; see Evaluation.add."""
+        """Counts the (n,) losses of a batch in; see Evaluation.add."""
         if losses is None:
             raise ConfigError("MeanLoss needs the losses that the network computes, got None")
         self._count_losses(losses, len(predictions))

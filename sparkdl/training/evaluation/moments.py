@@ -40,7 +40,7 @@ class Moments:
 
     @classmethod
     def of(cls, x, y):
-        """The moments of two arrays (n, columns)."""
+        """Returns the moments of two arrays (n, columns)."""
         if len(x) == 0:
             return cls.empty(x.shape[1])
         mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
@@ -64,7 +64,7 @@ class Moments:
         )
 
     def correlation(self):
-        """Pearson's correlation of x and y, (columns,); nan where one does not vary."""
+        """Returns Pearson's correlation of x and y, (columns,); nan where one does not vary."""
         spread = np.sqrt(self.xx) * np.sqrt(self.yy)
         nothing = np.full(len(spread), np.nan)
         return np.divide(self.xy, spread, out=nothing, where=spread > 0)

@@ -60,7 +60,7 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
         self.scores = ScoreCounts.empty(self.size, self.bins, self.exact_scores)
 
     def add(self, predictions, labels, losses=None):
-        """Count (n, size) probabilities and labels of 0 and 1 in; see Evaluation.add."""
+        """Counts (n, size) probabilities and labels of 0 and 1 in; see Evaluation.add."""
         predictions = check_probabilities(predictions, self.size)
         truth = check_binary(labels, predictions.shape)
         if losses is None:
@@ -118,7 +118,7 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
 
 
 def check_binary(labels, shape):
-    """`labels` as bools, if they are zeros and ones of `shape`."""
+    """Returns `labels` as bools, if they are zeros and ones of `shape`."""
     labels = check_values(labels, shape)
     soft = (labels != 0) & (labels != 1)
     if soft.any():

@@ -20,11 +20,11 @@ class PerColumn:
         return float(self.rates.f1.mean())
 
     def roc(self, column):
-        """The Roc of one label, or of one class against the rest."""
+        """Returns the Roc of one label, or of one class against the rest."""
         return self.scores.roc(column)
 
     def auc(self, column=None):
-        """Area under the ROC of one column; None: the mean over columns that have one.
+        """Returns area under the ROC of one column; None: the mean over columns that have one.
 
         A column has one unless it never occurs or is all there is. It is that of the scores
         themselves, ties counting half, while there are at most `exact_scores` distinct ones, of all
@@ -34,7 +34,7 @@ class PerColumn:
         return pick_or_mean(self.scores.auc(), column)
 
     def auc_error(self, column=None):
-        """The largest possible difference of `auc(column)` and the AUC of the scores themselves."""
+        """Returns the largest possible difference of `auc(column)` and the scores' own AUC."""
         return pick_or_mean(self.scores.auc_error(), column)
 
     @property
@@ -43,7 +43,7 @@ class PerColumn:
         return self.scores.exact
 
     def auc_rows(self):
-        """A row for a report where the AUC is not exact."""
+        """Returns a row for a report where the AUC is not exact."""
         return [] if self.auc_is_exact else [["auc is off by at most", f"{self.auc_error():.4f}"]]
 
     @property
@@ -52,7 +52,7 @@ class PerColumn:
 
 
 def pick_or_mean(values, column):
-    """values[column], or for None the mean of those that are numbers, nan if none is."""
+    """Returns values[column], or for None the mean of those that are numbers, nan if none is."""
     if column is not None:
         return float(values[column])
     defined = values[~np.isnan(values)]

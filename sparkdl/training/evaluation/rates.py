@@ -39,5 +39,5 @@ class Rates:
 
 
 def share(part, whole):
-    """part / whole elementwise, 0 where whole is 0."""
+    """Returns part / whole elementwise, 0 where whole is 0."""
     return np.divide(part, whole, out=np.zeros(np.shape(part)), where=np.asarray(whole) != 0)

@@ -39,7 +39,7 @@ class Regression(Evaluation):
         self.moments = Moments.empty(self.size)
 
     def add(self, predictions, labels, losses=None):
-        """Count (n, size) predictions and labels in; see Evaluation.add. The loss is the mse."""
+        """Counts (n, size) predictions and labels in; see Evaluation.add. The loss is the mse."""
         predictions = check_predictions(predictions, self.size)
         labels = check_values(labels, predictions.shape)
         error = predictions - labels

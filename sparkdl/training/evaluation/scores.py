@@ -52,7 +52,7 @@ class ScoreCounts:
         return not self.distinct.exceeded
 
     def add(self, scores, truth):
-        """Count `scores` (n, columns) in [0, 1] with `truth` (n, columns) of bools."""
+        """Counts `scores` (n, columns) in [0, 1] with `truth` (n, columns) of bools."""
         columns, bins = self.positive.shape
         place = bin_of(scores, bins) + bins * np.arange(columns)
         self.positive += _count(place[truth], self.positive.shape)
@@ -64,7 +64,7 @@ class ScoreCounts:
         return ScoreCounts(*counts, self.distinct + other.distinct)
 
     def arrays(self):
-        """All that it has counted."""
+        """Returns all that it has counted."""
         return [self.positive, self.negative, *self.distinct.arrays()]
 
     def with_arrays(self, arrays):
@@ -76,7 +76,7 @@ class ScoreCounts:
         return ScoreCounts(positive, negative, self.distinct.with_arrays(distinct))
 
     def roc(self, column):
-        """The Roc of one column; nan rates where it has no positives or no negatives."""
+        """Returns the Roc of one column; nan rates where it has no positives or no negatives."""
         if self.exact:
             scores, positive, negative = (array[::-1] for array in self.distinct.of(column))
             return _curve(scores, positive, negative)
@@ -86,7 +86,7 @@ class ScoreCounts:
         return _curve(edge_of(edges, self.positive.shape[1]), positive[used], negative[used])
 
     def auc(self):
-        """Area under each column's ROC, (columns,); nan without positives or without negatives.
+        """Returns the area under each column's ROC, (columns,); nan where it has one class only.
 
         Where it is not `exact` a positive and a negative in one bin count as a tie. `auc_error`
         bounds what that costs.
@@ -109,7 +109,7 @@ class ScoreCounts:
 
 
 def bin_of(scores, bins):
-    """Index of the bin of each score, an integer in [0, bins)."""
+    """Returns index of the bin of each score, an integer in [0, bins)."""
     with np.errstate(divide="ignore"):
         log_odds = np.log(scores) - np.log1p(-scores)
     place = np.floor((log_odds + FAR) * (bins / (2 * FAR)))
@@ -117,12 +117,12 @@ def bin_of(scores, bins):
 
 
 def edge_of(index, bins):
-    """The smallest score that a bin holds."""
+    """Returns the smallest score that a bin holds."""
     return np.where(index == 0, 0.0, _sigmoid(index * (2 * FAR / bins) - FAR))
 
 
 def centre_of(index, bins):
-    """The score in the middle (in log-odds) of a bin."""
+    """Returns the score in the middle (in log-odds) of a bin."""
     return _sigmoid((index + 0.5) * (2 * FAR / bins) - FAR)
 
 
@@ -135,12 +135,12 @@ def _count(places, shape):
 
 
 def _curve(scores, positive, negative):
-    """The Roc of falling scores and their counts."""
+    """Returns the Roc of falling scores and their counts."""
     return Roc(_climb(negative), _climb(positive), np.concatenate([[np.inf], scores]))
 
 
 def _wins(positive, negative):
-    """Pairs whose positive scores above their negative, ties counting half; scores rise."""
+    """Returns pairs whose positive scores above their negative, ties counting half; scores rise."""
     below = np.cumsum(negative, axis=-1) - negative
     return np.sum(positive * (below + 0.5 * negative), axis=-1, dtype=np.float64)
 

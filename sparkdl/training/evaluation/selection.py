@@ -7,7 +7,7 @@ from sparkdl.nn.inputs.columns import label_mask_of, mask_of
 
 
 def predictions_to_judge(conf, batch, predictions, losses):
-    """Predictions, labels and losses of what counts, each thing that is predicted a row.
+    """Returns predictions, labels and losses of what counts, each thing that is predicted a row.
 
     Of several outputs the main one is judged. What a mask leaves out and labels that the loss
     ignores do not count. The loss of an example that is a mean or sum over steps is spread over
@@ -65,5 +65,5 @@ def units(x):
 
 
 def rows(x):
-    """(m, units) of (n, units), (n, T, units) or (n, units, H, W)."""
+    """Returns (m, units) of (n, units), (n, T, units) or (n, units, H, W)."""
     return (np.moveaxis(x, 1, -1) if x.ndim > 3 else x).reshape(-1, units(x))

@@ -7,7 +7,7 @@ from sparkdl.nn.networks.pretraining import pretraining, unsupervised_layers
 
 
 def pretrain_layers(network, layers, fit):
-    """The history of each layer's training, {name: History}; `network` takes over what they learn.
+    """Trains layers; returns {name: History}; `network` takes over what they learn.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def pretrain_one(network, name, fit):
 
 
 def with_arrays_of(network, other, start=""):
-    """The state of `network` with the values of `other` for arrays that both have by name.
+    """Returns the state of `network` with `other`'s values of the arrays that both have.
 
     Those alone whose name has this `start`: averages round, so those of layers that are fixed may
     come back a little changed.

@@ -34,7 +34,7 @@ class Trainer:
     evaluate : function of a TrainState that gives an Evaluation, or None
     validation : Validation or None
         What workers that stay evaluate themselves, in place of `evaluate`.
-    marks : Marks
+    marks : Milestones
         Where it ends, and where else workers meet; listeners may ask for more.
     """
 
@@ -62,7 +62,7 @@ class Trainer:
             raise ConfigError("with tbptt a fit cannot tell where updates are; give it epochs")
 
     def fit(self, blocks, state, epochs, transform=None, resumed=None):
-        """Train until `epochs` epochs after the state's own are done.
+        """Trains until `epochs` epochs after the state's own are done.
 
         `resumed` is the extra of the checkpoint that the state is from, where a fit goes on: it
         ends where that fit would have.
@@ -96,7 +96,7 @@ class Trainer:
         return state, history
 
     def placed(self, blocks, state):
-        """The state at the place in the data that a fit from the start has after its updates.
+        """Returns the state at the place in the data that a fit has after so many updates.
 
         So a state that comes with no more than its number of updates is gone on from.
         """
@@ -118,7 +118,7 @@ class Trainer:
         return {"master": type(self.master).__name__} | self.master.identity() | data | marks
 
     def check_resumed(self, blocks, extra, path):
-        """Raise CheckpointError where data, master or workers are not those of the checkpoint."""
+        """Raises CheckpointError where data, master or workers are not those of the checkpoint."""
         if "first_epoch" not in extra:
             raise CheckpointError(
                 f"{path} is a saved model, not a checkpoint that a fit has left; load it and fit it"
@@ -132,7 +132,7 @@ class Trainer:
                 )
 
     def _owned(self, state, resumed):
-        """The state with what the workers of this fit have each for itself to go on from."""
+        """Returns the state with what each worker of this fit has for itself to go on from."""
         owner, own = self.master.owner(), state.own
         if own and not resumed and state.owner != owner:
             log.warning(
@@ -159,7 +159,7 @@ class Trainer:
         return replace(state, own=own, owner=owner)
 
     def _events(self, blocks, state, epochs, transform, extra):
-        """RoundDone, EpochDone ... as they come."""
+        """Returns RoundDone, EpochDone ... as they come."""
         if not self.master.resident:
             parts = self.master, self.workers, self.conf, blocks, state
             return drive_rounds(*parts, epochs, transform, self.evaluate, self.marks)
@@ -207,7 +207,7 @@ class Trainer:
 
 
 def start_state(conf, master, state):
-    """The state to start from, with the master's seed, or the network's where it gives none."""
+    """Returns the state to start from, with the seed of the master or else of the network."""
     return replace(state, seed=conf.seed if master.seed is None else master.seed)
 
 

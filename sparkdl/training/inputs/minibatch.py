@@ -5,7 +5,7 @@ from sparkdl.training.inputs.schema import masks_of
 
 
 def prepare_minibatch(batch, transform, conf):
-    """The batch transformed, less masks that leave nothing out.
+    """Returns the batch transformed, less masks that leave nothing out.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from sparkdl.nn.inputs.labels import units_of
 
 
 def schema_of(conf, labels=True, transform=None):
-    """The Schema of the records that a network is trained on, evaluated or used on.
+    """Returns the Schema of the records that a network is trained on, evaluated or used on.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ def schema_of(conf, labels=True, transform=None):
 
 
 def feature_shapes(conf):
-    """{column: shape of one example} of what a network computes on."""
+    """Returns {column: shape of one example} of what a network computes on."""
     return {column: conf.input_shapes[name] for column, name in conf.feature_columns.items()}
 
 
 def masks_of(conf, labels=True):
-    """{column: column of its mask} of the columns that hold something for each step."""
+    """Returns {column: column of its mask} of the columns that hold something for each step."""
     features = [c for c, shape in feature_shapes(conf).items() if len(shape) == 2]
     scored = [c for c, place in conf.label_columns.items() if labels and is_stepwise(place)]
     return {c: mask_of(c) for c in features} | {c: label_mask_of(c) for c in scored}

@@ -104,7 +104,7 @@ class TrainingMaster(Member):
         return self.batch_size_per_worker * self.minibatches_per_round
 
     def minibatches_for(self, updates, workers):
-        """Minibatches that each of the workers trains for so many updates."""
+        """Returns minibatches that each of the workers trains for so many updates."""
         return updates
 
     def updates_of(self, minibatches):
@@ -112,20 +112,20 @@ class TrainingMaster(Member):
         return max(minibatches)
 
     def to_dict(self):
-        """The options by name, as JSON has them."""
+        """Returns the options by name, as JSON has them."""
         return Config.to_dict(self)
 
     def identity(self):
-        """The options that the weights depend on: a run that is resumed must have the same."""
+        """Returns the options that the weights depend on: a resumed run must have the same."""
         return {n: value for n, value in self.to_dict().items() if n not in WITHOUT_EFFECT}
 
     def owner(self):
-        """Text that is the same for masters whose workers can go on from each other's states."""
+        """Returns a text, the same for masters that can go on from each other's workers' states."""
         options = {n: value for n, value in self.identity().items() if n != "seed"}
         return json.dumps({"master": type(self).__name__} | options, sort_keys=True)
 
     def rounds_in_epoch(self, workers, blocks):
-        """Rounds that an epoch over `blocks` takes."""
+        """Returns rounds that an epoch over `blocks` takes."""
         return -(-len(blocks.sizes) // workers.size)
 
 
@@ -203,5 +203,5 @@ class ResidentMaster(TrainingMaster, abstract=True):
         return False
 
     def strategy(self, worker):
-        """The master's half in a worker; see resident.strategy.Strategy."""
+        """Returns the master's half in a worker; see resident.strategy.Strategy."""
         raise NotImplementedError

@@ -49,7 +49,7 @@ class Restarted(NamedTuple):
 
 
 def drive_rounds(master, workers, conf, blocks, state, epochs, transform, evaluate, marks):
-    """Events of a fit whose rounds the driver runs one by one, up to epoch `epochs`."""
+    """Yields events of a fit whose rounds the driver runs one by one, up to epoch `epochs`."""
     if marks.first and evaluate is not None and state.iteration == 0:
         yield validation_event(state, evaluate(state))
     while state.epoch < epochs and not marks.over(state.iteration):

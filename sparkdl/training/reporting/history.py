@@ -33,14 +33,14 @@ class History:
         self.rounds.append(report)
 
     def end_epoch(self, validation=None):
-        """Close the epoch of the last round and return its EpochReport."""
+        """Closes the epoch of the last round and returns its EpochReport."""
         epoch = self.rounds[-1].epoch
         rounds = list(takewhile(lambda report: report.epoch == epoch, reversed(self.rounds)))
         self.epochs.append(EpochReport.of(rounds, validation))
         return self.epochs[-1]
 
     def go_back(self, restart):
-        """Forget the rounds that are lost."""
+        """Forgets the rounds that are lost."""
         self.restarts.append(restart)
         del self.rounds[len(self.rounds) - restart.lost :]
 
@@ -59,17 +59,17 @@ class History:
         return max(rounds, key=lambda devices: sum(devices.values()), default={})
 
     def times(self):
-        """Seconds of all rounds by part: reading, compute, averaging, overhead."""
+        """Returns seconds of all rounds by part: reading, compute, averaging, overhead."""
         return total_seconds(self.rounds)
 
     def shares(self):
-        """Share of each part in the time of all rounds, in [0, 1]."""
+        """Returns the share of each part in the time of all rounds, in [0, 1]."""
         times = self.times()
         total = sum(times.values())
         return {part: seconds / total if total > 0 else 0.0 for part, seconds in times.items()}
 
     def to_dict(self):
-        """Plain lists and numbers, as JSON has them."""
+        """Returns plain lists and numbers, as JSON has them."""
         return {
             "rounds": [report.to_dict() for report in self.rounds],
             "epochs": [report.to_dict() for report in self.epochs],
@@ -79,8 +79,10 @@ class History:
         }
 
     def __str__(self):
-        """One line per epoch, then evaluations by updates, where the time went, who computed where,
-        updates left out, restarts, and why a stream ended.
+        """Describes the fit in lines.
+
+        One per epoch, then evaluations by updates, where the time went, who computed where, updates
+        left out, restarts, and why a stream ended.
         """
         if not self.rounds:
             return self.ended or "no rounds"

@@ -11,10 +11,10 @@ class Listener:
     every_updates = ()
 
     def on_fit_start(self, plan):
-        """A fit begins; `plan` is a FitPlan."""
+        """Called when a fit begins; `plan` is a FitPlan."""
 
     def on_round(self, report, state):
-        """A round is done; `report` is its RoundReport, `state` the TrainState after it.
+        """Called after a round; `report` is its RoundReport, `state` the TrainState after it.
 
         Where workers stay for the whole fit they have the state; it is None here but for the
         rounds after which they sent it: every `snapshot_every`, those of Checkpoints, the last of
@@ -22,16 +22,18 @@ class Listener:
         """
 
     def on_validation(self, report, state):
-        """The state was evaluated, after so many updates; `report` is a ValidationReport."""
+        """Called after an evaluation by updates; `report` is a ValidationReport."""
 
     def on_epoch(self, report, state):
-        """An epoch is done and evaluated; `report` is its EpochReport."""
+        """Called when an epoch is done and evaluated; `report` is its EpochReport."""
 
     def on_restart(self, restart):
-        """A worker was lost; `restart` is a Restart. Rounds that are lost will be heard again."""
+        """Called when a worker was lost; `restart` is a Restart. Rounds that are lost will be heard
+        again.
+        """
 
     def on_fit_end(self, history):
-        """The fit is over; also called, with what was done, where it failed."""
+        """Called when the fit is over, also, with what was done, where it failed."""
 
 
 class Listeners(Listener):
@@ -62,7 +64,7 @@ class Listeners(Listener):
             listener.on_restart(restart)
 
     def on_fit_end(self, history):
-        """Every listener hears the end, also after one that failed; the first error is raised."""
+        """Tells every listener the end, also after one that failed; raises the first error."""
         failures = []
         for listener in self.listeners:
             try:

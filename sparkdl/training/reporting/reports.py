@@ -70,7 +70,7 @@ class RoundReport(_Timed):
         self._check_seconds()
 
     def to_dict(self):
-        """Plain numbers by name, as JSON has them."""
+        """Returns plain numbers by name, as JSON has them."""
         return plain(asdict(self))
 
 
@@ -89,7 +89,7 @@ class EpochReport(_Timed):
 
     @classmethod
     def of(cls, rounds, validation=None):
-        """The epoch made of `rounds`, a list of RoundReport that is not empty."""
+        """Returns the epoch made of `rounds`, a list of RoundReport that is not empty."""
         examples = sum(r.examples for r in rounds)
         total = sum(r.loss * r.examples for r in rounds)
         return cls(
@@ -106,7 +106,7 @@ class EpochReport(_Timed):
         return None if self.validation is None else self.validation.score
 
     def to_dict(self):
-        """Plain numbers by name; the validation is the dict of its figures, or None."""
+        """Returns plain numbers by name; the validation is the dict of its figures, or None."""
         figures = None if self.validation is None else self.validation.figures()
         fields = {name: getattr(self, name) for name in ("epoch", "loss", "examples", "score")}
         return plain(fields | {"seconds": self.seconds, "validation": figures})
@@ -121,7 +121,7 @@ class ValidationReport:
     validation: Any
 
     def to_dict(self):
-        """Plain numbers by name."""
+        """Returns plain numbers by name."""
         place = {"iteration": self.iteration, "epoch": self.epoch}
         return plain(place | {"validation": self.validation.figures()})
 
@@ -213,12 +213,12 @@ def format_devices(who, devices):
 
 
 def plain(value):
-    """`value` with Python's own numbers in place of numpy's, also inside dicts."""
+    """Returns `value` with Python's own numbers in place of numpy's, also inside dicts."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return value.item() if isinstance(value, np.generic) else value
 
 
 def total_seconds(reports):
-    """Seconds by part, summed over reports."""
+    """Returns seconds by part, summed over reports."""
     return {part: sum(report.seconds[part] for report in reports) for part in PARTS}

@@ -2,7 +2,7 @@
 
 
 def align(rows, left=0):
-    """Rows of strings as lines with columns of one width.
+    """Returns rows of strings as lines with columns of one width.
 
     The first `left` columns are flush left, the others (numbers) flush right.
     """

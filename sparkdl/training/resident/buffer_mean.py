@@ -4,7 +4,7 @@ import numpy as np
 
 
 def mean_buffers(worker, examples):
-    """Replace the replica's buffers by their mean over workers, weighted by examples.
+    """Replaces the replica's buffers by their mean over workers, weighted by examples.
 
     The examples ride behind the buffers: a worker without data adds zeros.
     """

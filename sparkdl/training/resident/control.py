@@ -40,12 +40,12 @@ class Control:
         self._watch.start()
 
     def check(self):
-        """Raise PeerError if the driver is gone."""
+        """Raises PeerError if the driver is gone."""
         if self._lost is not None:
             raise self._lost
 
     def report_reading(self, blocks):
-        """The blocks; now and then the driver hears that they are still coming."""
+        """Yields the blocks; now and then the driver hears that they are still coming."""
         told = time.monotonic()
         for block in blocks:
             if time.monotonic() - told > READING:
@@ -54,15 +54,15 @@ class Control:
             yield block
 
     def report_device(self, device):
-        """On which device this worker computes, in words."""
+        """Tells the driver on which device this worker computes, in words."""
         self._send({"say": "placed"}, np.frombuffer(device.encode(), np.uint8))
 
     def report(self, state, figures):
-        """A round is done; `state` has the counters after it."""
+        """Reports a round; `state` has the counters after it."""
         self._send({"say": "report", "rounds": state.rounds}, figures.vector())
 
     def snapshot(self, state):
-        """The state after a round, from one worker for all, before its report."""
+        """Sends the state after a round, from one worker for all, before its report."""
         vectors = [*(getattr(state, name) for name in VECTORS), *state.kept.values()]
         meta = {"say": "snapshot", "counters": state.counters, "kept": list(state.kept)}
         self._send(meta, *map(np.ascontiguousarray, vectors))
@@ -82,7 +82,7 @@ class Control:
             self._send({"say": "failed", "lost": is_loss(error)} | error_to_json(error))
 
     def done(self):
-        """All epochs are over."""
+        """Tells the driver that all epochs are over."""
         self._send({"say": "done"})
 
     def close(self):
@@ -102,7 +102,7 @@ class Control:
 
 
 def arrays_by_name(meta, arrays):
-    """{name: array} of a message that has the names of its arrays."""
+    """Returns {name: array} of a message that has the names of its arrays."""
     return dict(zip(meta["names"], arrays, strict=True))
 
 

@@ -34,7 +34,7 @@ class FitSetup:
         Batch to Batch, of the data to train on.
     judge : Judge or None
         Where there is data to evaluate on.
-    marks : Marks
+    marks : Milestones
     owes : Due
         What has yet to follow the round before the state.
     every : tuple of int
@@ -63,7 +63,7 @@ class FitSetup:
         return state.epoch >= self.epochs or self.marks.over(state.iteration)
 
     def part(self, state):
-        """The Part that is next."""
+        """Returns the RoundPart that is next."""
         return self.schedule.part(state, self.master, self.marks)
 
     def due(self, before, state):

@@ -24,7 +24,7 @@ ADVICE = (
 
 
 def run_worker(shared, rank, rendezvous, blocks, validation):
-    """The task of a resident master's workers; see Workers.launch."""
+    """Runs the task of a resident master's workers; see Workers.launch."""
     limit_threads()
     with closing(Control(shared, rank)) as control, report_errors(control):
         device = describe_device(choose_backend(shared.master.device, shared.master.backend))
@@ -42,7 +42,7 @@ def run_worker(shared, rank, rendezvous, blocks, validation):
 
 @contextmanager
 def report_errors(control):
-    """The driver hears what goes wrong in here, before others see the consequences."""
+    """Tells the driver what goes wrong in here, before others see the consequences."""
     try:
         yield
     except Exception as error:
@@ -53,13 +53,13 @@ def report_errors(control):
 
 @contextmanager
 def open_shelf(blocks, control):
-    """A Shelf with all blocks; the driver hears that they are still coming."""
+    """Gives a RecordCache with all blocks; tells the driver meanwhile that they still come."""
     with closing(RecordCache(control.report_reading(blocks))) as shelf:
         yield shelf
 
 
 def join_group(shared, rendezvous, device):
-    """The Group of all workers; those who have their records wait for those who read more."""
+    """Joins the Group of all workers; those who have their records wait for those who read more."""
     master = shared.master
     several = rendezvous.all_gather(device, master.patience).count(device)
     if several > 1 and device != PROCESSOR:
@@ -85,7 +85,7 @@ class WorkerLifecycle:
     shared : FitSetup
     control : Control
     worker : Worker
-    shelf, held : Shelf
+    shelf, held : RecordCache
         This worker's blocks, and its share of the data to evaluate on.
     """
 
@@ -95,7 +95,7 @@ class WorkerLifecycle:
         self.strategy = shared.master.strategy(worker)
 
     def run(self):
-        """Train until all epochs are done."""
+        """Trains until all epochs are done."""
         state = self.shared.state
         with closing(self.strategy):
             self._follow(state, self.shared.owes)
@@ -130,14 +130,14 @@ class WorkerLifecycle:
         figures.duration = time.perf_counter() - began
 
     def _checked(self, steps):
-        """The steps, as long as the driver is there."""
+        """Yields the steps, as long as the driver is there."""
         self.control.check()
         for step in steps:
             self.control.check()
             yield step
 
     def _tell(self, before, state):
-        """Snapshot and report, in this order: what is reported can be gone back to."""
+        """Sends snapshot and report, in this order: what is reported can be gone back to."""
         if self.shared.is_snapshot(before, state):
             self._send_snapshot(state)
         self.control.report(state, self.worker.figures)
@@ -161,7 +161,7 @@ class WorkerLifecycle:
 
 @contextmanager
 def with_vectors(replica, vectors):
-    """The replica with other vectors for a while."""
+    """Gives the replica other vectors for a while."""
     own = {name: getattr(replica, name) for name in VECTORS}
     if all(own[name] is vectors[name] for name in VECTORS):
         yield

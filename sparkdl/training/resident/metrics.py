@@ -54,7 +54,7 @@ class WorkerMetrics:
 
 
 def merge_figures(workers, epoch, part, devices=None):
-    """The RoundReport of a round, or of a Part of one, from the Figures of all workers.
+    """Returns the RoundReport of a round, or of a RoundPart, from the WorkerMetrics of all workers.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def merge_figures(workers, epoch, part, devices=None):
 
 
 def seconds(workers):
-    """Seconds of the round by part: those of the worker that had most to do."""
+    """Returns seconds of the round by part: those of the worker that had most to do."""
     slowest = max(workers, key=lambda worker: worker.reading + worker.compute)
     known = slowest.reading + slowest.compute + slowest.exchanging
     return {

@@ -8,7 +8,7 @@ RESIDUAL = "residual"
 
 
 def prefix(name, state):
-    """{f"{name}.{key}": vector}: a part of an own state."""
+    """Returns {f"{name}.{key}": vector}: a part of an own state."""
     return {f"{name}.{key}": vector for key, vector in state.items()}
 
 
@@ -18,7 +18,7 @@ def worker_state_part(name, own):
 
 
 def copy_worker_state(own, name, out):
-    """Fill `out` with the vector of this name; CheckpointError if it does not fit."""
+    """Fills `out` with the vector of this name; CheckpointError if it does not fit."""
     vector = own.get(name)
     if vector is None or (vector.shape, vector.dtype) != (out.shape, out.dtype):
         found = sorted((n, str(x.dtype), x.shape) for n, x in own.items())
@@ -28,7 +28,7 @@ def copy_worker_state(own, name, out):
 
 
 def redistribute_worker_states(own, workers, averages):
-    """The own states, one of each worker, for another number of workers.
+    """Returns the own states, one of each worker, for another number of workers.
 
     Worker r goes on with what worker r had, modulo the old number. But residuals, what codecs have
     yet to send, are neither lost nor doubled: those of a worker that there is no longer are added

@@ -24,17 +24,17 @@ class RecordCache:
             self.put(number, piece)
 
     def put(self, number, piece):
-        """Add a Batch to a block; its pieces may come in any order."""
+        """Adds a Batch to a block; its pieces may come in any order."""
         columns = {f".{name}": column for name, column in piece.columns.items()}
         places = {name: self._append(name, x) for name, x in (columns | {IDS: piece.ids}).items()}
         self._pieces.setdefault(number, []).append(places)
 
     def __iter__(self):
-        """The numbers of the blocks, in the order in which they first came."""
+        """Returns the numbers of the blocks, in the order in which they first came."""
         return iter(self._pieces)
 
     def block(self, number):
-        """The Kept block; WorkerError if none of its records has come."""
+        """Returns the CachedBlock block; WorkerError if none of its records has come."""
         if number not in self._pieces:
             raise WorkerError(f"block {number} should be here, got only {sorted(self._pieces)}")
         return CachedBlock(self._pieces[number])
@@ -46,7 +46,7 @@ class RecordCache:
         self.close()
 
     def close(self):
-        """Give the files back."""
+        """Gives the files back."""
         for column in self._files.values():
             column.close()
         self._files.clear()
@@ -73,7 +73,7 @@ class Column:
         self._file = tempfile.TemporaryFile(prefix="sparkdl-")  # noqa: SIM115, lives as we do
 
     def append(self, array):
-        """Write rows; where they are, as (self, start, stop)."""
+        """Writes rows; returns where they are, as (self, start, stop)."""
         start, self.count, self.rows = self.count, self.count + len(array), None
         self._file.write(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
         return self, start, self.count
@@ -82,7 +82,7 @@ class Column:
         self._file.close()
 
     def all(self):
-        """All rows, mapped into memory (count, ...)."""
+        """Returns all rows, mapped into memory (count, ...)."""
         if self.rows is None:
             self._file.flush()
             shape = (self.count, *self.shape)
@@ -112,7 +112,7 @@ class CachedBlock:
         return len(self._order)
 
     def take(self, index):
-        """A Batch of copies of the records at the positions `index`."""
+        """Returns a Batch of copies of the records at the positions `index`."""
         places = self._order[index]
         owners = np.searchsorted(self._ends, places, side="right")
         columns = {name: self._gathered(name, places, owners) for name in self._pieces[0]}
@@ -132,6 +132,6 @@ class CachedBlock:
 
 
 def rows(place):
-    """The rows at (Column, start, stop)."""
+    """Returns the rows at (Column, start, stop)."""
     column, start, stop = place
     return column.all()[start:stop]

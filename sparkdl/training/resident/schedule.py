@@ -59,30 +59,32 @@ class BlockSchedule:
         return [order[rank :: self.workers] for rank in range(self.workers)]
 
     def rounds(self, epoch):
-        """[[block of each worker, None where it has none] of each round] to do in an epoch."""
+        """Returns the rounds of an epoch: [[block of each worker, None for one without]]."""
         return _rounds(self, epoch)
 
     def first_round(self, epoch):
-        """The number of the first of `rounds`."""
+        """Returns the number of the first of `rounds`."""
         return self.begun.rounds if self._has_begun(epoch) else 0
 
     def last_round(self, epoch):
-        """The number of rounds that the epoch has had at its end."""
+        """Returns the number of rounds that the epoch has had at its end."""
         return self.first_round(epoch) + len(self.rounds(epoch))
 
     def todo(self, state):
-        """(number, blocks) of each round that is left of the state's epoch."""
+        """Returns (number, blocks) of each round that is left of the state's epoch."""
         first = self.first_round(state.epoch)
         return list(enumerate(self.rounds(state.epoch), first))[state.round - first :]
 
     def part(self, state, master, marks):
-        """The Part that is next."""
+        """Returns the RoundPart that is next."""
         blocks = self.rounds(state.epoch)[state.round - self.first_round(state.epoch)]
         return part_of(state, blocks, self.last_round(state.epoch), self.sizes, master, marks)
 
     def resize(self, workers, state):
-        """The schedule of other workers, who go on where the state is; a round that was cut begins
-        anew."""
+        """Returns the schedule of other workers, who go on where the state is.
+
+        A round that was cut begins anew.
+        """
         if workers == self.workers:
             return self
         left = [n for _, blocks in self.todo(state) for n in blocks if n is not None]
@@ -100,7 +102,7 @@ class BlockSchedule:
 
 
 def schedule_of(blocks, workers, state, extra):
-    """The Schedule of a fit, or of one that goes on from a checkpoint with this `extra`."""
+    """Returns the Schedule of a fit, or of one that goes on from a checkpoint with this `extra`."""
     begun = extra.get(BEGUN)
     begun = begun and StartedEpoch(**begun | {"left": tuple(begun["left"])})
     sizes = tuple(blocks.sizes)
@@ -108,7 +110,7 @@ def schedule_of(blocks, workers, state, extra):
 
 
 def write_schedule(schedule, extra):
-    """Have checkpoints know what workers there are now, and what these have begun with."""
+    """Records in checkpoints the workers there are now, and what these have begun with."""
     extra["workers"] = schedule.workers
     extra[BEGUN] = schedule.begun and asdict(schedule.begun)
 

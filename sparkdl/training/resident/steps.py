@@ -9,7 +9,7 @@ from sparkdl.training.rounds.block_training import minibatches, records, time_it
 
 
 def steps_of(shared, shelf, number, part, worker):
-    """Steps of a block, in the order that is a function of seed and epoch; none for None.
+    """Yields steps of a block, in the order that is a function of seed and epoch; none for None.
 
     `part` says which of its minibatches.
     """
@@ -31,7 +31,7 @@ def steps_of(shared, shelf, number, part, worker):
 
 
 def lockstep(steps, shared, part, worker):
-    """The steps, and None behind them until no worker has any.
+    """Yields the steps, and None behind them until no worker has any.
 
     How many there will be is known beforehand. With tbptt it depends on the records as well, so all
     are asked before each.

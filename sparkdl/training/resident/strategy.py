@@ -47,7 +47,7 @@ class Strategy:
         self.master, self.worker = master, worker
 
     def round(self, steps):
-        """Train one round.
+        """Trains one round.
 
         Called equally often in all workers. Must take all of `steps`, an iterator of
         GradientStep, which may be empty. Afterwards `worker.iteration` is the number of updates
@@ -59,7 +59,7 @@ class Strategy:
         """Called in all workers after the last round of an epoch, before its `state`."""
 
     def state(self):
-        """{"params", "buffers", "slots": vector}: what the fit would end with now.
+        """Returns {"params", "buffers", "slots": vector}: what the fit would end with now.
 
         With "kept": {name: vector of floats} for what the master carries on besides; `worker.kept`
         has them again where a fit goes on.
@@ -71,7 +71,7 @@ class Strategy:
         return {name: getattr(replica, name) for name in ("params", "buffers", "slots")}
 
     def own(self):
-        """{name: vector of floats}: what this worker has and others have not, at the same time.
+        """Returns {name: vector of floats}: what this worker alone has, at the same time.
 
         As what its codec keeps back; `worker.own` has it again where a fit goes on. Called in all
         workers where the state is sent to the driver, after `state`, and must not exchange. See

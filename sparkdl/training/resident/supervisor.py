@@ -82,7 +82,7 @@ class Supervisor:
             yield from self._following(crew)
 
     def _adopted(self, crew, state, due):
-        """The TrainState after a round, if the driver was sent it: a fit now goes back to it."""
+        """Returns the TrainState after a round, to go back to, if the driver was sent it."""
         self.told, found = state.rounds, crew.snapshot(state.rounds)
         if found is None:
             return None
@@ -106,7 +106,7 @@ class Supervisor:
         return None if self.evaluate is None else self.evaluate(state)
 
     def _merged(self, parts):
-        """The Evaluation of all workers, added in the order of rank."""
+        """Returns the Evaluation of all workers, added in the order of rank."""
         first, *rest = map(self.shared.judge.counted, parts)
         for other in rest:
             first = first.merge(other)

@@ -2,7 +2,7 @@
 
 
 def synchronize(worker):
-    """All take over params, buffers and slots of the worker with the most updates.
+    """Gives all workers params, buffers and slots of the one with the most updates.
 
     Of several it is the one of the lowest rank. So do DistLearn's synchronizeParameters.
     """

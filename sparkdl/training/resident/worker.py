@@ -28,7 +28,7 @@ class Worker:
         What this worker's half had for itself there.
     epoch, iteration : int
         The epoch under way; updates done so far, which rates depend on.
-    figures : Figures
+    figures : WorkerMetrics
         Of the round under way.
     """
 
@@ -44,7 +44,7 @@ class Worker:
         self._shared, self._stores = shared, []
 
     def store(self, **options):
-        """A KeyValueStore of all workers, who all call this; options are its."""
+        """Returns a KeyValueStore of all workers, who all call this; options are its."""
         master, secret = self._shared.master, self._shared.secret
         limits = {"timeout": master.timeout, "patience": master.patience}
         where = {"ports": master.ports, "interface": master.interface, "tls": master.tls}
@@ -68,7 +68,7 @@ class Worker:
         return self.group.size
 
     def update(self, step, age=None):
-        """One update of the replica, by itself.
+        """Updates the replica once, by itself.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Worker:
         self._count(step, loss, len(step.batch))
 
     def gradient(self, step, after=None, queued=None):
-        """Fill replica.grad with the mean gradient of a step; how many examples it is of."""
+        """Fills replica.grad with the mean gradient of a step; returns its examples."""
         replica = self.replica
         loss, examples = replica.gradient(step.batch, self.epoch, after, step.states, queued)
         self._count(step, loss, examples)
@@ -104,18 +104,18 @@ class Worker:
         return False
 
     def apply(self, age=None):
-        """One update with what replica.grad holds."""
+        """Updates once with replica.grad."""
         self.replica.apply(*self._next(age))
 
     def _next(self, age):
-        """(learning rate, number) of the update that comes now."""
+        """Returns (learning rate, number) of the update that comes now."""
         rate = self.conf.rate_at(self.iteration, self.epoch)
         self.iteration += 1
         return rate, self.iteration if age is None else age
 
     @contextmanager
     def exchanging(self):
-        """Time in here is told as exchange, not as compute."""
+        """Counts the time in here as exchange, not as compute."""
         began = time.perf_counter()
         try:
             yield
@@ -123,7 +123,7 @@ class Worker:
             self.figures.exchanging += time.perf_counter() - began
 
     def maximum(self, number):
-        """The largest of the workers' numbers; all must ask."""
+        """Returns the largest of the workers' numbers; all must ask."""
         with self.exchanging():
             numbers = np.array([number], np.int64)
             self.group.all_reduce(numbers, op="max")

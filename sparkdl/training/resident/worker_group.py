@@ -96,14 +96,14 @@ class WorkerGroup:
         return tuple(arrays_by_name(*found[rank]) for rank in sorted(found))
 
     def finish(self):
-        """Wait until all workers have ended well."""
+        """Waits until all workers have ended well."""
         self.gather("done")
         deadline = time.monotonic() + ENDING
         while not self._launched.finished() and time.monotonic() < deadline:
             time.sleep(POLL / 20)
 
     def stop(self):
-        """End all that is left."""
+        """Ends all that is left."""
         self._launched.stop()
         self._endpoint.close()
 
@@ -127,7 +127,7 @@ class WorkerGroup:
         raise LostWorker(WorkerError(f"no worker has said anything for {self.master.patience:g} s"))
 
     def _fail(self, error, lost):
-        """Raise the cause: when one worker is gone, the others say so first."""
+        """Raises the cause: when one worker is gone, the others say so first."""
         deadline = time.monotonic() + GRACE
         while lost and time.monotonic() < deadline:
             cause = self._launched.error()
@@ -145,7 +145,7 @@ class WorkerGroup:
         raise error
 
     def _listen(self, rank, sock):
-        """One worker's line, in a thread of its own."""
+        """Reads one worker's line, in a thread of its own."""
         with Wire(sock, sock.getpeername()[0], self.master.timeout, rank=rank) as wire:
             try:
                 wire.send({"names": list(self._own[rank])}, *self._own[rank].values())
@@ -166,5 +166,5 @@ def error_of(rank, meta):
 
 
 def prefer_cause(error, other):
-    """The other error, if it is no mere consequence of a worker that is gone."""
+    """Returns the other error, if it is no mere consequence of a worker that is gone."""
     return other if isinstance(error, PeerError) and not isinstance(other, PeerError) else None

@@ -58,7 +58,7 @@ class Round:
 
 
 def train_block(shared, number, block):
-    """Train on minibatches of one block: the worker's Contribution."""
+    """Trains on minibatches of one block; returns the worker's Contribution."""
     limit_threads()
     began = time.perf_counter()
     replica, state = replica_for(shared.conf, shared.device, shared.backend), shared.state
@@ -90,18 +90,18 @@ def train_block(shared, number, block):
 
 
 def minibatches(block, order, size, transform, conf):
-    """Minibatches of the block in this order, the last one smaller, ready for the replica."""
+    """Yields minibatches of the block in this order, the last one smaller, for the replica."""
     for start in range(0, len(order), size):
         yield prepare_minibatch(block.take(order[start : start + size]), transform, conf)
 
 
 def records(part, size):
-    """The records of minibatches `start` to `stop` of a Part or Round."""
+    """Returns the records of minibatches `start` to `stop` of a RoundPart or Round."""
     return slice(part.start * size, None if part.stop is None else part.stop * size)
 
 
 def time_items(iterator):
-    """(item, seconds waited for it)"""
+    """Yields (item, seconds waited for it)"""
     while True:
         began = time.perf_counter()
         try:
@@ -113,13 +113,13 @@ def time_items(iterator):
 
 @lru_cache(maxsize=2)
 def replica_for(conf, device="auto", backend="auto"):
-    """The replica of this process: compiled programs outlive the task, as the process does."""
+    """Returns the replica of this process: like that, compiled programs outlive the task."""
     return Replica(conf, choose_backend(device, backend))
 
 
 @lru_cache(maxsize=1)
 def limit_threads():
-    """As many threads for products as the task owns cores, which its executor's environment says.
+    """Limits the threads for products to the cores that the task owns.
 
     Spark sets OMP_NUM_THREADS to spark.task.cpus, as executors share their hosts' cores. Without it
     there are as many as this process may use.

@@ -39,7 +39,7 @@ class RoundPart(NamedTuple):
         return [max(0, min(-(-n // size), self.stop) - self.start) for n in own]
 
     def after(self, state, iteration):
-        """The counters of the state after it, with so many updates; the vectors stay."""
+        """Returns the counters of the state after it, with so many updates; the vectors stay."""
         number = 0 if self.ends_epoch else self.round + self.ends_round
         counters = {"epoch": state.epoch + self.ends_epoch, "round": number}
         counters |= {"done": 0 if self.ends_round else self.stop}
@@ -47,7 +47,7 @@ class RoundPart(NamedTuple):
 
 
 def part_of(state, blocks, rounds, sizes, master, marks):
-    """The next Part, where `state` is.
+    """Returns the next RoundPart, where `state` is.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def part_of(state, blocks, rounds, sizes, master, marks):
     sizes : sequence of int
         Records of all blocks.
     master : TrainingMaster
-    marks : Marks
+    marks : Milestones
     """
     size, own = master.batch_size_per_worker, [sizes[n] for n in blocks if n is not None]
     most, left = max(-(-count // size) for count in own), marks.left(state.iteration)
@@ -70,13 +70,13 @@ def part_of(state, blocks, rounds, sizes, master, marks):
 
 
 def locate_update(state, part, sizes, master):
-    """The counters that a fit has when it comes to the updates of `state`.
+    """Returns the counters that a fit has when it comes to the updates of `state`.
 
     Parameters
     ----------
     state : TrainState
         Of which only updates and vectors are known.
-    part : function of a TrainState that gives the next Part
+    part : function of a TrainState that gives the next RoundPart
         It must meet at the updates of `state`.
     """
     at = replace(state, epoch=0, round=0, done=0, rounds=0, iteration=0)

@@ -54,7 +54,7 @@ class CheckpointWriter(Listener):
         self.last = None
 
     def on_fit_start(self, plan):
-        """Raise CheckpointError where checkpoints of another run would get mixed with ours."""
+        """Raises CheckpointError where checkpoints of another run would get mixed with ours."""
         self._conf, self._extra, self._written_at = plan.conf, plan.extra, self.clock()
         present = list_checkpoints(self.options.path)
         for rounds in present:
@@ -81,7 +81,7 @@ class CheckpointWriter(Listener):
         )
 
     def write(self, conf, state, extra):
-        """Save the state, and delete all but the last `keep`. Raises DivergedError."""
+        """Saves the state, and deletes all but the last `keep`. Raises DivergedError."""
         self._refuse_diverged(state)
         path = f"{as_text(self.options.path)}/round-{state.rounds:08d}"
         save_model(path, conf, state, extra)
@@ -94,7 +94,7 @@ class CheckpointWriter(Listener):
             raise DivergedError(f"weights are not finite after round {state.rounds}; {good}")
 
     def _prune(self, newest):
-        """Delete all but the last `keep` up to the one just written, which is whole."""
+        """Deletes all but the last `keep` up to the one just written, which is whole."""
         present = list_checkpoints(self.options.path)
         older = sorted(rounds for rounds in present if rounds <= newest)
         for rounds in older[: -self.options.keep]:
@@ -102,7 +102,7 @@ class CheckpointWriter(Listener):
 
 
 def latest(path):
-    """The path of the newest checkpoint under `path` that is whole.
+    """Returns the path of the newest checkpoint under `path` that is whole.
 
     Raises
     ------
@@ -113,13 +113,16 @@ def latest(path):
 
 
 def load_checkpoint(path):
-    """(NetworkConf, TrainState, extra) from a model, or from the newest one in a folder of such."""
+    """Loads (NetworkConf, TrainState, extra) from a model, or from the newest one in a folder."""
     path = as_text(path)
     return load_model(path) if files.exists(f"{path}/{MANIFEST}") else _newest(path)[1]
 
 
 def list_checkpoints(path):
-    """{rounds: path} of all checkpoints in a folder, whole or not; empty if it does not exist."""
+    """Returns {rounds: path} of all checkpoints in a folder, whole or not.
+
+    Empty if it does not exist.
+    """
     path = as_text(path)
     names = files.list(path) if files.exists(path) else []
     matches = (re.fullmatch(r"round-(\d{8,})", name) for name in names)

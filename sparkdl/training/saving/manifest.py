@@ -16,7 +16,7 @@ PACKAGES = ("sparkdl-hadoop", "numpy", "safetensors")
 
 
 def write_directory(path, contents):
-    """Write {name: bytes} and a manifest as the directory `path`, whole or not at all.
+    """Writes {name: bytes} and a manifest as the directory `path`, whole or not at all.
 
     It is written beside, read back and only then put in place. What stands at `path` is replaced
     only if it is such a directory itself, and nothing else is in it.
@@ -32,7 +32,7 @@ def write_directory(path, contents):
 
 
 def read_directory(path, names):
-    """The files of a directory that `write_directory` made, as pairs of name and bytes, one by one.
+    """Yields (name, bytes) of the files of a directory that `write_directory` made.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def read_directory(path, names):
 
 
 def read_manifest(path):
-    """The manifest of the directory `path` as a dict, if it is ours and of a version known here."""
+    """Returns the manifest of the directory `path`, a dict; it must be ours, of a known version."""
     if not files.exists(path):
         raise CheckpointError(f"{path}: there is no such model{_left_beside(path)}")
     if not files.exists(f"{path}/{MANIFEST}"):
@@ -63,7 +63,7 @@ def read_manifest(path):
 
 
 def refuse_to_destroy(path):
-    """Raise CheckpointError if a model written to `path` would replace anything but a model."""
+    """Raises CheckpointError if a model written to `path` would replace anything but a model."""
     if not files.exists(path) or (files.is_directory(path) and not _visible(path)):
         return
     entries = read_manifest(path)["files"]
@@ -72,13 +72,13 @@ def refuse_to_destroy(path):
 
 
 def as_text(path):
-    """A path or URI as text without a slash at its end."""
+    """Returns a path or URI as text without a slash at its end."""
     path = os.fspath(path)
     return path.rstrip("/") or path
 
 
 def parse_json(path, content):
-    """The JSON object in `content`, bytes read from `path`."""
+    """Returns the JSON object in `content`, bytes read from `path`."""
     try:
         value = json.loads(content)
     except ValueError as error:
@@ -139,7 +139,7 @@ def _version(package):
 
 
 def _visible(path):
-    """Names in a directory; hidden ones are the file system's own (.crc, .DS_Store)."""
+    """Returns names in a directory; hidden ones are the file system's own (.crc, .DS_Store)."""
     with _name_errors(path, "listed"):
         return {name for name in files.list(path) if not name.startswith(".")}
 

@@ -24,7 +24,7 @@ KEPT = "kept."  # before the names of what a master carries on besides
 
 
 def save_model(path, conf, state, extra=None):
-    """Write a network and its state as the directory `path`, whole or not at all.
+    """Writes a network and its state as the directory `path`, whole or not at all.
 
     Parameters
     ----------
@@ -85,13 +85,13 @@ def load_model(path):
 
 
 def _vectors_by_name(state):
-    """{name in the file: vector}"""
+    """Returns {name in the file: vector}"""
     vectors = {name: getattr(state, name) for name in NAMES}
     return vectors | {KEPT + name: vector for name, vector in state.kept.items()}
 
 
 def _of_workers(own):
-    """{"rank.name": vector}"""
+    """Returns {"rank.name": vector}"""
     return {
         f"{rank}.{name}": np.ascontiguousarray(vector)
         for rank, vectors in enumerate(own)
@@ -100,7 +100,7 @@ def _of_workers(own):
 
 
 def _by_worker(path, content):
-    """({name: vector} of each worker), from what `_of_workers` gave."""
+    """Returns ({name: vector} of each worker), from what `_of_workers` gave."""
     found = {}
     for name, vector in _arrays(path, content).items():
         rank, _, rest = name.partition(".")

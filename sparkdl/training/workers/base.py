@@ -44,7 +44,7 @@ class LaunchedWorkers(Protocol):
         """Returns whether every task has returned. Never waits."""
 
     def stop(self) -> None:
-        """End what still runs, within some seconds, and forget it; may be called twice."""
+        """Ends what still runs, within some seconds, and forgets it; may be called twice."""
 
 
 class Workers(Protocol):
@@ -59,7 +59,7 @@ class Workers(Protocol):
     host: str
 
     def load(self, data: Source, schema, size: int, options) -> Blocks:
-        """Read the data once and deal it into blocks of `size` records.
+        """Reads the data once and deals it into blocks of `size` records.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Workers(Protocol):
     def run_round(
         self, task, blocks: Blocks, chosen: list[int], shared: Any, depth: int
     ) -> Contribution:
-        """The contributions of one task per chosen block, added in the order of `chosen`.
+        """Returns the contributions of a task per chosen block, summed in the order of `chosen`.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class Workers(Protocol):
         """Returns how many workers could be launched now; at a restart it may be fewer."""
 
     def launch(self, task, blocks: Blocks, shares, shared: Any, validation=None) -> LaunchedWorkers:
-        """Start `task` once in each of len(shares) workers, all together, and return at once.
+        """Starts `task` once in each of len(shares) workers, all together, and returns at once.
 
         A worker calls `task(shared, rank, rendezvous, blocks, validation)`. Its `rendezvous` is
         one of sparkdl.exchange. `blocks` is an iterator of (number, Batch) over its share, once;
@@ -109,4 +109,4 @@ class Workers(Protocol):
         """
 
     def close(self) -> None:
-        """End the processes, where they are ours."""
+        """Ends the processes, where they are ours."""

@@ -44,7 +44,7 @@ class Contribution:
     devices: dict = field(default_factory=dict)
 
     def add(self, other):
-        """Take another one in; the vector is added in place."""
+        """Takes another one in; the vector is added in place."""
         with np.errstate(all="ignore"):  # the master looks at the sum
             np.add(self.vector, other.vector, out=self.vector)
         self.examples += other.examples
@@ -96,12 +96,12 @@ def levels(count, depth):
 
 
 def group(rank, count, groups):
-    """The group of a rank: neighbours together, none empty."""
+    """Returns the group of a rank: neighbours together, none empty."""
     return rank * groups // count
 
 
 def total(ranked):
-    """The sum of (rank, Contribution) pairs in the order of rank; the first is added to.
+    """Returns the sum of (rank, Contribution) pairs in the order of rank; the first is added to.
 
     Where there are Failures it is the one of the lowest rank instead.
     """
@@ -118,14 +118,14 @@ def total(ranked):
 
 
 def unwrap(result):
-    """The Contribution, or the error raised."""
+    """Returns the Contribution, or the error raised."""
     if isinstance(result, Failure):
         raise result.error
     return result
 
 
 def tree_total(ranked, count, depth):
-    """The total in the order in which a tree over workers adds, from results in one place."""
+    """Returns the total of results in one place, in the order of a tree over workers."""
     left = count
     for groups in levels(count, depth):
         parts = {}

@@ -64,7 +64,7 @@ class LocalWorkers:
         self.close()
 
     def load(self, data, schema, size, options):
-        """Read a source in this process and deal its records into blocks; see Workers.load."""
+        """Reads a source in this process and deals its records into blocks; see Workers.load."""
         parts = [list(checked_batches(data.read, split, schema)) for split in data.splits()]
         counts = [sum(map(len, part)) for part in parts]
         if not sum(counts):
@@ -78,7 +78,7 @@ class LocalWorkers:
         return LocalBlocks([assemble_block(piece) for piece in pieces])
 
     def run_round(self, task, blocks, chosen, shared, depth):
-        """Run the task on each chosen block, a block a worker; see Workers.run_round."""
+        """Runs the task on each chosen block, a block a worker; see Workers.run_round."""
         self._start()
         jobs = list(zip(self._processes[: len(chosen)], chosen, strict=True))
         try:
@@ -94,11 +94,11 @@ class LocalWorkers:
         return result
 
     def room(self):
-        """As many as it has: see Workers.room."""
+        """Returns as many as it has: see Workers.room."""
         return self.size
 
     def launch(self, task, blocks, shares, shared, validation=None):
-        """The processes that run rounds, told to stay; see Workers.launch."""
+        """Has the processes that run rounds stay for a fit; see Workers.launch."""
         if len(shares) > self.size:
             raise ConfigError(f"there is room for {self.size} workers, got {len(shares)}")
         self._start()
@@ -106,7 +106,7 @@ class LocalWorkers:
         return LocalLaunchedWorkers(processes, self._kill, task, blocks, shares, shared, validation)
 
     def close(self):
-        """End the processes; the next round starts new ones."""
+        """Ends the processes; the next round starts new ones."""
         for worker in self._processes:
             worker.pipe.close()  # an idle one ends when its owner hangs up
         for worker in self._processes:
@@ -138,24 +138,24 @@ class WorkerProcess:
         return f"worker {self.rank} (process {self.process.pid})"
 
     def send(self, job):
-        """Hand over a job; WorkerError if the process has ended or does not take it in time."""
+        """Hands over a job; WorkerError if the process has ended or does not take it in time."""
         with self._in_time("did not take its part of a round"):
             self.pipe.send(job)
 
     def receive(self):
-        """The result of the last job; WorkerError if the process ends or takes too long."""
+        """Returns the result of the last job; WorkerError if the process ends or takes too long."""
         with self._in_time("no result of a round"):
             return self.pipe.recv()
 
     def kill(self):
-        """End the process whatever it does, and wait until it is gone."""
+        """Ends the process whatever it does, and waits until it is gone."""
         self.pipe.close()
         self.process.kill()
         self.process.join()
 
     @contextmanager
     def _in_time(self, late):
-        """A pipe knows no time limit, but hangs up when the process at its end is killed."""
+        """Kills the process when time is up: a pipe knows no time limit, but hangs up then."""
         expired = Event()
         watch = Timer(self.timeout, lambda: (expired.set(), self.process.kill()))
         watch.start()
@@ -169,13 +169,13 @@ class WorkerProcess:
             watch.cancel()
 
     def lost(self, when):
-        """The error for a process that has hung up."""
+        """Returns the error for a process that has hung up."""
         self.process.join(GRACE)
         return WorkerError(f"{self}: ended with exit code {self.process.exitcode} {when}")
 
 
 def serve(pipe, threads, rank=0):
-    """The life of a worker: jobs until the other end hangs up."""
+    """Serves as a worker: runs jobs until the other end hangs up."""
     own((), turn=rank)  # GPUs go round
     os.environ["OMP_NUM_THREADS"] = str(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner, who then hangs up
@@ -185,7 +185,7 @@ def serve(pipe, threads, rank=0):
 
 
 def serve_job(pipe):
-    """The result of the next job."""
+    """Runs the next job and returns its result."""
     try:
         job = pipe.recv()
     except (EOFError, OSError):
@@ -205,7 +205,7 @@ class BlockJob:
     block: Batch
 
     def run(self, pipe):
-        """In the process: the task's result, or what went wrong as a Failure."""
+        """Runs in the process: returns the task's result, or what went wrong as a Failure."""
         try:
             return self.task(self.shared, self.number, self.block)
         except Exception as error:

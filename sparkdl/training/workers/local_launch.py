@@ -28,7 +28,7 @@ class ResidentJob:
     evaluates: bool
 
     def run(self, pipe):
-        """In the process: None, or what went wrong as a Failure."""
+        """Runs in the process: returns None, or what went wrong as a Failure."""
         rendezvous = FileRendezvous(self.folder, self.rank, self.size)
         validation = receive_items(pipe) if self.evaluates else None
         try:
@@ -50,7 +50,7 @@ class LocalLaunchedWorkers:
 
     Parameters
     ----------
-    processes : list of Process
+    processes : list of WorkerProcess
         One for each rank; idle.
     give_up : function ()
         Ends all processes, whatever they do.
@@ -81,7 +81,7 @@ class LocalLaunchedWorkers:
         return not self._left and self._error is None
 
     def stop(self):
-        """End what still runs. Processes whose tasks have all returned stay, for other work."""
+        """Ends what still runs. Processes whose tasks have all returned stay, for other work."""
         if not self.finished():
             self._stopped = True  # how they end now says nothing
             self._give_up()
@@ -95,7 +95,7 @@ class LocalLaunchedWorkers:
         self._feeder.start()
 
     def _feed(self, processes, blocks, shares, validation):
-        """Send the records, in a thread: the processes take them when they get to it."""
+        """Sends the records, in a thread: the processes take them when they get to it."""
         try:
             for process, share in zip(processes, shares, strict=True):
                 for number in share:
@@ -129,7 +129,7 @@ def root_cause(known, found):
 
 
 def task_outcome(process):
-    """(what went wrong or None,) of a process that has ended its task; None of one that works."""
+    """Returns (failure or None,) of a process that has ended its task, None of one that works."""
     try:
         if not process.pipe.poll():
             return None

@@ -48,11 +48,11 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
         return self.label
 
     def splits(self):
-        """Ranges of bytes. Reads nothing but the files' sizes."""
+        """Returns ranges of bytes. Reads nothing but the files' sizes."""
         return byte_splits(AvroRange, self.path, self.bytes_per_split)
 
     def read(self, split):
-        """Batches of a few megabytes: features and labels as they are stored."""
+        """Yields Batches of a few megabytes: features and labels as they are stored."""
         with files.open(split.path) as file:
             source, blocks = open_blocks(split.path, file)
             self._check_fields(split.path, blocks.writer_schema)
@@ -85,12 +85,14 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
 
 
 def length(value):
-    """About how much room a value takes."""
+    """Returns about how much room a value takes."""
     return len(value) if hasattr(value, "__len__") else 1
 
 
 def numbers(value, name, row):
-    """uint8 of bytes, int64 or float32 of numbers, in the shape that they have. Raises Offence."""
+    """Returns uint8 of bytes, int64 or float32 of numbers, in the shape that they have. Raises
+    Offence.
+    """
     if isinstance(value, bytes):
         return np.frombuffer(value, np.uint8)
     try:

@@ -30,7 +30,9 @@ class AvroStream:
 
 
 def open_blocks(path, file):
-    """(AvroStream, fastavro's reader of blocks) behind the header of a file. Raises DataError."""
+    """Returns (AvroStream, fastavro's reader of blocks) behind the header of a file. Raises
+    DataError.
+    """
     source = AvroStream(FileWindow(file, 0))
     with convert_errors(path):
         head = source.window.ahead(len(MAGIC))
@@ -40,7 +42,7 @@ def open_blocks(path, file):
 
 
 def records(split, file, source, blocks):
-    """The dicts of all blocks whose marker, the one before them, begins in the split's bytes.
+    """Yields the dicts of all blocks whose preceding marker begins in the split's bytes.
 
     Raises
     ------

@@ -56,7 +56,7 @@ class Reader(Source, abstract=True):
 
     @classmethod
     def spelled_out(cls, options):
-        """`transforms`, `scale` and `mean` as one transform."""
+        """Returns `transforms`, `scale` and `mean` as one transform."""
         words = [name for name in SHORTHANDS if name in options]
         if not words:
             return options

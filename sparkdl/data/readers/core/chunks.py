@@ -14,7 +14,7 @@ VIEWS_PER_BATCH = 256  # small images then stay in a core's cache while they are
 
 
 def chunks(values, nbytes=len):
-    """Lists of values, each of at most so many records, or bytes and one more record."""
+    """Yields lists of values, each of at most so many records, or bytes and one more record."""
     chunk, size = [], 0
     for value in values:
         chunk.append(value)
@@ -27,14 +27,14 @@ def chunks(values, nbytes=len):
 
 
 def view_chunks(views):
-    """The same of an iterator over memoryviews: they are small, so many are taken at once."""
+    """Yields lists of memoryviews as `chunks` does; they are small, so it takes many at once."""
     while taken := list(islice(views, VIEWS_PER_BATCH)):
         whole = sum(map(len, taken)) <= BYTES_PER_BATCH
         yield from [taken] if whole else chunks(taken)
 
 
 def batches(split, records, columns, nbytes=len):
-    """The Batches of a split's records; see `chunks` and `chunk_batch`."""
+    """Yields the Batches of a split's records; see `chunks` and `chunk_batch`."""
     start = 0
     for chunk in chunks(records, nbytes):
         yield chunk_batch(split, start, chunk, columns)
@@ -42,7 +42,7 @@ def batches(split, records, columns, nbytes=len):
 
 
 def chunk_batch(split, start, values, columns):
-    """The Batch of some records of a split, of which `start` came before.
+    """Returns the Batch of some records of a split, of which `start` came before.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def chunk_batch(split, start, values, columns):
 
 
 def stack_arrays(arrays, what="features"):
-    """One array of arrays of one shape. Raises Offence for the first of another."""
+    """Returns one array of arrays of one shape. Raises Offence for the first of another."""
     shape = arrays[0].shape
     for row, array in enumerate(arrays):
         if array.shape != shape:

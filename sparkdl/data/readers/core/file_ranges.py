@@ -23,7 +23,9 @@ class ByteSplit(Split):
 
 
 def data_files(path, endings=()):
-    """Absolute paths: `path` itself, or all files below it, sorted, with one of the `endings`.
+    """Returns absolute paths: `path` itself, or all files below it with one of the `endings`.
+
+    They are sorted.
 
     Raises
     ------
@@ -41,7 +43,7 @@ def data_files(path, endings=()):
 
 
 def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path: {}):
-    """Splits that cut files by bytes; reads nothing but their sizes.
+    """Returns splits that cut files by bytes; reads nothing but their sizes.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path:
 
 
 def byte_ranges(path, found, bytes_per_split=None):
-    """(path, start, stop) that cut the files found below a source's path."""
+    """Returns (path, start, stop) that cut the files found below a source's path."""
     sizes = {one: files.size(one) for one in found}
     total = sum(sizes.values())
     if total == 0:

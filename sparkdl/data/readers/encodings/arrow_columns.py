@@ -16,7 +16,7 @@ VECTOR = {"type", "size", "indices", "values"}  # how Spark stores its ml and ml
 
 
 def table_batch(table, columns, where, partition, start=0, sequences=()):
-    """A Batch of some columns of a table or record batch, dtypes as stored.
+    """Returns a Batch of some columns of a table or record batch, dtypes as stored.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def table_batch(table, columns, where, partition, start=0, sequences=()):
 
 
 def require_column(column, names, where):
-    """Raise DataError unless `column` is one of `names`; the nearest one is offered."""
+    """Raises DataError unless `column` is one of `names`; the nearest one is offered."""
     if column not in names:
         near = difflib.get_close_matches(column, names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -54,7 +54,7 @@ def require_column(column, names, where):
 
 
 def to_array(column, ragged=False):
-    """Array (n, ...) of an Arrow column (or chunked column) of n records.
+    """Returns array (n, ...) of an Arrow column (or chunked column) of n records.
 
     Numbers give (n,), lists of k of them (n, k), nested lists (n, k, m), Spark vectors (n, k)
     float64, binary uint8 (n, bytes). Lists of different length give a Ragged, where it may be.
@@ -116,7 +116,7 @@ def _binary(column, binary):
 
 
 def _vectors(column):
-    """Dense vectors have type 1 and values; sparse ones type 0, size, indices and values."""
+    """Returns the values of vectors: dense ones have type 1, sparse ones type 0 and indices."""
     kind, size = column.field("type").to_numpy(), column.field("size").to_numpy(False)
     counts = pc.list_value_length(column.field("values")).to_numpy(False)
     lengths = np.where(kind == 1, counts, size).astype(np.int64)
@@ -147,7 +147,7 @@ def _scalars(column):
 
 
 def _same_length(lengths):
-    """The length that all records have, 0 where there is no record."""
+    """Returns the length that all records have, 0 where there is no record."""
     lengths = lengths.to_numpy(zero_copy_only=False)
     if not len(lengths):
         return 0

@@ -31,7 +31,7 @@ Datum = messages(
 
 
 def encode(x, label=None):
-    """Bytes of the Datum of an image (C, H, W), uint8 as `data`, all else as `float_data`."""
+    """Returns the bytes of an image's Datum (C, H, W): uint8 as `data`, else as `float_data`."""
     channels, height, width = x.shape
     datum = Datum(channels=channels, height=height, width=width)
     if label is not None:
@@ -44,7 +44,7 @@ def encode(x, label=None):
 
 
 def decode(values, size=None):
-    """Images (n, C, H, W), uint8 or float32, and labels (n,) int32 of serialized Datums.
+    """Returns images (n, C, H, W), uint8 or float32, and labels (n,) int32 of serialized Datums.
 
     Encoded ones (JPEG, PNG) are decoded, coloured ones to BGR, as Caffe does.
 
@@ -102,7 +102,7 @@ def _head(shape):
 
 @lru_cache(maxsize=2**16)
 def _label(tail):
-    """The label in what follows an image, None if there is more in it than that."""
+    """Returns the label in what follows an image, None if there is more in it than that."""
     try:
         datum = Datum.FromString(tail)
     except message.DecodeError:
@@ -122,7 +122,7 @@ def _decode_singly(values, shape, size):
 
 
 def _parse(value, row, size):
-    """The image (C, H, W) and the label of one Datum."""
+    """Returns the image (C, H, W) and the label of one Datum."""
     try:
         datum = Datum.FromString(bytes(value))
     except message.DecodeError:

@@ -19,20 +19,23 @@ class FileWindow:
         return bool(self.ahead(1))
 
     def ahead(self, count):
-        """The next `count` bytes, fewer at the end of the file, without going there."""
+        """Returns the next `count` bytes, fewer at the end of the file, without going there."""
         missing = count - (len(self._bytes) - self._at)
         if missing > 0:
             self._bytes, self._at = b"".join([self._bytes[self._at :], *self._pieces(missing)]), 0
         return self._bytes[self._at : self._at + count]
 
     def _pieces(self, missing):
-        """At least so many bytes more, if there are; what a damaged length says is not believed."""
+        """Yields at least so many bytes more, if there are.
+
+        What a damaged length says is not believed.
+        """
         while missing > 0 and (piece := self._file.read(min(max(CHUNK, missing), LARGEST))):
             yield piece
             missing -= len(piece)
 
     def take(self, count):
-        """The next `count` bytes. Raises Offence where there are fewer."""
+        """Returns the next `count` bytes. Raises Offence where there are fewer."""
         if count < 0:
             raise Offence(0, f"is damaged: a length is {count}")
         found = self.ahead(count)
@@ -53,7 +56,7 @@ class FileWindow:
         return n
 
     def seek(self, pattern, stop):
-        """Go to the next place of `pattern` that is below `stop`; whether there is one."""
+        """Goes to the next place of `pattern` below `stop`; returns whether there is one."""
         while self.position < stop:
             found = self.ahead(CHUNK)
             place = found.find(pattern)

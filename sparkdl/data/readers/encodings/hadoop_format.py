@@ -58,7 +58,7 @@ class SequenceHeader:
     size: int = 0
 
     def encode(self):
-        """The bytes of it; `size` is not asked."""
+        """Returns the bytes of it; `size` is not asked."""
         classes = text(HADOOP + self.key) + text(HADOOP + self.value)
         flags = bytes([self.compression != "none", self.compression == "block"])
         codec = text(f"{HADOOP}compress.{self.codec}") if self.codec else b""
@@ -66,7 +66,10 @@ class SequenceHeader:
 
 
 def read_header(content):
-    """The SequenceHeader at the start of `content`; Offence for a file that cannot be read."""
+    """Returns the SequenceHeader at the start of `content`.
+
+    Raises Offence for a file that cannot be read.
+    """
     if content[:3] != MAGIC or len(content) < 4:
         raise Offence(0, f"must be a SequenceFile, but begins with {bytes(content[:4])!r}")
     if content[3] != VERSION:
@@ -108,7 +111,7 @@ def require_known(name, names, what):
 
 
 def vint(n):
-    """An int as WritableUtils.writeVLong does."""
+    """Returns an int as WritableUtils.writeVLong does."""
     if -112 <= n <= 127:
         return struct.pack("b", n)
     positive = n if n >= 0 else ~n
@@ -117,7 +120,7 @@ def vint(n):
 
 
 def get_vint(content, at):
-    """(int, place behind it). Raises IndexError at the end."""
+    """Returns (int, place behind it). Raises IndexError at the end."""
     first = content[at] - 256 if content[at] > 127 else content[at]
     if first >= -112:
         return first, at + 1
@@ -130,7 +133,7 @@ def get_vint(content, at):
 
 
 def text(value):
-    """A str as Text writes it."""
+    """Returns a str as Text writes it."""
     encoded = value.encode()
     return vint(len(encoded)) + encoded
 
@@ -143,7 +146,7 @@ def get_text(content, at):
 
 
 def serialize(kind, value):
-    """Bytes of a Writable from a str, bytes, None or number."""
+    """Returns bytes of a Writable from a str, bytes, None or number."""
     if kind == "Text":
         return text(value)
     if kind == "BytesWritable":
@@ -152,7 +155,7 @@ def serialize(kind, value):
 
 
 def deserialize(kind, content):
-    """The str, bytes, None or number of a Writable. Raises Offence."""
+    """Returns the str, bytes, None or number of a Writable. Raises Offence."""
     try:
         if kind == "Text":
             size, at = get_vint(content, 0)

@@ -15,7 +15,7 @@ DEEP = ("I", "F")  # with these begin the modes of more than 8 bits a channel
 
 
 def decode_image(content, channels=None, size=None, row=0):
-    """uint8 (C, H, W) from the bytes of a JPEG, PNG, BMP ... file.
+    """Returns uint8 (C, H, W) from the bytes of a JPEG, PNG, BMP ... file.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def decode_image(content, channels=None, size=None, row=0):
 
 
 def encode_image(x, kind="PNG"):
-    """Bytes of an image file of uint8 (C, H, W): 1 channel is gray, 3 are RGB."""
+    """Returns bytes of an image file of uint8 (C, H, W): 1 channel is gray, 3 are RGB."""
     content = io.BytesIO()
     image = x[0] if len(x) == 1 else np.ascontiguousarray(x.transpose(1, 2, 0))
     Image.fromarray(image).save(content, kind)
@@ -49,7 +49,7 @@ def encode_image(x, kind="PNG"):
 
 
 def resize_image(x, size):
-    """uint8 (C, H, W) at another size, if one is given."""
+    """Returns uint8 (C, H, W) at another size, if one is given."""
     if size is None or x.shape[1:] == tuple(size):
         return x
     return stored_as(bilinear(x, (0, 0, *x.shape[1:]), size), x.dtype)

@@ -18,7 +18,7 @@ DEEPEST = 16
 
 
 def read_object(content):
-    """The object: str, None, a number, or for others the list of its fields' values.
+    """Returns the object: str, None, a number, or for others the list of its fields' values.
 
     Raises
     ------
@@ -65,7 +65,7 @@ class _Stream:
         return self._handles[place]
 
     def _class(self, depth):
-        """Its name, and the kinds of its fields, those of classes above it first."""
+        """Returns its name, and the kinds of its fields, those of classes above it first."""
         tag = self._number("B")
         if tag == NULL or depth > DEEPEST:
             return "", []

@@ -6,7 +6,9 @@ Field = descriptor_pb2.FieldDescriptorProto
 
 
 def messages(name, table):
-    """{message: class} in a pool of their own: others' descriptors may be in the same process.
+    """Returns {message: class} in a pool of their own.
+
+    Others' descriptors may be in the same process.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ Example = MESSAGES["Example"]
 
 
 def parse(content, row):
-    """{name: Feature} of a serialized Example. Raises Offence."""
+    """Returns {name: Feature} of a serialized Example. Raises Offence."""
     try:
         found = Example.FromString(bytes(content))
     except message.DecodeError:
@@ -42,7 +42,7 @@ def parse(content, row):
 
 
 def feature(features, name, row):
-    """The Feature of that name. Raises Offence, and offers the nearest."""
+    """Returns the Feature of that name. Raises Offence, and offers the nearest."""
     if name not in features:
         near = get_close_matches(name, features, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -51,7 +51,7 @@ def feature(features, name, row):
 
 
 def numbers(found, name, row):
-    """float32 or int64 (k,), or uint8 of one string of bytes."""
+    """Returns float32 or int64 (k,), or uint8 of one string of bytes."""
     if found.HasField("bytes_list"):
         return np.frombuffer(one_string(found, name, row), np.uint8)
     if found.HasField("float_list"):
@@ -60,7 +60,7 @@ def numbers(found, name, row):
 
 
 def one_string(found, name, row):
-    """The bytes of a feature that is one string of them. Raises Offence."""
+    """Returns the bytes of a feature that is one string of them. Raises Offence."""
     values = found.bytes_list.value
     if len(values) != 1:
         raise Offence(row, f"feature {name!r} must be one string of bytes, got {len(values)}")

@@ -60,7 +60,7 @@ class LMDB(StoredSource, Reader, SplitByRecords):
         return (self.path,) if isinstance(self.path, str) else self.path
 
     def splits(self):
-        """Key ranges. Values are not read; keys are, unless they are consecutive numbers.
+        """Returns key ranges. Values are not read; keys are, unless they are consecutive numbers.
 
         Of an LMDB on another file system a few pages are read; it is copied here only where keys
         are not consecutive numbers.
@@ -85,7 +85,7 @@ class LMDB(StoredSource, Reader, SplitByRecords):
         ]
 
     def read(self, split):
-        """Batches of a few megabytes: features uint8 or float32 (n, C, H, W), labels int32."""
+        """Yields Batches of a few megabytes: uint8 or float32 (n, C, H, W), labels int32."""
         with reading(split.path) as transaction:
             cursor, start = transaction.cursor(), 0
             for values in view_chunks(_values(cursor, split)):
@@ -94,7 +94,7 @@ class LMDB(StoredSource, Reader, SplitByRecords):
             _check_end(cursor, split, start)
 
     def names(self, split):
-        """The keys of the records of a split, as text."""
+        """Returns the keys of the records of a split, as text."""
         with reading(split.path) as transaction:
             cursor = transaction.cursor()
             _seek(cursor, split)
@@ -107,7 +107,10 @@ class LMDB(StoredSource, Reader, SplitByRecords):
 
 
 def smallest_split(path, count):
-    """Records that are worth opening the file for, which takes as long as reading 200 KB of it."""
+    """Returns how many records are worth opening the file for.
+
+    To open it takes as long as reading 200 KB of it.
+    """
     nbytes = (
         os.path.getsize(data_file(path)) if files.is_local(path) else files.size(remote_file(path))
     )
@@ -115,7 +118,7 @@ def smallest_split(path, count):
 
 
 def known_ends(path):
-    """(records, first key, last key)."""
+    """Returns (records, first key, last key)."""
     if not files.is_local(path):
         return ends(path, remote_file(path))
     with reading(path) as transaction:
@@ -152,7 +155,7 @@ def first_image(path):
 
 
 def _first_keys(path, step):
-    """Every key that is `step` behind the one before."""
+    """Returns every key that is `step` behind the one before."""
     with reading(path) as transaction:
         keys = transaction.cursor().iternext(keys=True, values=False)
         return [bytes(key) for key in islice(keys, 0, None, step)]
@@ -170,7 +173,7 @@ def _values(cursor, split):
 
 
 def _seek(cursor, split):
-    """Stand at the first record of a split."""
+    """Stands at the first record of a split."""
     if not cursor.set_range(split.first) or cursor.key() != split.first:
         raise DataError(f"{split}: this key is missing; was the LMDB changed since it was listed?")
 

@@ -48,7 +48,7 @@ class Meta(NamedTuple):
 
 @contextmanager
 def reading(path):
-    """A read-only transaction without locks; the map below is shared within the process.
+    """Opens a read-only transaction without locks; processes share the map below.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def reading(path):
 
 
 def data_file(path):
-    """Absolute path of the file that holds the data, or of this host's copy of it."""
+    """Returns absolute path of the file that holds the data, or of this host's copy of it."""
     if not is_local(path):
         return os.path.realpath(host_copy(remote_file(path)))
     found = local_path(path)
@@ -90,7 +90,7 @@ def data_file(path):
 
 
 def remote_file(path):
-    """The file that holds the data on another file system."""
+    """Returns the file that holds the data on another file system."""
     if not files.is_directory(path):
         return path
     inner = f"{path.rstrip('/')}/data.mdb"
@@ -100,7 +100,7 @@ def remote_file(path):
 
 
 def check_file(path, file):
-    """Raise DataError unless the file is an LMDB and as long as it says."""
+    """Raises DataError unless the file is an LMDB and as long as it says."""
     size = os.path.getsize(file)
     with open(file, "rb") as content:
         first = _meta(path, content.read(PAGE_HEADER + META.size))
@@ -152,7 +152,7 @@ def _release(key, entry):
 
 
 def _forget():
-    """After a fork: what the parent had open is closed here, and stays open there."""
+    """Closes after a fork what the parent had open; it stays open there."""
     global _lock
     _lock = threading.Lock()  # another thread of the parent may have held it
     while _open:

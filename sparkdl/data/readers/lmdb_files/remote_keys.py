@@ -26,7 +26,7 @@ DEEPEST = 32
 
 
 def ends(path, file_path):
-    """(records, first key, last key) of a file's main tree.
+    """Returns (records, first key, last key) of a file's main tree.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def ends(path, file_path):
 
 
 def first_value(path, file_path):
-    """Bytes of the first record, None where there is none; raises as `ends` does."""
+    """Returns bytes of the first record, None where there is none; raises as `ends` does."""
     with _tree(path, file_path) as tree:
         return tree.first_value() if tree.entries else None
 
@@ -68,7 +68,7 @@ class Tree:
         *_, self.entries, self.root = DB.unpack_from(latest, META_PAGE + META_DB)
 
     def bytes_of(self, page, count, start=0):
-        """Some bytes from a page on."""
+        """Returns some bytes from a page on."""
         self.file.seek(page * self.size + start)
         return self.file.read(count)
 
@@ -93,7 +93,7 @@ class Tree:
         return value
 
     def leaf(self, end):
-        """(page, place of the node in it) of the first (0) or last (-1) leaf."""
+        """Returns (page, place of the node in it) of the first (0) or last (-1) leaf."""
         number = self.root
         for _ in range(DEEPEST):
             page = self.bytes_of(number, self.size)

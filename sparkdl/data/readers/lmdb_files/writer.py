@@ -16,7 +16,7 @@ CLASSES = 2**31 - 1
 
 
 def write_lmdb(path, batches):
-    """Write records as Datums under the keys 00000000, 00000001 and so on.
+    """Writes records as Datums under the keys 00000000, 00000001 and so on.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def write_lmdb(path, batches):
 
 
 def datums(batches):
-    """(key, bytes of a Datum) of all records, under the keys 00000000, 00000001 and so on."""
+    """Yields (key, bytes of a Datum) of all records, under the keys 00000000, 00000001 ..."""
     count = 0
     for batch in batches:
         images, labels = _images(batch.features), _labels(batch, count)
@@ -68,7 +68,7 @@ def _write(environment, batches):
 
 
 def _images(x):
-    """(n, C, H, W) from images with or without an axis of channels, or rows."""
+    """Returns (n, C, H, W) from images with or without an axis of channels, or rows."""
     if x.ndim not in (2, 3, 4):
         raise DataError(f"features must be (n, C, H, W), (n, H, W) or (n, F), got {x.shape}")
     after = {2: (1, 1), 3: (), 4: ()}[x.ndim]

@@ -39,7 +39,7 @@ class Columns(Requirement):
         return {name: self.array(column, f"{where}[{name!r}]") for name, column in value.items()}
 
     def array(self, value, where):
-        """`value` as an array of at least one axis."""
+        """Returns `value` as an array of at least one axis."""
         if not is_array(value):
             self.refuse(value, where)
         try:
@@ -76,7 +76,7 @@ class Arrays(Reader, SplitByRecords):
 
     @classmethod
     def of(cls, batch, **options):
-        """The records of a batch."""
+        """Returns the records of a batch."""
         if set(batch.columns) <= {"features", "labels"}:
             return cls(batch.features, batch.labels, **options)
         rest = {name: column for name, column in batch.columns.items() if name != "labels"}
@@ -90,13 +90,13 @@ class Arrays(Reader, SplitByRecords):
         return features if self.labels is None else features | labels
 
     def splits(self):
-        """One slice after the other."""
+        """Returns one slice after the other."""
         bounds = split_bounds(self._count, self.records_per_split)
         return [self._slice(partition, *bound) for partition, bound in enumerate(bounds)]
 
     @staticmethod
     def read(split):
-        """The records of a slice. Static, so that the arrays stay where they are."""
+        """Yields the records of a slice. Static, so that the arrays stay where they are."""
         yield split.data
 
     @property

@@ -25,7 +25,7 @@ class Digits(Reader, SplitByRecords):
     transform: Transform | None = SCALED
 
     def splits(self):
-        """One slice after the other, with the digits themselves."""
+        """Returns one slice after the other, with the digits themselves."""
         chosen = digits(self.part).take(slice(0, self.records))
         return Arrays.of(chosen, records_per_split=self.records_per_split).splits()
 

@@ -61,14 +61,14 @@ class Idx(StoredSource, Reader, SplitByRecords):
         return (self.path,) if self.label_path is None else (self.path, self.label_path)
 
     def splits(self):
-        """Ranges of records. Reads the files' first bytes alone."""
+        """Returns ranges of records. Reads the files' first bytes alone."""
         counts = [idx_header(files.absolute(path))[1][0] for path in self.paths]
         if len(set(counts)) > 1:
             raise DataError(f"{self.path}: {counts[0]} images need as many labels, got {counts[1]}")
         return ranges(self.path, [(files.absolute(self.path), counts[0])], self.records_per_split)
 
     def read(self, split):
-        """One batch: features (n, 1, H, W) or (n, ...), labels (n,), dtypes as stored."""
+        """Yields one batch: features (n, 1, H, W) or (n, ...), labels (n,), dtypes as stored."""
         found = [idx_rows(files.absolute(path), split.start, split.stop) for path in self.paths]
         x, *labels = found
         x = x[:, np.newaxis] if x.ndim == 3 else x
@@ -92,12 +92,12 @@ class Cifar(StoredSource, Reader, SplitByRecords):
     )
 
     def splits(self):
-        """Ranges of records. Reads nothing but the files' sizes."""
+        """Returns ranges of records. Reads nothing but the files' sizes."""
         counted = [(path, self._count(path)) for path in data_files(self.path, [".bin"])]
         return ranges(self.path, counted, self.records_per_split)
 
     def read(self, split):
-        """One batch: features uint8 (n, 3, 32, 32), labels uint8 (n,)."""
+        """Yields one batch: features uint8 (n, 3, 32, 32), labels uint8 (n,)."""
         with files.open(split.path) as file:
             file.seek(split.start * self._size)
             content = file.read((split.stop - split.start) * self._size)
@@ -121,7 +121,7 @@ class Cifar(StoredSource, Reader, SplitByRecords):
 
 
 def ranges(path, counted, records_per_split):
-    """Splits of files [(path, records)]."""
+    """Returns splits of files [(path, records)]."""
     found = [
         (one, *bound) for one, count in counted for bound in split_bounds(count, records_per_split)
     ]
@@ -134,13 +134,13 @@ def ranges(path, counted, records_per_split):
 
 
 def idx_header(path):
-    """(dtype, shape, bytes of the header) of an IDX file."""
+    """Returns (dtype, shape, bytes of the header) of an IDX file."""
     with open_decompressed(path) as file:
         return _header(path, file)
 
 
 def idx_rows(path, start, stop):
-    """Records `start` to `stop` of an IDX file."""
+    """Returns records `start` to `stop` of an IDX file."""
     with open_decompressed(path) as file:
         dtype, (_, *shape), size = _header(path, file)
         nbytes = dtype.itemsize * math.prod(shape)

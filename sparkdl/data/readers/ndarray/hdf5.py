@@ -69,7 +69,7 @@ class HDF5(StoredSource, Reader, SplitByRecords):
         return self.label
 
     def splits(self):
-        """Ranges of rows. Reads the datasets' shapes alone."""
+        """Returns ranges of rows. Reads the datasets' shapes alone."""
         found = [(path, *bound) for path in self._files() for bound in self._bounds(path)]
         if not found:
             raise DataError(f"{self.path}: must hold records, but is empty")
@@ -79,7 +79,7 @@ class HDF5(StoredSource, Reader, SplitByRecords):
         ]
 
     def read(self, split):
-        """Batches of a few megabytes, dtypes as stored."""
+        """Yields Batches of a few megabytes, dtypes as stored."""
         with open_hdf5(split.path) as file:
             datasets = self._datasets(split.path, file)
             step = min(map(batch_size, datasets.values()))
@@ -123,7 +123,7 @@ class HDF5(StoredSource, Reader, SplitByRecords):
 
 
 def list_hdf5_files(path):
-    """Absolute paths: `path` itself where that is HDF5, else those of the text file that it is."""
+    """Returns absolute paths: `path` itself where that is HDF5, else those that it lists."""
     with files.open(path) as file:
         content = file.read(len(MAGIC))
         if content == MAGIC:
@@ -140,7 +140,7 @@ def list_hdf5_files(path):
 
 
 def locate_listed_file(path, name):
-    """The absolute path of a file that a list names: as it says, or beside the list."""
+    """Returns the absolute path of a file that a list names: as it says, or beside the list."""
     near = f"{files.absolute(path).rpartition('/')[0]}/{name}"
     found = near if not files.exists(name) and files.exists(near) else name
     if not files.exists(found):
@@ -149,14 +149,14 @@ def locate_listed_file(path, name):
 
 
 def batch_size(dataset):
-    """Records of a batch of a few megabytes."""
+    """Returns records of a batch of a few megabytes."""
     nbytes = dataset.dtype.itemsize * math.prod(dataset.shape[1:])
     return max(1, min(RECORDS_PER_BATCH, BYTES_PER_BATCH // max(nbytes, 1)))
 
 
 @contextmanager
 def open_hdf5(path):
-    """The h5py.File of a file on any file system; what goes wrong is a DataError that names it."""
+    """Opens an h5py.File on any file system; what goes wrong is a DataError that names it."""
     with files.open(path) as content:
         try:
             with h5py.File(content, "r") as file:

@@ -17,7 +17,7 @@ DAMAGES = (ValueError, OSError, EOFError, zlib.error)  # of what decompresses
 
 
 def read_records(file, header, start, stop):
-    """(key, value) of all records behind the sync markers in bytes [start, stop) of a file.
+    """Yields (key, value) of all records behind the sync markers in [start, stop) of a file.
 
     Those before the first marker of the file go with start 0. Raises Offence where the file is cut
     short or damaged.
@@ -57,7 +57,7 @@ def _block(window, header):
 
 
 def _split_content(content, lengths, count):
-    """`content` cut into `count` pieces, whose lengths are vints."""
+    """Returns `content` cut into `count` pieces, whose lengths are vints."""
     pieces, at, place = [], 0, 0
     try:
         for _ in range(count):

@@ -55,7 +55,7 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
         return self.label or None
 
     def splits(self):
-        """Ranges of bytes. Reads the header of each file alone."""
+        """Returns ranges of bytes. Reads the header of each file alone."""
         return byte_splits(
             SequenceRange,
             self.path,
@@ -64,7 +64,10 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
         )
 
     def read(self, split):
-        """Batches of a few megabytes: features uint8 (n, C, H, W) or (n, bytes), labels int32."""
+        """Yields Batches of a few megabytes, uint8 features and int32 labels.
+
+        Features are (n, C, H, W) or (n, bytes).
+        """
         columns = {"images": self._images, "datums": self._datums, "bytes": self._bytes}
         with files.open(split.path) as file:
             found = read_records(file, split.header, split.start, split.stop)
@@ -93,7 +96,7 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
 
 
 def header_of(path):
-    """The SequenceHeader of a file. Raises DataError."""
+    """Returns the SequenceHeader of a file. Raises DataError."""
     with files.open(path) as file:
         content = file.read(HEADER_BYTES)
     try:
@@ -103,7 +106,7 @@ def header_of(path):
 
 
 def raise_data_errors(split, records):
-    """The records; an Offence of the file itself becomes a DataError."""
+    """Yields the records; an Offence of the file itself becomes a DataError."""
     count = 0
     try:
         for count, record in enumerate(records, 1):  # noqa: B007
@@ -113,7 +116,7 @@ def raise_data_errors(split, records):
 
 
 def key_of(row, key):
-    """A key, with what a Java tuple in it holds as a list."""
+    """Returns a key, with what a Java tuple in it holds as a list."""
     if isinstance(key, bytes) and key.startswith(MAGIC):
         try:
             return read_object(key)

@@ -25,7 +25,7 @@ COMPRESSIONS = ("none", "record", "block")
 def write_sequence_file(
     path, records, key="Text", value="BytesWritable", compression="none", codec="DefaultCodec"
 ):
-    """Write (key, value) pairs as a SequenceFile that Hadoop reads.
+    """Writes (key, value) pairs as a SequenceFile that Hadoop reads.
 
     Parameters
     ----------

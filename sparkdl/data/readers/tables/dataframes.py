@@ -53,13 +53,13 @@ class DataFrames(StoredSource, Reader):
     )
 
     def splits(self):
-        """Row groups, or ranges of lines. Of the files reads sizes and footers alone."""
+        """Returns row groups, or ranges of lines. Of the files reads sizes and footers alone."""
         if self.format == "parquet":
             return parquet.row_groups(self.path, [one.name for one in self.columns.values()])
         return byte_splits(JsonLines, self.path, endings=[".json"])
 
     def read(self, split):
-        """Batches of a few megabytes: numbers as they are stored, images uint8."""
+        """Yields Batches of a few megabytes: numbers as they are stored, images uint8."""
         start, size = 0, self._batch_size()
         names = [name for column in self.columns.values() for name in column.names]
         for table in self._tables(split, list(dict.fromkeys(names))):
@@ -101,7 +101,7 @@ class DataFrames(StoredSource, Reader):
 
 
 def json_tables(split):
-    """The Arrow table of the lines of a split, if there are any."""
+    """Yields the Arrow table of the lines of a split, if there are any."""
     with files.open(split.path) as file:
         content = lines_between(file, split.start, split.stop, skip=False)
     if not content.strip():

@@ -40,7 +40,7 @@ class Numbers(FrameColumn):
         return 0
 
     def array(self, table):
-        """(n, ...) of an Arrow table or record batch. Raises Offence."""
+        """Returns (n, ...) of an Arrow table or record batch. Raises Offence."""
         column = table.column(self.name)
         if is_text(column):
             return np.array([number(row, text) for row, text in enumerate(column.to_pylist())])
@@ -112,7 +112,7 @@ def is_binary(column):
 
 
 def number(row, text):
-    """The number in a text. Raises Offence."""
+    """Returns the number in a text. Raises Offence."""
     try:
         return float(text)
     except (TypeError, ValueError):
@@ -120,7 +120,7 @@ def number(row, text):
 
 
 def as_bytes(row, value):
-    """The bytes of a binary, a list of bytes, a text in base 64, or a struct's image."""
+    """Returns the bytes of a binary, a list of bytes, a text in base 64, or a struct's image."""
     value = value.get(IMAGE) if isinstance(value, dict) else value
     if isinstance(value, bytes):
         return value

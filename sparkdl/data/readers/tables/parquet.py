@@ -51,11 +51,11 @@ class Parquet(StoredSource, Reader):
     )
 
     def splits(self):
-        """Every row group that holds records. Reads the files' footers alone."""
+        """Returns every row group that holds records. Reads the files' footers alone."""
         return row_groups(self.path, self._columns().values())
 
     def read(self, split):
-        """Batches of up to 4,096 records, and about 16 megabytes; dtypes as stored."""
+        """Yields Batches of up to 4,096 records, and about 16 megabytes; dtypes as stored."""
         names, start = self._columns(), 0
         for table in tables(split, list(names.values())):
             yield table_batch(table, names, str(split), split.partition, start)
@@ -66,7 +66,7 @@ class Parquet(StoredSource, Reader):
 
 
 def row_groups(path, columns):
-    """A RowGroup for each that holds records, of a file or all below a folder.
+    """Returns a RowGroup for each that holds records, of a file or all below a folder.
 
     Raises
     ------
@@ -89,14 +89,14 @@ def groups_of(path, columns):
 
 
 def tables(split, columns):
-    """Arrow record batches of these columns, as far as there are such, of a RowGroup."""
+    """Yields Arrow record batches of these columns, as far as there are such, of a RowGroup."""
     with _open_parquet(split.path) as file:
         size = batch_size(file.metadata.row_group(split.group))
         yield from file.iter_batches(size, row_groups=[split.group], columns=columns)
 
 
 def facts(group):
-    """Records of a row group, and where it lies in its file."""
+    """Returns records of a row group, and where it lies in its file."""
     columns = [group.column(i) for i in range(group.num_columns)]
     start = min(one.dictionary_page_offset or one.data_page_offset for one in columns)
     stop = start + sum(one.total_compressed_size for one in columns)
@@ -104,15 +104,18 @@ def facts(group):
 
 
 def batch_size(group):
-    """Records of a batch of about so many bytes, or so many."""
+    """Returns records of a batch of about so many bytes, or so many."""
     each = max(1, group.total_byte_size / group.num_rows)
     return max(1, min(RECORDS_PER_BATCH, int(BYTES_PER_BATCH / each)))
 
 
 @contextmanager
 def _open_parquet(path):
-    """The ParquetFile; pyarrow reads a local one itself, piece by piece as records are wanted, at
-    several times the speed that Python's files allow."""
+    """Opens a ParquetFile.
+
+    pyarrow reads a local one itself, piece by piece as records are wanted, at several times the
+    speed that Python's files allow.
+    """
     local = files.is_local(path)
     how = {"pre_buffer": False, "buffer_size": PIECE} if local else {}
     with _native(path) if local else files.open(path) as content:

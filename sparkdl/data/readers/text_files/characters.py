@@ -34,12 +34,12 @@ class Characters(Config):
 
     @classmethod
     def of(cls, text):
-        """Those that a text has. Raises ConfigError where it has none."""
+        """Returns those that a text has. Raises ConfigError where it has none."""
         return cls("".join(set(text)))
 
     @classmethod
     def of_file(cls, path):
-        """Those that a UTF-8 file has, on any file system. Raises DataError, ConfigError."""
+        """Returns those of a UTF-8 file, on any file system. Raises DataError, ConfigError."""
         found, decoder = set(), codecs.getincrementaldecoder("utf-8")()
         with files.open(path) as file:
             try:
@@ -54,7 +54,7 @@ class Characters(Config):
         return len(self.alphabet)
 
     def encode(self, text):
-        """Numbers (n,) of the characters of a text, uint8 where 256 do, else int32.
+        """Returns numbers (n,) of the characters of a text, uint8 where 256 do, else int32.
 
         Raises
         ------
@@ -70,7 +70,9 @@ class Characters(Config):
         return codes.astype(np.uint8 if len(self) <= 256 else np.int32)
 
     def decode(self, codes):
-        """The text whose characters have these numbers (n,). Raises DataError for one of none."""
+        """Returns the text whose characters have these numbers (n,). Raises DataError for one of
+        none.
+        """
         codes = np.asarray(codes, np.int64)
         if codes.size and not (codes.min() >= 0 and codes.max() < len(self)):
             raise DataError(
@@ -80,13 +82,13 @@ class Characters(Config):
         return self._points[codes].astype("<u4").tobytes().decode("utf-32-le")
 
     def save(self, path):
-        """Write the alphabet as JSON."""
+        """Writes the alphabet as JSON."""
         with files.open(path, "wb") as file:
             file.write(json.dumps({"characters": self.alphabet}).encode())
 
     @classmethod
     def load(cls, path):
-        """The alphabet that `save` wrote. Raises DataError."""
+        """Returns the alphabet that `save` wrote. Raises DataError."""
         with files.open(path) as file:
             content = file.read()
         try:
@@ -100,5 +102,5 @@ class Characters(Config):
 
 
 def code_points(text):
-    """The characters' numbers in Unicode, (n,) uint32."""
+    """Returns the characters' numbers in Unicode, (n,) uint32."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")

@@ -71,11 +71,11 @@ class Csv(StoredSource, Reader, SplitByBytes):
         return self.label
 
     def splits(self):
-        """Ranges of bytes. Reads the first line of each file alone."""
+        """Returns ranges of bytes. Reads the first line of each file alone."""
         return byte_splits(Lines, self.path, self.bytes_per_split, about=self._columns)
 
     def read(self, split):
-        """Batches of up to 4,096 records: features (n, F) float32, labels (n,) float64."""
+        """Yields Batches of up to 4,096 records: features (n, F) float32, labels (n,) float64."""
         with files.open(split.path) as file:
             content = lines_between(file, split.start, split.stop, skip=self.header)
         if not content.strip():
@@ -97,7 +97,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
         return {"width": len(names), "features": features, "label": label}
 
     def _wanted(self, split):
-        """{name in a batch: name in the parsed table}, the features in their order."""
+        """Returns {name in a batch: name in the parsed table}, the features in their order."""
         places = split.features
         if places is None:
             places = [i for i in range(split.width) if i != split.label]
@@ -125,7 +125,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
 
 
 def position(column, names, where):
-    """The index of a column that is given by name or index. Raises DataError."""
+    """Returns the index of a column that is given by name or index. Raises DataError."""
     if isinstance(column, str):
         require_column(column, names, where)
         return names.index(column)

@@ -10,7 +10,7 @@ CHUNK = 2**16
 
 
 def first_line(path, delimiter):
-    """The values of a file's first line."""
+    """Returns the values of a file's first line."""
     with files.open(path) as file:
         content = _until_break(file)
     try:
@@ -21,7 +21,7 @@ def first_line(path, delimiter):
 
 
 def lines_between(file, start, stop, skip):
-    """The bytes of all lines that begin in bytes [start, stop) of an open file.
+    """Returns the bytes of all lines that begin in bytes [start, stop) of an open file.
 
     Parameters
     ----------

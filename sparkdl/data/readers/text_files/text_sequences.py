@@ -78,7 +78,7 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
         require(self, "part", start < stop, "two shares in [0, 1], the smaller first")
 
     def __getstate__(self):
-        """The fields and the alphabet, so that executors need not look for it."""
+        """Returns the fields and the alphabet, so that executors need not look for it."""
         return self.__dict__ | {"alphabet": self.alphabet}
 
     @property
@@ -99,7 +99,7 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
         return OneHot(classes=len(self.alphabet)) if self.one_hot else None
 
     def splits(self):
-        """Ranges of bytes. Reads nothing but the size of the file."""
+        """Returns ranges of bytes. Reads nothing but the size of the file."""
         total = files.size(self.path)
         first, stop = (int(total * share) for share in self.part)
         bounds = self._bounds(stop - first)
@@ -116,7 +116,7 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
         ]
 
     def read(self, split):
-        """One batch: features (n, steps) numbers of characters, labels (n, steps) int32."""
+        """Yields one batch: features (n, steps) numbers of characters, labels (n, steps) int32."""
         text = characters_of(split)
         if len(text) <= self.steps:
             raise DataError(f"{split}: needs over {self.steps} characters, got {len(text)}")
@@ -131,12 +131,12 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
         yield Batch(columns=columns, ids=record_ids(split.partition, 0, len(starts)))
 
     def _starts(self, count):
-        """Places of sequences among `count` possible ones; the last one is always there."""
+        """Returns places of sequences among `count` possible ones; the last one is always there."""
         starts = np.arange(0, count, self.stride or self.steps)
         return starts if starts[-1] == count - 1 else np.append(starts, count - 1)
 
     def _bounds(self, size):
-        """(start, stop) pairs of bytes, none of them too short for a sequence."""
+        """Returns (start, stop) pairs of bytes, none of them too short for a sequence."""
         stride = self.stride or self.steps
         records = max(1, size // stride)
         bounds = split_bounds(records, self.records_per_split)
@@ -151,7 +151,7 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
 
 
 def characters_of(split):
-    """The text of a split, and the character after it unless the text ends there."""
+    """Returns the text of a split, and the character after it unless the text ends there."""
     with files.open(split.path) as file:
         file.seek(split.first)
         content = file.read(split.stop - split.first + 2 * LONGEST)

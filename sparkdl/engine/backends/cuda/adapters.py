@@ -50,7 +50,10 @@ class Libraries:
 
 
 def load_libraries(driver, finders=None):
-    """The Libraries of a device; what cannot be loaded is missing, with what the loader said."""
+    """Returns the Libraries of a device.
+
+    What cannot be loaded is missing, with what the loader said.
+    """
     adapters, missing = {}, {}
     for place, (name, find) in (FINDERS if finders is None else finders).items():
         try:

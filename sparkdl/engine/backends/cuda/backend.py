@@ -139,7 +139,7 @@ def run_all(calls):
 
 
 def __getattr__(name):
-    """BACKEND, made when it is first asked for: to import this touches no device."""
+    """Returns BACKEND, made when it is first asked for: to import this touches no device."""
     if name != "BACKEND":
         raise AttributeError(name)
     return make_backend()

@@ -75,17 +75,17 @@ def has_kernel(node):
 
 
 def lowering(op):
-    """The function (session, op, inputs, outputs) -> (calls, kernel's name), or None."""
+    """Returns the function (session, op, inputs, outputs) -> (calls, kernel's name), or None."""
     return LOWERINGS.get(type(op)) or (chains.chain if type(op) in chains.OPERATIONS else None)
 
 
 def spread_arrays(make):
-    """A lowering that takes the node's arrays one after the other."""
+    """Returns a lowering that takes the node's arrays one after the other."""
     return lambda session, op, inputs, outputs: make(session, op, *inputs, *outputs)
 
 
 def prefer_graph(library, own):
-    """A lowering by cuDNN's graphs, or by our own kernel where there are none or they refuse."""
+    """Makes a lowering by cuDNN's graphs, or by our own kernel if there are none or they refuse."""
 
     def make(session, op, *arrays):
         if session.libraries.graphs is None:

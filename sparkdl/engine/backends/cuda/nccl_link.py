@@ -10,7 +10,7 @@ THREADS = 256
 
 
 class NcclLink(Communicator):
-    """A Communicator with vectors. What it is asked for comes back at once, as Work.
+    """A Communicator with vectors. What it is asked for comes back at once, as LinkWork.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class NcclLink(Communicator):
     # Vectors of the device
 
     def keep(self, name, weight):
-        """Add weight * vector to what the next `add_up` of this vector adds to it."""
+        """Adds weight * vector to what the next `add_up` of this vector adds to it."""
         with self.device.lock:
             self.use()
             vector = self._whole(name)
@@ -38,7 +38,7 @@ class NcclLink(Communicator):
             self._combine(self._kept[name], 1.0, vector, weight, self.device.stream)
 
     def clear(self, name):
-        """Fill a vector with zeros. Returns the mark behind it."""
+        """Fills a vector with zeros. Returns the mark behind it."""
         mirror = self.vectors[name]
         with self.device.lock:
             self.use()
@@ -47,7 +47,7 @@ class NcclLink(Communicator):
             return self._marked(self.device.stream)
 
     def add_up(self, name, part, factor, share, mark):
-        """Replace a part of a vector by the sum over all devices of factor * it + share * kept.
+        """Replaces a part of a vector by the sum over all devices of factor * it + share * kept.
 
         It begins behind a mark of the device's work; that work goes on meanwhile, up to `join_in`.
 
@@ -82,7 +82,7 @@ class NcclLink(Communicator):
         return mirror.there.view(mirror.array.dtype)
 
     def _combine(self, y, a, x, b, stream):
-        """y = a * y + b * x"""
+        """Sets y = a * y + b * x."""
         kernel = self.session.family("combine.cu", "combine", T=y.dtype.name)
         values = np.uint64(y.size), float(a), float(b), x, y
         kernel.check(values)
@@ -92,23 +92,23 @@ class NcclLink(Communicator):
     # Flat arrays of the host
 
     def all_reduce(self, x):
-        """Replace x by its sum over all ranks."""
+        """Replaces x by its sum over all ranks."""
         return self._through(x, lambda there: self.sum(there, x.size, x.dtype))
 
     def broadcast(self, x, root):
-        """Replace x by that of rank `root`."""
+        """Replaces x by that of rank `root`."""
         return self._through(x, lambda there: self.spread(there, x.size, x.dtype, root))
 
     def reduce_scatter(self, x, edges):
-        """Replace x[edges[r] : edges[r + 1]] on rank r by its sum; the rest of x is anything."""
+        """Replaces x[edges[r] : edges[r + 1]] on rank r by its sum; the rest of x is anything."""
         return self._through(x, lambda there: self.sum_pieces(there, x.dtype, edges))
 
     def all_gather(self, x, edges):
-        """Fill x, of which rank r has x[edges[r] : edges[r + 1]]."""
+        """Fills x, of which rank r has x[edges[r] : edges[r + 1]]."""
         return self._through(x, lambda there: self.spread_pieces(there, x.dtype, edges))
 
     def _through(self, x, put):
-        """Up to the device, through what `put(address)` puts on the stream, and down again."""
+        """Takes x to the device, through what `put(address)` puts on the stream, and back."""
         staging = self._staging(x.nbytes)
         staging.host[: x.nbytes] = x.view(np.uint8)
         here, there = staging.host[: x.nbytes], staging.there[: x.nbytes]
@@ -120,7 +120,7 @@ class NcclLink(Communicator):
             return LinkWork(self.driver, self._marked(self.stream), staging, x)
 
     def _staging(self, size):
-        """Memory on both sides that nothing uses: an earlier call's, if that is large enough."""
+        """Returns unused memory on both sides: an earlier call's, if that is large enough."""
         for staging in self._stagings:
             if staging.free and staging.host.nbytes >= size:
                 staging.free = False

@@ -105,7 +105,7 @@ class OneDnn(reference.Reference):
         return own
 
     def array(self, part, shape):
-        """An array of the arena: images and volumes channels last."""
+        """Returns an array of the arena: images and volumes channels last."""
         if len(shape) not in (4, 5):
             return part.reshape(shape)
         n, c, *space = shape
@@ -161,7 +161,7 @@ def bias_activation(session, op, inputs, outputs):
 
 
 def spread_arrays(make):
-    """A lowering that takes the node's arrays one after the other."""
+    """Returns a lowering that takes the node's arrays one after the other."""
     return lambda session, op, inputs, outputs: make(session, op, *inputs, *outputs)
 
 

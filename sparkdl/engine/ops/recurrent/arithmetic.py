@@ -16,7 +16,7 @@ class RecurrentArrays:
         self.product = product
 
     def gate(self, x, slope):
-        """The sigmoid, or where there is a slope: slope x + 0.5, kept within 0 and 1."""
+        """Returns the sigmoid, or where there is a slope: slope x + 0.5, kept within 0 and 1."""
         # numpy's tanh is vectorised, and what it loses of tiny values is nothing to a gate
         return np.tanh(x * 0.5) * 0.5 + 0.5 if slope is None else np.clip(x * slope + 0.5, 0, 1)
 
@@ -28,15 +28,15 @@ class RecurrentArrays:
         return np.maximum(x, 0)
 
     def at(self, x, t):
-        """Step t of sequences (N, T, ...)."""
+        """Returns step t of sequences (N, T, ...)."""
         return x[:, t]
 
     def part(self, x, start, stop):
-        """A stretch of the last axis."""
+        """Returns a stretch of the last axis."""
         return x[..., start:stop]
 
     def joined(self, steps):
-        """Sequences (N, T, ...) from their steps."""
+        """Returns sequences (N, T, ...) from their steps."""
         return np.stack(steps, axis=1)
 
     def kept(self, saved):

@@ -108,7 +108,7 @@ class RecurrentOp(Op):
         return *(Spec(shape, kind) for shape in ((n, steps, units), *last)), saved
 
     def wanted(self, x, units):
-        """The shapes of all inputs."""
+        """Returns the shapes of all inputs."""
         (n, steps, features), wide = x, self.gates * units
         extra = [(3 * units,)] * self.peepholes + [(n, steps)] * (self.keep + self.mask)
         first = [(n, units)] * self.states
@@ -128,7 +128,7 @@ class RecurrentOp(Op):
         return self.run(Tensors(), *inputs)
 
     def run(self, m, *inputs):
-        """The products with x for all steps at once, then step after step."""
+        """Multiplies with x for all steps at once, then goes step after step."""
         given = self.given(*inputs)
         (n, steps, features), wide = given.x.shape, given.wx.shape[1]
         z = m.product(m.reshape(given.x, (n * steps, features)), given.wx)
@@ -145,7 +145,7 @@ class RecurrentOp(Op):
         return m.joined(ys), *states, m.kept(saved)
 
     def entering(self, m, states, given, t):
-        """The states that step t goes on from."""
+        """Returns the states that step t goes on from."""
         if not self.keep:
             return states
         keep = m.reshape(m.at(given.keep, t), (-1, 1))

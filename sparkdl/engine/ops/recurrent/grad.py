@@ -39,11 +39,11 @@ class RecurrentGradOp(Op):
         return 2 * self.forward.flops(*args[1 + self.forward.states : -1])
 
     def decompose(self, *args):
-        """All worked out from the inputs, not `saved`, so that it can be differentiated again."""
+        """Works all out from the inputs, not `saved`, so that it can be differentiated again."""
         return self.through(self.forward.decompose, *args)
 
     def through(self, function, *args):
-        """The gradients back through what `function` makes of the inputs of `forward`."""
+        """Returns the gradients back through what `function` makes of the inputs of `forward`."""
         count = 1 + self.forward.states
         inputs = args[count:-1]
         grads = pullback(function, inputs, (*args[:count], None))
@@ -54,7 +54,7 @@ class RecurrentGradOp(Op):
         return self.run(np.matmul, *args)
 
     def run(self, product, *args):
-        """In numpy, with a matrix product of the caller's."""
+        """Runs in numpy, with a matrix product of the caller's."""
         forward, count = self.forward, 1 + self.forward.states
         given, saved = forward.given(*args[count:-1]), args[-1]
         units, (n, steps, features) = given.wh.shape[0], given.x.shape
@@ -71,7 +71,7 @@ class RecurrentGradOp(Op):
         return *grads, forward.peephole_gradient(gz, left, before)
 
     def walk(self, product, gy, gstates, given, saved):
-        """The gradients of z and of the products with wh, (T, N, gates H); of the first states."""
+        """Returns gradients of z and the products with wh, (T, N, gates H), and of first states."""
         forward, units = self.forward, given.wh.shape[0]
         gz = np.empty((*saved.shape[:2], given.wh.shape[1]), saved.dtype)
         gr = np.empty_like(gz) if forward.two_gradients else gz
@@ -96,5 +96,5 @@ class RecurrentGradOp(Op):
 
 
 def blocks(x, units):
-    """Views of the arrays (N, H) that lie side by side."""
+    """Returns views of the arrays (N, H) that lie side by side."""
     return [x[:, start : start + units] for start in range(0, x.shape[1], units)]

@@ -96,6 +96,6 @@ class GruOp(RecurrentOp):
 
 
 def gru(x, wx, wh, b, h, *, keep=None, mask=None, backwards=False, reset_after=False, slope=None):
-    """(y (N, T, H), last h) of sequences x (N, T, F); see Gru and Recurrent."""
+    """(y (N, T, H), last h) of sequences x (N, T, F); see GruOp and RecurrentOp."""
     op = GruOp(backwards=backwards, reset_after=reset_after, slope=slope)
     return apply_with_masks(op, x, wx, wh, b, h, keep=keep, mask=mask)

@@ -74,7 +74,7 @@ class LstmOp(RecurrentOp):
 
 
 def lstm(x, wx, wh, b, h, c, *, peepholes=None, keep=None, mask=None, backwards=False, slope=None):
-    """(y (N, T, H), last h, last c) of sequences x (N, T, F); see Lstm and Recurrent."""
+    """(y (N, T, H), last h, last c) of sequences x (N, T, F); see LstmOp and RecurrentOp."""
     op = LstmOp(backwards=backwards, peepholes=peepholes is not None, slope=slope)
     inputs = (wx, wh, b, h, c) if peepholes is None else (wx, wh, b, h, c, peepholes)
     return apply_with_masks(op, x, *inputs, keep=keep, mask=mask)

@@ -47,6 +47,6 @@ class SimpleRnnOp(RecurrentOp):
 
 
 def simple_rnn(x, wx, wh, b, h, *, keep=None, mask=None, backwards=False, activation="tanh"):
-    """(y (N, T, H), last h) of sequences x (N, T, F); see SimpleRnn and Recurrent."""
+    """(y (N, T, H), last h) of sequences x (N, T, F); see SimpleRnnOp and RecurrentOp."""
     op = SimpleRnnOp(backwards=backwards, activation=activation)
     return apply_with_masks(op, x, wx, wh, b, h, keep=keep, mask=mask)

@@ -38,7 +38,7 @@ class ConvolutionOp(WindowOp):
         return self.size, self.stride, self.padding, self.dilation, self.groups
 
     def products(self, y, w):
-        """Flops of the convolution that gives y; its two gradients take as many."""
+        """Returns flops of the convolution that gives y; its two gradients take as many."""
         return 2 * y.size * (w.size // w.shape[0])
 
 
@@ -138,7 +138,7 @@ def conv(x, w, stride=1, padding=0, dilation=1, groups=1):
 
 
 def conv_transpose(x, w, space, stride=1, padding=0, dilation=1, groups=1):
-    """The transpose of a convolution with w (C, O/groups, *size): x (N, C, ...) to (N, O, *space).
+    """Transposes a convolution with w (C, O/groups, *size): x (N, C, ...) to (N, O, *space).
 
     The convolution of the result with these options has the space of x; where the stride leaves a
     rest over, several spaces do that.

@@ -100,7 +100,7 @@ class AverageOp(PoolOp):
     count_padding: bool = False
 
     def counts(self, space, out, dtype):
-        """By how much each window divides."""
+        """Returns by how much each window divides."""
         if self.count_padding:
             return np.full((1, 1, *out), prod(self.size), dtype)
         inside = self.padded(np.ones((1, 1, *space), dtype))
@@ -145,7 +145,7 @@ class AvgPoolGradOp(AverageOp):
 
 
 def max_pool(x, size, stride=None, padding=0, dilation=1):
-    """The largest of each window; stride is the size unless given."""
+    """Returns the largest of each window; stride is the size unless given."""
     return MaxPoolOp(*windows_of(x, size, stride, padding, dilation))(x)
 
 
@@ -156,7 +156,7 @@ def pick_largest(g, x, size, stride=None, padding=0, dilation=1):
 
 
 def avg_pool(x, size, stride=None, padding=0, count_padding=False, dilation=1):
-    """The mean of each window, of its part inside the space unless `count_padding`."""
+    """Returns the mean of each window, of its part inside the space unless `count_padding`."""
     return AvgPoolOp(*windows_of(x, size, stride, padding, dilation), bool(count_padding))(x)
 
 
@@ -168,7 +168,7 @@ def lp_pool(x, size, stride=None, padding=0, p=2.0, dilation=1):
 
 
 def norm_of(total, p):
-    """The p-th root of a sum of powers; 0 without a gradient where that sum is 0."""
+    """Returns the p-th root of a sum of powers; 0 without a gradient where that sum is 0."""
     root = power(maximum(total, TINY), 1 / p)
     return where(greater(total, TINY), root, 0.0)
 

@@ -33,7 +33,7 @@ class UnfoldOp(WindowOp):
 @register
 @dataclass(frozen=True)
 class FoldOp(WindowOp):
-    """The transpose of Unfold: each number added to the place of `image` that it was seen at."""
+    """The transpose of UnfoldOp: each number added to the place of `image` that it was seen at."""
 
     image: tuple[int, ...] = ()
 
@@ -57,5 +57,5 @@ class FoldOp(WindowOp):
 
 
 def unfold(x, size, stride, padding, dilation):
-    """The windows of x; options with an entry for each axis of space, as a Window has them."""
+    """Returns the windows of x; options have an entry for each axis of space, as in WindowOp."""
     return UnfoldOp(tuple(size), tuple(stride), tuple(padding), tuple(dilation))(x)

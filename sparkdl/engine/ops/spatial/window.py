@@ -31,7 +31,7 @@ class WindowOp(Op):
         return tuple(d * (k - 1) + 1 for k, d in zip(self.size, self.dilation, strict=True))
 
     def space(self, x):
-        """The lengths of x along its axes of space."""
+        """Returns the lengths of x along its axes of space."""
         if len(x.shape) != len(self.size) + 2:
             kind = KINDS[len(self.size)]
             raise ShapeError(f"{self.kind} takes {kind}, got {tuple(x.shape)}")
@@ -79,13 +79,13 @@ def window_starts(n, size, stride, padding, dilation):
 
 
 def see_something(starts, n, size, dilation):
-    """For each window along an axis of n whether one of its points lies there, not in padding."""
+    """Returns for each window along an axis of n whether one of its points is no padding."""
     skipped = np.maximum(-(starts // dilation), 0)  # points in front of the axis
     return (skipped < size) & (starts + skipped * dilation < n)
 
 
 def numbers(value, axes):
-    """A number for each axis of space, from one number for all or from just that."""
+    """Returns a number for each axis of space, from one number for all or from just that."""
     value = (value,) * axes if np.ndim(value) == 0 else tuple(value)
     if len(value) != axes:
         raise ShapeError(f"{axes} axes of space need a number each, got {value}")

@@ -13,8 +13,10 @@ class Stretch(NamedTuple):
 
 
 def spread(key, length, servers, big, at=None):
-    """[Stretch] of a key: all with server `at`; else with one found by the key's name, a big one
-    with each.
+    """Returns the Stretches of a key.
+
+    All are with server `at`; else with one found by the key's name, or of a big key a part with
+    each.
 
     All processes find the same ones, and no server has more than one of a key.
     """

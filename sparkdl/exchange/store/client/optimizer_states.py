@@ -16,7 +16,7 @@ CONTENTS, FORMAT = "contents", "sparkdl optimizer states 1"
 
 
 def collect_states(stretches, slots_of):
-    """{key: {name: array}} of all keys.
+    """Returns {key: {name: array}} of all keys.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def collect_states(stretches, slots_of):
 
 
 def join_slots(stretches, several):
-    """Slots as long as their parts one behind the other; of others, the first part's."""
+    """Returns slots as long as their parts one behind the other; of others, the first part's."""
     first = several[0]
     return {
         name: np.concatenate([slots[name] for slots in several])
@@ -42,7 +42,10 @@ def join_slots(stretches, several):
 
 
 def split_states(kept, stretches):
-    """(key, Stretch, slots of this part) for all parts; CheckpointError where they do not fit."""
+    """Yields (key, Stretch, slots of this part) for all parts.
+
+    Raises CheckpointError where they do not fit.
+    """
     if kept.keys() != stretches.keys():
         raise CheckpointError(
             f"optimizer states must be those of keys {sorted(stretches)}, got {sorted(kept)}"
@@ -67,7 +70,7 @@ def is_long(array, part):
 
 
 def write(path, kept):
-    """Write {key: {name: array}} as the file `path`, whole or not at all."""
+    """Writes {key: {name: array}} as the file `path`, whole or not at all."""
     path = os.fspath(path)
     contents, arrays = {}, {}
     for key, slots in kept.items():

@@ -34,7 +34,7 @@ class Requests:
 
 
 def pair_keys_and_vectors(key, value, writeable=False):
-    """[(name, vector that views an array)] of a key and an array, or of lists of both."""
+    """Returns [(name, vector that views an array)] of a key and an array, or of lists of both."""
     keys, values = (key, value) if isinstance(key, list | tuple) else ([key], [value])
     if len(keys) != len(values) or len(set(keys)) != len(keys):
         raise ConfigError(f"keys must differ and have a value each, got {len(values)} for {keys}")

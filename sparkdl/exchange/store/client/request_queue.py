@@ -23,13 +23,13 @@ class RequestQueue:
         Thread(target=self._run, daemon=True).start()
 
     def ask(self, meta, arrays=(), into=None):
-        """A Future of the answer, (object, arrays); the arrays are received into `into`."""
+        """Returns a Future of the answer, (object, arrays); the arrays are received into `into`."""
         future = Future()
         self._requests.put((future, meta, arrays, into))
         return future
 
     def close(self):
-        """End the thread; requests that wait end with an error."""
+        """Ends the thread; requests that wait end with an error."""
         self.talker.close()
         self._requests.put(None)
 
@@ -63,7 +63,7 @@ class Remote:
         return answer, self._wire.receive(self._limit, into=into, waiting_for=awaited)[1]
 
     def fail(self, error):
-        """Tell the server who is lost, even while an answer of it is awaited."""
+        """Tells the server who is lost, even while an answer of it is awaited."""
         with suppress(PeerError):  # it may be this very server that is lost
             self._wire.send(error_to_json(error) | {"verb": "fail"})
 
@@ -93,11 +93,11 @@ class LocalServer:
         self._service.shard.fail(error)
 
     def close(self):
-        """Nothing is open."""
+        """Closes nothing: nothing is open."""
 
 
 def answers(futures):
-    """The results of {name: Future}; the first error as soon as it is there."""
+    """Returns the results of {name: Future}; the first error as soon as it is there."""
     wait(futures.values(), return_when=FIRST_EXCEPTION)
     for future in futures.values():
         if future.done():

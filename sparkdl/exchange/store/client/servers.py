@@ -27,7 +27,10 @@ class Servers:
         self._open()
 
     def ask(self, requests):
-        """{server: answer} of {server: (object, arrays, into)}; all are asked at the same time."""
+        """Returns {server: answer} of {server: (object, arrays, into)}.
+
+        All are asked at the same time.
+        """
         if self.closed or self.failure:
             raise self.failure or ConfigError("a store that is closed cannot be used")
         try:
@@ -37,11 +40,11 @@ class Servers:
             raise self.failure from error
 
     def ask_all(self, verb, **more):
-        """The answers of all servers to a verb without arrays."""
+        """Returns the answers of all servers to a verb without arrays."""
         return self.ask({i: ({"verb": verb} | more, (), None) for i in range(len(self.ranks))})
 
     def run_on_first(self, act):
-        """Rank 0 acts while the others wait; if it cannot, the store fails for all."""
+        """Lets rank 0 act while the others wait; if it cannot, the store fails for all."""
         self.barrier()
         if self.places.rank == 0:
             try:
@@ -52,7 +55,7 @@ class Servers:
         self.barrier()
 
     def barrier(self):
-        """Wait until all workers still at work have come here."""
+        """Waits until all workers still at work have come here."""
         self.ask({0: ({"verb": "barrier"}, (), None)})
 
     @property
@@ -62,11 +65,11 @@ class Servers:
         return served + sum(line.talker.sent_bytes for line in self._lines)
 
     def ended(self, what):
-        """The PeerError that says why this worker takes no more part."""
+        """Returns the PeerError that says why this worker takes no more part."""
         return PeerError(self.places.rank, self.places.endpoint.address[0], what)
 
     def fail(self, error):
-        """Let everybody know, so that all name the same culprit."""
+        """Lets everybody know, so that all name the same culprit."""
         if self.failure:
             return
         self.failure = error
@@ -74,7 +77,7 @@ class Servers:
             line.talker.fail(error)
 
     def close(self):
-        """End at once, and wait for nobody."""
+        """Ends at once, and waits for nobody."""
         self.closed = True
         for line in self._lines:
             line.close()

@@ -37,11 +37,11 @@ class Synchronous:
             return part.copied()
 
     def furthest(self, part):
-        """The clock of a worker that comes back."""
+        """Returns the clock of a worker that comes back."""
         return part.version
 
     def settle(self, part, roster, apply):
-        """Change the value if nobody is missing; with part.changed held."""
+        """Changes the value if nobody is missing; with part.changed held."""
         here = part.gathered.ranks
         if not here or len(here) < len(roster.active | here) - self.backup:
             return
@@ -76,11 +76,11 @@ class Asynchronous:
             return part.copied()
 
     def furthest(self, part):
-        """The clock of a worker that comes back."""
+        """Returns the clock of a worker that comes back."""
         return max(part.clock)
 
     def settle(self, part, roster, apply):
-        """Nobody waits."""
+        """Does nothing: nobody waits."""
 
 
 @dataclass(frozen=True)
@@ -126,15 +126,15 @@ class Hogwild:
         return Pulled(part.value, version)
 
     def furthest(self, part):
-        """The clock of a worker that comes back."""
+        """Returns the clock of a worker that comes back."""
         return max(part.clock)
 
     def settle(self, part, roster, apply):
-        """Nobody waits."""
+        """Does nothing: nobody waits."""
 
 
 def rule_of(options):
-    """The rule for the mode of a StoreOptions."""
+    """Returns the rule for the mode of a StoreOptions."""
     return {
         "sync": lambda: Synchronous(options.backup),
         "async": Asynchronous,

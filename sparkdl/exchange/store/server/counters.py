@@ -13,19 +13,19 @@ class StoreTally:
         self._lock, self._counts, self._staleness = Lock(), Counter(), Counter()
 
     def push(self, outcome, nbytes):
-        """A push of so many bytes, with its Outcome."""
+        """Counts a push of so many bytes, with its Outcome."""
         with self._lock:
             self._counts.update(pushes=1, dropped=int(outcome.dropped), bytes_in=nbytes)
             if not outcome.dropped:
                 self._staleness[outcome.staleness] += 1
 
     def pull(self, nbytes):
-        """A pull answered with so many bytes."""
+        """Counts a pull answered with so many bytes."""
         with self._lock:
             self._counts.update(pulls=1, bytes_out=nbytes)
 
     def to_dict(self):
-        """The counts by name; "staleness" is {updates between pull and push: pushes}."""
+        """Returns the counts by name; "staleness" is {updates between pull and push: pushes}."""
         with self._lock:
             return {name: self._counts[name] for name in COUNTS} | {
                 "staleness": dict(sorted(self._staleness.items()))
@@ -33,7 +33,7 @@ class StoreTally:
 
 
 def add_tallies(tallies):
-    """The counts of several servers together; of JSON too, whose keys are text."""
+    """Returns the counts of several servers together; of JSON too, whose keys are text."""
     total, staleness = Counter(), Counter()
     for tally in tallies:
         total.update({name: tally[name] for name in COUNTS})

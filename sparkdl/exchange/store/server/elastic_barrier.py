@@ -12,7 +12,7 @@ class ElasticBarrier:
         roster.watch(self._changed)
 
     def come(self, rank):
-        """Wait for the others."""
+        """Waits for the others."""
         with self._changed:
             meeting = self._held
             self._here.add(rank)

@@ -62,13 +62,13 @@ class KeyPart:
         self._copy = None
 
     def advance(self):
-        """Count an update, and wake those who wait for it."""
+        """Counts an update, and wakes those who wait for it."""
         self.version += 1
         self._copy = None
         self.changed.notify_all()
 
     def copied(self):
-        """The value as it is now, Pulled; pulls of one version share one copy."""
+        """Returns the value as it is now, Pulled; pulls of one version share one copy."""
         if self._copy is None:
             self._copy = self.value.copy()
             self._copy.flags.writeable = False

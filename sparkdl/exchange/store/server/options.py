@@ -63,7 +63,7 @@ class StoreOptions:
             require(self, name, sound, "a number of seconds > 0")
 
     def to_dict(self):
-        """The options by name, as JSON has them."""
+        """Returns the options by name, as JSON has them."""
         return asdict(self)
 
 

@@ -14,7 +14,7 @@ class PendingPushes:
         self._total, self._early, self._next = None, {}, 0
 
     def add(self, rank, gradient, weight):
-        """Take over an array, which is ours from now on."""
+        """Takes over an array, which is ours from now on."""
         self.ranks.add(rank)
         self._early[rank] = gradient, weight
         while self._next in self._early:
@@ -22,7 +22,7 @@ class PendingPushes:
             self._next += 1
 
     def take(self):
-        """(sum of the arrays, sum of the weights); what was gathered is gone."""
+        """Returns (sum of the arrays, sum of the weights); what was gathered is gone."""
         for rank in sorted(self._early):
             self._fold(rank)
         total, weight = self._total, self.weight

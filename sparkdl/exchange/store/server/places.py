@@ -33,7 +33,9 @@ class Places:
 
     @classmethod
     def of(cls, group, secret, *, timeout=60.0, **options):
-        """The places of all ranks of a Group, which all call this; each opens an Endpoint.
+        """Returns the places of all ranks of a Group, which all call this.
+
+        Each opens an Endpoint.
 
         Parameters
         ----------

@@ -29,28 +29,28 @@ class Roster:
         self._lock, self._watchers, self._listeners = Lock(), [], []
 
     def watch(self, condition):
-        """Notify this Condition, from now on, of whoever leaves and of a failure."""
+        """Notifies this Condition, from now on, of whoever leaves and of a failure."""
         with self._lock:
             self._watchers.append(condition)
 
     def on_failure(self, tell):
-        """Call tell() once the store has failed."""
+        """Calls tell() once the store has failed."""
         with self._lock:
             self._listeners.append(tell)
 
     def leave(self, rank):
-        """This rank is waited for no longer."""
+        """Has nobody wait for this rank any longer."""
         with self._lock:
             self.active = self.active - {rank}
         self._notify()
 
     def resume(self, rank):
-        """This rank is waited for again."""
+        """Has this rank waited for again."""
         with self._lock:
             self.active = self.active | {rank}
 
     def fail(self, error):
-        """End all waits with this PeerError; the first one counts."""
+        """Ends all waits with this PeerError; the first one counts."""
         with self._lock:
             known, self.failure = self.failure, self.failure or error
             listeners = [] if known else list(self._listeners)
@@ -59,12 +59,12 @@ class Roster:
             tell()
 
     def check(self):
-        """Raise the PeerError, if the store has failed."""
+        """Raises the PeerError, if the store has failed."""
         if self.failure:
             raise PeerError(self.failure.rank, self.failure.host, self.failure.what)
 
     def wait(self, condition, holds, missing, awaited):
-        """Wait, with `condition` held, until holds(); it may let go meanwhile.
+        """Waits, with `condition` held, until holds(); it may let go meanwhile.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ class Service:
         shard.roster.on_failure(self._tell_all)
 
     def attend(self, rank, sock):
-        """Answer one worker until it hangs up."""
+        """Answers one worker until it hangs up."""
         timeout = self.shard.options.timeout
         with Wire(sock, sock.getpeername()[0], timeout, rank=rank) as wire:
             talk = Talk(self, rank, wire)
@@ -47,21 +47,21 @@ class Service:
                     self._changed.notify_all()
 
     def handle(self, rank, meta, arrays):
-        """(object, arrays) for a request of a worker."""
+        """Returns (object, arrays) for a request of a worker."""
         verb = VERBS.get(meta.get("verb"))
         if verb is None:
             raise DataError(f"verb must be one of {sorted(VERBS)}, got {meta.get('verb')!r}")
         return verb(self.shard, rank, meta, arrays)
 
     def gone(self, rank, error):
-        """This worker has hung up, as it should after leaving; else all must know."""
+        """Notes that a worker has hung up, as it should after leaving; else tells all."""
         if rank in self.shard.roster.active:
             self.shard.fail(error)
         else:
             self.departed(rank)
 
     def departed(self, rank):
-        """This worker knows that we know that it has left."""
+        """Notes that this worker knows that we know that it has left."""
         with self._changed:
             self._left.add(rank)
             self._changed.notify_all()
@@ -76,13 +76,13 @@ class Service:
             self._sent += nbytes
 
     def heard(self, talk):
-        """This worker knows of the store's failure."""
+        """Notes that this worker knows of the store's failure."""
         with self._changed:
             talk.told = True
             self._changed.notify_all()
 
     def wait(self):
-        """Wait until all workers have left, and have been told so."""
+        """Waits until all workers have left, and know that we know."""
         roster, everyone = self.shard.roster, set(range(self.shard.roster.size))
 
         def missing():
@@ -92,7 +92,7 @@ class Service:
             roster.wait(self._changed, lambda: not missing(), missing, "the end")
 
     def wait_told(self, timeout):
-        """Give the workers that are here some seconds to hear of the store's failure from us."""
+        """Gives the workers that are here some seconds to hear of the store's failure from us."""
         with self._changed:
             self._changed.wait_for(lambda: all(t is None or t.told for t in self._all()), timeout)
 
@@ -127,7 +127,7 @@ class Talk:
         self._requests = Queue(AHEAD)
 
     def run(self):
-        """Until the worker hangs up: PeerError says how."""
+        """Runs until the worker hangs up: PeerError says how."""
         Thread(target=self._answer, daemon=True).start()
         try:
             while True:
@@ -141,7 +141,7 @@ class Talk:
             self._requests.put(None)
 
     def tell(self):
-        """Send the store's failure, unasked: who has not asked would else find us gone."""
+        """Sends the store's failure, unasked: who has not asked would else find us gone."""
         with suppress(Full):  # then there is enough to answer with it
             self._requests.put_nowait(({"verb": "failure"}, []))
 
@@ -177,7 +177,7 @@ class Talk:
             return error_to_json(error), []
 
     def _fail(self, meta):
-        """The worker has lost somebody: all must know."""
+        """Tells all that the worker has lost somebody."""
         error = error_from_json(meta, "it")
         if not isinstance(error, PeerError):
             error = PeerError(self._rank, self._wire.peer, f"named no lost worker: {error}")
@@ -271,12 +271,12 @@ VERBS |= {f.__name__: f for f in (failure, rest, resume, slots, set_slots)}
 
 
 def keys_of(meta, arrays=None):
-    """The keys of a request, one for each array where there are arrays."""
+    """Returns the keys of a request, one for each array where there are arrays."""
     return require_list(meta, "keys", str, arrays)
 
 
 def require_list(meta, name, kind, beside=None):
-    """A list in a request, of one type, as long as another one."""
+    """Returns a list in a request, of one type, as long as another one."""
     values = meta.get(name)
     if not isinstance(values, list) or any(type(value) is not kind for value in values):
         raise DataError(f"{name} must be a list of {kind.__name__}, got {str(values)[:100]}")

@@ -47,7 +47,7 @@ class Shard:
         self._update, self._told = update, told
 
     def init(self, rank, key, value):
-        """Take over an array as the value of a new key."""
+        """Takes over an array as the value of a new key."""
         self.roster.check()
         kinds = "f" if self.options.combine == "mean" else "fi"
         if value.dtype.kind not in kinds or value.ndim != 1:
@@ -63,7 +63,7 @@ class Shard:
             self._appeared.notify_all()
 
     def await_key(self, rank, key, dtype, length):
-        """Wait until rank 0 has given the key its value; ConfigError if it is of another kind."""
+        """Waits until rank 0 has given the key its value; ConfigError if it is of another kind."""
         with self._appeared:
             self.roster.wait(
                 self._appeared, lambda: key in self._parts, lambda: {0}, f"the value of {key!r}"
@@ -76,7 +76,7 @@ class Shard:
             )
 
     def push(self, rank, key, gradient, weight=1.0, coded=False):
-        """Take over a gradient, or a codec's message; its Outcome.
+        """Takes over a gradient, or a codec's message; returns its Outcome.
 
         It may wait for the step before to end.
         """
@@ -92,48 +92,48 @@ class Shard:
         return outcome
 
     def pull(self, rank, key):
-        """A Pulled; waits as the mode says."""
+        """Returns a Pulled; waits as the mode says."""
         self.roster.check()
         pulled = self._rule.pull(self._part(key), self.roster, rank)
         self.tally.pull(pulled.value.nbytes)
         return pulled
 
     def barrier(self, rank):
-        """Wait until all who are still at work have come here."""
+        """Waits until all who are still at work have come here."""
         self.roster.check()
         self.meeting.come(rank)
 
     def leave(self, rank):
-        """Nobody waits for this worker from now on."""
+        """Has nobody wait for this worker from now on."""
         self.roster.leave(rank)
         for part in self.parts():
             with self._failing(), part.changed:
                 self._rule.settle(part, self.roster, self._apply)
 
     def resume(self, rank):
-        """This worker takes part again, as far as those that are furthest."""
+        """Has this worker take part again, as far as those that are furthest."""
         self.roster.resume(rank)
         for part in self.parts():
             with part.changed:
                 part.clock[rank] = self._rule.furthest(part)
 
     def fail(self, error):
-        """End all waits with this PeerError."""
+        """Ends all waits with this PeerError."""
         self.roster.fail(error)
 
     def parts(self):
-        """The parts held here, by the names of their keys."""
+        """Returns the parts held here, by the names of their keys."""
         with self._appeared:
             return [self._parts[key] for key in sorted(self._parts)]
 
     def slots(self, key):
-        """{name: array} of what the optimizer keeps for a key: copies."""
+        """Returns {name: array} of what the optimizer keeps for a key: copies."""
         part = self._part(key)
         with part.changed:
             return {name: np.array(slot) for name, slot in part.slots.items()}
 
     def set_slots(self, key, slots):
-        """Give the optimizer back what it has kept for a key; takes over the arrays."""
+        """Gives the optimizer back what it has kept for a key; takes over the arrays."""
         part = self._part(key)
         with part.changed:
             part.slots = dict(slots)
@@ -154,7 +154,7 @@ class Shard:
         return fitting(part, gradient)
 
     def _apply(self, part, gradient, circumstances):
-        """Change the value."""
+        """Changes the value."""
         if self.options.combine == "mean":
             if not circumstances.weight:  # of nobody who had an example
                 return
@@ -171,7 +171,7 @@ class Shard:
 
     @contextmanager
     def _failing(self):
-        """An update that raises leaves a value half changed: that fails the store for all."""
+        """Fails the store for all if an update raises: it leaves a value half changed."""
         try:
             yield
         except UpdateError as error:
@@ -185,7 +185,7 @@ class UpdateError(Exception):
 
 
 def fitting(part, gradient):
-    """The gradient, if it is like the part's value."""
+    """Returns the gradient, if it is like the part's value."""
     if (gradient.dtype, gradient.shape) != (part.value.dtype, part.value.shape):
         raise ConfigError(
             f"what is pushed to {part.key!r} must have {part.value.shape} of {part.value.dtype}, "

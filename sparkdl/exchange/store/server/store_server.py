@@ -35,19 +35,19 @@ class StoreServer:
         endpoint.serve(channel, self.service.attend)
 
     def set_optimizer(self, update, told=False):
-        """See KeyValueStore.set_optimizer; before workers push."""
+        """Sets the update; see KeyValueStore.set_optimizer; before workers push."""
         self.shard.set_optimizer(update, told)
 
     def set_compression(self, codec):
-        """See KeyValueStore.set_compression; before workers push."""
+        """Sets the codec; see KeyValueStore.set_compression; before workers push."""
         self.shard.codec = codec
 
     def statistics(self):
-        """The counts of this server; see KeyValueStore.statistics."""
+        """Returns the counts of this server; see KeyValueStore.statistics."""
         return self.shard.tally.to_dict()
 
     def wait(self):
-        """Wait until all workers have left.
+        """Waits until all workers have left.
 
         Raises
         ------
@@ -62,7 +62,7 @@ class StoreServer:
         return self.shard.roster.failure
 
     def close(self):
-        """End all that waits here. The endpoint stays open."""
+        """Ends all that waits here. The endpoint stays open."""
         if self.failure:
             self.service.wait_told(FAREWELL)
         self.shard.fail(PeerError(self._rank, self._host, "has closed the store"))

@@ -34,12 +34,12 @@ def keep_order(array):
 
 
 def transpose_matrix(array):
-    """(in, out) as (out, in), and back."""
+    """Returns (in, out) as (out, in), and back."""
     return array.T
 
 
 def reorder_gates(array):
-    """Parts along the last axis in the order i, f, g, o as i, f, o, g, and back."""
+    """Returns parts along the last axis in the order i, f, g, o as i, f, o, g, and back."""
     i, f, third, fourth = np.split(array, 4, axis=-1)
     return np.concatenate([i, f, fourth, third], axis=-1)
 
@@ -64,7 +64,7 @@ MOMENTS = ("mean", "variance")  # of a BatchNorm that has no weight to divide th
 
 
 def blobs_of(layer, arrays, said=None):
-    """Caffe's blobs of a layer.
+    """Returns Caffe's blobs of a layer.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def blobs_of(layer, arrays, said=None):
 
 
 def arrays_of(layer, blobs, arrays, said=None):
-    """{name: array} with the numbers of Caffe's blobs, for a layer that has `arrays`.
+    """Returns {name: array} with the numbers of Caffe's blobs, for a layer that has `arrays`.
 
     Raises
     ------
@@ -106,13 +106,13 @@ def arrays_of(layer, blobs, arrays, said=None):
 
 
 def strip_unit_axes(shape):
-    """A shape without axes of 1 in front: blobs had four axes once."""
+    """Returns a shape without axes of 1 in front: blobs had four axes once."""
     start = next((i for i, size in enumerate(shape) if size != 1), len(shape))
     return tuple(shape[start:])
 
 
 def orders_of(layer, arrays, said):
-    """{array: BlobOrder} of a layer, in the order of Caffe's blobs."""
+    """Returns {array: BlobOrder} of a layer, in the order of Caffe's blobs."""
     if said is not None and said.type == "Python":
         return dict.fromkeys(arrays, SAME)
     layer = inner_layer(layer)
@@ -133,7 +133,7 @@ def is_divided(layer, arrays):
 
 
 def inner_layer(layer):
-    """The layer with the arrays."""
+    """Returns the layer with the arrays."""
     while isinstance(layer, (Frozen, TimeDistributed)):
         layer = layer.layer
     return layer

@@ -15,7 +15,7 @@ DEFLATED = 1032  # at most so many bytes come out of one that was compressed
 
 
 def weights_from_hdf5(content, path):
-    """{layer: [array]} of layers that have any in the HDF5 file `content`, read from `path`."""
+    """Returns {layer: [array]} of layers with any in the HDF5 file `content`, read from `path`."""
     with open_hdf5(content, path) as file:
         layers, found = groups(inner(file, "data", path), path), {}
         for name, group in layers.items():
@@ -26,7 +26,7 @@ def weights_from_hdf5(content, path):
 
 
 def weights_to_hdf5(weights):
-    """The content of an HDF5 file with {layer: [array]}."""
+    """Returns the content of an HDF5 file with {layer: [array]}."""
     with create_hdf5() as (content, file):
         data = file.create_group("data")
         for layer, arrays in weights.items():
@@ -40,7 +40,7 @@ def weights_to_hdf5(weights):
 
 
 def state_from_hdf5(content, path):
-    """The options of a SolverState in the HDF5 file `content`, read from `path`."""
+    """Returns the options of a SolverState in the HDF5 file `content`, read from `path`."""
     with open_hdf5(content, path) as file:
         return {
             "iteration": whole(file, "iter", path),
@@ -51,7 +51,7 @@ def state_from_hdf5(content, path):
 
 
 def state_to_hdf5(state):
-    """The content of an HDF5 file with a SolverState."""
+    """Returns the content of an HDF5 file with a SolverState."""
     with create_hdf5() as (content, file):
         file["iter"] = np.array([state.iteration], np.int32)
         file["learned_net"] = np.bytes_(state.weights)
@@ -62,7 +62,7 @@ def state_to_hdf5(state):
 
 @contextmanager
 def open_hdf5(content, path):
-    """The file to read from; whatever the library says of a damaged one is a DataError."""
+    """Opens the file to read from; whatever the library says of a damaged one is a DataError."""
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
             yield file
@@ -74,7 +74,7 @@ def open_hdf5(content, path):
 
 @contextmanager
 def create_hdf5():
-    """(what will hold the content, the file to write to)"""
+    """Gives (the buffer that will hold the content, the file to write to)."""
     content = io.BytesIO()
     with h5py.File(content, "w") as file:
         yield content, file
@@ -87,7 +87,7 @@ def put(group, arrays):
 
 
 def groups(group, path, name="", seen=None):
-    """{name: group} of all layers: a name with a slash in it is a group in a group."""
+    """Returns {name: group} of all layers: a name with a slash in it is a group in a group."""
     found, seen = {}, set() if seen is None else seen
     for key in group:
         below = inner(group, key, path)
@@ -112,7 +112,7 @@ def inner(group, key, path):
 
 
 def numbered_arrays(group, where):
-    """The arrays of a group in the order of their numbers."""
+    """Returns the arrays of a group in the order of their numbers."""
     keys = [key for key in group if isinstance(inner(group, key, where), h5py.Dataset)]
     if sorted(keys) != sorted(map(str, range(len(keys)))):
         raise DataError(f"{where}: blobs must be numbered from 0, got {sorted(keys)}")
@@ -120,7 +120,7 @@ def numbered_arrays(group, where):
 
 
 def array_in(dataset, where):
-    """The numbers of a dataset, once it is known that the file holds as many."""
+    """Returns the numbers of a dataset, once it is known that the file holds as many."""
     if dataset.dtype.kind != "f" or dataset.dtype.itemsize not in (4, 8):
         raise DataError(f"{where}: blobs must be float32 or float64, got {dataset.dtype}")
     if dataset.is_virtual or dataset.external:
@@ -133,7 +133,7 @@ def array_in(dataset, where):
 
 
 def whole(file, key, path):
-    """A number that Caffe keeps as an array of one."""
+    """Returns a number that Caffe keeps as an array of one."""
     found = value(file, key, path)
     if found.size != 1 or found.dtype.kind not in "iu":
         raise DataError(f"{path}: {key} must be one whole number, got {found}")
@@ -141,7 +141,7 @@ def whole(file, key, path):
 
 
 def text(file, key, path):
-    """A text; empty where there is none."""
+    """Returns a text; empty where there is none."""
     found = value(file, key, path).reshape(-1)[:1] if key in file else np.array([b""])
     try:
         return found.tolist()[0].decode()
@@ -150,7 +150,7 @@ def text(file, key, path):
 
 
 def value(file, key, path):
-    """A small dataset, or None."""
+    """Returns a small dataset, or None."""
     found = inner(file, key, path)
     plain = isinstance(found, h5py.Dataset) and found.shape is not None and found.size == 1
     return np.asarray(found[()] if plain else None)

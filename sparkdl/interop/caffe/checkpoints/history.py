@@ -21,7 +21,7 @@ HISTORIES = {
 
 
 def history_of(conf, state, layers=None):
-    """Caffe's history of a state: blobs like the net's own, once for each thing remembered.
+    """Returns Caffe's history of a state: blobs like the net's, once for each thing kept.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def history_of(conf, state, layers=None):
 
 
 def slots_of(conf, state, history, path, layers=None):
-    """The slot vector that Caffe's history, read from `path`, says.
+    """Returns the slot vector that Caffe's history, read from `path`, says.
 
     Raises
     ------
@@ -68,12 +68,12 @@ def put(arrays, name, blobs, path):
 
 
 def owned_layers(arrays):
-    """Caffe remembers nothing of layers whose arrays are those of others."""
+    """Returns the layers with arrays of their own; Caffe remembers nothing of the others."""
     return [name for name in arrays if arrays.is_owned(name)]
 
 
 def solver_histories(conf, vector, layers):
-    """[(factor, Arrays in the slot vector)] of each thing that Caffe remembers."""
+    """Returns [(factor, Arrays in the slot vector)] of each thing that Caffe remembers."""
     views, found = conf.slots_layout.views(vector), []
     for slot, factor in HISTORIES[kind_of(conf)].items():
         moments = {}
@@ -85,7 +85,7 @@ def solver_histories(conf, vector, layers):
 
 
 def kind_of(conf):
-    """The class of the updater."""
+    """Returns the class of the updater."""
     kinds = {type(group.updater) for group in conf.groups}
     kind = kinds.pop()
     if kinds or kind not in HISTORIES:

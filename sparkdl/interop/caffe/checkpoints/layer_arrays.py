@@ -31,14 +31,14 @@ class LayerArrays:
                     group.append(place)
 
     def __iter__(self):
-        """Names of Caffe's layers that have blobs, in their order."""
+        """Returns names of Caffe's layers that have blobs, in their order."""
         return iter(self._places)
 
     def __contains__(self, name):
         return name in self._places
 
     def owners(self, name):
-        """Our layers whose arrays a layer of Caffe uses."""
+        """Returns our layers whose arrays a layer of Caffe uses."""
         return {place.owner for place in self._places[name]}
 
     def is_owned(self, name):
@@ -49,11 +49,11 @@ class LayerArrays:
         return any(place.param_shapes for place in self._places[name])
 
     def blobs(self, name):
-        """The blobs of a layer of Caffe."""
+        """Returns the blobs of a layer of Caffe."""
         return [blob for place in self._places[name] for blob in self._blobs(place, name)]
 
     def put(self, name, blobs):
-        """Fill the arrays of a layer of Caffe from its blobs.
+        """Fills the arrays of a layer of Caffe from its blobs.
 
         Raises
         ------
@@ -79,11 +79,11 @@ class LayerArrays:
         return split_static_weights(found, self._widths.get(place.name))
 
     def _of(self, place):
-        """{array: view} of a layer of ours."""
+        """Returns {array: view} of a layer of ours."""
         return {name: self._views[f"{place.owner}/{name}"] for name in names_of(place)}
 
     def _layer_of(self, name):
-        """The layer of Caffe that a layer of ours is part of."""
+        """Returns the layer of Caffe that a layer of ours is part of."""
         if name in self._said:
             return name
         longer = [layer for layer in self._said if name.startswith(f"{layer}/")]
@@ -91,13 +91,13 @@ class LayerArrays:
 
 
 def names_of(place):
-    """Names of the arrays that a layer of ours uses."""
+    """Returns names of the arrays that a layer of ours uses."""
     layer, shape = place.layer, place.in_shape
     return [*layer.param_shapes(shape), *layer.buffer_shapes(shape)]
 
 
 def widths(conf):
-    """{recurrent layer: features of a step} of those that see a static input behind each step."""
+    """Returns {recurrent layer: features of a step} of those with a static input."""
     joins = {place.name: place for place in conf.stack if isinstance(place.layer, Merge)}
     return {
         place.name: joins[f"{place.name}/both"].in_shape[0][-1]
@@ -107,7 +107,7 @@ def widths(conf):
 
 
 def split_static_weights(blobs, width):
-    """The blobs of a recurrent layer as Caffe has them: the weights of a static input by itself."""
+    """Splits the blobs of a recurrent layer as Caffe has them: a static input's by themselves."""
     if width is None:
         return blobs
     w, b, *rest = blobs
@@ -115,7 +115,7 @@ def split_static_weights(blobs, width):
 
 
 def join_static_weights(blobs, width):
-    """The blobs of a recurrent layer with all inputs' weights in the first."""
+    """Returns the blobs of a recurrent layer with all inputs' weights in the first."""
     if width is None or [blob.ndim for blob in blobs[:3]] != [2, 1, 2]:
         return blobs
     w, b, static, *rest = blobs
@@ -124,12 +124,15 @@ def join_static_weights(blobs, width):
 
 
 def weights_in(conf, params, buffers, layers=None):
-    """The Arrays in the vectors of a state."""
+    """Returns the Arrays in the vectors of a state."""
     views = conf.params_layout.views(params) | conf.buffers_layout.views(buffers)
     return LayerArrays(conf, views, layers)
 
 
 def moments_in(conf, moments, layers=None):
-    """The Arrays of what an updater remembers of each parameter; buffers have nothing there."""
+    """Returns the Arrays of what an updater remembers of each parameter.
+
+    Buffers have nothing there.
+    """
     nothing = np.zeros(conf.buffers_layout.size, np.float32)
     return LayerArrays(conf, moments | conf.buffers_layout.views(nothing), layers)

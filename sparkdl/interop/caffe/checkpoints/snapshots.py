@@ -18,7 +18,7 @@ ENDS = {"BINARYPROTO": "", "HDF5": ".h5"}
 
 
 def save_snapshot(conf, state, prefix, layers=None, format="BINARYPROTO", name=""):
-    """Write PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, as Caffe's solver does.
+    """Writes PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, as Caffe's solver does.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def save_snapshot(conf, state, prefix, layers=None, format="BINARYPROTO", name="
 
 
 def load_snapshot(conf, state, path, layers=None, weights=None):
-    """The state that a .solverstate and its weights say, to go on from.
+    """Returns the state that a .solverstate and its weights say, to go on from.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def load_snapshot(conf, state, path, layers=None, weights=None):
 
 
 def weights_of(state, path):
-    """The path of the weights that belong to a SolverState read from `path`."""
+    """Returns the path of the weights that belong to a SolverState read from `path`."""
     if not state.weights:
         raise CheckpointError(f"{path}: names no weights; say which belong to it")
     place = locate_file(state.weights, path)

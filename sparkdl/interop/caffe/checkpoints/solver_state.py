@@ -37,7 +37,7 @@ class SolverState:
 
 
 def read_solver_state(path):
-    """The SolverState in a file, local or a URI; what it holds decides, not its name.
+    """Returns the SolverState in a file, local or a URI; what it holds decides, not its name.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def read_solver_state(path):
 
 
 def write_solver_state(path, state):
-    """Write a SolverState, whole or not at all: as HDF5 where the path ends in .h5, else binary."""
+    """Writes a SolverState, whole or not at all: HDF5 where the path ends in .h5, else binary."""
     with as_checkpoint():
         if is_hdf5(path):
             return files.write(path, hdf5.state_to_hdf5(state))
@@ -70,7 +70,7 @@ def write_solver_state(path, state):
 
 
 def fields_of(message, path):
-    """The options of a SolverState from its message."""
+    """Returns the options of a SolverState from its message."""
     if not message.HasField("iter"):
         raise CheckpointError(f"{path}: must be the state of a solver, got no number of updates")
     history = [array_of(one, f"{path}, history {i}") for i, one in enumerate(message.history)]

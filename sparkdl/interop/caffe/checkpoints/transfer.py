@@ -38,7 +38,7 @@ class LoadReport:
 
 
 def load_weights(conf, state, path, layers=None, fit=True):
-    """A state with the weights of a .caffemodel wherever a layer has the same name in both.
+    """Loads the weights of a .caffemodel into layers of the same name.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def load_weights(conf, state, path, layers=None, fit=True):
 
     Returns
     -------
-    state, Loaded
+    state, LoadReport
 
     Raises
     ------
@@ -88,7 +88,7 @@ def load_weights(conf, state, path, layers=None, fit=True):
 
 
 def save_weights(conf, state, path, layers=None, name=""):
-    """Write the weights of a network as a .caffemodel; as HDF5 where the path ends in .h5.
+    """Writes the weights of a network as a .caffemodel; as HDF5 where the path ends in .h5.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def save_weights(conf, state, path, layers=None, name=""):
 
 
 def carry_weights(conf, state, other, start):
-    """A state of the network `other` with the weights that layers of the same name have in `state`.
+    """Carries weights of `state` to layers of the same name in the network `other`.
 
     A test net takes over those of the net that is trained, as in Caffe.
 

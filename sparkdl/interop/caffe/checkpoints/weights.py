@@ -13,7 +13,7 @@ from sparkdl.interop.caffe.nets.names import numbered_names
 
 
 def read_weights(path):
-    """The weights in a .caffemodel, binary of any version of Caffe, or HDF5.
+    """Returns the weights in a .caffemodel, binary of any version of Caffe, or HDF5.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def read_weights(path):
 
 
 def write_weights(path, weights, name="", layers=None):
-    """Write weights as a .caffemodel: as HDF5 where the path ends in .h5, else binary.
+    """Writes weights as a .caffemodel: as HDF5 where the path ends in .h5, else binary.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def write_weights(path, weights, name="", layers=None):
 
 
 def weights_of(net, path):
-    """{layer: [array]} of a NetParameter (of RAW), whatever its version.
+    """Returns {layer: [array]} of a NetParameter (of RAW), whatever its version.
 
     A second layer of a name is called as `numbered` calls it in a net; in Caffe its weights would
     go to the first as well.

@@ -14,7 +14,7 @@ BESIDE = ("channels", "height", "width", "encoded")
 
 
 def of_tops(data):
-    """A CoSData layer with DataFrameSource: each top is the column that its options name."""
+    """Returns the source of a CoSData layer with DataFrameSource: a column for each top."""
     options, tops = data.layer.cos_data_param, data.layer.top
     if len(options.top) != len(tops):
         text = f"must have as many top {{}} as tops, {len(tops)}, got {len(options.top)}"
@@ -34,21 +34,24 @@ def of_tops(data):
 
 
 def column_of(top):
-    """The column that the options of a top of CoSData say."""
+    """Returns the column that the options of a top of CoSData say."""
     if top.type not in (*ENCODED, PLAIN):
         return Numbers(name=top.name)
     return Pictures(name=top.name, shape=shape_of(top), encoded=top.type in ENCODED)
 
 
 def shape_of(options):
-    """(C, H, W) before what is done to images, if all are said."""
+    """Returns (C, H, W) before what is done to images, if all are said."""
     sizes = options.channels, options.height, options.width
     return sizes if all(sizes) else None
 
 
 def of_images(data):
-    """A MemoryData layer with ImageDataFrame: columns data and label, and what records say of
-    themselves in columns id, channels, height, width and encoded."""
+    """Returns the source of a MemoryData layer with ImageDataFrame.
+
+    Its columns are data and label, and what records say of themselves: id, channels, height, width
+    and encoded.
+    """
     options = data.layer.memory_data_param
     names = select_columns(data, options.dataframe_column_select)
     missing = [name for name in ("data", "label") if names and name not in names]
@@ -72,7 +75,7 @@ def of_images(data):
 
 
 def select_columns(data, expressions):
-    """{name: column of the DataFrame} of "column" and "column as name"."""
+    """Returns {name: column of the DataFrame} of "column" and "column as name"."""
     found = {}
     for text in expressions:
         match = SELECTED.fullmatch(text.strip())

@@ -12,7 +12,7 @@ CLASSES = "com.yahoo.ml.caffe."
 
 
 def source_of(data):
-    """The source of the data that a layer of Caffe names, with what it does to them.
+    """Returns the source of the data that a layer of Caffe names, with what it does to them.
 
     Images are mirrored in training only, while Caffe mirrors them in tests as well.
 
@@ -39,7 +39,7 @@ def source_of(data):
 
 
 def database(data):
-    """A Data layer: an LMDB."""
+    """Returns the source of a Data layer: an LMDB."""
     if data.layer.data_param.backend != LMDB_BACKEND:
         raise UnsupportedError(
             f"layer {data.name!r} must have `backend: LMDB`, got LEVELDB, which is not read here; "
@@ -50,7 +50,7 @@ def database(data):
 
 
 def databases(data):
-    """One LMDB, or several one after the other."""
+    """Returns the source of one LMDB, or of several one after the other."""
     first, *more = paths_of(data.source)
     return LMDB(
         (first, *more) if more else first, transform=transforms_of(data.transform, data.name)
@@ -58,7 +58,7 @@ def databases(data):
 
 
 def images(data):
-    """An ImageData layer: a list of files and labels."""
+    """Returns the source of an ImageData layer: a list of files and labels."""
     options = data.layer.image_data_param
     size = (options.new_height, options.new_width)
     return Images(
@@ -71,7 +71,7 @@ def images(data):
 
 
 def datasets(data):
-    """An HDF5Data layer: a list of files with a dataset for each top."""
+    """Returns the source of an HDF5Data layer: a list of files with a dataset for each top."""
     if data.layer.HasField("transform_param"):
         raise ConfigError(
             f"layer {data.name!r} must not have transform_param: Caffe's has no effect"
@@ -81,7 +81,7 @@ def datasets(data):
 
 
 def of_class(data):
-    """A layer of CaffeOnSpark, whose source_class says what the data are."""
+    """Returns the source of a layer of CaffeOnSpark, by its source_class."""
     kind, known = data.layer.source_class.removeprefix(CLASSES), CLASSES_OF[data.type]
     if kind not in known:
         raise UnsupportedError(
@@ -92,7 +92,7 @@ def of_class(data):
 
 
 def sequence_files(data):
-    """SequenceFiles of images, which get the size that the layer says."""
+    """Returns the source of SequenceFiles of images, which get the size that the layer says."""
     options = data.layer.memory_data_param
     return SequenceFiles(
         data.source,

@@ -7,7 +7,7 @@ from sparkdl.interop.caffe.policies import shortest
 
 
 def transforms_of(said, layer, column="features"):
-    """Transforms in Caffe's order: (x - mean) of the whole, a crop, the rest.
+    """Returns transforms in Caffe's order: (x - mean) of the whole, a crop, the rest.
 
     Parameters
     ----------
@@ -35,5 +35,5 @@ def transforms_of(said, layer, column="features"):
 
 
 def one(transforms):
-    """The same as one transform, or None."""
+    """Returns the same as one transform, or None."""
     return Compose(transforms) if transforms else None

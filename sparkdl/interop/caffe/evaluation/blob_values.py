@@ -33,7 +33,7 @@ class Blobs:
     columns: dict[str, str]
 
     def means(self, replica, batch):
-        """{blob: its mean over a minibatch (numbers,) float64}. Scores are means already."""
+        """Returns {blob: mean over a minibatch (numbers,) float64}; scores are means already."""
         values, scores = self._found(replica, batch)
         argmax = {score.blob for score in self.net.scores if score.kind == "argmax"}
         rows = values | {blob: scores.pop(blob) for blob in argmax & scores.keys()}
@@ -42,13 +42,16 @@ class Blobs:
         return {name: np.asarray(means[name], np.float64).reshape(-1) for name in self.names}
 
     def rows(self, replica, batch):
-        """{blob: (n, numbers) float32}; a score of each example is that of a batch of it alone."""
+        """Returns {blob: (n, numbers) float32}.
+
+        A score of each example is that of a batch of it alone.
+        """
         values, _ = found = self._found(replica, batch, scored=False)
         values = values | self._scores_of_each(found[1], batch)
         return {name: as_rows(values[name], len(batch)) for name in self.names}
 
     def _found(self, replica, batch, scored=True):
-        """{blob: (n, ...)}, and the scores, or what they are to be computed from."""
+        """Returns {blob: (n, ...)}, and the scores, or what they are to be computed from."""
         inputs = {name: batch.columns[column] for name, column in self.columns.items()}
         places = {place.name for place in self.net.conf.stack}
         parts = [name for names in self.stacked.values() for name in names]
@@ -61,7 +64,7 @@ class Blobs:
         return values, scores_of(self.net, given, batch.columns) if scored else given
 
     def _scores_of_each(self, given, batch):
-        """{score: (n, numbers)}"""
+        """Returns {score: (n, numbers)}"""
         if not self.net.scores:
             return {}
         each = [
@@ -74,7 +77,7 @@ class Blobs:
 
 
 def piece(arrays, i):
-    """The arrays with example i alone."""
+    """Returns the arrays with example i alone."""
     return {name: x[i : i + 1] for name, x in arrays.items()}
 
 
@@ -83,7 +86,7 @@ def as_rows(x, n):
 
 
 def blobs_of(net, names, flag="-features", stacked=None):
-    """The Blobs of these names.
+    """Returns the Blobs of these names.
 
     Parameters
     ----------
@@ -125,7 +128,7 @@ def blobs_of(net, names, flag="-features", stacked=None):
 
 
 def label_columns(net):
-    """{blob of labels: column}, of labels that no layer reads too."""
+    """Returns {blob of labels: column}, of labels that no layer reads too."""
     found = {}
     for data in net.data:
         found |= unread_columns(data)

@@ -62,7 +62,7 @@ class First:
 
 
 def head_batches(read, size, head):
-    """Batches of a Head."""
+    """Yields Batches of a Head."""
     left = head.most
     for batch in blocks(read(head.split), size):
         if left is not None and len(batch) >= left:

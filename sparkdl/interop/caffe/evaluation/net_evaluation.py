@@ -34,14 +34,14 @@ class Means:
         return int(sum(self.counts))
 
     def add(self, net, examples, means):
-        """Count in the means {blob: (numbers,)} of so many examples."""
+        """Counts in the means {blob: (numbers,)} of so many examples."""
         self.counts[net] += examples
         for name, values in means.items():
             total = self.sums[net][name]
             self.sums[net][name] = examples * values + (total if len(total) else 0)
 
     def merge(self, other):
-        """The Means of both together."""
+        """Returns the Means of both together."""
         both = Means(self.names)
         for one in (self, other):
             for net, count in enumerate(one.counts):
@@ -50,12 +50,12 @@ class Means:
         return both
 
     def of_net(self, net):
-        """{blob: mean (numbers,) float64}; without the net's data nothing."""
+        """Returns {blob: mean (numbers,) float64}; without the net's data nothing."""
         count = self.counts[net]
         return {name: x / count for name, x in self.sums[net].items()} if count else {}
 
     def figures(self):
-        """{blob: mean, or list of such}; with several nets "0/blob"."""
+        """Returns {blob: mean, or list of such}; with several nets "0/blob"."""
         found, many = {}, len(self.names) > 1
         for net in range(len(self.names)):
             for name, values in self.of_net(net).items():
@@ -117,7 +117,7 @@ class Testing:
         return means
 
     def _loaded(self, net, replica):
-        """The replica of a test net with the weights of the one that is trained."""
+        """Returns the replica of a test net with the weights of the one that is trained."""
         conf = self.blobs[net].net.conf
         state, own = carry_weights(self.trained, replica, conf, first_state(conf)), None
         own = replica_of(conf, replica.backend)
@@ -131,7 +131,7 @@ def replica_of(conf, backend):
 
 
 def testing_of(trained, nets, sources):
-    """The Testing of test nets on these sources."""
+    """Returns the Testing of test nets on these sources."""
     return Testing(
         trained=trained.conf,
         blobs=tuple(blobs_of(net, shown_outputs(net), "a test", net.stacked) for net in nets),
@@ -141,7 +141,7 @@ def testing_of(trained, nets, sources):
 
 
 def shown_outputs(net):
-    """The outputs of a net, less labels that nothing reads."""
+    """Returns the outputs of a net, less labels that nothing reads."""
     known = {score.blob for score in net.scores} | net.blobs.keys() | net.stacked.keys()
     names = [name for name in net.outputs if name in known]
     if not names:
@@ -150,6 +150,6 @@ def shown_outputs(net):
 
 
 def batch_size(net):
-    """Examples of a net's minibatches, as its layers of data say."""
+    """Returns examples of a net's minibatches, as its layers of data say."""
     sizes = [data.batch_size for data in net.data if data.batch_size]
     return sizes[0] if sizes else 1

@@ -6,7 +6,7 @@ from sparkdl.nn import AddedLoss, Comparison
 
 
 def blobs_to_score(net):
-    """Names of the vertices of `net.conf` that `scores_of` needs the outputs of."""
+    """Returns names of the vertices of `net.conf` that `scores_of` needs the outputs of."""
     places = {place.name: place for place in net.conf.stack}
     names = []
     for score in net.scores:
@@ -57,7 +57,7 @@ def loss(place, values, columns, score):
 
 
 def accuracy_score(z, labels, score):
-    """The share of labels that are among the `top_k` largest; of each class where that is asked.
+    """Returns the share of labels among the `top_k` largest, of each class where that is asked.
 
     As in Caffe, what is as large as the label's own counts as larger.
     """

@@ -32,7 +32,7 @@ class Translation:
     vertices : list of Vertex
     data : list of Data
     scores : list of Score
-    written : list of Written
+    written : list of WrittenBlobs
     """
 
     def __init__(self, uses, shapes=None, l1=0.0, l2=0.0):
@@ -60,15 +60,15 @@ class Translation:
         return {blob for blob, count in self.stacked.items() if count != 1}
 
     def shape(self, blob):
-        """The shape of one example of a blob."""
+        """Returns the shape of one example of a blob."""
         return self._of(blob)[1]
 
     def source(self, blob):
-        """The input or vertex that gives a blob."""
+        """Returns the input or vertex that gives a blob."""
         return self._of(blob)[0]
 
     def axis(self, blob, axis, what="axis", behind=False):
-        """The axis of one example that Caffe's axis of a blob is.
+        """Returns the axis of one example that Caffe's axis of a blob is.
 
         Parameters
         ----------
@@ -95,8 +95,7 @@ class Translation:
         return found - (found > batch)
 
     def batch_axis(self, blob):
-        """Caffe's axis of a blob that examples lie along: 1 of sequences, which begin with their
-        steps, else 0."""
+        """Returns Caffe's axis of the examples: 1 of sequences, whose steps come first, else 0."""
         return int(blob in self.sequences)
 
     def is_batch(self, blob, axis):
@@ -105,7 +104,7 @@ class Translation:
         return (axis + rank if axis < 0 else axis) == self.batch_axis(blob)
 
     def column(self, blob):
-        """The column of the data that a blob of labels is; None of other blobs."""
+        """Returns the column of the data that a blob of labels is; None of other blobs."""
         return self._labels.get(blob)
 
     def _of(self, blob):
@@ -118,7 +117,7 @@ class Translation:
         return self._blobs[blob]
 
     def give(self, blob, shape):
-        """A blob comes from the data."""
+        """Enters a blob that comes from the data."""
         self.inputs[blob] = tuple(shape) or (1,)  # one number an example is a row of one
         self._blobs[blob] = blob, self.inputs[blob]
         self.mark(self.single, blob, not shape)
@@ -126,11 +125,11 @@ class Translation:
             self.sequences.add(blob)
 
     def give_labels(self, blob, column):
-        """A blob comes from the data and holds labels."""
+        """Enters a blob of labels, which comes from the data."""
         self._labels[blob] = column
 
     def alias(self, top, bottom):
-        """A blob is the same as another."""
+        """Makes a blob the same as another."""
         if bottom in self._labels:
             self._labels[top] = self._labels[bottom]
         else:
@@ -138,7 +137,7 @@ class Translation:
             self._inherit(top, [bottom])
 
     def add(self, layer, ours, bottoms=None, top=None, name=None, shares=None):
-        """Put our layer where a layer of Caffe stands.
+        """Puts our layer where a layer of Caffe stands.
 
         Parameters
         ----------
@@ -156,7 +155,7 @@ class Translation:
         self._inherit(top, layer.bottom if bottoms is None else bottoms)
 
     def add_output(self, layer, ours, bottoms=None, name=None, shares=None):
-        """`add` of a layer that leaves no blob behind; its vertex and shape."""
+        """Works as `add`, for a layer that leaves no blob behind; returns its vertex and shape."""
         name = name or name_of(layer)
         bottoms = list(layer.bottom) if bottoms is None else bottoms
         sources, shapes = zip(*map(self._of, bottoms), strict=True)
@@ -174,7 +173,10 @@ class Translation:
         return name, shape_after(ours, shape, " and ".join(bottoms))
 
     def by_channel(self, blob):
-        """A blob's name; UnsupportedError where axis 1, that of channels, is that of the batch."""
+        """Returns a blob's name.
+
+        Raises UnsupportedError where axis 1, that of channels, is that of the batch.
+        """
         if blob in self.sequences:
             raise UnsupportedError(
                 f"{blob!r} must have its channels along axis 1, got sequences (steps, batch, ...)"
@@ -182,7 +184,10 @@ class Translation:
         return blob
 
     def one_batch(self, blob):
-        """A blob's name; UnsupportedError where several batches lie behind each other in it."""
+        """Returns a blob's name.
+
+        Raises UnsupportedError where several batches lie behind each other in it.
+        """
         if self.stacked.get(blob, 1) != 1:
             raise UnsupportedError(
                 f"{blob!r} must be one batch, got {self.stacked[blob]}, which a Concat along the "
@@ -191,7 +196,7 @@ class Translation:
         return blob
 
     def part(self, blob):
-        """The vertices that give the batches which lie behind each other in a blob."""
+        """Returns the vertices that give the batches which lie behind each other in a blob."""
         count = self.stacked[blob]
         names = tuple(f"{blob}/{index}" for index in range(count))
         for index, name in enumerate(names):
@@ -199,7 +204,7 @@ class Translation:
         return names
 
     def _inherit(self, top, bottoms):
-        """Remember of a blob what is known of those it is computed from."""
+        """Remembers of a blob what is known of those it is computed from."""
         self.stacked[top] = self._batches(bottoms)
         self.mark(self.sequences, top, bottoms[0] in self.sequences)
         self.mark(self.single, top, bottoms[0] in self.single)
@@ -210,7 +215,7 @@ class Translation:
 
     @staticmethod
     def mark(blobs, blob, holds):
-        """Put a blob into a set, or take it out."""
+        """Puts a blob into a set, or takes it out."""
         (blobs.add if holds else blobs.discard)(blob)
 
     def _batches(self, blobs):
@@ -221,7 +226,7 @@ class Translation:
         return counts.pop()
 
     def add_by_channel(self, layer, ours, bottom=None, top=None, name=None):
-        """`add` of a layer that has its channels where images have them: on the first axis.
+        """Works as `add`, for a layer with its channels on the first axis, as images have them.
 
         Of two axes, ours would take the last for the channels.
         """
@@ -234,7 +239,7 @@ class Translation:
         self.reshape_top(layer, shape, top)
 
     def units_in_place(self, layer, bottom, axis):
-        """A blob with `axis` where ours has units: first of images, last of rows and sequences.
+        """Returns a blob whose `axis` is where ours has units: first of images, else last.
 
         Returns
         -------
@@ -251,19 +256,19 @@ class Translation:
         return blob, order
 
     def reshape_blob(self, layer, bottom, shape, why):
-        """A blob that has the numbers of another in another shape."""
+        """Returns a blob that has the numbers of another in another shape."""
         blob = f"{name_of(layer)}/{why}"
         self.add(layer, Reshape(shape=shape), [bottom], blob, blob)
         return blob
 
     def reshape_top(self, layer, shape, top=None):
-        """Give what `layer` has left behind another shape."""
+        """Gives what `layer` has left behind another shape."""
         top = top or layer.top[0]
         name = f"{name_of(layer)}/{top}/shape"
         self.add(LayerParameter(), Reshape(shape=shape), [top], top, name)
 
     def _stop_gradient(self, layer, bottom, source):
-        """`source`, behind a stop where the layer propagates nothing down to it."""
+        """Returns `source`, behind a stop where the layer propagates nothing down to it."""
         wanted = dict(zip(layer.bottom, layer.propagate_down))
         if wanted.get(bottom, True):
             return source
@@ -273,7 +278,7 @@ class Translation:
         return stop
 
     def _owner(self, layer, ours, shapes, name):
-        """The vertex whose parameters are used: that of the first layer that named them."""
+        """Returns the vertex whose parameters are used: that of the first layer that named them."""
         names = [spec.name for spec in layer.param if spec.name]
         arrays = ours.param_shapes(shapes if ours.several else as_read(ours, shapes[0]))
         if not names or not arrays:
@@ -288,5 +293,5 @@ class Translation:
 
 
 def as_read(ours, shape):
-    """The shape as our layer sees it: rows where it takes rows."""
+    """Returns the shape as our layer sees it: rows where it takes rows."""
     return (prod(shape),) if ours.takes_rows and len(shape) > 2 else shape

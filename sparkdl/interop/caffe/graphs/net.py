@@ -33,7 +33,7 @@ class CaffeNet:
         Its layers of data.
     scores : tuple of Score
         What is to be computed of test data.
-    written : tuple of Written
+    written : tuple of WrittenBlobs
         What goes to files.
     outputs : tuple of str
         Blobs that no layer reads: what Caffe shows of a test, in the order of the layers.
@@ -56,7 +56,7 @@ class CaffeNet:
 
 
 def read_net(path, phase="TRAIN", level=0, stages=(), shapes=None, **options):
-    """The GraphConf of a net in a text file, local or a URI.
+    """Returns the GraphConf of a net in a text file, local or a URI.
 
     Losses become outputs. Labels are read from the column "labels" where there is one kind of them,
     else from columns named like their blobs. Losses that Caffe divides by the first axis of their
@@ -88,7 +88,7 @@ def read_net(path, phase="TRAIN", level=0, stages=(), shapes=None, **options):
 
 
 def load_net(given, state, shapes=None, origin=None, **options):
-    """The CaffeNet in a text file, or of a NetParameter; see `read_net`.
+    """Returns the CaffeNet in a text file, or of a NetParameter; see `read_net`.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def load_net(given, state, shapes=None, origin=None, **options):
 
 
 def translate_net(message, state, shapes, origin, options):
-    """The CaffeNet of a NetParameter."""
+    """Returns the CaffeNet of a NetParameter."""
     whole = NetState()
     whole.CopyFrom(message.state)
     whole.MergeFrom(state)
@@ -144,7 +144,7 @@ def translate_net(message, state, shapes, origin, options):
 
 
 def outputs_of(layers):
-    """The blobs that are left when all layers have read theirs."""
+    """Returns the blobs that are left when all layers have read theirs."""
     left = {}
     for layer in layers:
         for bottom in layer.bottom:

@@ -29,7 +29,7 @@ TRAIN = 0
 
 
 def inner_product(layer, net):
-    """All axes from `axis` on with all outputs; those before it each by itself."""
+    """Connects all axes from `axis` on with all outputs; those before it each by itself."""
     options = layer.inner_product_param
     shape = net.shape(layer.bottom[0])
     axis = net.axis(layer.bottom[0], options.axis, behind=True)
@@ -49,7 +49,7 @@ def inner_product(layer, net):
 
 
 def batch_norm(layer, net):
-    """Mean and variance alone: Scale follows where there is more.
+    """Normalises by mean and variance alone: Scale follows where there is more.
 
     With use_global_stats they are those of before in training too.
     """
@@ -66,7 +66,7 @@ def batch_norm(layer, net):
 
 
 def softmax(layer, net):
-    """Over one axis, brought to where ours looks for it and back."""
+    """Works over one axis, brought to where ours looks for it and back."""
     bottom = layer.bottom[0]
     axis = net.axis(bottom, layer.softmax_param.axis)
     seen, order = net.units_in_place(layer, bottom, axis)
@@ -90,7 +90,7 @@ def eltwise(layer, net):
 
 
 def scale(layer, net):
-    """Factors that are learned, and with bias_term an offset behind them; or those of a blob."""
+    """Multiplies by learned factors, and adds an offset with bias_term; or by those of a blob."""
     options = layer.scale_param
     if len(layer.bottom) == 2:
         broadcast(layer, net, "product", options)
@@ -107,7 +107,7 @@ def scale(layer, net):
 
 
 def bias(layer, net):
-    """Offsets that are learned."""
+    """Adds offsets that are learned."""
     options = layer.bias_param
     if len(layer.bottom) == 2:
         return broadcast(layer, net, "add", options)
@@ -118,7 +118,7 @@ def bias(layer, net):
 
 
 def broadcast(layer, net, operation, options):
-    """The second bottom spread over the first."""
+    """Spreads the second bottom over the first."""
     wide, narrow = layer.bottom
     if narrow in net.parameters:
         axis = net.axis(wide, options.axis, behind=len(net.shape(narrow)) > 1)
@@ -128,7 +128,7 @@ def broadcast(layer, net, operation, options):
 
 
 def axis_of_data(net, wide, narrow, axis):
-    """The axis of an example from which `narrow`, which has the batch too, is spread over `wide`.
+    """Returns the axis of an example from which on `narrow` is spread over `wide`.
 
     Of sequences it is 0 for a number for each step, 1 for those of a whole sequence.
     """
@@ -144,7 +144,7 @@ def axis_of_data(net, wide, narrow, axis):
 
 
 def shift_top(layer, net, options):
-    """The offset that follows the factors of a Parameter."""
+    """Adds the offset that follows the factors of a Parameter."""
     if layer.bottom[1] not in net.parameters:
         raise UnsupportedError("bias_term must not follow factors of data; a Bias layer can")
     found = factor_rates(net, spec_of(layer, 0), spec_of(layer, 0))
@@ -166,7 +166,7 @@ def axes_of(layer, net, options):
 
 
 def embed(layer, net):
-    """Rows of a table by their numbers, along an axis of their own behind those of the bottom."""
+    """Looks up rows of a table, along an axis of their own behind those of the bottom."""
     options, bottom = layer.embed_param, layer.bottom[0]
     shape, found = net.shape(bottom), weights(layer, options, net)
     found |= {"inputs": options.input_dim, "units": options.num_output}
@@ -197,7 +197,7 @@ def mvn(layer, net):
 
 
 def reduction(layer, net):
-    """From an axis on; from that of the batch on, what each example adds to it."""
+    """Reduces from an axis on; from that of the batch on, what each example adds to it."""
     options, shape = layer.reduction_param, net.shape(layer.bottom[0])
     kind = OPERATIONS[options.operation]
     whole = options.axis in (0, -1 - len(shape))
@@ -209,7 +209,7 @@ def reduction(layer, net):
 
 
 def parameter(layer, net):
-    """Numbers that are learned, for all examples the same."""
+    """Gives numbers that are learned, for all examples the same."""
     shape = tuple(layer.parameter_param.shape.dim)
     if not net.inputs:
         raise UnsupportedError("a Parameter must stand behind the layers of data")

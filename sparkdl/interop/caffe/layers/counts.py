@@ -42,7 +42,7 @@ AS_MANY = {"Convolution": 0, "Deconvolution": 0, "Filter": 1}  # so many more bo
 
 
 def check_counts(layer):
-    """Refuse a layer with more or fewer bottoms or tops than Caffe's.
+    """Refuses a layer with more or fewer bottoms or tops than Caffe's.
 
     Raises
     ------

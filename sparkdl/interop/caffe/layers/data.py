@@ -55,7 +55,7 @@ class Data:
 
 
 def data(layer, net):
-    """Give the blobs that are read: labels as columns to compare with, others as inputs."""
+    """Gives the blobs that are read: labels as columns to compare with, others as inputs."""
     options = getattr(layer, OPTIONS[layer.type])
     columns, shapes = {}, {}
     for place, top in enumerate(layer.top):
@@ -82,15 +82,14 @@ def data(layer, net):
 
 
 def unread_columns(data):
-    """{blob: column of a batch} of the tops that the network reads nothing of, which may be asked
-    for all the same."""
+    """Returns {blob: column of a batch} of the tops that the network does not read."""
     if data.type in ("CoSData", "HDF5Data"):
         return {top: f"{top} (unread)" for top in data.layer.top if top not in data.columns}
     return {top: "labels" for top in data.layer.top[1:] if top not in data.columns}
 
 
 def shape_of(layer, options, place, net):
-    """The shape of one example of the blob at `place`."""
+    """Returns the shape of one example of the blob at `place`."""
     top = layer.top[place]
     if top in net.shapes:
         return tuple(net.shapes[top])
@@ -136,7 +135,7 @@ def of_hdf5(layer, options, place, by_time):
 
 
 def of_images(layer, options, place, by_time):
-    """Known where images are brought to one size."""
+    """Returns the shape, known where images are brought to one size."""
     size = options.new_height, options.new_width
     if place or not (all(size) or layer.transform_param.crop_size):
         return None
@@ -179,7 +178,7 @@ def of_columns(layer, options, place, by_time):
 
 
 def cropped_shape(layer, shape):
-    """The shape after what the layer does to its images."""
+    """Returns the shape after what the layer does to its images."""
     transform = layer.transform_param
     channels = 3 if transform.force_color else 1 if transform.force_gray else shape[0]
     size = transform.crop_size

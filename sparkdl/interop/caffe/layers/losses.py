@@ -38,7 +38,7 @@ def softmax_with_loss(layer, net):
 
 
 def probabilities(layer, net, axis):
-    """The second top, where there is one: a Softmax of the first bottom."""
+    """Gives the second top, where there is one: a Softmax of the first bottom."""
     for top in layer.top[1:]:
         name = f"{name_of(layer)}/{top}"
         one = LayerParameter(name=name, bottom=layer.bottom[:1], top=[top])
@@ -47,7 +47,7 @@ def probabilities(layer, net, axis):
 
 
 def by_places_in_front(layer, net, axis):
-    """The reduction of BATCH_SIZE, by which Caffe divides by all places in front of the classes."""
+    """Returns the reduction of BATCH_SIZE: Caffe divides by all places before the classes."""
     z = layer.bottom[0]
     shape, axis = net.shape(z), net.axis(z, axis)
     before, behind = prod(shape[:axis]), prod(shape[axis + 1 :])
@@ -59,7 +59,7 @@ def by_places_in_front(layer, net, axis):
 
 
 def infogain(layer, net):
-    """With the matrix in a file, or in a third bottom: of a Parameter, or of each example."""
+    """Takes the matrix from a file or a third bottom: of a Parameter, or of each example."""
     options, ignore = layer.infogain_loss_param, ignored_label(layer.loss_param)
     reduction = normalization(layer.loss_param, VALID)
     if len(layer.bottom) == 2 and (not options.source or ignore is not None):
@@ -80,7 +80,7 @@ def infogain(layer, net):
 
 
 def with_units(layer, net, options=None):
-    """The blob of scores, with the axis of the classes where ours has it."""
+    """Returns the blob of scores, with the axis of the classes where ours has it."""
     axis = (options or layer.softmax_param).axis
     z = layer.bottom[0]
     return net.units_in_place(layer, z, net.axis(z, axis))[0]
@@ -96,7 +96,7 @@ def hinge(layer, net):
 
 
 def as_row(layer, net):
-    """The blob of scores, each example's in a row."""
+    """Returns the blob of scores, each example's in a row."""
     bottom = net.by_channel(layer.bottom[0])
     shape = net.shape(bottom)
     if len(shape) == 1:
@@ -105,8 +105,7 @@ def as_row(layer, net):
 
 
 def sigmoid_cross_entropy(layer, net):
-    """Caffe counts the numbers of all examples unless it divides by the batch, as it does unless
-    told otherwise."""
+    """Divides by the batch by default, as Caffe does, else by the numbers of all examples."""
     options, ignore = layer.loss_param, ignored_label(layer.loss_param)
     reduction = normalization(options, BATCH_SIZE)
     if reduction == "valid" and ignore is not None:
@@ -126,7 +125,7 @@ def euclidean(layer, net):
 
 
 def contrastive(layer, net):
-    """The distance of the first two, and what the third says of them."""
+    """Compares the distance of the first two with what the third says of them."""
     options = layer.contrastive_loss_param
     ours = Contrastive(margin=shortest(options.margin), legacy=options.legacy_version)
     distance = f"{name_of(layer)}/distance"
@@ -136,7 +135,7 @@ def contrastive(layer, net):
 
 
 def by_first_axis(layer, net, loss, z, labels=None):
-    """`add_compared_loss`, of a loss whose sum Caffe divides by its first axis.
+    """Works as `add_compared_loss`, for a loss whose sum Caffe divides by its first axis.
 
     Of sequences (steps, batch, ...) that is the steps: Caffe's number grows with the batch.
     """
@@ -147,7 +146,7 @@ def by_first_axis(layer, net, loss, z, labels=None):
 
 
 def add_compared_loss(layer, net, loss, z, reduction="sum", labels=None, gain=None, share=1.0):
-    """An output whose loss is what the layer computes, or of which that is a share.
+    """Adds an output whose loss is what the layer computes, or of which that is a share.
 
     Parameters
     ----------
@@ -180,7 +179,7 @@ def add_compared_loss(layer, net, loss, z, reduction="sum", labels=None, gain=No
 
 
 def add_weighted_losses(layer, net):
-    """Losses of blobs whose layers are none, by their loss_weight."""
+    """Adds losses of blobs whose layers are none, by their loss_weight."""
     for top, weight in zip(layer.top, layer.loss_weight):
         if layer.type in LOSSES or not weight:
             continue
@@ -192,7 +191,7 @@ def add_weighted_losses(layer, net):
 
 
 def weight_of(layer):
-    """In what is minimised; 1 unless given."""
+    """Returns the weight in what is minimised; 1 unless given."""
     return shortest(layer.loss_weight[0]) if layer.loss_weight else 1.0
 
 
@@ -227,7 +226,7 @@ def accuracy(layer, net):
 
 
 def argmax(layer, net):
-    """A number to be shown, or a blob where another layer reads it."""
+    """Adds an argmax: a score to show, or a blob where another layer reads it."""
     options, z = layer.argmax_param, layer.bottom[0]
     axis = net.axis(z, options.axis) if options.HasField("axis") else None
     if net.uses.is_used(layer.top[0]):

@@ -26,7 +26,7 @@ def relu(layer):
 
 
 def elu(layer):
-    """With alpha 0 it is a ReLU."""
+    """Returns an Elu, or a Relu where alpha is 0."""
     alpha = shortest(layer.elu_param.alpha)
     return Elu(alpha=alpha) if alpha else Relu()
 
@@ -52,7 +52,7 @@ def line(options):
 
 
 def base(options):
-    """None for e, which is -1 in Caffe."""
+    """Returns None for e, which is -1 in Caffe."""
     return None if options.base == -1 else shortest(options.base)
 
 

@@ -15,7 +15,7 @@ MODES = ("fan_in", "fan_out", "fan_avg")  # by the number of variance_norm
 
 
 def filler(message, swapped=False):
-    """The initializer that a FillerParameter says.
+    """Returns the initializer that a FillerParameter says.
 
     Where Caffe stores the weights the other way round, what it calls inputs are the outputs.
     """
@@ -47,7 +47,7 @@ PLAIN = {"positive_unitball": PositiveUnitball, "bilinear": Bilinear}
 
 
 def rates(layer, net):
-    """Options of a layer of ours with weights W and biases b, from Caffe's param { }.
+    """Returns options of a layer of ours with weights W and biases b, from Caffe's param { }.
 
     In Caffe biases decay like weights unless decay_mult says otherwise.
     """
@@ -55,7 +55,7 @@ def rates(layer, net):
 
 
 def rates_of(net, weight, bias):
-    """`rates` by the ParamSpecs of the weights and of the biases."""
+    """Returns `rates` by the ParamSpecs of the weights and of the biases."""
     return {
         "rate_factor": shortest(weight.lr_mult),
         "bias_rate_factor": shortest(bias.lr_mult),
@@ -66,7 +66,7 @@ def rates_of(net, weight, bias):
 
 
 def factor_rates(net, factor, offset):
-    """The same of a layer with gamma or alpha and beta, by their ParamSpecs."""
+    """Returns the same of a layer with gamma or alpha and beta, by their ParamSpecs."""
     return {
         "rate_factor": shortest(factor.lr_mult),
         "bias_rate_factor": shortest(offset.lr_mult),
@@ -78,14 +78,14 @@ def factor_rates(net, factor, offset):
 
 
 def spec_of(layer, place):
-    """The ParamSpec of one of a layer's parameters; the default where there is none."""
+    """Returns the ParamSpec of one of a layer's parameters; the default where there is none."""
     if place < len(layer.param):
         return layer.param[place]
     return type(layer)().param.add()
 
 
 def weights(layer, options, net, swapped=False):
-    """`rates`, first values, and whether there are biases; `swapped` as in `filler`."""
+    """Returns `rates`, first values, and whether there are biases; `swapped` as in `filler`."""
     found = rates(layer, net) | {"bias": options.bias_term}
     found["initializer"] = filler(options.weight_filler, swapped)
     if options.bias_term:

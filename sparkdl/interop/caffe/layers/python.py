@@ -6,7 +6,7 @@ REGISTERED = {}
 
 
 def register_python(module, layer, make):
-    """Say what stands for Caffe's Python layers of one class.
+    """Says what stands for Caffe's Python layers of one class.
 
     Parameters
     ----------

@@ -24,13 +24,13 @@ from sparkdl.nn import (
 
 
 def lstm(layer, net):
-    """Parameters of Caffe: W_xc, b_c, with a static input W_xc_static, W_hc; gates i, f, o, g."""
+    """Adds an LSTM; Caffe's parameters: W_xc, b_c, [W_xc_static], W_hc; gates i, f, o, g."""
     ours = LSTM(forget_bias=0.0, **recurrent_options(layer, net, 0))
     net.add(layer, ours, [with_static(layer, net), layer.bottom[1]])
 
 
 def rnn(layer, net):
-    """Parameters of Caffe: W_xh, b_h, with a static input W_xh_static, W_hh, W_ho, b_o."""
+    """Adds an RNN; Caffe's parameters: W_xh, b_h, [W_xh_static], W_hh, W_ho, b_o."""
     ours, name = SimpleRnn(**recurrent_options(layer, net, 2)), name_of(layer)
     net.add(layer, ours, [with_static(layer, net), layer.bottom[1]])
     first = 3 + (len(layer.bottom) > 2)
@@ -73,7 +73,7 @@ def fillers(options):
 
 
 def with_static(layer, net):
-    """The blob of sequences, each step a row, with the static input behind it if there is one."""
+    """Returns the blob of sequences, each step a row, with a static input behind it, if any."""
     x, shape = layer.bottom[0], net.shape(layer.bottom[0])
     if len(shape) != 2:
         x = net.reshape_blob(layer, x, (shape[0], prod(shape[1:])), "rows")
@@ -87,7 +87,7 @@ def with_static(layer, net):
 
 
 def lstm_unit(layer, net):
-    """One step: c = cont f c_before + i g and h = o tanh(c), from the gates i, f, o, g."""
+    """Adds one step: c = cont f c_before + i g and h = o tanh(c), from the gates i, f, o, g."""
     before, gates, cont = layer.bottom
     size = net.shape(before)[-1]
     axis = len(net.shape(gates)) - 1
@@ -116,7 +116,7 @@ def lstm_unit(layer, net):
 
 
 def step(layer, net, what, ours, *bottoms):
-    """A vertex of a layer's own; the blob it gives."""
+    """Adds a vertex of a layer's own; returns the blob it gives."""
     name = f"{name_of(layer)}/{what}"
     net.add(layer, ours, list(bottoms), name, name)
     return name

@@ -31,7 +31,7 @@ def concat(layer, net):
 
 
 def slices(layer, net):
-    """A vertex for each top."""
+    """Adds a vertex for each top."""
     options, shape = layer.slice_param, net.shape(layer.bottom[0])
     axis = options.slice_dim if options.HasField("slice_dim") else options.axis
     points, count = list(options.slice_point), len(layer.top)
@@ -50,7 +50,7 @@ def slices(layer, net):
 
 
 def unstack(layer, net, points):
-    """The batches that a Concat along the batch has put behind each other, a vertex for each."""
+    """Adds a vertex for each of the batches that a Concat has put behind each other."""
     bottom, count = layer.bottom[0], len(layer.top)
     even = [points[0] * i for i in range(1, count)] if points else []
     if net.stacked.get(bottom, 1) != count or points != even:
@@ -71,7 +71,7 @@ def split(layer, net):
 
 
 def silence(layer, net):
-    """Its bottoms need no reader."""
+    """Does nothing: its bottoms need no reader."""
 
 
 def hdf5_output(layer, net):
@@ -97,8 +97,9 @@ def flatten(layer, net):
 
 
 def reshape(layer, net):
-    """Sizes of 0 stay as they are; that of the batch must. One step may come in front of it, and
-    go again."""
+    """Reshapes; sizes of 0 stay as they are, and that of the batch must. One step may come in front
+    of it, and go again.
+    """
     options, shape = layer.reshape_param, net.shape(layer.bottom[0])
     dims, steps = list(options.shape.dim), net.batch_axis(layer.bottom[0])
     whole = [*shape[:steps], BATCH, *shape[steps:]]
@@ -120,7 +121,10 @@ def reshape(layer, net):
 
 
 def place_of_batch(sizes, before):
-    """The axis, 0 or 1, where the batch is found in sizes; None where it does not stay whole."""
+    """Returns the axis, 0 or 1, where the batch is found in sizes.
+
+    The result is None where it does not stay whole.
+    """
     was = before.index(BATCH)
     return next((place for place in (was, 1 - was) if stays_whole(sizes, before, was, place)), None)
 
@@ -143,7 +147,7 @@ def stays_whole(sizes, before, was, place):
 
 
 def crop(layer, net):
-    """The first bottom, as large as the second from an axis on."""
+    """Crops the first bottom to the size of the second, from an axis on."""
     options = layer.crop_param
     bottom, like = layer.bottom
     shape, wanted = net.shape(bottom), net.shape(like)
@@ -172,7 +176,7 @@ def tile(layer, net):
 
 
 def choose(layer, net):
-    """Filter: examples that are not chosen become 0, and losses behind do not count them."""
+    """Filters: examples that are not chosen become 0, and losses behind do not count them."""
     *bottoms, selector = layer.bottom
     name = name_of(layer)
     size, there = f"{name}/size", f"{name}/there"

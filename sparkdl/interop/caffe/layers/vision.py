@@ -24,7 +24,7 @@ REGIONS = ("across_channels", "within_channel")
 
 
 def convolution(layer, net):
-    """Filters on windows; several bottoms go through the same ones.
+    """Puts filters on windows; several bottoms go through the same ones.
 
     What has one axis of space is an image of one column here: weights have another axis of 1.
     """
@@ -59,12 +59,12 @@ def convolution(layer, net):
 
 
 def with_column(values, number):
-    """Options of images for those of rows."""
+    """Returns options of images for those of rows."""
     return values if len(values) > 1 else (*values, number)
 
 
 def sizes(options, name, axes, default=None):
-    """An option with a number for each axis: (name)_h and (name)_w, or a list of one or all."""
+    """Returns an option's number for each axis: (name)_h and (name)_w, or a list of one or all."""
     stem = name.removesuffix("_size")
     if any(f"{stem}_{side}" in set_fields(options) for side in "hw"):
         if axes != 2 or len(getattr(options, name, ())):
@@ -97,7 +97,7 @@ def pooling(layer, net):
 
 
 def pair(options, name):
-    """(rows, columns) of an option of pooling."""
+    """Returns (rows, columns) of an option of pooling."""
     stem = name.removesuffix("_size")
     one = getattr(options, name)
     return tuple(

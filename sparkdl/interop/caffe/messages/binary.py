@@ -16,13 +16,13 @@ def is_hdf5(path):
 
 
 def read_bytes(path):
-    """All of a file, local or a URI."""
+    """Returns all of a file, local or a URI."""
     with files.open(path) as file:
         return file.read()
 
 
 def parsed_bytes(content, kind, path):
-    """The message of class `kind` that `content`, read from `path`, is.
+    """Returns the message of class `kind` that `content`, read from `path`, is.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def parsed_bytes(content, kind, path):
 
 
 def as_bytes(message, path):
-    """A message as the content of a file; DataError where it is too large."""
+    """Returns a message as the content of a file; DataError where it is too large."""
     try:
         return message.SerializeToString()
     except (EncodeError, ValueError) as error:

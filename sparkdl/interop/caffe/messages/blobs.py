@@ -15,7 +15,7 @@ DTYPES = {"double_data": np.dtype("<f8"), "data": np.dtype("<f4")}
 
 
 def read_blob(path):
-    """The array in a .binaryproto file, local or a URI: float32, or float64 where it has doubles.
+    """Reads the array in a .binaryproto file, local or a URI: float32, or float64 for doubles.
 
     Raises
     ------
@@ -26,12 +26,12 @@ def read_blob(path):
 
 
 def write_blob(path, array):
-    """Write an array as a .binaryproto file, whole or not at all."""
+    """Writes an array as a .binaryproto file, whole or not at all."""
     files.write(path, as_bytes(blob_of(array), path))
 
 
 def read_mean(path):
-    """A mean image (C, H, W) from a .binaryproto file, as Caffe's compute_image_mean writes it."""
+    """Reads a mean image (C, H, W) from a .binaryproto file of Caffe's compute_image_mean."""
     mean = read_blob(path)
     mean = mean[0] if mean.ndim == 4 and len(mean) == 1 else mean
     if mean.ndim != 3:
@@ -42,7 +42,7 @@ def read_mean(path):
 
 
 def write_mean(path, mean):
-    """Write a mean image (C, H, W) as Caffe's compute_image_mean does."""
+    """Writes a mean image (C, H, W) as Caffe's compute_image_mean does."""
     blob = blob_of(mean)
     blob.ClearField("shape")
     for side, size in zip(SIDES, (1, *mean.shape), strict=True):
@@ -51,7 +51,7 @@ def write_mean(path, mean):
 
 
 def array_of(blob, where):
-    """The array that a BlobProto (of RAW) is; DataError, saying where, if it is none."""
+    """Returns the array that a BlobProto (of RAW) is; DataError, saying where, if it is none."""
     shape, content, dtype = shape_of(blob), *packed_numbers(blob)
     if not is_whole(shape, content, dtype):
         content, dtype = packed_numbers(repack_numbers(blob, where))
@@ -64,13 +64,13 @@ def array_of(blob, where):
 
 
 def packed_numbers(blob):
-    """(the numbers as bytes, their dtype) of a BlobProto of RAW, where they are packed."""
+    """Returns (the numbers as bytes, their dtype) of a BlobProto of RAW, where they are packed."""
     kind = "double_data" if blob.double_data else "data"
     return b"".join(getattr(blob, kind)), DTYPES[kind]
 
 
 def repack_numbers(blob, where):
-    """The same BlobProto with numbers packed that stood one by one, as a file may have them."""
+    """Returns the BlobProto with its numbers packed, where they stood one by one."""
     try:
         exact = MESSAGES["BlobProto"].FromString(blob.SerializeToString())
     except DecodeError as error:
@@ -89,7 +89,7 @@ def shape_of(blob):
 
 
 def blob_of(array):
-    """The BlobProto (of RAW) of an array; float64 as doubles, all else as float32."""
+    """Returns the BlobProto (of RAW) of an array; float64 as doubles, all else as float32."""
     array = np.asarray(array)
     kind = "double_data" if array.dtype == np.float64 else "data"
     blob = RAW["BlobProto"]()

@@ -4,12 +4,12 @@ from sparkdl.data import files
 
 
 def paths_of(source):
-    """The paths in the source of a layer: one, or several with commas between, as Hadoop has it."""
+    """Returns the paths in the source of a layer: one, or several with commas between."""
     return tuple(path.strip() for path in source.split(",") if path.strip())
 
 
 def locate_file(name, near):
-    """The path of a file that another one, `near`, names: as it says, or beside it."""
+    """Returns the path of a file that another one, `near`, names: as it says, or beside it."""
     folder, slash, _ = str(near).rpartition("/")
     beside = f"{folder}{slash}{name.rpartition('/')[2]}"
     return beside if not files.exists(name) and files.exists(beside) else name

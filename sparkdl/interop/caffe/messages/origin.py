@@ -20,7 +20,7 @@ class Origin:
     text: str = ""
 
     def places(self, message, layers):
-        """The place of each of `layers`: those of `message` in the form of Caffe 1.0."""
+        """Returns the place of each of `layers`: those of `message` in the form of Caffe 1.0."""
         named = [one.layer if is_v0(one) else one for one in message.layers or message.layer]
         lines, starts = layer_lines(self.text), {}
         if len(lines) == len(named):
@@ -30,7 +30,7 @@ class Origin:
         return [self.place(layer, starts.get(key)) for layer, key in zip(layers, keys, strict=True)]
 
     def place(self, layer, line):
-        """The file, line and name of a layer."""
+        """Returns the file, line and name of a layer."""
         where = f"{self.path}, line {line}" if line else str(self.path)
         if layer.name:
             where += f", layer {layer.name!r}"
@@ -51,7 +51,7 @@ def is_v0(layer):
 
 
 def occurrences(layers):
-    """[(name, how many of it stood before)]"""
+    """Returns [(name, how many of it stood before)]"""
     seen, found = Counter(), []
     for layer in layers:
         found.append((layer.name, seen[layer.name]))
@@ -60,12 +60,12 @@ def occurrences(layers):
 
 
 def layer_lines(text):
-    """The lines, from 1, where the layers of a net start."""
+    """Returns the lines, from 1, where the layers of a net start."""
     return [line for name, line in outer_fields(text) if name in ("layer", "layers")]
 
 
 def outer_fields(text):
-    """(word, line) of what stands in no braces: the fields of the message, and their values."""
+    """Yields (word, line) of what stands in no braces: fields of the message, and values."""
     line, at = 1, 0
     for token, depth in tokens(text):
         line, at = line + text.count("\n", at, token.start()), token.start()
@@ -74,7 +74,7 @@ def outer_fields(text):
 
 
 def blocks(text, name):
-    """The texts in the braces of the outer fields of this name, on the lines where they stand."""
+    """Returns the texts in the braces of outer fields of this name, on their lines."""
     last, start, found = "", 0, []
     for token, depth in tokens(text):
         if depth == 0 and token[0] in "{<":
@@ -88,8 +88,10 @@ def blocks(text, name):
 
 
 def tokens(text):
-    """(match, how many braces it stands in) of each word and brace; a brace stands outside itself,
-    and the one that closes inside."""
+    """Yields (match, how many braces it stands in) of each word and brace.
+
+    A brace stands outside itself, and the one that closes inside.
+    """
     depth = 0
     for token in TOKEN.finditer(text):
         if token[0].startswith("#"):

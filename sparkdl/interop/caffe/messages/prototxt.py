@@ -14,7 +14,7 @@ UNKNOWN = re.compile(r'Message type "\S*?(\w+)" has no field named "(\w+)"')
 
 
 def read_text(path, kind):
-    """The message of class `kind` in the text file at `path`, local or a URI.
+    """Returns the message of class `kind` in the text file at `path`, local or a URI.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def read_text(path, kind):
 
 
 def text_of(path):
-    """The text of a file, local or a URI; DataError where it is none."""
+    """Returns the text of a file, local or a URI; DataError where it is none."""
     with files.open(path) as file:
         data = file.read()
     try:
@@ -37,7 +37,7 @@ def text_of(path):
 
 
 def parse_text(text, kind, path="<text>"):
-    """The message of class `kind` that `text` is; ConfigError as in `read_text`."""
+    """Returns the message of class `kind` that `text` is; ConfigError as in `read_text`."""
     try:
         return text_format.Parse(text, kind())
     except text_format.ParseError as error:
@@ -47,7 +47,7 @@ def parse_text(text, kind, path="<text>"):
 
 
 def place(text, path, line):
-    """The file and line, and the layer that the line stands in."""
+    """Returns the file and line, and the layer that the line stands in."""
     lines = text.splitlines()
     start = next((i for i in range(min(line, len(lines)) - 1, -1, -1) if LAYER.match(lines[i])), -1)
     end = next((i for i in range(line, len(lines)) if LAYER.match(lines[i])), len(lines))

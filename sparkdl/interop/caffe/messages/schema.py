@@ -20,7 +20,7 @@ FIELD = re.compile(r'(\w+) (\d+) (\w+)(\*?)( packed)?(?: = "?([^"]*)"?)?')
 
 
 def messages(fields):
-    """{name: class} of every message of a table of fields."""
+    """Returns {name: class} of every message of a table of fields."""
     pool = descriptor_pool.DescriptorPool()
     pool.Add(describe_schema(table(fields)))
     found = pool.FindFileByName("caffe.proto").message_types_by_name
@@ -28,7 +28,7 @@ def messages(fields):
 
 
 def table(fields):
-    """[(kind, name, [text of a field])] in the order of the table."""
+    """Returns [(kind, name, [text of a field])] in the order of the table."""
     rows = []
     for line in fields.splitlines():
         if line.startswith(" "):
@@ -39,7 +39,7 @@ def table(fields):
 
 
 def describe_schema(rows):
-    """The FileDescriptorProto of a table."""
+    """Returns the FileDescriptorProto of a table."""
     file = descriptor_pb2.FileDescriptorProto(name="caffe.proto", package=PACKAGE, syntax="proto2")
     made = {name: file.message_type.add(name=name) for kind, name, _ in rows if kind == "message"}
     enums = {name for kind, name, _ in rows if kind == "enum"}

@@ -38,7 +38,7 @@ class Uses:
         self.inputs = [top for top in tops if self.is_read(top) and top not in self.labels]
 
     def readers(self, blob):
-        """(layer, place among its bottoms) of all that compute with a blob of data."""
+        """Yields (layer, place among its bottoms) of all that compute with a blob of data."""
         for layer in self.layers:
             for place, bottom in enumerate(layer.bottom):
                 if bottom == blob and layer.type == "Split":
@@ -76,7 +76,7 @@ class Uses:
         return found
 
     def column(self, blob):
-        """The column of labels: "labels" where the net has one, else named like the blob."""
+        """Returns the column of labels: "labels" where there is one, else named like the blob."""
         return "labels" if len(self.labels) == 1 else blob
 
 
@@ -87,7 +87,7 @@ def label_places(layer):
 
 
 def alike(layer):
-    """The blobs of a layer that have their first two axes in common."""
+    """Returns the blobs of a layer that have their first two axes in common."""
     options = {"Scale": layer.scale_param, "Bias": layer.bias_param}.get(layer.type)
     if layer.type in RECURRENT:
         return [*layer.bottom[:2], *layer.top]

@@ -5,12 +5,12 @@ from sparkdl.interop.caffe.nets.blob_uses import DATA
 
 
 def name_of(layer):
-    """The name of a layer, or of what it gives where it has none."""
+    """Returns the name of a layer, or of what it gives where it has none."""
     return layer.name or (layer.top[0] if layer.top else layer.type)
 
 
 def number_layers(layers):
-    """The layers with a name each: "loss", and a second one of that name "loss (2)".
+    """Returns the layers with a name each: "loss", and a second one of that name "loss (2)".
 
     Layers of data compute nothing, and keep theirs.
     """
@@ -19,7 +19,7 @@ def number_layers(layers):
 
 
 def numbered_names(names):
-    """The names, those that were there before with a number behind."""
+    """Yields the names, those that were there before with a number behind."""
     taken, names = set(), list(names)
     for name in names:
         free, number = name, 1
@@ -31,7 +31,7 @@ def numbered_names(names):
 
 
 def rename_input_clashes(layers, inputs):
-    """The layers; one that is called like an input is a part of itself, as weights go by it."""
+    """Returns the layers; one with an input's name becomes a part of itself: weights go by it."""
     return [
         rename_layer(one, f"{name_of(one)}/layer") if meets(one, inputs) else one for one in layers
     ]
@@ -42,13 +42,16 @@ def meets(layer, inputs):
 
 
 def by_name(layers):
-    """{name: layer}; where a layer of data has the name of one that computes, the latter."""
+    """Returns {name: layer}.
+
+    Where a layer of data has the name of one that computes, it is the latter.
+    """
     data = {name_of(one): one for one in layers if one.type in DATA}
     return data | {name_of(one): one for one in layers if one.type not in DATA}
 
 
 def rename_layer(layer, name):
-    """The layer under a name."""
+    """Returns the layer under a name."""
     if layer.name == name:
         return layer
     new = LayerParameter()

@@ -8,14 +8,14 @@ PHASES = {"TRAIN": 0, "TEST": 1}
 
 
 def state_of(phase, level=0, stages=()):
-    """A NetState; ConfigError for a phase that Caffe does not have."""
+    """Returns a NetState; ConfigError for a phase that Caffe does not have."""
     if phase not in PHASES:
         raise ConfigError(f"phase must be one of {list(PHASES)}, got {phase!r}")
     return NetState(phase=PHASES[phase], level=level, stage=stages)
 
 
 def layers_in_state(layers, places, state):
-    """The layers that stand in a state, and their places: two lists.
+    """Returns the layers that stand in a state, and their places: two lists.
 
     A layer with `include` rules is there where one of them is met, one with `exclude` rules where
     none is.

@@ -57,7 +57,8 @@ TRANSFORMATIONS = ("scale", "mean_file", "crop_size", "mirror")
 
 
 def upgrade_net(net):
-    """A net in the form of 1.0: layers in `layer`, inputs as a layer too. `net` is left alone.
+    """Returns a net in the form of 1.0: layers in `layer`, inputs as a layer too. `net` is left
+    alone.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def upgrade_net(net):
 
 
 def input_layers(net):
-    """An Input layer for the inputs that stand beside the layers."""
+    """Returns an Input layer for the inputs that stand beside the layers."""
     if not net.input:
         return []
     dims = list(net.input_dim)
@@ -95,7 +96,7 @@ def input_layers(net):
 
 
 def from_v1(old):
-    """A layer of V1 as one of 1.0."""
+    """Returns a layer of V1 as one of 1.0."""
     kind = old.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number[old.type].name
     if kind not in V1_TYPES:
         raise ConfigError(f"layer {old.name!r} must have a type, got {kind}")

@@ -48,7 +48,7 @@ ELSEWHERE = ("name", "type")
 
 
 def from_v0(layers):
-    """[V1LayerParameter]; padding layers become the padding of what reads them."""
+    """Returns [V1LayerParameter]; padding layers become the padding of what reads them."""
     paddings = {one.top[0]: one for one in layers if one.layer.type == "padding"}
     return [convert_layer(one, paddings) for one in layers if one.layer.type != "padding"]
 
@@ -73,7 +73,7 @@ def convert_layer(outer, paddings):
 
 
 def place(new, target, field, value):
-    """Put one option where V1 has it."""
+    """Puts one option where V1 has it."""
     if field.name in OF_THE_LAYER:
         getattr(new, field.name).extend(value)
     elif field.name in TRANSFORM:
@@ -90,7 +90,7 @@ def place(new, target, field, value):
 
 
 def set_field(message, name, value):
-    """Set a field, whatever its kind."""
+    """Sets a field, whatever its kind."""
     field = message.DESCRIPTOR.fields_by_name[name]
     if field.is_repeated:
         getattr(message, name).extend(value)

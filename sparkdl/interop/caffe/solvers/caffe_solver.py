@@ -29,7 +29,7 @@ class CaffeSolver:
 
     Parameters
     ----------
-    solver : path of a solver file, local or a URI, or Job
+    solver : path of a solver file, local or a URI, or SolverJob
     master : TrainingMaster, optional
         AllReduceSGD() unless given, which computes what Caffe does on the workers' batches
         together. Its batch size, what iter_size means for it, and the device where it is "auto",
@@ -44,7 +44,7 @@ class CaffeSolver:
     Attributes
     ----------
     network : Network
-    loaded : tuple of Loaded
+    loaded : tuple of LoadReport
         What came of the files of weights.
 
     Raises
@@ -64,7 +64,7 @@ class CaffeSolver:
         self.snapshots = Snapshots(self.job.train, found, prefix_of(self.job))
 
     def fit(self, data=None, workers=None, validation=None, **options):
-        """Train on this machine; returns a History, whose `validations` are the tests.
+        """Trains on this machine; returns a History, whose `validations` are the tests.
 
         Parameters
         ----------
@@ -93,11 +93,11 @@ class CaffeSolver:
         return [net.conf for net in self.job.tests]
 
     def data(self):
-        """The source of the data to train on that the net names."""
+        """Returns the source of the data to train on that the net names."""
         return source_of_net(self.job.train)
 
     def tests(self, given, readable):
-        """The data of each test net, or none where nothing is tested.
+        """Returns the data of each test net, or none where nothing is tested.
 
         Parameters
         ----------
@@ -114,14 +114,14 @@ class CaffeSolver:
         return [readable(one) for one in found]
 
     def validation(self, tests, batches):
-        """The Validation of sources; `batches` are their records, tagged."""
+        """Returns the Validation of sources; `batches` are their records, tagged."""
         if not tests:
             return None
         testing = testing_of(self.job.train, self.job.tests, tests)
         return Validation(batches, testing)
 
     def train(self, data, workers, validation, evaluate=None, *, listeners=(), **options):
-        """`fit` with data and validation as these workers know them."""
+        """Returns `fit` with data and validation as these workers know them."""
         solver = self.job.solver
         given = {"validation": validation, "evaluate": evaluate}
         epochs = options.pop("epochs", None)
@@ -151,7 +151,7 @@ class TaggedBatches:
 
 
 def source_of_net(net):
-    """The source of what the one layer of data of a net names."""
+    """Returns the source of what the one layer of data of a net names."""
     if len(net.data) != 1:
         names = ", ".join(data.name for data in net.data) or "none"
         raise ConfigError(
@@ -162,7 +162,7 @@ def source_of_net(net):
 
 
 def first_of_net(net, batches):
-    """A source of the first batches of a test net's data; splits hold whole batches."""
+    """Returns a source of the first batches of a test net's data; splits hold whole batches."""
     source, size = source_of_net(net), batch_size(net)
     if "records_per_split" in {item.name for item in fields(source)}:
         source = replace(source, records_per_split=-(-256 // size) * size)
@@ -174,7 +174,7 @@ def names_of(weights):
 
 
 def master_of(job, master):
-    """The master with the batch size of the net and the iter_size of the solver."""
+    """Returns the master with the batch size of the net and the iter_size of the solver."""
     master = AllReduceSGD() if master is None else master
     times, size = job.solver.iter_size, batch_size(job.train)
     changes = {"batch_size_per_worker": size} if any(d.batch_size for d in job.train.data) else {}
@@ -193,7 +193,7 @@ def master_of(job, master):
 
 
 def start_of(job, snapshot, weights):
-    """(the TrainState to start from, (Loaded, ...))"""
+    """Returns (the TrainState to start from, (Loaded, ...))"""
     net, conf, reports = job.train, job.train.conf, []
     state = first_state(conf)
     if snapshot is not None:
@@ -208,7 +208,7 @@ def start_of(job, snapshot, weights):
 
 
 def prefix_of(job):
-    """The prefix of snapshots: the solver's, where that is empty or a folder with its file's name.
+    """Returns the prefix of snapshots: the solver's, or its folder with its file's name.
 
     So does Caffe.
     """

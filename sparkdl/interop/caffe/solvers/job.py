@@ -31,7 +31,7 @@ class SolverJob:
 
 
 def read_job(path, shapes=None):
-    """The Job of a solver file, local or a URI.
+    """Returns the SolverJob of a solver file, local or a URI.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def read_job(path, shapes=None):
 
 
 def read_tests(path, shapes=None):
-    """(Solver, its test nets) of a solver file: what a model that is trained is used with.
+    """Reads (Solver, its test nets) from a solver file, with which a trained model is used.
 
     Where the solver tests nothing, the net that it trains stands for them, in phase TEST. See
     `read_job`.
@@ -62,7 +62,7 @@ def read_tests(path, shapes=None):
 
 
 def load_nets(solver, nets, path, shapes):
-    """The CaffeNets of a solver's Nets."""
+    """Returns the CaffeNets of a solver's Nets."""
     made = []
     for net in nets:
         if net.path is None:
@@ -75,7 +75,7 @@ def load_nets(solver, nets, path, shapes):
 
 
 def check_shapes(shapes, nets):
-    """Refuse the shape of a blob that none of the CaffeNets reads from data."""
+    """Refuses the shape of a blob that none of the CaffeNets reads from data."""
     known = sorted({blob for net in nets for data in net.data for blob in data.shapes})
     for blob in shapes or ():
         if blob not in known:

@@ -74,12 +74,12 @@ class Snapshots(Listener):
             self.write(state)
 
     def finish(self, state):
-        """Training is over: the solver says whether there is a snapshot."""
+        """Ends training: the solver says whether there is a snapshot."""
         if self.solver.snapshot_after_train and state.iteration > self._written:
             self.write(state)
 
     def write(self, state):
-        """Write a snapshot."""
+        """Writes a snapshot."""
         options = {"format": self.solver.snapshot_format, "name": self.net.name}
         layers = self.net.layers
         self.last = save_snapshot(self.net.conf, state, self.prefix, layers, **options)

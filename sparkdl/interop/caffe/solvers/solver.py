@@ -96,7 +96,7 @@ class CaffeSolverConf:
 
 
 def read_solver(path):
-    """The Solver in a text file, local or a URI.
+    """Returns the Solver in a text file, local or a URI.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def read_solver(path):
 
 
 def place_of_field(text, path, error):
-    """The file, and the line of the first field that the error speaks of."""
+    """Returns the file, and the line of the first field that the error speaks of."""
     known = SolverParameter.DESCRIPTOR.fields_by_name
     lines = {word: line for word, line in outer_fields(text) if word in known}
     line = next((lines[word] for word in re.findall(r"\w+", error) if word in lines), None)
@@ -122,7 +122,7 @@ def place_of_field(text, path, error):
 
 
 def solver_of(message, text=""):
-    """The Solver that a SolverParameter says; `text` is that of its file."""
+    """Returns the Solver that a SolverParameter says; `text` is that of its file."""
     kind = message.regularization_type
     if kind not in ("L1", "L2"):
         raise ConfigError(f"regularization_type must be 'L1' or 'L2', got {kind!r}")
@@ -147,7 +147,7 @@ def solver_of(message, text=""):
 
 
 def train_net(message, text):
-    """The Net to train: of four ways to say so, one must be taken."""
+    """Returns the Net to train: of four ways to say so, one must be taken."""
     given = [name for name in NETS if message.HasField(name)]
     if len(given) != 1:
         raise ConfigError(f"a solver must have one of {', '.join(NETS)}, got {given or 'none'}")
@@ -158,7 +158,7 @@ def train_net(message, text):
 
 
 def test_nets(message, text):
-    """The Nets to test, each with its state."""
+    """Returns the Nets to test, each with its state."""
     found = [*message.test_net_param, *message.test_net]
     texts = blocks(text, "test_net_param") or [""] * len(message.test_net_param)
     texts += [""] * len(message.test_net)
@@ -191,7 +191,7 @@ def net_of(given, state, text=""):
 
 
 def type_of(message):
-    """The name of the solver's type; a number is that of versions before 1.0."""
+    """Returns the name of the solver's type; a number is that of versions before 1.0."""
     if not message.HasField("solver_type"):
         return message.type
     if message.HasField("type"):
@@ -200,7 +200,7 @@ def type_of(message):
 
 
 def updater_of(message):
-    """The updater with Caffe's numbers, and the schedule of its rate."""
+    """Returns the updater with Caffe's numbers, and the schedule of its rate."""
     kind, rate = type_of(message), rate_of(message)
     momentum, delta = shortest(message.momentum), shortest(message.delta)
     if kind in ("AdaGrad", "RMSProp") and momentum:

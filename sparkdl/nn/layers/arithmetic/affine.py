@@ -72,11 +72,11 @@ class Affine(Factors):
         return in_shape
 
     def first(self, in_shape):
-        """The first axis of an example that gamma and beta have."""
+        """Returns the first axis of an example that gamma and beta have."""
         return channel_axis(in_shape) if self.axis is None else self.axis
 
     def spread(self, values, x):
-        """gamma or beta shaped so that it broadcasts over the batch x."""
+        """Returns gamma or beta shaped so that it broadcasts over the batch x."""
         first = 1 + self.first(x.shape[1:])
         inside = range(first, first + self.axes)
         return ops.reshape(values, tuple(n if i in inside else 1 for i, n in enumerate(x.shape)))

@@ -66,7 +66,7 @@ class ArgMax(Layer):
         return ops.transpose(y, [order.index(i) for i in range(len(order))])
 
     def largest(self, x):
-        """(numbers, values) of rows x (n, size), each (n, top_k)."""
+        """Returns (numbers, values) of rows x (n, size), each (n, top_k)."""
         places = np.broadcast_to(np.arange(x.shape[1], dtype=x.dtype), x.shape)
         found, values, left = [], [], x
         for _ in range(self.top_k):

@@ -51,12 +51,12 @@ class Attention(WeightedLayer, abstract=True):
     bias: bool = option(Boolean(), "Whether there are bq, bk, bv and bo.", default=True)
 
     def check_steps(self, queries, keys):
-        """ShapeError where `causal` says nothing: what looks and what is looked at differ."""
+        """Raises ShapeError where `causal` says nothing: queries and keys differ in steps."""
         if self.causal and queries[0] != keys[0]:
             raise ShapeError(f"causal attention needs as many keys as queries: {queries}, {keys}")
 
     def width(self, queries):
-        """H d, for queries of shape (T, F)."""
+        """Returns H d, for queries of shape (T, F)."""
         if self.head_size is None and queries[1] % self.heads:
             kind = type(self).__name__
             raise ShapeError(
@@ -66,7 +66,7 @@ class Attention(WeightedLayer, abstract=True):
         return self.heads * (self.head_size or queries[1] // self.heads)
 
     def projections(self, queries, keys, values):
-        """{name: shape} for what is projected, of these shapes of one example."""
+        """Returns {name: shape} for what is projected, of these shapes of one example."""
         inner = self.width(queries)
         units = self.units or queries[1]
         widths = {"q": (queries[1], inner), "k": (keys[1], inner), "v": (values[1], inner)}
@@ -81,13 +81,13 @@ class Attention(WeightedLayer, abstract=True):
         return shape
 
     def attend(self, params, queries, keys, values, mask, run):
-        """(N, T, units) of (N, T, F), (N, S, G), (N, S, U) and the keys' mask (N, S) or None."""
+        """Returns (N, T, units) of (N, T, F), (N, S, G), (N, S, U) and a mask (N, S) or None."""
         parts = {"q": queries, "k": keys, "v": values}
         q, k, v = (project(params, name, x) for name, x in parts.items())
         return project(params, "o", self.mix(q, k, v, mask, run))
 
     def mix(self, q, k, v, mask, run):
-        """(N, T, H d): for each head the values, mixed by how well their keys fit the queries."""
+        """Returns (N, T, H d): for each head the values, mixed by how well keys fit the queries."""
         hidden = self.hidden(q, mask)
         scale = (self.heads / q.shape[2]) ** 0.5
         scores = ops.head_scores(q, k, hidden, heads=self.heads, scale=scale)
@@ -113,7 +113,7 @@ class Attention(WeightedLayer, abstract=True):
 
 
 def project(params, name, x):
-    """x W + b with the weights of that name; x where there are none."""
+    """Returns x W + b with the weights of that name; x where there are none."""
     if f"W{name}" not in params:
         return x
     rows = ops.matmul(ops.reshape(x, (-1, x.shape[-1])), params[f"W{name}"])
@@ -128,7 +128,9 @@ def masked_score(dtype):
 
 @lru_cache(maxsize=16)
 def causal_mask(n, steps, dtype):
-    """(n, steps, steps): 0 where step t may look, out of sight after it; not to be written.
+    """Returns (n, steps, steps): 0 where step t may look, out of sight after it.
+
+    Not to be written.
 
     One for all layers of a network; an example each, as oneDNN takes no other.
     """

@@ -49,7 +49,7 @@ class MultiHeadAttention(Attention):
 
 
 def fill_inputs(inputs):
-    """(queries, keys, values) of one to three inputs."""
+    """Returns (queries, keys, values) of one to three inputs."""
     if not 1 <= len(inputs) <= 3:
         raise ShapeError(f"MultiHeadAttention takes one to three inputs, got {len(inputs)}")
     return (*inputs, *inputs[-1:] * (3 - len(inputs)))

@@ -40,7 +40,7 @@ class PositionalEncoding(Layer):
         return ops.add(x, self.waves(*x.shape[1:]).astype(x.dtype))
 
     def waves(self, steps, features):
-        """(steps, features) float64"""
+        """Returns (steps, features) float64"""
         pairs = np.arange((features + 1) // 2)
         angles = np.arange(steps)[:, None] / self.period ** (2 * pairs / features)
         waves = np.stack([np.sin(angles), np.cos(angles)], axis=-1)

@@ -23,7 +23,7 @@ class Convolution(WindowLayer, ActivatedLayer, abstract=True):
     narrow: ClassVar = True
 
     def convolve(self, x, w, groups):
-        """x with its channels along axis 1, and filters w (O, C / groups, *kernel), as `inward`."""
+        """Filters x, its channels along axis 1, by w (O, C / groups, *kernel), both as `inward`."""
         space = x.shape[-self.axes :]
         stride, dilation = (self.wide(self.sizes(name)) for name in ("stride", "dilation"))
         padding = self.wide(self.padding_of(tuple(space)), (0, 0))
@@ -31,12 +31,12 @@ class Convolution(WindowLayer, ActivatedLayer, abstract=True):
         return ops.conv(x, w, stride, padding, dilation, groups)
 
     def finished(self, y, params):
-        """y + b and through the activation, as an output of the layer."""
+        """Returns y + b and through the activation, as an output of the layer."""
         y = ops.add_bias(y, params["b"], 1) if self.bias else y
         return self.outward(self.activate(y))
 
     def seen(self, x, run):
-        """The input as the filters see it."""
+        """Returns the input as the filters see it."""
         return self.inward(fill_padding(x, run.mask) if self.axes == 1 else x)
 
     def out_mask(self, mask, in_shape):
@@ -74,7 +74,7 @@ class GroupedFilters(Filters, abstract=True):
         require(self, "groups", self.filters % self.groups == 0, words)
 
     def split_groups(self, in_shape):
-        """The channels of an input that falls into the groups."""
+        """Returns the channels of an input that falls into the groups."""
         channels, _ = self.parts(in_shape)
         if channels % self.groups:
             kind = type(self).__name__

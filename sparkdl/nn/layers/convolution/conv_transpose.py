@@ -61,7 +61,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
         return grouped, (1, *range(3, len(grouped)))
 
     def target(self, space):
-        """(lengths of the output, padding) for an input of `space`."""
+        """Returns (lengths of the output, padding) for an input of `space`."""
         spans, strides = spans_of(self.kernel, self.dilation, self.axes), self.sizes("stride")
         if self.padding == "same":
             wide = tuple(n * s for n, s in zip(space, strides, strict=True))
@@ -89,7 +89,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
         return self.finished(ops.conv_transpose(x, w, self.wide(wide), *options), params)
 
     def out_mask(self, mask, in_shape):
-        """A step is there where a step that is there reaches."""
+        """Returns the mask: a step is there where a step that is there reaches."""
         if self.axes != 1 or mask is None:
             return None
         wide, padding = self.target((mask.shape[1],))

@@ -25,7 +25,7 @@ class Depthwise(Convolution, abstract=True):
         return (channels * self.multiplier, 1, *self.sizes("kernel"))
 
     def each_channel(self, x, w):
-        """x as `inward`, each channel by its filters."""
+        """Returns x as `inward`, each channel by its filters."""
         return self.convolve(x, w, w.shape[0] // self.multiplier)
 
 

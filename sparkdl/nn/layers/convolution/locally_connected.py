@@ -43,7 +43,7 @@ class LocallyConnected(Convolution, Filters, abstract=True):
         return self.activate(ops.add(y, params["b"]) if self.bias else y)
 
     def windows(self, x, run):
-        """(batch, channels x points of the kernel, places)"""
+        """Returns (batch, channels x points of the kernel, places)"""
         x = self.seen(x, run)
         padding = self.wide(self.padding_of(tuple(x.shape[-self.axes :])), (0, 0))
         size, stride, dilation = (

@@ -31,33 +31,36 @@ class Layer(Member):
     )
 
     def inherit(self, network):
-        """This layer with the network's choice wherever it makes none itself."""
+        """Returns this layer with the network's choice wherever it makes none itself."""
         missing = [n for n in self.inherited if getattr(self, n) is None]
         return replace(self, **{n: getattr(network, n) for n in missing}) if missing else self
 
     def out_shape(self, in_shape):
-        """The shape of one example's output; ShapeError if the layer cannot take `in_shape`."""
+        """Returns the shape of one example's output.
+
+        Raises ShapeError if the layer cannot take `in_shape`.
+        """
         raise NotImplementedError
 
     def param_shapes(self, in_shape):
-        """{name: shape} of what is trained."""
+        """Returns {name: shape} of what is trained."""
         return {}
 
     def buffer_shapes(self, in_shape):
-        """{name: shape} of what is kept but not trained."""
+        """Returns {name: shape} of what is kept but not trained."""
         return {}
 
     def state_shapes(self, in_shape):
-        """{name: shape for one example} of what a recurrent layer carries to a next batch."""
+        """Returns {name: shape for one example} of the states carried to a next batch."""
         return {}
 
     def out_mask(self, mask, in_shape):
-        """The mask (batch, T) of the output: that of the input while there are as many steps."""
+        """Returns the output's mask (batch, T): the input's while there are as many steps."""
         out = self.out_shape(in_shape)
         return mask if len(out) == len(in_shape) == 2 and out[0] == in_shape[0] else None
 
     def initial(self, name, shape, rng):
-        """The first value of the parameter or buffer `name`."""
+        """Returns the first value of the parameter or buffer `name`."""
         raise NotImplementedError(f"{type(self).__name__} has no {name!r}")
 
     def incoming(self, name, shape):
@@ -71,7 +74,7 @@ class Layer(Member):
         return shape, incoming_axes(shape)
 
     def forward(self, params, x, run):
-        """The output for a batch.
+        """Returns the output for a batch.
 
         Parameters
         ----------
@@ -82,14 +85,14 @@ class Layer(Member):
         raise NotImplementedError
 
     def images(self, in_shape):
-        """`in_shape`, if it is that of images."""
+        """Returns `in_shape`, if it is that of images."""
         if len(in_shape) != 3:
             kind = type(self).__name__
             raise ShapeError(f"{kind} takes images (channels, height, width), got {in_shape}")
         return in_shape
 
     def rows(self, in_shape):
-        """`in_shape`, if it is that of rows of features, or of a sequence of them."""
+        """Returns `in_shape`, if it is that of rows of features, or of a sequence of them."""
         if len(in_shape) > 2 or not in_shape:
             kind = type(self).__name__
             raise ShapeError(
@@ -99,7 +102,7 @@ class Layer(Member):
         return in_shape
 
     def sequence(self, in_shape):
-        """`in_shape`, if it is that of sequences."""
+        """Returns `in_shape`, if it is that of sequences."""
         if len(in_shape) != 2:
             kind = type(self).__name__
             raise ShapeError(f"{kind} takes sequences (steps, features), got {in_shape}")

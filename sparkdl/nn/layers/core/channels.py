@@ -4,7 +4,7 @@ from sparkdl.engine import ops
 
 
 def channel_axis(in_shape):
-    """0 for images (C, H, W) and volumes, the last for rows (F,) and sequences (T, F)."""
+    """Returns 0 for images (C, H, W) and volumes, the last for rows (F,) and sequences (T, F)."""
     return 0 if len(in_shape) > 2 else len(in_shape) - 1
 
 
@@ -14,6 +14,6 @@ def channels_of(in_shape):
 
 
 def broadcast_channels(values, x):
-    """`values` (C,) shaped so that they broadcast over the batch x."""
+    """Returns `values` (C,) shaped so that they broadcast over the batch x."""
     axis = 1 + channel_axis(x.shape[1:])
     return ops.reshape(values, tuple(n if i == axis else 1 for i, n in enumerate(x.shape)))

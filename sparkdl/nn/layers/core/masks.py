@@ -10,24 +10,24 @@ LOWEST = -3e38  # below all numbers, in float32 and in bfloat16
 
 
 def fill_padding(x, mask, fill=0.0):
-    """x (N, T, F) with `fill` at the steps that are padding; x itself without a mask."""
+    """Returns x (N, T, F) with `fill` at the steps that are padding; x itself without a mask."""
     if mask is None:
         return x
     return ops.where(over_features(mask), x, fit_to_dtype(fill, x.dtype))
 
 
 def fit_to_dtype(low, dtype):
-    """A number below 0, or where it has no place in a type the lowest one there."""
+    """Returns a number below 0, or where it has no place in a type the lowest one there."""
     return max(low, lowest(dtype))
 
 
 def over_features(mask):
-    """(N, T, 1)"""
+    """Returns (N, T, 1)"""
     return ops.reshape(mask, (*mask.shape, 1))
 
 
 def window_mask(mask, *options):
-    """The mask of windows over a sequence: 1 where at least one step of the window is there.
+    """Returns the mask of windows: 1 where at least one step of the window is there.
 
     A window that sees only padding is there where the first step is, or behind them the last one.
     `options` are size, stride, padding and dilation for the one axis.
@@ -48,10 +48,10 @@ def window_mask(mask, *options):
 
 
 def as_image(mask):
-    """A mask as images (N, 1, 1, T)."""
+    """Returns a mask as images (N, 1, 1, T)."""
     return ops.reshape(mask, (mask.shape[0], 1, 1, mask.shape[1]))
 
 
 def as_mask(image):
-    """The way back."""
+    """Returns images (N, 1, 1, T) as a mask."""
     return ops.reshape(image, (image.shape[0], image.shape[3]))

@@ -45,7 +45,7 @@ class Run:
     left: "Left" = field(default_factory=lambda: Left())
 
     def of_layer(self, stream, **seen):
-        """The same pass, for another layer."""
+        """Returns the same pass, for another layer."""
         return replace(self, stream=stream, left=Left(), **seen)
 
     @property
@@ -59,41 +59,44 @@ class Run:
         return self.left.updates
 
     def update(self, name, value):
-        """Give a buffer its next value."""
+        """Gives a buffer its next value."""
         if name not in self.buffers:
             raise KeyError(f"no buffer {name!r}; the layer has {sorted(self.buffers)}")
         self.left.updates[name] = value
 
     def state(self, name):
-        """The state (batch, ...) that a recurrent layer goes on from; None for zeros."""
+        """Returns the state (batch, ...) that a recurrent layer goes on from; None for zeros."""
         return self.states.get(name)
 
     def carry(self, name, value):
-        """Leave the state behind that a next batch may go on from."""
+        """Leaves the state behind that a next batch may go on from."""
         self.left.states[name] = value
 
     def mask_output(self, mask):
-        """Give the output this mask (batch, T), whatever the input had."""
+        """Gives the output this mask (batch, T), whatever the input had."""
         self.left.masks[:] = [mask]
 
     def add_loss(self, values):
-        """Add `values` (batch,) to the examples' losses while training."""
+        """Adds `values` (batch,) to the examples' losses while training."""
         self.left.losses.append(values)
 
     def uniform(self, shape):
-        """(batch, *shape) float32 in [0, 1), a function of seed, layer, example, epoch, element."""
+        """Returns (batch, *shape) float32 in [0, 1).
+
+        They are a function of seed, layer, example, epoch and element.
+        """
         return self.drawn(ops.uniform, shape)
 
     def normal(self, shape):
-        """(batch, *shape) float32 normal numbers, a function of the same."""
+        """Returns (batch, *shape) float32 normal numbers, a function of the same."""
         return self.drawn(ops.normal, shape)
 
     def drawn(self, draw, shape):
-        """(batch, *shape) of ops.uniform or ops.normal."""
+        """Returns (batch, *shape) of ops.uniform or ops.normal."""
         return draw(self.examples(), self.epoch, shape, self.seed, self.stream)
 
     def shared_uniform(self, name, shape):
-        """`shape` float32 in [0, 1) for the parameter `name`, which all examples share.
+        """Returns `shape` float32 in [0, 1) for the parameter `name`, which all examples share.
 
         A function of seed, layer, name, epoch, element and the first example of the batch: new
         numbers for each batch, the same for it whoever trains on it.
@@ -101,7 +104,7 @@ class Run:
         return self.shared(ops.uniform, name, shape)
 
     def shared_normal(self, name, shape):
-        """`shape` float32 normal numbers for the parameter `name`; see `shared_uniform`."""
+        """Returns `shape` float32 normal numbers for the parameter `name`; see `shared_uniform`."""
         return self.shared(ops.normal, name, shape)
 
     def shared(self, draw, name, shape):
@@ -110,7 +113,7 @@ class Run:
         return ops.reshape(draw(first, self.epoch, shape, self.seed, stream), shape)
 
     def examples(self):
-        """The ids, which random numbers need."""
+        """Returns the ids, which random numbers need."""
         if self.ids is None:
             raise ConfigError("a network with random layers needs the ids of the examples to train")
         return self.ids

@@ -48,11 +48,11 @@ class WeightedLayer(TrainableLayer, abstract=True):
         raise NotImplementedError
 
     def fans(self, shape):
-        """Inputs that reach one output, and outputs that one input reaches, of W with `shape`."""
+        """Returns the inputs to one output, and the outputs of one input, for W of `shape`."""
         raise NotImplementedError
 
     def outputs(self):
-        """Length of b."""
+        """Returns length of b."""
         raise NotImplementedError
 
     def param_shapes(self, in_shape):
@@ -65,7 +65,7 @@ class WeightedLayer(TrainableLayer, abstract=True):
         return self.weights(shape, self.fans(shape), rng)
 
     def weights(self, shape, fans, rng):
-        """First values of weights that join so many inputs and outputs."""
+        """Returns first values of weights that join so many inputs and outputs."""
         return (self.initializer or XavierNormal()).draw(shape, fans, rng)
 
 

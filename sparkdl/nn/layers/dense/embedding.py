@@ -32,7 +32,7 @@ class Lookup(ActivatedLayer, abstract=True):
         return self.units
 
     def rows_of(self, params, indices):
-        """The output for an array of whole numbers."""
+        """Returns the output for an array of whole numbers."""
         y = ops.gather(params["W"], ops.cast(indices, np.int32))
         return self.activate(ops.add_bias(y, params["b"]) if self.bias else y)
 

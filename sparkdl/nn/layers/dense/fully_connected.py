@@ -37,7 +37,7 @@ class FullyConnected(WeightedLayer, abstract=True):
         return (*self.rows(in_shape)[:-1], self.units)
 
     def affine(self, params, x):
-        """x W, and + b where there is one."""
+        """Returns x W, and + b where there is one."""
         y = ops.matmul(ops.reshape(x, (-1, x.shape[-1])), params["W"])
         y = ops.add_bias(y, params["b"], -1) if "b" in params else y
         return ops.reshape(y, (*x.shape[:-1], self.units))

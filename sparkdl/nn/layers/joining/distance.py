@@ -54,6 +54,6 @@ class L2Normalize(Layer):
 
 
 def l2_norm(x, epsilon):
-    """(batch, 1): the length of each example."""
+    """Returns (batch, 1): the length of each example."""
     flat = ops.reshape(x, (x.shape[0], prod(x.shape[1:])))
     return ops.sqrt(ops.add(ops.sum(ops.square(flat), 1, keepdims=True), epsilon))

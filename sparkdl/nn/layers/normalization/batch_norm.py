@@ -108,7 +108,10 @@ class BatchNorm(TrainableLayer):
         return ops.reshape(y, x.shape)
 
     def statistics(self, run):
-        """(mean, variance) of what the buffers have seen; with nothing seen zeros, as in Caffe."""
+        """Returns (mean, variance) of what the buffers have seen.
+
+        With nothing seen zeros, as in Caffe.
+        """
         found = run.buffers["mean"], run.buffers["variance"]
         if not self.debias:
             return found
@@ -116,7 +119,7 @@ class BatchNorm(TrainableLayer):
         return tuple(ops.mul(value, share) for value in found)
 
     def follow(self, run, mean, variance, widening):
-        """Move the buffers towards statistics; `widening` makes the variance unbiased."""
+        """Moves the buffers towards statistics; `widening` makes the variance unbiased."""
         if self.variance == "unbiased":
             variance = variance * widening
         share = 1.0 if self.debias else 1 - self.momentum
@@ -127,7 +130,7 @@ class BatchNorm(TrainableLayer):
 
 
 def masked_statistics(rows, mask):
-    """(mean, variance, how many) of the rows (n, C) for which mask (n, 1) is 1."""
+    """Returns (mean, variance, how many) of the rows (n, C) for which mask (n, 1) is 1."""
     count = ops.maximum(ops.sum(mask), 1.0)
     mean = ops.div(ops.sum(ops.mul(rows, mask), 0), count)
     away = ops.mul(ops.square(ops.sub(rows, mean)), mask)

@@ -43,7 +43,7 @@ class LayerNorm(TrainableLayer):
     shift: bool = option(Boolean(), "Whether there is a beta.", default=True)
 
     def axes_of(self, in_shape):
-        """The axes of an example that are normalised together, counted from the front."""
+        """Returns the axes of an example that are normalised together, counted from the front."""
         rank = len(in_shape)
         axes = channel_axis(in_shape) if self.axes is None else self.axes
         axes = (axes,) if isinstance(axes, int) else axes

@@ -60,14 +60,14 @@ class ScoredLayer(Layer, abstract=True):
         return self.loss.label_kind
 
     def check(self, out_shape):
-        """Raise ShapeError where the loss cannot be of z of this shape."""
+        """Raises ShapeError where the loss cannot be of z of this shape."""
         if self.loss.whole:
             self.loss.label_shape(out_shape)
         else:
             self.loss.check(out_shape[units_axis(out_shape)])
 
     def label_shape(self, out_shape):
-        """The shape of one example's label, for z of this shape."""
+        """Returns the shape of one example's label, for z of this shape."""
         if self.loss.whole:
             return self.loss.label_shape(out_shape)
         one = self.loss.label_shape(out_shape[units_axis(out_shape)])
@@ -76,7 +76,7 @@ class ScoredLayer(Layer, abstract=True):
         return (out_shape[0], *one) if len(out_shape) == 2 else (*one, *out_shape[1:])
 
     def output(self, z):
-        """The prediction, of the shape of z."""
+        """Returns the prediction, of the shape of z."""
         if len(z.shape) == 2 or self.loss.whole:
             return self.loss.output(z)
         order = units_last(z)
@@ -85,7 +85,7 @@ class ScoredLayer(Layer, abstract=True):
         return ops.transpose(y, tuple(order.index(i) for i in range(len(order))))
 
     def per_example(self, z, labels, mask=None):
-        """The loss of each example, (batch,); `mask` (batch, T) says which steps count."""
+        """Returns the loss of each example, (batch,); `mask` (batch, T) says which steps count."""
         if self.loss.whole:
             return self.loss.per_example(z, labels, mask)
         if len(z.shape) == 2:
@@ -113,7 +113,7 @@ class ScoredLayer(Layer, abstract=True):
         return counts if mask is None else ops.mul(counts, mask)
 
     def reduced(self, each, mask):
-        """(batch,) from the losses (batch, places)."""
+        """Returns (batch,) from the losses (batch, places)."""
         total = ops.sum(each if mask is None else ops.mul(each, mask), 1)
         if self.reduction == "sum":
             return total
@@ -132,11 +132,11 @@ def units_axis(out_shape):
 
 
 def units_last(z):
-    """The order of axes that puts the units behind."""
+    """Returns the order of axes that puts the units behind."""
     rank = len(z.shape)
     return (0, *range(2, rank), 1) if rank > 3 else tuple(range(rank))
 
 
 def flat(z):
-    """(batch * places, units) of z with the units behind."""
+    """Returns (batch * places, units) of z with the units behind."""
     return ops.reshape(z, (-1, z.shape[-1]))

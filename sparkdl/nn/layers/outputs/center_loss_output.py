@@ -59,7 +59,7 @@ class CenterLossOutput(Output):
         return super().forward(params, x, run)
 
     def compare(self, x, run):
-        """Add the distance to the centers to the loss, and move the centers."""
+        """Adds the distance to the centers to the loss, and moves the centers."""
         centers, at = run.buffers["centers"], self.classes_of(run.labels, x)
         away = ops.sub(x, ops.matmul(at, centers))
         square = ops.sum(ops.square(away), axes=(1,))
@@ -69,7 +69,7 @@ class CenterLossOutput(Output):
         run.update("centers", ops.add(centers, ops.mul(pull, self.center_rate)))
 
     def classes_of(self, labels, x):
-        """(batch, units) with 1 at the class of each example."""
+        """Returns (batch, units) with 1 at the class of each example."""
         if self.label_kind == "class":
             return ops.one_hot(labels, self.units, x.dtype)
         return labels

@@ -45,7 +45,7 @@ class Comparison(ScoredLayer):
         return x[0]
 
     def compared(self, x, mask=None):
-        """(batch,) losses of the inputs, without the weight."""
+        """Returns (batch,) losses of the inputs, without the weight."""
         z, labels, *counts = x
         wanted = self.label_shape(tuple(z.shape[1:]))
         labels = ops.reshape(labels, (z.shape[0], *wanted))
@@ -57,7 +57,7 @@ class Comparison(ScoredLayer):
         return losses
 
     def masked_losses(self, losses, there):
-        """The losses of examples whose `there` is 1."""
+        """Returns the losses of examples whose `there` is 1."""
         losses = ops.mul(losses, there)
         if self.reduction == "total":
             return losses

@@ -59,7 +59,7 @@ class Pool(SpatialLayer, abstract=True):
         return all(max(p) < k for p, k in zip(sides(self.padding, self.axes), spans, strict=True))
 
     def sizes(self, name):
-        """The option `name` with an entry for each axis."""
+        """Returns the option `name` with an entry for each axis."""
         return per_axis(getattr(self, name), self.axes)
 
     @property
@@ -68,7 +68,7 @@ class Pool(SpatialLayer, abstract=True):
         return per_axis(self.size if self.stride is None else self.stride, self.axes)
 
     def padding_of(self, space, rounding=None):
-        """(before, after) for each axis.
+        """Returns (before, after) for each axis.
 
         Raises
         ------
@@ -109,10 +109,10 @@ class Pool(SpatialLayer, abstract=True):
         return fill_padding(y, self.out_mask(run.mask, tuple(x.shape[1:])))
 
     def options(self, space):
-        """Size, stride and padding of the operation's windows."""
+        """Returns size, stride and padding of the operation's windows."""
         padding = self.wide(self.padding_of(space), (0, 0))
         return self.wide(self.sizes("size")), self.wide(self.step), padding
 
     def pool_windows(self, x, space):
-        """x (N, C, ...) with its axes of space `space`, pooled."""
+        """Returns x (N, C, ...) with its axes of space `space`, pooled."""
         raise NotImplementedError

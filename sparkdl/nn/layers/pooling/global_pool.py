@@ -48,7 +48,7 @@ class GlobalPool(Layer):
         return ops.where(steps, y, 0.0)
 
     def over(self, x, axes):
-        """x without these axes."""
+        """Returns x without these axes."""
         if self.kind == "lp":
             return norm_of(ops.sum(ops.power(ops.abs(x), self.p), axes), self.p)
         return {"avg": ops.mean, "max": ops.max, "sum": ops.sum}[self.kind](x, axes)

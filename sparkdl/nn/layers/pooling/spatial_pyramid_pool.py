@@ -47,7 +47,7 @@ class SpatialPyramidPool(SpatialLayer):
         return (channels * sum(4**level for level in range(self.height)),)
 
     def levels(self, in_shape):
-        """For each level the pooling layer, or None where padding would fill a whole window."""
+        """Yields each level's pooling layer, or None where padding would fill a whole window."""
         for level in range(self.height):
             bins = 2**level
             size = tuple(ceil(n / bins) for n in in_shape[1:])

@@ -51,7 +51,7 @@ class Recurrent(WeightedLayer, abstract=True):
         return self.continuation
 
     def sequences(self, in_shape):
-        """The shape of the sequences, of a layer with indicators those of its first input."""
+        """Returns the shape of the sequences; with indicators, that of the first input."""
         if not self.continuation:
             return self.sequence(in_shape)
         if len(in_shape) != 2 or in_shape[1] not in (in_shape[0][:1], (*in_shape[0][:1], 1)):
@@ -93,7 +93,10 @@ class Recurrent(WeightedLayer, abstract=True):
         return y if self.return_sequences else last[0]
 
     def over_time(self, params, x, run, keep=None, backwards=False):
-        """(y, last states ...); no gradient goes through all but the last run.backward_steps."""
+        """Returns (y, last states ...).
+
+        Gradients go through the last run.backward_steps only.
+        """
         n, steps = x.shape[:2]
         keep = None if keep is None else ops.greater(ops.reshape(keep, (n, steps)), 0.0)
         states, ys = [self.first(run, name, x) for name in self.carried], []
@@ -112,16 +115,16 @@ class Recurrent(WeightedLayer, abstract=True):
         return ys[0] if len(ys) == 1 else ops.concat(ys, 1), *states
 
     def first(self, run, name, x):
-        """The state that the first step goes on from."""
+        """Returns the state that the first step goes on from."""
         state = run.state(name)
         return np.zeros((x.shape[0], self.units), x.dtype) if state is None else state
 
     def walk(self, params, x, *states, keep, mask, backwards):
-        """(y, last states ...) by the engine's operation."""
+        """Returns (y, last states ...) by the engine's operation."""
         raise NotImplementedError
 
     def weights_of(self, params):
-        """W, RW, b; zeros where there is no b."""
+        """Returns W, RW, b; zeros where there is no b."""
         w = params["W"]
         return w, params["RW"], params["b"] if self.bias else np.zeros(self.outputs(), w.dtype)
 
@@ -146,13 +149,13 @@ class GatedRecurrent(Recurrent, abstract=True):
 
 
 def gradient_spans(steps, backward_steps):
-    """(start, stop) of the steps that gradients do not reach, and of those that they do."""
+    """Returns (start, stop) of the steps that gradients do not reach, and of those that they do."""
     cut = 0 if backward_steps is None else max(steps - backward_steps, 0)
     return [(0, cut), (cut, steps)] if cut else [(0, steps)]
 
 
 def slice_steps(x, start, stop):
-    """Some steps of x (N, T, ...); x itself where it is None or those are all."""
+    """Returns some steps of x (N, T, ...); x itself where it is None or those are all."""
     if x is None or (start, stop) == (0, x.shape[1]):
         return x
     n, _, *rest = x.shape

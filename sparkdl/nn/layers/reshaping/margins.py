@@ -24,8 +24,7 @@ class SpatialBorder(SpatialLayer, abstract=True):
     )
 
     def margins(self):
-        """(before, after) for each axis of an array (batch, *in_shape), the first and that of the
-        channels among them."""
+        """Returns (before, after) for each axis of an array (batch, *in_shape)."""
         own, none = sides(self.amount, self.axes), (0, 0)
         return ((0, 0), *own, none) if self.axes == 1 else (none, none, *own)
 
@@ -43,7 +42,7 @@ class ZeroPadding(SpatialBorder, abstract=True):
         return ops.pad(x, *zip(*self.margins(), strict=True))
 
     def out_mask(self, mask, in_shape):
-        """The zeros are there where the step beside them is."""
+        """Returns the mask: zeros are there where the step beside them is."""
         if self.axes != 1 or mask is None:
             return None
         ((before, after),), (n, steps) = sides(self.amount, 1), mask.shape
@@ -78,7 +77,7 @@ class Cropping(SpatialBorder, abstract=True):
 
 
 def within(x, margins):
-    """x without its margins."""
+    """Returns x without its margins."""
     starts = [before for before, _ in margins]
     stops = [n - after for n, (_, after) in zip(x.shape, margins, strict=True)]
     return ops.slice(x, starts, stops)

@@ -73,7 +73,7 @@ class AutoEncoder(ActivatedLayer, FullyConnected, UnsupervisedLayer):
         return self.loss.per_example(back, x)
 
     def corrupt(self, x, run):
-        """x, of which some numbers are 0 while training."""
+        """Returns x, of which some numbers are 0 while training."""
         if not run.training or self.corruption == 0:
             return x
         chance = ops.cast(run.uniform(x.shape[1:]), x.dtype)

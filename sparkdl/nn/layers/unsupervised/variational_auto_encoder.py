@@ -71,7 +71,7 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
         return (self.units,)
 
     def joints(self, in_shape):
-        """{part: (inputs, outputs)} of all the fully connected parts."""
+        """Returns {part: (inputs, outputs)} of all the fully connected parts."""
         (n_in,) = self.rows(in_shape)
         last, back = self.encoder[-1], self.decoder[-1]
         joints = layer_sizes("encoder", (n_in, *self.encoder))
@@ -109,7 +109,7 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
         return self.encode(params, x)[0]
 
     def encode(self, params, x):
-        """Mean and log variance (batch, units) of the z of x (batch, n_in)."""
+        """Returns mean and log variance (batch, units) of the z of x (batch, n_in)."""
         hidden = self.through(params, "encoder", self.encoder, x)
         ends = self.part(params, "mean", hidden), self.part(params, "log_variance", hidden)
         return tuple(self.latent_activation.apply(end) for end in ends)
@@ -146,7 +146,7 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
         return ops.add(ops.mean(ops.reshape(losses, (n, count)), axes=(1,)), divergence)
 
     def drawn(self, mean, log_variance, run):
-        """(z (batch * draws, units), draws): one, the mean, unless the network trains."""
+        """Returns (z (batch * draws, units), draws): one, the mean, unless the network trains."""
         if not run.training:
             return mean, 1
         n, count = mean.shape[0], self.samples
@@ -157,5 +157,5 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
 
 
 def layer_sizes(which, sizes):
-    """{"encoder_0": (inputs, outputs), ...} of layers of these sizes, one after the other."""
+    """Returns {"encoder_0": (inputs, outputs), ...} of consecutive layers of these sizes."""
     return {f"{which}_{i}": pair for i, pair in enumerate(pairwise(sizes))}

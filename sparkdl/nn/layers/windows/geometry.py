@@ -9,12 +9,12 @@ from sparkdl.errors import ShapeError
 
 
 def per_axis(value, axes):
-    """A number for each axis."""
+    """Returns a number for each axis."""
     return value if isinstance(value, tuple) else (value,) * axes
 
 
 def sides(value, axes):
-    """(before, after) for each axis."""
+    """Returns (before, after) for each axis."""
     if axes == 1 and isinstance(value, tuple):
         return (value,)
     return tuple(per_axis(side, 2) for side in per_axis(value, axes))
@@ -27,7 +27,7 @@ def spans_of(size, dilation, axes):
 
 
 def window_padding(space, size, stride, padding, dilation=1, rounding="floor"):
-    """(before, after) for each axis of `space`, the lengths of an example's axes.
+    """Returns (before, after) for each axis of `space`, the lengths of an example's axes.
 
     With rounding "ceil", enough is added behind that a last, partial window fits, unless it would
     begin outside the space and its padding. With padding "causal", all of it lies in front, so that
@@ -42,7 +42,7 @@ def window_padding(space, size, stride, padding, dilation=1, rounding="floor"):
 
 
 def same_padding(n, span, stride):
-    """(before, after) that give ceil(n / stride) windows, the odd one behind; as Keras has it."""
+    """Returns (before, after) for ceil(n / stride) windows, as Keras has it: the odd one behind."""
     total = max((ceil(n / stride) - 1) * stride + span - n, 0)
     return total // 2, total - total // 2
 

@@ -24,7 +24,7 @@ class SpatialLayer(Layer, abstract=True):
     axes: ClassVar[int] = 2
 
     def parts(self, in_shape):
-        """(channels, lengths of the axes of space) of an input this layer can take."""
+        """Returns (channels, lengths of the axes of space) of an input this layer can take."""
         if len(in_shape) != self.axes + 1:
             raise ShapeError(f"{type(self).__name__} takes {KINDS[self.axes]}, got {in_shape}")
         if self.axes == 1:
@@ -32,17 +32,17 @@ class SpatialLayer(Layer, abstract=True):
         return in_shape[0], tuple(in_shape[1:])
 
     def joined(self, channels, space):
-        """The shape of an example with these channels and lengths."""
+        """Returns the shape of an example with these channels and lengths."""
         return (*space, channels) if self.axes == 1 else (channels, *space)
 
     def inward(self, x):
-        """x (batch, *in_shape) with its channels along axis 1."""
+        """Returns x (batch, *in_shape) with its channels along axis 1."""
         return ops.sequence_to_image(x) if self.axes == 1 else x
 
     def outward(self, y):
-        """The way back from `inward`."""
+        """Undoes `inward`."""
         return ops.image_to_sequence(y) if self.axes == 1 else y
 
     def wide(self, values, fill=1):
-        """An entry for each axis, with one in front for the single row of a sequence."""
+        """Returns an entry for each axis, with one in front for the single row of a sequence."""
         return (fill, *values) if self.axes == 1 else tuple(values)

@@ -26,11 +26,11 @@ class WindowLayer(SpatialLayer, abstract=True):
     )
 
     def sizes(self, name):
-        """The option `name` with an entry for each axis."""
+        """Returns the option `name` with an entry for each axis."""
         return per_axis(getattr(self, name), self.axes)
 
     def padding_of(self, space):
-        """(before, after) for each axis."""
+        """Returns (before, after) for each axis."""
         return window_padding(space, self.kernel, self.stride, self.padding, self.dilation)
 
     def places(self, space):

@@ -16,7 +16,7 @@ class Wrapper(Layer, abstract=True):
     layer: Layer = option(Of(family=Layer), "The layer inside.")
 
     def __getattr__(self, name):
-        """Options of training, such as l2 or rate_factor: the layer inside answers."""
+        """Returns options of training, such as l2 or rate_factor, of the layer inside."""
         if name in TRAINED:
             return getattr(self.layer, name)
         raise AttributeError(f"{type(self).__name__} has no {name!r}")

@@ -46,7 +46,7 @@ class TimeDistributed(Wrapper):
         return self.layer.narrow
 
     def one(self, in_shape):
-        """The shape of one step."""
+        """Returns the shape of one step."""
         if len(in_shape) < 2:
             raise ShapeError(f"TimeDistributed takes sequences (steps, ...), got {in_shape}")
         if self.layer.state_shapes(in_shape[1:]):
@@ -72,5 +72,5 @@ class TimeDistributed(Wrapper):
 
 
 def rows(x):
-    """(N T, ...) of x (N, T, ...)."""
+    """Returns (N T, ...) of x (N, T, ...)."""
     return ops.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:]))

@@ -54,21 +54,21 @@ class Buckets:
         return self.worker.replica.grad
 
     def begin(self, weight):
-        """A new gradient; `weight` is that of all that this worker gives to it."""
+        """Begins a new gradient; `weight` is that of all that this worker gives to it."""
         self._missing = [list(self._owners.values()).count(i) for i in range(len(self._slices))]
         self._pending = []
         self._total = np.array([weight], np.float64)
         self._counting = self.worker.group.start_all_reduce(self._total)
 
     def keep(self, weight):
-        """The replica's gradient is one of several that this worker gives."""
+        """Keeps the replica's gradient, one of several that this worker gives."""
         if self._earlier is None:
             self._earlier = np.zeros_like(self.grad)
         self._earlier += weight * self.grad
         self._keeps = True
 
     def last(self, step, weight):
-        """Compute the last gradient that this worker gives, and send it on its way meanwhile."""
+        """Computes the last gradient that this worker gives, and sends it on its way meanwhile."""
         after = self.when_final(weight, self._earlier if self._keeps else None)
         self.worker.gradient(step, after)
         if self._keeps:
@@ -87,13 +87,13 @@ class Buckets:
         return {n: partial(self._final, i, weight, earlier) for n, i in self._owners.items()}
 
     def add_zeros(self):
-        """This worker has no gradient: it gives zeros."""
+        """Gives zeros, as this worker has no gradient."""
         self.grad[:] = 0
         for place in range(len(self._slices)):
             self._start(place)
 
     def end(self):
-        """Wait until all have come; the replica's gradient is the mean."""
+        """Waits until all have come; the replica's gradient is the mean."""
         with self.worker.exchanging():
             for pending in self._pending:
                 if pending is not None:
@@ -103,7 +103,7 @@ class Buckets:
                 self._compressed.sum(self.grad)
 
     def settle(self):
-        """After a round: nothing is under way any more, and all has gone well."""
+        """Ends a round: nothing is under way any more, and all has gone well."""
 
     def _final(self, place, weight, earlier):
         self._missing[place] -= 1
@@ -116,7 +116,7 @@ class Buckets:
             self._start(len(self._pending))
 
     def _counted(self):
-        """The sum of all weights."""
+        """Returns the sum of all weights."""
         with self.worker.exchanging():
             self._counting.wait()
         return self._total[0]
@@ -127,7 +127,7 @@ class Buckets:
 
 
 def cut_buckets(slices, size):
-    """{name: bucket}, [slice of each bucket]: neighbours together from the end of the vector on.
+    """Returns {name: bucket}, [slice of each bucket]: neighbours, from the vector's end on.
 
     Parameters
     ----------

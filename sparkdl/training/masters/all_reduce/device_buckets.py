@@ -49,7 +49,7 @@ class DeviceBuckets(Buckets):
             self.worker.group.settle()
 
     def _final(self, place, weight, mark):
-        """Buckets begin in one order on all workers."""
+        """Begins a bucket: buckets begin in one order on all workers."""
         self._marks[place] = weight, mark
         while self._started in self._marks:
             self._sum(self._started, *self._marks[self._started])

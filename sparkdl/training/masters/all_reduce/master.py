@@ -102,11 +102,11 @@ class AllReduceWorker(Strategy):
         return self._buckets.own()
 
     def flush(self):
-        """`Buckets.flush`, for who goes on in another way."""
+        """Returns `Buckets.flush`, for whoever goes on in another way."""
         return self._buckets.flush()
 
     def _update(self, steps):
-        """One update of all workers; `steps` are this one's own, perhaps none."""
+        """Updates all workers once; `steps` are this one's own, perhaps none."""
         weights = [self._weight(step) for step in steps]
         self._buckets.begin(sum(weights))
         for step, weight in zip(steps[:-1], weights[:-1], strict=True):
@@ -134,7 +134,7 @@ def buckets_for(master, worker):
 
 
 def bucket_bytes(master, worker):
-    """The size of a bucket over sockets: what the option says, or what suits the network."""
+    """Returns the size of a bucket over sockets: the option's, or one that suits the network."""
     return master.bucket_bytes or clamp_bucket_bytes(worker, 16, *OVER_SOCKETS)
 
 

@@ -83,7 +83,7 @@ class BlockMomentum(ResidentMaster):
         return not self.reset_sgd_momentum_after_aggregation
 
     def momentum_of(self, workers):
-        """m, with so many workers."""
+        """Returns m, with so many workers."""
         if self.block_momentum is not None:
             return self.block_momentum
         if self.block_momentum_as_time_constant is not None:
@@ -120,7 +120,7 @@ class BlockMomentumWorker(ParameterAveragingWorker):
         return super().state() | {"params": self._weights, "kept": {"block_step": self._step}}
 
     def _look_ahead(self):
-        """Give the replica what a block begins with."""
+        """Gives the replica what a block begins with."""
         np.copyto(self.worker.replica.params, self._weights)
         if self.master.use_nesterov_momentum:
             self.worker.replica.params += self._momentum * self._step

@@ -40,7 +40,7 @@ class ElasticWorker(Strategy):
         mean_buffers(self.worker, trained)
 
     def state(self):
-        """The centre; updater state is the mean over workers."""
+        """Returns the centre; updater state is the mean over workers."""
         slots = self.worker.replica.slots / np.float32(self.worker.size)
         with self.worker.exchanging():
             if len(slots):
@@ -49,23 +49,23 @@ class ElasticWorker(Strategy):
         return super().state() | {"params": self._centre, "slots": slots}
 
     def own(self):
-        """The worker's weights and updater state."""
+        """Returns the worker's weights and updater state."""
         return {name: getattr(self.worker.replica, name) for name in OWN}
 
     def _train(self, step):
-        """An update of its own, if there is a step; how many examples it had."""
+        """Updates the worker alone, if there is a step; returns how many examples it had."""
         if step is None:
             return 0.0
         self.worker.update(step)
         return step.share * len(step.batch)
 
     def _exchange(self, trained):
-        """The worker and the centre draw each other nearer, if it has trained anything."""
+        """Draws the worker and the centre nearer to each other, if it has trained anything."""
         with self.worker.exchanging(), np.errstate(all="ignore"):
             self._move(trained)
 
     def _away(self):
-        """Move the worker towards the centre; how far, the other way."""
+        """Moves the worker towards the centre; returns how far, in the other direction."""
         params = self.worker.replica.params
         np.subtract(params, self._centre, out=self._moved)
         self._moved *= self._alpha
@@ -76,7 +76,7 @@ class ElasticWorker(Strategy):
         raise NotImplementedError
 
     def _settle(self):
-        """Have all workers know the same centre."""
+        """Has all workers know the same centre."""
 
 
 class SynchronousElasticWorker(ElasticWorker):
@@ -137,7 +137,7 @@ class StoreElasticWorker(ElasticWorker):
             self._store.push(CENTRE, self._away())
 
     def _settle(self):
-        """Called after a round's end, when all have pushed; nobody pushes before all have this."""
+        """Ends a round, after all have pushed; nobody pushes before all are here."""
         self._store.pull(CENTRE, self._centre)
         self.worker.group.barrier()
 

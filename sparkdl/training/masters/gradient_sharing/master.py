@@ -101,11 +101,11 @@ class SharingWorker(Strategy):
         return prefix(SUMS, self._sums.state())
 
     def exchange(self, step):
-        """One update of all; `step` is this worker's own, or None."""
+        """Updates all workers once; `step` is this worker's own, or None."""
         raise NotImplementedError
 
     def combined(self, x, step):
-        """Replace x, the vector that a step gave, by the combination of all workers' vectors."""
+        """Replaces x, the vector that a step gave, by the combination of all workers' vectors."""
         mean = self.master.combine == "mean"
         share = 0.0 if step is None else len(step.batch) / self.master.batch_size_per_worker
         with self.worker.exchanging():
@@ -153,7 +153,7 @@ class UpdateSharingWorker(SharingWorker):
         params += self._before
 
     def state(self):
-        """Updater state is the mean over workers."""
+        """Returns the state; updater state is the mean over workers."""
         state = super().state()
         with self.worker.exchanging():
             slots = state["slots"] / np.float32(self.worker.size)

@@ -122,7 +122,7 @@ class LocalSGDWorker(ParameterAveragingWorker):
         return super().own() | self._warm_up.own()
 
     def _train(self, step, number):
-        """An update of its own, if there is a step; its part of an average in examples."""
+        """Updates the worker alone, if there is a step; returns its part of examples."""
         if step is None:
             self.worker.iteration += 1  # as the others' updates
             return 0.0
@@ -134,7 +134,7 @@ class LocalSGDWorker(ParameterAveragingWorker):
         return step.share * len(step.batch)
 
     def _update_with_kept_back(self, step, age):
-        """All workers add all that was kept back, and so does the mean of their weights."""
+        """Updates the worker with all that was kept back added to its gradient, as all do."""
         self.worker.gradient(step)
         self.worker.replica.grad += self._kept_back
         self.worker.apply(age)
@@ -146,7 +146,7 @@ class LocalSGDWorker(ParameterAveragingWorker):
             self._average(examples)
 
     def _tell_losses(self):
-        """All know the losses of all, and add them up in the same way."""
+        """Tells all workers the losses of all, which each adds up in the same way."""
         figures = self.worker.figures
         with self.worker.exchanging():
             total = np.array([figures.loss, figures.examples])
@@ -161,12 +161,12 @@ class Period:
         self._loss, self._examples = 0.0, 0.0
 
     def add(self, loss, examples):
-        """A round's sum of losses, and its examples."""
+        """Adds a round's sum of losses, and its examples."""
         self._loss += float(loss)
         self._examples += float(examples)
 
     def adapt(self):
-        """An epoch is over."""
+        """Adapts at the end of an epoch."""
         loss = self._loss / self._examples
         self._loss = self._examples = 0.0
         if not math.isfinite(loss):  # of which the driver makes an error
@@ -178,7 +178,7 @@ class Period:
         self.now = max(1, target)
 
     def vector(self):
-        """All that it knows, for `restore`."""
+        """Returns all that it knows, for `restore`."""
         return np.array([self.now, self._first, self._loss, self._examples])
 
     def restore(self, vector):

@@ -73,7 +73,7 @@ class ParameterAveraging(ResidentMaster):
         return ParameterAveragingWorker(self, worker)
 
     def epoch(self, workers, conf, blocks, state, transform=None, marks=Milestones()):  # noqa: B008
-        """Train the rest of the state's epoch, or up to the last mark.
+        """Trains the rest of the state's epoch, or up to the last mark.
 
         Yields
         ------
@@ -101,11 +101,11 @@ class ParameterAveraging(ResidentMaster):
             yield state, round_report(epoch, part, chosen, state, result, seconds)
 
     def plan(self, workers, blocks, state):
-        """[[block of each worker] for each round]: all blocks once, in a new order each epoch."""
+        """Returns [[block of each worker] for each round]: all blocks once, in an epoch's order."""
         return plan_rounds(state.seed, state.epoch, len(blocks.sizes), workers.size)
 
     def part(self, workers, blocks, state, marks):
-        """The Part that is next, where the driver averages."""
+        """Returns the RoundPart that is next, where the driver averages."""
         plan = self.plan(workers, blocks, state)
         return part_of(state, plan[state.round], len(plan), blocks.sizes, self, marks)
 
@@ -139,7 +139,7 @@ def plan_rounds(seed, epoch, blocks, size):
 
 
 def check_result(result, examples, state):
-    """Nothing was lost, and all is finite."""
+    """Checks that nothing was lost, and that all is finite."""
     if result.examples != examples:
         raise WorkerError(f"round {state.rounds} must train {examples}, got {result.examples}")
     with np.errstate(all="ignore"):
@@ -153,7 +153,10 @@ def check_result(result, examples, state):
 
 
 def time_shares(result, averaging, duration):
-    """Seconds of a round by part; what workers and driver do not account for is overhead."""
+    """Returns seconds of a round by part.
+
+    What workers and driver do not account for is overhead.
+    """
     known = result.reading + result.compute + averaging
     return {
         "reading": result.reading,

@@ -53,7 +53,7 @@ class ParameterAveragingWorker(Strategy):
         return {} if self._changes is None else prefix(CHANGES, self._changes.state())
 
     def _begin(self):
-        """All workers have the same weights, and train alone from now on."""
+        """Gives all workers the same weights; they train alone from now on."""
         if not self.master.average_updater_state:
             np.copyto(self.worker.replica.slots, initial_slots(self.worker.conf))
         if self._changes is not None:
@@ -76,7 +76,7 @@ class ParameterAveragingWorker(Strategy):
             np.multiply(part, 1 / self._sum[-1], out=getattr(replica, name))
 
     def _add_changes(self, share):
-        """The weights go on from the last mean, by the sum of all workers' shares of change."""
+        """Moves the weights from the last mean by the sum of all workers' shares of change."""
         params = self.worker.replica.params
         params -= self._start
         params *= share

@@ -82,7 +82,10 @@ class ParameterServer(ResidentMaster):
         return self.updates_per_round * self.push_every
 
     def minibatches_for(self, updates, workers):
-        """As TrainingMaster's; but for "sync" each worker's pushes are updates."""
+        """Returns the minibatches as TrainingMaster does.
+
+        But for "sync" each worker's pushes are updates.
+        """
         pushes = updates if self.mode == "sync" else -(-updates // workers)
         return pushes * self.push_every
 

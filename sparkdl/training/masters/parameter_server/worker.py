@@ -87,7 +87,7 @@ class ParameterServerWorker(Strategy):
         self._store.abandon()
 
     def _start(self):
-        """Hand over what training starts from."""
+        """Hands over what training starts from."""
         self._store.set_optimizer(self._update, told=True)
         if self.master.codec is not None:
             self._store.set_compression(self.master.codec)
@@ -97,7 +97,7 @@ class ParameterServerWorker(Strategy):
             self._restore(worker_state_part(PUSHES, self.worker.own))
 
     def _restore(self, own):
-        """Other servers may have had other keys: one that none had goes on as the first of all."""
+        """Restores what is kept back; a key that no server had goes on as the first of all."""
         first, residual = next(iter(self._sections)), np.zeros_like(self.worker.replica.params)
         copy_worker_state(own, RESIDUAL, residual)
         for key, part in self._parts(residual).items():
@@ -113,7 +113,7 @@ class ParameterServerWorker(Strategy):
             self._own_age = 0
 
     def _gradient(self, step):
-        """Add the gradient of a step to those that wait to be pushed; its number of examples."""
+        """Adds the gradient of a step to those that wait to be pushed; returns its examples."""
         self.worker.gradient(step)
         examples, grad = len(step.batch), self.worker.replica.grad
         if self.worker.conf.dtype == FLOAT16 and not np.isfinite(grad).all():
@@ -125,7 +125,7 @@ class ParameterServerWorker(Strategy):
         return examples
 
     def _push(self):
-        """Push the sum of mean gradients, as many as were added up, if there are any."""
+        """Pushes the sum of mean gradients, as many as were added up, if there are any."""
         if not self._count:
             return
         parts = self._parts(self._sum)
@@ -149,7 +149,7 @@ class ParameterServerWorker(Strategy):
         worker.replica.apply(rate, self._own_age)
 
     def _meet(self):
-        """All have pushed, and all pull, before one of them pushes again."""
+        """Lets all push, and all pull, before one of them pushes again."""
         with self.worker.exchanging():
             self._store.rest()
             self.worker.group.barrier()

@@ -16,7 +16,7 @@ INEXACT = "TENSOR_CORE", "DOWN_CONVERT_INPUTS"  # how float32 becomes TF32
 
 
 def load_adapter(driver):
-    """The adapter of a device.
+    """Returns the adapter of a device.
 
     Raises
     ------
@@ -59,7 +59,9 @@ class Cudnn:
         self.plans = {}
 
     def plan(self, request, tf32=False):
-        """The CudnnPlan of a Request; with `tf32` the factors of float32 products may be rounded.
+        """Returns the CudnnPlan of a Request.
+
+        With `tf32` the factors of float32 products may be rounded.
 
         Raises
         ------
@@ -75,7 +77,7 @@ class Cudnn:
         return found
 
     def _make_plan(self, request, tf32):
-        """A plan, from disk or made, or the reason why there is none."""
+        """Returns a plan, from disk or made, or the reason why there is none."""
         key = self._key(request, tf32)
         kept = None if self.properties else self._load_plan(key, request)
         if kept is not None:
@@ -90,7 +92,7 @@ class Cudnn:
         return CudnnPlan(drawing, self)
 
     def _keep(self, key, graph):
-        """Write a plan to disk, for the next process; not every engine's can be written down."""
+        """Writes a plan to disk, for the next process; not every engine's can be written down."""
         try:
             content = bytes(graph.serialize())
         except self.refusals:
@@ -98,7 +100,7 @@ class Cudnn:
         cache.write(key, content)
 
     def _load_plan(self, key, request):
-        """The plan that is kept on disk, or None: also where cuDNN no longer takes it."""
+        """Returns the plan that is kept on disk, or None: also where cuDNN no longer takes it."""
         kept = cache.read(key)
         if kept is None:
             return None
@@ -110,7 +112,7 @@ class Cudnn:
         return CudnnPlan(drawing, self)
 
     def follow(self, stream):
-        """Let what runs next go to a stream; to tell cuDNN costs some microseconds."""
+        """Lets what runs next go to a stream; to tell cuDNN costs some microseconds."""
         if stream != self.stream:
             self.library.set_stream(handle=self.handle, stream=stream)
             self.stream = stream
@@ -146,7 +148,7 @@ class Cudnn:
 
 
 def reason(error):
-    """The first reason of what cuDNN says, in a line."""
+    """Returns the first reason of what cuDNN says, in a line."""
     text = str(error)
     found = REASON.search(text)
     return " ".join((found[0] if found else text).split())[:200]

@@ -94,7 +94,7 @@ def backward_weights(session, op, gy, x, gw):
 
 
 def bias_activation(session, op, x, w, bias, y):
-    """A BiasActivation; cuDNN has bias and ReLU behind a convolution, a chain does the others."""
+    """A BiasActivationOp; cuDNN has bias and ReLU behind a convolution, a chain does the others."""
     bias = bias.reshape(1, -1, *(1,) * (x.ndim - 2))
     if isinstance(op.product, ConvGradInputOp):
         first = convolution_calls(session, InputGradRequest, op.product, x=y, w=w, y=x)

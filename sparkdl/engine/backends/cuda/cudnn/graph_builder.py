@@ -32,7 +32,7 @@ class Request:
         return {}
 
     def seen(self, name, array):
-        """An array of a program's in the shape that the graph has for it."""
+        """Returns an array of a program's in the shape that the graph has for it."""
         shape = self.arrays[name].shape
         return array if array.shape == shape else array.reshape(shape)
 
@@ -68,7 +68,7 @@ class Drawing:
         return getattr(self.library.data_type, TYPES[name])
 
     def read(self, name):
-        """An array that the graph reads."""
+        """Returns an array that the graph reads."""
         spec = self.request.arrays[name]
         return self.graph.tensor(
             name=name,
@@ -79,7 +79,7 @@ class Drawing:
         )
 
     def number(self, name):
-        """A float of the host that the graph reads when it is put on a stream."""
+        """Returns a float of the host that the graph reads when it is put on a stream."""
         ones = [1] * len(next(iter(self.request.arrays.values())).shape)
         return self.graph.tensor(
             name=name,
@@ -91,14 +91,14 @@ class Drawing:
         )
 
     def write(self, name, tensor):
-        """Let a result of the graph be an array."""
+        """Lets a result of the graph be an array."""
         spec = self.request.arrays[name]
         tensor.set_output(True).set_uid(self.uids[name]).set_data_type(self.type(spec.dtype))
         tensor.set_dim(list(spec.shape)).set_stride(self.request.strides(name))
 
 
 def strides(shape):
-    """Steps, in numbers, of an array whose channels, axis 1, lie last in memory."""
+    """Returns steps, in numbers, of an array whose channels, axis 1, lie last in memory."""
     _, c, *space = shape
     return [c * prod(space), 1, *(c * prod(space[i + 1 :]) for i in range(len(space)))]
 

@@ -38,7 +38,7 @@ class CudnnGraphOp(Op):
 
 
 def lower_graph(session, op, inputs, outputs):
-    """The lowering of a Drawn."""
+    """The lowering of a CudnnGraphOp."""
     arrays = dict(zip(op.names, (*inputs, *outputs), strict=True))
     seen = {n: op.request.seen(n, array) for n, array in arrays.items()}
     return launch(session, op.request, **seen), f"cuDNN {op.request.label}"

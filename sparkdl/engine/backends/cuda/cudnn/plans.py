@@ -30,7 +30,7 @@ class CudnnPlan:
         return {self.uids[name]: int(at) for name, at in (places | own).items()}
 
     def run(self, pack, workspace, stream):
-        """Put the graph on a stream, both given by addresses."""
+        """Puts the graph on a stream, both given by addresses."""
         with self.adapter.lock:  # another thread may be timing plans, on a stream of its own
             self.adapter.follow(stream)
             self.graph.execute(pack, workspace, handle=self.adapter.handle)

@@ -12,7 +12,7 @@ ALIGNMENT = 256
 
 
 def tune(adapter, drawing):
-    """Let the graph run by the fastest of its first engines on this device.
+    """Lets the graph run by the fastest of its first engines on this device.
 
     Where no time or no memory is to be had, the heuristic's choice stays.
     """
@@ -37,7 +37,7 @@ def tune(adapter, drawing):
 
 
 def trial(adapter, drawing, workspace):
-    """A function that tells the seconds of a graph on arrays of no matter what, or None."""
+    """Returns a function that tells the seconds of a graph on arrays of no matter what, or None."""
     specs, driver = drawing.request.arrays, adapter.driver
     sizes = {n: -(-spec.nbytes // ALIGNMENT) * ALIGNMENT for n, spec in specs.items()}
     try:

@@ -104,7 +104,10 @@ class CupyDriver:
         event.synchronize()
 
     def reached(self, event):
-        """By the status itself: `event.done` is False too where the device has failed, for ever."""
+        """Returns whether the event is reached.
+
+        It asks for the status: `event.done` is False, for ever, where the device has failed.
+        """
         status = self.runtime.eventQuery(event.ptr)
         if status not in (0, UNDER_WAY):
             raise DeviceError(str(self.runtime.CUDARuntimeError(status)))
@@ -120,7 +123,7 @@ class CupyDriver:
         self.copy(target.address, source.address, target.nbytes, stream)
 
     def copy(self, target, source, size, stream):
-        """Unified addresses tell which side is the host's."""
+        """Copies; unified addresses tell which side is the host's."""
         self.runtime.memcpyAsync(target, source, size, self.runtime.memcpyDefault, stream.ptr)
 
     def fill(self, target, byte, stream):
@@ -159,7 +162,7 @@ class CupyDriver:
         return self.cuda.get_elapsed_time(begin, end) / 1e3
 
     def begin(self, stream):
-        """Relaxed, so that memory of garbage that Python collects meanwhile may be given back."""
+        """Begins a capture, relaxed, so that garbage collection may give back memory meanwhile."""
         stream.begin_capture(self.runtime.streamCaptureModeRelaxed)
 
     def end(self, stream):
@@ -170,7 +173,10 @@ class CupyDriver:
 
 
 def ids():
-    """ "GPU-..." of each device that this process sees, in its order; see `count_devices`."""
+    """Returns "GPU-..." of each device that this process sees, in its order.
+
+    See `count_devices`.
+    """
     return [id_of(number) for number in range(count_devices())]
 
 
@@ -192,7 +198,7 @@ def count_devices():
 
 
 def load_cupy():
-    """cupy.cuda.
+    """Returns cupy.cuda.
 
     Raises
     ------

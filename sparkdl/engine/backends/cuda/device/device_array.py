@@ -39,7 +39,7 @@ class DeviceArray:
 
     @classmethod
     def at(cls, address, size, keep=None):
-        """`size` bytes at an address, which are there as long as `keep` is."""
+        """Returns `size` bytes at an address, which are there as long as `keep` is."""
         return cls(np.asarray(Owner(address, size, keep)))
 
     address = property(lambda self: self._shown.ctypes.data)
@@ -64,7 +64,7 @@ class DeviceArray:
         return DeviceArray(self._shown[(*index, *whole)])
 
     def reshape(self, *shape):
-        """The same memory under another shape; ValueError where that would take a copy."""
+        """Returns the same memory under another shape; ValueError where that would take a copy."""
         shape = shape[0] if len(shape) == 1 else shape
         return DeviceArray(self._shown.reshape(shape, copy=False))
 
@@ -75,18 +75,18 @@ class DeviceArray:
         return DeviceArray(self._shown.transpose(*axes))
 
     def flat_bytes(self):
-        """All its memory as a row of bytes, in the order in which it lies."""
+        """Returns all its memory as a row of bytes, in the order in which it lies."""
         order = sorted(range(self.ndim), key=lambda a: -self.strides[a])
         return DeviceArray(self._shown.transpose(order).reshape(-1, copy=False).view(np.uint8))
 
     def like(self, memory, dtype=None):
-        """A row of bytes of either side with this shape and order, and this type or another."""
+        """Returns a row of bytes of either side with this shape, order and type, or another."""
         order = sorted(range(self.ndim), key=lambda a: -self.strides[a])
         there = memory.view(dtype or self.dtype).reshape([self.shape[a] for a in order])
         return there.transpose(np.argsort(order)) if order else there.reshape(())
 
     def elsewhere(self, allocate):
-        """Fresh memory under the same shape, type and strides."""
+        """Returns fresh memory under the same shape, type and strides."""
         low, high = np.lib.array_utils.byte_bounds(self._shown)
         memory = allocate(high - low)._shown
         return DeviceArray(np.ndarray(self.shape, self.dtype, memory, strides=self.strides))

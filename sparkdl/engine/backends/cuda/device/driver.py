@@ -36,13 +36,13 @@ class Driver(Protocol):
     properties: Properties
 
     def use(self):
-        """Make the device the calling thread's."""
+        """Makes the device the calling thread's."""
 
     def free(self) -> int:
-        """Bytes of the device that nobody has."""
+        """Returns bytes of the device that nobody has."""
 
     def allocate(self, size: int):
-        """`size` bytes of the device, a DeviceArray of uint8 that gives them back when dropped.
+        """Takes `size` bytes of the device, a DeviceArray of uint8; dropped, it gives them back.
 
         Raises
         ------
@@ -50,22 +50,22 @@ class Driver(Protocol):
         """
 
     def pinned(self, size: int):
-        """`size` bytes of the host that copies reach by themselves, a numpy array of uint8."""
+        """Takes `size` bytes of the host that copies reach by themselves, a uint8 array."""
 
     def stream(self) -> Any:
-        """A queue of work of its own."""
+        """Returns a queue of work of its own."""
 
     def event(self) -> Any:
-        """A mark that can be put into a stream."""
+        """Returns a mark that can be put into a stream."""
 
     def record(self, event, stream):
-        """Put the mark behind what is on the stream now."""
+        """Puts the mark behind what is on the stream now."""
 
     def wait(self, stream, event):
         """Makes what is put on the stream from now on wait for the mark."""
 
     def synchronize(self, event):
-        """Wait on the host until the mark's last place is reached."""
+        """Waits on the host until the mark's last place is reached."""
 
     def reached(self, event) -> bool:
         """Returns whether the mark's last place is reached. Never waits.
@@ -76,19 +76,19 @@ class Driver(Protocol):
         """
 
     def upload(self, target, source, stream):
-        """Copy a pinned numpy array to a DeviceArray; both contiguous, of as many bytes."""
+        """Copies a pinned numpy array to a DeviceArray; both contiguous, of as many bytes."""
 
     def download(self, target, source, stream):
-        """Copy a DeviceArray to a pinned numpy array; both contiguous, of as many bytes."""
+        """Copies a DeviceArray to a pinned numpy array; both contiguous, of as many bytes."""
 
     def move(self, target, source, stream):
-        """Copy within the device; both contiguous, of as many bytes."""
+        """Copies within the device; both contiguous, of as many bytes."""
 
     def fill(self, target, byte: int, stream):
-        """Write `byte` to all of a contiguous DeviceArray."""
+        """Writes `byte` to all of a contiguous DeviceArray."""
 
     def compile(self, text: str) -> Any:
-        """A module from CUDA C.
+        """Returns a module from CUDA C.
 
         Raises
         ------
@@ -96,10 +96,10 @@ class Driver(Protocol):
         """
 
     def function(self, module, name: str) -> Any:
-        """A kernel of a module: an extern "C" __global__ function."""
+        """Returns a kernel of a module: an extern "C" __global__ function."""
 
     def launch(self, function, grid, block, arguments, shared: int, stream):
-        """Put a kernel on a stream.
+        """Puts a kernel on a stream.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Driver(Protocol):
         """
 
     def enqueue(self, work, stream):
-        """Let a library put work on a stream.
+        """Lets a library put work on a stream.
 
         Parameters
         ----------
@@ -120,10 +120,10 @@ class Driver(Protocol):
         """Returns the seconds that a library's work takes on a stream; 0 if it cannot be timed."""
 
     def begin(self, stream):
-        """From now on what is put on the stream becomes a graph and does not run."""
+        """Begins a graph of what is put on the stream from now on, which does not run."""
 
     def end(self, stream) -> Any:
-        """The graph of what was put on the stream since `begin`."""
+        """Returns the graph of what was put on the stream since `begin`."""
 
     def replay(self, graph, stream):
-        """Put all of a graph on a stream, as one launch."""
+        """Puts all of a graph on a stream, as one launch."""

@@ -25,7 +25,10 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def choose_gpu(ids):
-    """The number of the GPU that this process computes on; `owned_devices` raises the errors."""
+    """Returns the number of the GPU that this process computes on.
+
+    `owned_devices` raises the errors.
+    """
     gpus = owned_devices(list(GRANT.addresses), os.environ.get(VISIBLE), ids)
     if not GRANT.addresses:
         return gpus[GRANT.turn % len(gpus)]
@@ -50,7 +53,7 @@ def absent():
 
 
 def owned_devices(addresses, visible, ids):
-    """The numbers, as this process counts its GPUs, of those that the task owns.
+    """Returns the numbers, as this process counts its GPUs, of those that the task owns.
 
     Parameters
     ----------
@@ -99,7 +102,7 @@ def number(address, visible, ids):
 
 
 def by_id(address, visible, ids):
-    """The GPU whose id begins as the address does: CUDA takes a unique beginning for the whole.
+    """Returns the GPU whose id begins as the address: CUDA takes a unique beginning.
 
     A part of a GPU has an id of its own, which clusters write "MIG-..." and CUDA gives bare.
     """

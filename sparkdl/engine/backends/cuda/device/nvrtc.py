@@ -16,7 +16,7 @@ OPTIONS = ("--std=c++17", "--device-as-default-execution-space", "--restrict")
 
 
 def machine_code(text, capability):
-    """A module's machine code from the host's cache, else compiled: no driver is too old for it."""
+    """Returns a module's machine code, cached or compiled: no driver is too old for it."""
     key = cache.key_of("cuda", *map(str, (*version(), *capability, *OPTIONS)), text)
     code = cache.read(key)
     if code is None:
@@ -26,7 +26,7 @@ def machine_code(text, capability):
 
 
 def compile_module(text, capability, *options):
-    """(machine code, what the compiler said) of a module.
+    """Returns (machine code, what the compiler said) of a module.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def compile_module(text, capability, *options):
 
 
 def version():
-    """(major, minor) of NVRTC."""
+    """Returns (major, minor) of NVRTC."""
     major, minor = c_int(), c_int()
     check(library().nvrtcVersion(byref(major), byref(minor)))
     return major.value, minor.value
@@ -81,7 +81,7 @@ def error_text(status):
 
 @functools.cache
 def library():
-    """NVRTC loaded."""
+    """Returns NVRTC loaded."""
     for path in wheels(NAMES):  # of 13.0.88 it looks for the file of built-in functions in vain
         for other in sorted(path.parent.glob("libnvrtc-builtins.so*")):
             ctypes.CDLL(str(other))

@@ -8,7 +8,7 @@ from sparkdl.errors import UnsupportedError
 
 
 def load_library(name, names, cure):
-    """The library, loaded by the first of `names` that there is.
+    """Returns the library, loaded by the first of `names` that there is.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def load_library(name, names, cure):
 
 
 def declare_signatures(library, signatures):
-    """The library, told of its functions: {name: (type of the result, types of arguments)}."""
+    """Declares the library's functions, {name: (type of the result, types of arguments)}."""
     for name, (result, arguments) in signatures.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -38,7 +38,7 @@ def declare_signatures(library, signatures):
 
 
 def wheels(names):
-    """The paths of these files in packages of NVIDIA's."""
+    """Returns the paths of these files in packages of NVIDIA's."""
     spec = find_spec("nvidia")
     places = [Path(p) for p in spec.submodule_search_locations] if spec else []
     return [f for p in places for n in names for f in sorted(p.glob(f"*/lib/{n}"))]

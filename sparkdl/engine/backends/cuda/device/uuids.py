@@ -9,7 +9,7 @@ LIBRARY, SIZE = "libcuda.so.1", 16
 
 
 def id_of(number):
-    """As "GPU-5fd4...", of the GPU that this process counts as `number`.
+    """Returns the id, such as "GPU-5fd4...", of the GPU that this process counts as `number`.
 
     By NVIDIA's driver itself: what CuPy tells of it (getDeviceProperties) ends at the first byte
     that is 0, or goes on behind the last.

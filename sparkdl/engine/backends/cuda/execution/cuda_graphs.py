@@ -15,7 +15,7 @@ class Graphs:
         self.warm, self.graphs, self.events = False, {}, {}
 
     def run(self, cuts=()):
-        """Put all calls on the stream.
+        """Puts all calls on the stream.
 
         Parameters
         ----------

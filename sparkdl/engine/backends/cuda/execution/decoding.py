@@ -46,12 +46,12 @@ class ImageFeed:
         return cls(images.dtype, three(images.shape[1:]), *(three(np.shape(t)) for t in tables))
 
     def parts(self, count):
-        """{part of a slot: (type, shape)} for so many images."""
+        """Returns {part of a slot: (type, shape)} for so many images."""
         parts = {"images": (self.kind, (count, *self.stored)), "windows": (np.int32, (count, 4))}
         return parts | {"mean": (np.float32, self.mean), "factor": (np.float32, self.factor)}
 
     def size(self, target):
-        """Bytes of a slot that an input takes."""
+        """Returns bytes of a slot that an input takes."""
         parts = self.parts(len(target.array)).values()
         return sum(align(prod(shape) * np.dtype(kind).itemsize) for kind, shape in parts)
 
@@ -85,7 +85,7 @@ class ImageFeed:
 
 
 def fill(views, pixels):
-    """Put a description into a slot."""
+    """Puts a description into a slot."""
     images, windows = views["images"], views["windows"]
     copy_into(images, pixels.images.reshape(images.shape))
     windows[:, :2] = 0 if pixels.corners is None else pixels.corners
@@ -96,5 +96,5 @@ def fill(views, pixels):
 
 
 def three(shape):
-    """(C, H, W), with 1 for axes that are not there."""
+    """Returns (C, H, W), with 1 for axes that are not there."""
     return (1,) * (3 - len(shape)) + tuple(shape)

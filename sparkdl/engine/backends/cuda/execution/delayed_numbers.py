@@ -17,7 +17,7 @@ class Landing:
         self.count, self.readings = 0, WeakValueDictionary()
 
     def number(self):
-        """Returns the number that the run put on the stream last will give, as a Later."""
+        """Returns the number that the run put on the stream last will give, as a DelayedSum."""
         place, driver = self.count % PLACES, self.device.driver
         self.count += 1
         if place in self.readings:

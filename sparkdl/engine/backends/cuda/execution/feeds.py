@@ -46,7 +46,7 @@ class PlainFeed:
     kind: np.dtype
 
     def size(self, target):
-        """Bytes of a slot that an input takes."""
+        """Returns bytes of a slot that an input takes."""
         return target.array.size * self.kind.itemsize
 
     def plan_transfer(self, session, target, host, there):
@@ -90,7 +90,7 @@ class Feeds:
         self.rings, self.number = {}, 0
 
     def fill(self, values):
-        """Put copies of arrays of the host, cast as needed, in front of what runs next."""
+        """Puts copies of arrays of the host, cast as needed, in front of what runs next."""
         if not self.targets:
             return
         ways = tuple((n, way_of(values[n], t.spec)) for n, t in self.targets.items())

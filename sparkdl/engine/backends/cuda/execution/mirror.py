@@ -26,18 +26,18 @@ class DeviceMirror:
         self.host_newer, self.device_newer, self.arriving = True, False, False
 
     def upload(self):
-        """Bring the device up to date, if the host may have been written."""
+        """Brings the device up to date, if the host may have been written."""
         if self.host_newer or not self.watched:
             self.device.driver.upload(self.there, self.host, self.device.stream)
             self.device.driver.record(self.arrived, self.device.stream)
         self.host_newer = False
 
     def mark_written(self):
-        """Programs that write here have been put on the stream."""
+        """Notes that programs that write here have been put on the stream."""
         self.device_newer = True
 
     def download(self):
-        """Bring the host up to date; when this comes back it may be read and written."""
+        """Brings the host up to date; when this comes back it may be read and written."""
         if self.arriving:  # a program brings it in parts, and tells of each
             return
         if self.device_newer:
@@ -49,19 +49,19 @@ class DeviceMirror:
         self.device_newer = False
 
     def open(self):
-        """The host's memory, about to be read and perhaps written."""
+        """Returns the host's memory, about to be read and perhaps written."""
         self.download()
         self.host_newer = True
         return self.array
 
     def part(self, array):
-        """(bytes of the host, bytes of the device) of a contiguous array of the device in here."""
+        """Returns (bytes of the host, bytes of the device) of a contiguous device array in here."""
         there = array.flat_bytes()
         start = there.address - self.there.address
         return self.host[start : start + there.nbytes], there
 
     def device_view(self, array):
-        """The device's array that stands for one of the host within this memory, or None."""
+        """Returns the device's array for one of the host within this memory, or None."""
         low, high = np.lib.array_utils.byte_bounds(array)
         start = self.host.ctypes.data
         if not start <= low <= high <= start + self.host.nbytes:
@@ -78,7 +78,7 @@ class Mirrors:
         self.device, self.watched = device, WeakSet()
 
     def vector(self, values):
-        """The Mirror of a new array with these values."""
+        """Returns the Mirror of a new array with these values."""
         host = self.device.driver.pinned(max(values.nbytes, 1))[: values.nbytes]
         array = host.view(values.dtype).reshape(values.shape)
         np.copyto(array, values)
@@ -87,7 +87,7 @@ class Mirrors:
         return mirror
 
     def bound(self, bindings):
-        """({name: array of the device}, {name: Mirror}) for arrays of the host."""
+        """Returns ({name: array of the device}, {name: Mirror}) for arrays of the host."""
         mirrors, arrays, found = list(self.watched), {}, {}
         for name, array in bindings.items():
             mirror = next((m for m in mirrors if m.device_view(array) is not None), None)
@@ -99,7 +99,7 @@ class Mirrors:
 
 
 def whole(array):
-    """All the memory that an array is a part of, as bytes: others may be bound to other parts."""
+    """Returns all the memory that an array is part of, as bytes: others may be bound to it."""
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base

@@ -57,7 +57,7 @@ class DeviceProgram(Program):
         return self._given()
 
     def queue(self, feeds, behind):
-        """`run`, for what goes on on the device: nothing in vectors of the backend's is waited for.
+        """Works as `run`, for what goes on on the device: waits for no vector of the backend.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class DeviceProgram(Program):
         return self.outputs
 
     def joined(self, other):
-        """The Graphs of this program's calls with another's behind them."""
+        """Returns the Graphs of this program's calls with another's behind them."""
         if other not in self._joined:
             self._joined[other] = Graphs(self.device, self._calls + other._calls)
         return self._joined[other]
@@ -96,7 +96,7 @@ class DeviceProgram(Program):
         return all(mirror.watched for mirror in self.mirrors.values())
 
     def _given(self):
-        """The outputs; those in arrays of the caller's that nobody watches are waited for."""
+        """Returns the outputs; waits for those in arrays of the caller's that nobody watches."""
         for mirror in self.written:
             if not mirror.watched:
                 mirror.download()
@@ -106,7 +106,7 @@ class DeviceProgram(Program):
         return tuple(sorted({*steps, len(self._calls) - 1}))
 
     def _put(self, feeds, cuts):
-        """All calls on the stream; the events at the cuts."""
+        """Puts all calls on the stream; returns the events at the cuts."""
         self.device.driver.use()
         self._feed(feeds)
         events = self.graphs.run(cuts)
@@ -115,7 +115,7 @@ class DeviceProgram(Program):
         return events
 
     def _bring(self, cuts, events):
-        """Copy what has become final at each cut to the host, beside the kernels that go on."""
+        """Copies what has become final at each cut to the host, beside the kernels that go on."""
         driver, copies = self.device.driver, self.device.copies
         if cuts not in self.arrivals:
             self.arrivals[cuts] = [driver.event() for _ in cuts]
@@ -138,7 +138,7 @@ class DeviceProgram(Program):
         return parts
 
     def _tell(self, after, arrivals):
-        """Call each function of `after` once what is final there has arrived on the host."""
+        """Calls each function of `after` once what is final there has arrived on the host."""
         for mirror in self.written:
             mirror.arriving = True
         try:
@@ -151,7 +151,10 @@ class DeviceProgram(Program):
                 mirror.arriving, mirror.device_newer = False, False
 
     def number(self, name):
-        """An output of shape () as a number that is waited for when it is needed; see Later."""
+        """Returns an output of shape () as a number that is waited for when it is needed.
+
+        See DelayedSum.
+        """
         if name not in self.numbers:
             self.numbers[name] = Landing(self.device, self.targets[name])
         return self.numbers[name].number()
@@ -180,7 +183,7 @@ class DeviceProgram(Program):
         return [end - begin for begin, end in pairwise(marks)]
 
     def fetch(self, name):
-        """An output of the last run as an array of the host, of its own."""
+        """Returns an output of the last run as an array of the host, of its own."""
         target, device = self.targets[name], self.device
         if name not in self.landings:
             self.landings[name] = device.driver.pinned(max(target.nbytes, 1))[: target.nbytes]

@@ -29,27 +29,27 @@ class Device:
         self._modules, self._workspace = {}, None
 
     def function(self, text, name):
-        """A kernel of a module."""
+        """Returns a kernel of a module."""
         with self.lock:
             if text not in self._modules:
                 self._modules[text] = self.driver.compile(text)
             return self.driver.function(self._modules[text], name)
 
     def workspace(self, size):
-        """Memory of at least `size` bytes for what runs on the stream of kernels, one at a time."""
+        """Returns at least `size` bytes for what runs on the stream of kernels, one at a time."""
         with self.lock:
             if self._workspace is None or self._workspace.nbytes < size:
                 self._workspace = self.driver.allocate(size)
             return self._workspace
 
     def wait(self):
-        """Until all that was put on the stream of kernels has run."""
+        """Waits until all that was put on the stream of kernels has run."""
         event = self.driver.event()
         self.driver.record(event, self.stream)
         self.driver.synchronize(event)
 
     def holding(self, value):
-        """A new array of the device with the numbers of one of the host."""
+        """Returns a new array of the device with the numbers of one of the host."""
         value = np.asarray(value, order="C")
         there = self.driver.allocate(max(value.nbytes, 1))
         if value.nbytes:
@@ -79,15 +79,18 @@ class CudaSession:
         self._waiting, self._scratches, self._size = [], [], 0
 
     def family(self, file, name, **types):
-        """A Kernel of a file in kernels/source/; `types` fill in what it leaves open."""
+        """Returns a Kernel of a file in kernels/source/.
+
+        `types` are what it leaves open: numpy types, numbers.
+        """
         return self.function(modules.of_family(file, tuple(sorted(types.items()))), name)
 
     def function(self, text, name):
-        """A Kernel of a module given by its text."""
+        """Returns a Kernel of a module given by its text."""
         return KernelFunction(name, self.device.function(text, name), parameters(text, name))
 
     def launch(self, kernel, grid, block, *values, shared=0):
-        """A call that puts a kernel on the stream.
+        """Returns a call that puts a kernel on the stream.
 
         Parameters
         ----------
@@ -108,37 +111,40 @@ class CudaSession:
         return partial(self.device.driver.launch, *words)
 
     def enqueue(self, work):
-        """A call that lets a library put work on the stream: `work` is given the stream's address.
+        """Makes a call that lets a library put work on the stream: `work` is given its address.
 
         What it reads a Scratch's memory for it asks when it is called, not before.
         """
         return partial(self.device.driver.enqueue, work, self.device.stream)
 
     def grid(self, threads, block):
-        """Blocks for so many threads, or fewer where each thread goes on to more work."""
+        """Returns blocks for so many threads, or fewer where each thread goes on to more work."""
         return max(1, min(-(-threads // block), self.device.driver.properties.processors * 16))
 
     def fill(self, array, byte=0):
-        """A call that writes a byte all over a contiguous array."""
+        """Returns a call that writes a byte all over a contiguous array."""
         return partial(self.device.driver.fill, array, byte, self.device.stream)
 
     def move(self, target, source):
-        """A call that copies as many bytes, both contiguous."""
+        """Returns a call that copies as many bytes, both contiguous."""
         return partial(self.device.driver.move, target, source, self.device.stream)
 
     def constant(self, value):
-        """A numpy array's numbers on the device."""
+        """Returns a numpy array's numbers on the device."""
         return self.device.holding(value)
 
     def scratch(self, size):
-        """`size` bytes for the launches of one kernel; the next kernel's may be the same bytes."""
+        """Returns `size` bytes for the launches of one kernel.
+
+        The next kernel's may be the same bytes.
+        """
         self._size = max(self._size, size)
         scratch = Scratch(size)
         self._scratches.append(scratch)
         return scratch
 
     def settle(self):
-        """Find the scratch memory, now that all have asked."""
+        """Finds the scratch memory, now that all have asked."""
         memory = self.device.workspace(self._size) if self._size else None
         for scratch in self._scratches:
             scratch.memory = memory

@@ -20,7 +20,7 @@ class ChainSource:
 
     Parameters
     ----------
-    steps, results : of a Chain
+    steps, results : of a ChainOp
     kinds : the numpy type of each step's result
     inputs, outputs : the numpy type of each operand
     lies : for each operand DENSE, APART or SHARED
@@ -45,7 +45,7 @@ class ChainSource:
 
 
 def text(source):
-    """The module's text; the kernel is `chain`."""
+    """Returns the module's text; the kernel is `chain`."""
     head = ["Count groups", "Count length", *(f"Count n{a}" for a in range(source.axes))]
     for i in range(len(source.operands)):
         constant = "const " if i < len(source.inputs) else ""
@@ -65,7 +65,7 @@ def text(source):
 
 
 def body(source):
-    """Lines for one group: where it lies, its numbers, each number's way, where results go."""
+    """Yields lines for one group: its place, its numbers, each one's way, its results' places."""
     count, at_once = len(source.inputs), source.at_once
     yield from place(source)
     yield "const Count left = length - first;"
@@ -100,7 +100,7 @@ def place(source):
 
 
 def read(i, c_type, lie, at_once):
-    """All numbers of an input, as x{i}."""
+    """Returns all numbers of an input, as x{i}."""
     if lie == SHARED:
         return f"const {c_type} x{i} = *(const {c_type}*)q{i};"
     if lie == DENSE:
@@ -122,7 +122,7 @@ def write(i, c_type, lie, at_once):
 
 
 def steps(source):
-    """Each operation on one number; results are rounded as they would be in memory."""
+    """Yields each operation on one number; results are rounded as they would be in memory."""
     count = len(source.inputs)
     for i, kind in enumerate(source.inputs):
         number = f"x{i}" if source.lies[i] == SHARED else f"x{i}.at[v]"

@@ -12,7 +12,7 @@ from sparkdl.engine.ops.softmax import SigmoidCrossEntropyOp
 
 
 def expression(op, kinds, names):
-    """The C expression of an operation on operands of these numpy types.
+    """Returns the C expression of an operation on operands of these numpy types.
 
     Operands are brought to their common type first, as numpy does.
     """
@@ -31,7 +31,7 @@ def cast(name, kind):
 
 
 def literal(value, kind):
-    """A number of Python's in a wide type, exactly."""
+    """Returns a number of Python's in a wide type, exactly."""
     if not isinstance(value, int | float):
         return ""
     c_type = wide(kind)

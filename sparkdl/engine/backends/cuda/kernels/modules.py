@@ -27,14 +27,14 @@ WIDE = {"bfloat16": "float", "float16": "float"}  # what is computed in; else th
 
 @cache
 def read(name):
-    """A file of source/, with what it includes in the place of each include."""
+    """Returns a file of source/, with what it includes in the place of each include."""
     text = files(KERNELS).joinpath("source", name).read_text()
     return INCLUDE.sub(lambda found: read(found[1]), text)
 
 
 @cache
 def of_family(name, types=()):
-    """The text of a family's file, behind the common one and what it leaves open.
+    """Returns the text of a family's file, behind the common one and what it leaves open.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ def of_family(name, types=()):
 
 
 def generated_source(text):
-    """A kernel that was written for one purpose, behind the common file."""
+    """Returns a kernel that was written for one purpose, behind the common file."""
     return read("common.cuh") + text
 
 
 def wide(kind):
-    """The C type in which numbers of a numpy type are computed."""
+    """Returns the C type in which numbers of a numpy type are computed."""
     return WIDE.get(kind) or C_TYPES[kind]

@@ -39,7 +39,7 @@ class KernelFunction:
     parameters: tuple
 
     def check(self, values):
-        """Raise OperandError unless the values of a launch are what the kernel takes."""
+        """Raises OperandError unless the values of a launch are what the kernel takes."""
         count = len(values)
         for parameter in self.parameters[count:]:
             raise mismatch(
@@ -84,7 +84,7 @@ def describe_parameter(parameter):
 
 @cache
 def parameters(text, name):
-    """The Parameters of a kernel in a module's text."""
+    """Returns the Parameters of a kernel in a module's text."""
     words = re.search(HEAD.format(name), text)[1]
     types = {name: kind for kind, name in TYPEDEF.findall(text)}
     return tuple(parameter(" ".join(one.split()), types) for one in words.split(","))

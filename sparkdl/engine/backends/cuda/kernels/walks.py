@@ -10,7 +10,7 @@ MOST = 1 << 31  # numbers that 32 bits count
 
 
 def walk(sizes, steps):
-    """Axes of these sizes, the last fastest, with so many bytes from one number to the next."""
+    """Makes a Walk of axes of these sizes, the last fastest, with these steps in bytes."""
     if len(sizes) > AXES:
         raise UnsupportedError(f"kernels of cuda take at most {AXES} axes, got {len(sizes)}")
     made = np.zeros((), WALK)
@@ -19,7 +19,7 @@ def walk(sizes, steps):
 
 
 def together(axes):
-    """Axes (size, one or more steps) with neighbours that lie behind one another made one."""
+    """Joins neighbours among axes (size, one or more steps) that lie behind one another."""
     joined = []
     for size, *steps in axes:
         if size == 1:
@@ -31,7 +31,7 @@ def together(axes):
 
 
 def walks(*arrays):
-    """A Walk of each of some arrays of one shape, all through the same axes in the same order."""
+    """Returns a Walk of each array, all of one shape, through the same axes in one order."""
     shape = arrays[0].shape
     require_few_numbers(*arrays)
     axes = together([(n, *(a.strides[i] for a in arrays)) for i, n in enumerate(shape)])
@@ -49,6 +49,6 @@ def parts_needed(length, parts):
 
 
 def require_few_numbers(*arrays):
-    """Refuse arrays whose numbers 32 bits do not count."""
+    """Refuses arrays whose numbers 32 bits do not count."""
     if any(a.size >= MOST for a in arrays):
         raise UnsupportedError(f"this kernel of cuda takes less than {MOST:,} numbers")

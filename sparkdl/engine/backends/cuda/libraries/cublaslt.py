@@ -21,7 +21,10 @@ NOTHING = Epilogue(0)
 
 
 def load_adapter(driver):
-    """The adapter for a device; UnsupportedError where the library is missing or does not start."""
+    """Returns the adapter for a device.
+
+    Raises UnsupportedError where the library is missing or does not start.
+    """
     try:
         return CublasLt(driver, api.library())
     except DeviceError as error:
@@ -87,7 +90,7 @@ class Product:
         return {name: spec for name, spec in made.items() if getattr(self, name) is not None}
 
     def by_rows(self):
-        """The same with y row by row: y^T = w^T x^T, where it lies column by column."""
+        """Returns the same with y row by row: y^T = w^T x^T, where it lies column by column."""
         if not Lie.of(self.y).by_columns:
             return self
         if self.epilogue != Epilogue.DEFAULT:
@@ -200,7 +203,7 @@ class Matmul:
         return algorithm, session.scratch(size) if size else None
 
     def elsewhere(self):
-        """The same with new memory for what it writes: what lies there now may be wanted."""
+        """Returns the same with new memory to write to: what lies there now may be wanted."""
         p, allocate = self.product, self.adapter.driver.allocate
         fresh = {name: array.elsewhere(allocate) for name, array in p.written.items()}
         return Matmul(self.adapter, replace(p, **fresh), self.tf32)

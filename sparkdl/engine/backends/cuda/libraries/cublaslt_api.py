@@ -124,7 +124,7 @@ SIGNATURES = {
 
 
 def library():
-    """cuBLASLt loaded, with all signatures."""
+    """Returns cuBLASLt loaded, with all signatures."""
     return declare_signatures(load_library("cuBLASLt", NAMES, CURE), SIGNATURES)
 
 

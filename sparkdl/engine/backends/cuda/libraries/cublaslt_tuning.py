@@ -20,7 +20,7 @@ WORKSPACE, CANDIDATES, REPEATS, WIDEST = 32 << 20, 8, 3, 256
 
 
 def choose_algorithm(matmul, device):
-    """(algorithm, bytes of workspace) of a Matmul."""
+    """Returns (algorithm, bytes of workspace) of a Matmul."""
     key = key_of(matmul)
     if (kept := read_algorithm(matmul, key)) is not None:
         return kept
@@ -33,7 +33,7 @@ def choose_algorithm(matmul, device):
 
 
 def read_algorithm(matmul, key):
-    """(algorithm, bytes of workspace) kept under a key, if the library takes it for the Matmul."""
+    """Reads (algorithm, bytes of workspace) under a key, if the library takes it for the Matmul."""
     content = cache.read(key)
     if content is None or len(content) != ctypes.sizeof(Algorithm):
         return None
@@ -49,7 +49,7 @@ def key_of(matmul):
 
 
 def candidates(matmul):
-    """[(algorithm, bytes of workspace)] that the library proposes, the best guess first.
+    """Returns [(algorithm, bytes of workspace)] that the library proposes, the best guess first.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def candidates(matmul):
 
 
 def time_algorithms(matmul, device, proposed):
-    """{index: seconds} of those that run; {} where there is no memory to try them."""
+    """Returns {index: seconds} of those that run; {} where there is no memory to try them."""
     try:
         trial, times = matmul.elsewhere(), {}
     except DeviceError:
@@ -91,12 +91,12 @@ def time_algorithms(matmul, device, proposed):
 
 
 def seconds(device, work):
-    """The fastest of some runs, after one to warm up."""
+    """Returns the fastest of some runs, after one to warm up."""
     with device.lock:
         device.driver.seconds(work, device.stream)
         return min(device.driver.seconds(work, device.stream) for _ in range(REPEATS))
 
 
 def alignment(array):
-    """The largest power of two, up to 256, that the array's address is a multiple of."""
+    """Returns the largest power of two, up to 256, that the array's address is a multiple of."""
     return min(array.address & -array.address, WIDEST)

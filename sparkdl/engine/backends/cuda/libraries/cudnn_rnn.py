@@ -16,7 +16,10 @@ GATES = {  # blocks of ours in the order of cuDNN's
 
 
 def load_adapter(driver):
-    """The adapter for a device; UnsupportedError where the library is missing or does not start."""
+    """Returns the adapter for a device.
+
+    Raises UnsupportedError where the library is missing or does not start.
+    """
     try:
         return CudnnRnn(driver, api.library())
     except DeviceError as error:
@@ -87,7 +90,7 @@ class CudnnRnn:
         return f"cuDNN's RNN {version // 10_000}.{version // 100 % 100}.{version % 100}"
 
     def layer(self, cell):
-        """The Layer of a Cell; UnsupportedError where cuDNN has none."""
+        """Returns the Layer of a Cell; UnsupportedError where cuDNN has none."""
         if cell not in self.layers:
             try:
                 self.layers[cell] = RnnLayer(self, cell)
@@ -149,7 +152,7 @@ class RnnLayer:
         check(self.library, status)
 
     def blocks(self):
-        """A WeightPiece for each block of each parameter."""
+        """Yields a WeightPiece for each block of each parameter."""
         cell, gates = self.cell, GATES[self.cell.mode]
         any_shape = [
             RnnDescriptor(
@@ -186,7 +189,7 @@ class RnnLayer:
         )  # fmt: skip
 
     def backward(self, arrays, scratch, stream):
-        """The gradients of x and the states; then those of the weights, added to what is there."""
+        """Computes the gradients of x and states, then adds the weights' gradients to theirs."""
         gy, glast, x, weights, states, y, reserve, gx, gweights, gstates = arrays
         (h, gh, gh0), (c, gc, gc0) = zip(pair(states), pair(glast), pair(gstates), strict=True)
         tail = *room(self.work[api.TRAINING], scratch), reserve.nbytes, reserve.address
@@ -207,7 +210,7 @@ class RnnLayer:
 
 
 def pair(arrays):
-    """The addresses of h and c; a GRU has no c."""
+    """Returns the addresses of h and c; a GRU has no c."""
     addresses = [a.address for a in arrays]
     return (*addresses, None)[:2]
 
@@ -217,7 +220,7 @@ def room(size, scratch):
 
 
 def merge_pieces(blocks):
-    """Neighbours of one parameter as one."""
+    """Returns neighbours of one parameter as one."""
     row = []
     for piece in sorted(blocks, key=lambda p: p.offset):
         if row and piece.continues(row[-1]):

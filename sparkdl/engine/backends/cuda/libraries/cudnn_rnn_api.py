@@ -66,7 +66,7 @@ SIGNATURES = {
 
 
 def library():
-    """cuDNN loaded, with all signatures."""
+    """Returns cuDNN loaded, with all signatures."""
     return declare_signatures(load_library("cuDNN", NAMES, CURE), SIGNATURES)
 
 

@@ -39,7 +39,7 @@ class Lie:
 
 
 def rows_of_stacks(arrays):
-    """Arrays (..., m, n) of as many stacks, or None, as lists of arrays (stack, m, n).
+    """Returns arrays (..., m, n) of as many stacks, or None, as lists of arrays (stack, m, n).
 
     One list where all stacks follow one another evenly; else one for each index of the axis that is
     the shorter.

@@ -16,7 +16,7 @@ TYPES = {"bfloat16": "NCCL_BFLOAT16", "float16": "NCCL_FLOAT16", "float32": "NCC
 
 
 def load_nccl(driver):
-    """The Nccl of this process.
+    """Returns the Nccl of this process.
 
     Raises
     ------
@@ -76,7 +76,7 @@ class Communicator:
         return base64.b64encode(self.library.get_unique_id()).decode()
 
     def join(self, size, invitation, rank):
-        """Meet the devices of all ranks. Waits for them, for ever if one does not come.
+        """Meets the devices of all ranks. Waits for them, for ever if one does not come.
 
         Raises
         ------
@@ -91,38 +91,38 @@ class Communicator:
             raise DeviceError(f"NCCL does not take in {self.id}: {error}") from error
 
     def use(self):
-        """Make the device the calling thread's."""
+        """Makes the device the calling thread's."""
         self.driver.use()
 
     def check(self):
-        """DeviceError if NCCL has failed. Only the thread that may `abort` asks."""
+        """Raises DeviceError if NCCL has failed. Only the thread that may `abort` asks."""
         try:
             self.members.check_async_error()
         except self.library.NcclError as error:
             raise DeviceError(str(error)) from error
 
     def abort(self):
-        """Give up all that is under way; what waits for it on the device goes on with anything."""
+        """Gives up all that is under way; what waits for it on the device goes on with anything."""
         if self.members is not None:
             self.members.abort()
 
     def destroy(self):
-        """Let go of the other devices, where all has gone well. May wait for them."""
+        """Lets go of the other devices, where all has gone well. May wait for them."""
         if self.members is not None:
             self.members.destroy()
 
     # Of numbers at an address of the device, in place
 
     def sum(self, address, count, dtype):
-        """Replace numbers by their sum over all ranks."""
+        """Replaces numbers by their sum over all ranks."""
         self._put("allReduce", address, address, count, self._type(dtype), self.library.NCCL_SUM)
 
     def spread(self, address, count, dtype, root):
-        """Replace numbers by those of rank `root`."""
+        """Replaces numbers by those of rank `root`."""
         self._put("broadcast", address, address, count, self._type(dtype), root)
 
     def sum_pieces(self, address, dtype, edges):
-        """Replace numbers edges[r] to edges[r + 1] on rank r by their sum over all ranks."""
+        """Replaces numbers edges[r] to edges[r + 1] on rank r by their sum over all ranks."""
         how = self._type(dtype), self.library.NCCL_SUM
         with self._together():
             for root, (start, stop) in enumerate(pairwise(edges)):
@@ -130,14 +130,14 @@ class Communicator:
                 self._put("reduce", piece, piece, stop - start, *how, root)
 
     def spread_pieces(self, address, dtype, edges):
-        """Replace numbers edges[r] to edges[r + 1], for each r, by those of rank r."""
+        """Replaces numbers edges[r] to edges[r + 1], for each r, by those of rank r."""
         with self._together():
             for root, (start, stop) in enumerate(pairwise(edges)):
                 self.spread(address + start * dtype.itemsize, stop - start, dtype, root)
 
     @contextmanager
     def _together(self):
-        """Several calls at once; by themselves NCCL's own verbs want pieces of one length."""
+        """Makes several calls at once; by themselves NCCL's own verbs want pieces of one length."""
         self.library.groupStart()
         try:
             yield
@@ -154,7 +154,7 @@ class Communicator:
 
     @contextmanager
     def _told(self, what):
-        """NCCL's errors as ours."""
+        """Raises NCCL's errors as ours."""
         try:
             yield
         except self.library.NcclError as error:

@@ -25,5 +25,5 @@ def mix(session, op, maps, v, y):
 
 
 def by_heads(op, x):
-    """(N, T, F) as (N, H, T, d), a view."""
+    """Returns (N, T, F) as (N, H, T, d), a view."""
     return np.swapaxes(x.reshape(*x.shape[:2], op.heads, x.shape[2] // op.heads), 1, 2)

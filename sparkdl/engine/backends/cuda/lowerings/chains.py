@@ -30,7 +30,7 @@ def is_chain(node):
 
 
 def chain(session, op, inputs, outputs):
-    """A Chain, or an elementwise operation alone; an output may lie on an input of its shape."""
+    """Lowers a ChainOp or an elementwise operation; an output may lie on an input of its shape."""
     op = op if isinstance(op, ChainOp) else ChainOp(((op, tuple(range(len(inputs)))),), (0,))
     shape = outputs[0].shape
     arrays = [*(np.broadcast_to(x, shape) for x in inputs), *outputs]

@@ -15,13 +15,13 @@ class EpilogueProductOp(Op):
 
     Parameters
     ----------
-    product : MatMul
+    product : MatMulOp
     dtype : numpy type of all outputs
     bias, plus : whether there are these inputs
-    activation : Relu, Gelu or GeluGrad by tanh, or None; GeluGrad takes the product for gy, and
-        what gelu was of for a last input
+    activation : ReluOp, GeluOp or GeluGradOp by tanh, or None; GeluGradOp takes the product for
+        gy, and what gelu was of for a last input
     before : whether what gelu is of is an output
-    sums : whether there is another output: with GeluGrad the sums of y over its rows, else of w
+    sums : whether there is another output: with GeluGradOp the sums of y over its rows, else of w
 
     Shapes
     ------
@@ -39,7 +39,7 @@ class EpilogueProductOp(Op):
 
     @classmethod
     def of(cls, node):
-        """A node as one of these, with the same inputs, or None."""
+        """Returns a node as one of these, with the same inputs, or None."""
         if node is None or len(node.outputs[0].shape) != 2:
             return None
         if isinstance(node.op, MatMulOp):
@@ -67,7 +67,7 @@ class EpilogueProductOp(Op):
         return self.product.flops(x, w)
 
     def named(self, inputs, outputs):
-        """{name: value} of all inputs and outputs but the factors."""
+        """Returns {name: value} of all inputs and outputs but the factors."""
         has = {
             "bias": self.bias,
             "plus": self.plus,

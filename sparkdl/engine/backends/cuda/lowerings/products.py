@@ -38,13 +38,13 @@ def bias_activation(session, op, x, w, bias, y):
 
 
 def fuses(op):
-    """Returns whether a BiasActivation is one launch."""
+    """Returns whether a BiasActivationOp is one launch."""
     known = isinstance(op.product, MatMulOp | ConvOp | ConvGradInputOp)
     return known and type(op.activation) in {type(None), *OPERATIONS}
 
 
 def lower_epilogue_product(session, op, inputs, outputs):
-    """A Followed: one call, or where the library refuses that, one for each part."""
+    """Lowers a FollowedOp: one call, or where the library refuses that, one for each part."""
     x, w = op.product.operands(*inputs[:2])
     named = op.named(inputs, outputs)
     whole = Product(x=x, w=w, activation=EPILOGUES[type(op.activation)], **named)
@@ -56,7 +56,7 @@ def lower_epilogue_product(session, op, inputs, outputs):
 
 
 def separate_calls(session, op, x, w, y, bias=None, plus=None, kept=None, sums=None):
-    """The calls of a Followed with a pass over memory for each part."""
+    """The calls of an EpilogueProductOp with a pass over memory for each part."""
     slope = isinstance(op.activation, GeluGradOp)
     calls, name, *_ = product(session, x, w, y)
     for more in (m for m in (bias, plus) if m is not None):
@@ -110,7 +110,7 @@ def gemm_calls(session, x, w, y, bias=None, activation=None, scale=1.0):
 
 
 def activation_source(activation):
-    """An activation of a, or none, in C."""
+    """Returns an activation of a, or none, in C."""
     return "(a)" if activation is None else expression(activation, ["float32"], ["a"])
 
 

@@ -90,7 +90,7 @@ def backward(session, op, inputs, outputs):
 
 
 def check_walk(layer, gradient="", reserve=None, **given):
-    """Raise OperandError unless each array is what cuDNN takes it for; several are h and c."""
+    """Raises OperandError unless each array is what cuDNN takes it for; several are h and c."""
     cell = layer.cell
     state = (cell.n, cell.units) if cell.layers == 1 else (cell.layers, cell.n, cell.units)
     states = dict.fromkeys(("states", "last"), state)
@@ -104,7 +104,7 @@ def check_walk(layer, gradient="", reserve=None, **given):
 
 
 def together(arrays):
-    """The arrays, which cuDNN wants without gaps."""
+    """Returns the arrays, which cuDNN wants without gaps."""
     if not all(a.flags.c_contiguous for a in arrays):
         raise UnsupportedError("cuDNN's RNN takes arrays without gaps")
     return arrays

@@ -72,18 +72,18 @@ class ReductionJob:
         ]
 
     def behind(self, size):
-        """The steps of the kept axes where results lie behind one another."""
+        """Returns the steps of the kept axes where results lie behind one another."""
         return [size * prod(n for n, *_ in self.kept[i + 1 :]) for i in range(len(self.kept))]
 
     def lanes(self):
-        """Results side by side: as many as make a warp's reads lie together."""
+        """Returns results side by side: as many as make a warp's reads lie together."""
         kept, along = (axes[-1][1] if axes else 1 << 60 for axes in (self.kept, self.along))
         if kept < along:
             return min(32, power(self.results))
         return max(1, min(THREADS // power(self.length), power(self.results)))
 
     def parts(self, lanes):
-        """In how many parts the numbers of a result are, so that all processors have work."""
+        """Returns into how many parts a result's numbers fall, so that all processors have work."""
         blocks, wanted = (
             -(-self.results // lanes),
             4 * self.session.device.driver.properties.processors,
@@ -105,12 +105,12 @@ class ReductionJob:
 
 
 def accumulator(x, y):
-    """The type in which numbers are added up."""
+    """Returns the type in which numbers are added up."""
     if is_float(x.dtype):
         return "float64" if x.dtype == np.float64 else "float32"
     return y.dtype.name
 
 
 def power(n):
-    """The smallest power of 2 that is not below n, at most the threads of a block."""
+    """Returns the smallest power of 2 that is not below n, at most the threads of a block."""
     return min(THREADS, 1 << max(n - 1, 0).bit_length())

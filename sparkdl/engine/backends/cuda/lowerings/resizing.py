@@ -33,7 +33,9 @@ def resize_calls(session, name, op, spaces, arrays):
 
 
 def table(source, target, linear):
-    """(first (target,), share (target, 2), range (source, 2)) along an axis; see resize.cu.
+    """Returns (first (target,), share (target, 2), range (source, 2)) along an axis.
+
+    See kernels/resize.cu.
 
     `first` may say that the second neighbour lies past the end, whose share is 0.
     """

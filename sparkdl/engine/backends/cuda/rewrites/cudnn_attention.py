@@ -22,7 +22,7 @@ NEVER = -3e4  # what is added to scores that do not count is below that, in floa
 
 
 def fuse_attention(graph, session):
-    """The graph with attention, and its gradient, where cuDNN takes both."""
+    """Returns the graph with attention, and its gradient, where cuDNN takes both."""
     if session.libraries.graphs is None:
         return graph
     users, groups = readers(graph), []
@@ -33,7 +33,7 @@ def fuse_attention(graph, session):
 
 
 def match_attention(mix, users):
-    """(the nodes from the mix back to the scores, those of their gradient or none).
+    """Returns (the nodes from the mix back to the scores, those of their gradient or none).
 
     None where it mixes no values by a softmax of scores; UnsupportedError where more is done.
     """
@@ -55,7 +55,7 @@ def match_attention(mix, users):
 
 
 def softmax_above(tensor):
-    """The softmax of scores that a tensor is made of, number by number; or None."""
+    """Returns the softmax of scores that a tensor is made of, number by number; or None."""
     node = tensor.node
     if node is not None and isinstance(node.op, ElementwiseOp | CastOp):
         return next(filter(None, map(softmax_above, node.inputs)), None)
@@ -64,12 +64,14 @@ def softmax_above(tensor):
 
 
 def made_by(tensor, kind):
-    """The node of a kind that makes a tensor, or None."""
+    """Returns the node of a kind that makes a tensor, or None."""
     return tensor.node if tensor.node is not None and isinstance(tensor.node.op, kind) else None
 
 
 def gradient(mix, scores, others, users):
-    """The nodes of the gradient: of q, k, maps, scores and v; None where they are not just these.
+    """Returns the nodes of the gradient: of q, k, maps, scores and v.
+
+    The result is None where they are not just these.
 
     `others` read the maps too.
     """
@@ -94,7 +96,7 @@ def gradient(mix, scores, others, users):
 
 
 def groups_of(mix, users, session):
-    """The groups of attention and its gradient, or none: the reason is noted."""
+    """Returns the groups of attention and its gradient, or none: the reason is noted."""
     try:
         nodes = match_attention(mix, users)
         if nodes is None:
@@ -112,7 +114,7 @@ def groups_of(mix, users, session):
 
 
 def together(mix, scores, backward, causal):
-    """[(request, group)] of attention and, where there is one, its gradient."""
+    """Returns [(request, group)] of attention and, where there is one, its gradient."""
     q, k, v = *scores.inputs[:2], mix.inputs[1]
     o, heads = mix.outputs[0], mix.op.heads
     specs = {n: by_heads(t.spec, heads) for n, t in {"q": q, "k": k, "v": v, "o": o}.items()}

@@ -13,7 +13,7 @@ READERS = BatchNormOp, BatchNormGradOp, ConvOp, ConvGradInputOp, ConvGradWeightO
 
 
 def pad_channels(graph):
-    """Convolutions of few channels of 16 bits, with channels of zeros behind them."""
+    """Pads convolutions of few channels of 16 bits with channels of zeros."""
     padded = {}
 
     def eight(x):
@@ -35,7 +35,7 @@ def pad_channels(graph):
 
 
 def narrow_inputs(graph, bindings):
-    """The graph that is fed with images of the type and the channels that it reads them in.
+    """Returns the graph fed with images in the type and the channels that it reads.
 
     So it is where float32 that nothing else reads becomes a narrower type, and where channels of
     zeros are put behind: whoever feeds it does both on the way.
@@ -74,7 +74,7 @@ def behind_channels(op):
 
 
 def source_dtypes(read):
-    """Types from which a number is rounded once on its way to what is read."""
+    """Returns types from which a number is rounded once on its way to what is read."""
     return "float32", read.spec.dtype
 
 
@@ -83,7 +83,7 @@ def has_few_channels(x, op):
 
 
 def cast_biases(graph, session):
-    """Biases in their convolutions' type: in another one cuDNN compiles each graph anew."""
+    """Casts biases to their convolutions' type: in another one cuDNN compiles each graph anew."""
 
     def rule(node, inputs, uses):
         op, kind = node.op, node.outputs[0].spec.dtype
@@ -94,7 +94,7 @@ def cast_biases(graph, session):
 
 
 def copy_bound_images(graph, bindings):
-    """The graph with a copy, channels last, of each image or filter of the caller's memory.
+    """Returns the graph with a copy, channels last, of the caller's images and filters.
 
     There they lie in plain order, for which no graph is drawn.
     """

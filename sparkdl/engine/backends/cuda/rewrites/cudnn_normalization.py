@@ -25,7 +25,7 @@ FLOAT = "float32"
 
 
 def fuse_normalization(graph, session):
-    """The graph with each normalisation that cuDNN takes as one node of its."""
+    """Returns the graph with each normalisation that cuDNN takes as one node of its."""
     if session.libraries.graphs is None:
         return graph
     work, groups = NormMatcher(session, readers(graph)), []
@@ -54,7 +54,7 @@ class NormMatcher:
     inverses: dict = field(default_factory=dict)
 
     def first(self, tries):
-        """The first group whose graph cuDNN takes, or None: the last reason is noted."""
+        """Returns the first group whose graph cuDNN takes, or None: the last reason is noted."""
         for request, group in tries:
             if not group.closed:
                 continue
@@ -69,7 +69,7 @@ class NormMatcher:
         return None
 
     def only(self, tensor, kind):
-        """The node of a kind that is all that reads a tensor, or None."""
+        """Returns the node of a kind that is all that reads a tensor, or None."""
         users = self.users.get(tensor, ())
         node = next(iter(users)) if len(users) == 1 else None
         return node if node and type(node.op) is kind and node not in self.taken else None
@@ -84,7 +84,7 @@ def lies_well(node):
 
 
 def layout_note(node):
-    """The line for describe() on a normalisation that does not lie well."""
+    """Returns the line for describe() on a normalisation that does not lie well."""
     what = "the numbers of a row" if by_rows(node) else "channels"
     return f"cuDNN has no normalisation of {node.outputs[0].spec}: {what} do not lie together"
 
@@ -94,7 +94,7 @@ def by_rows(node):
 
 
 def graph_shapes(shape, rows):
-    """(shape of x, of a gamma, of a statistic) in a graph."""
+    """Returns (shape of x, of a gamma, of a statistic) in a graph."""
     if rows:
         count, length = prod(shape[:-1]), shape[-1]
         return (count, length, 1, 1), (1, length, 1, 1), (count, 1, 1, 1)
@@ -104,13 +104,13 @@ def graph_shapes(shape, rows):
 
 
 def forwards(work, node):
-    """(request, group) with all that may go along, then alone."""
+    """Yields (request, group) with all that may go along, then alone."""
     for behind, other in (*neighbours(work, node), ((), None)):
         yield forward(work, node, behind, other)
 
 
 def neighbours(work, node):
-    """(nodes behind a normalisation, the last a ReLU or a cast back to 16 bits; addend or None)."""
+    """Yields (nodes behind a normalisation, the last a ReLU or narrowing cast; addend or None)."""
     y = node.outputs[0]
     if by_rows(node):
         end = work.only(y, CastOp)
@@ -159,7 +159,7 @@ def forward(work, node, behind, other):
 
 
 def backwards(work, node):
-    """(request, group) with the gradient of the ReLU behind, or in 16 bits, then alone."""
+    """Yields (request, group) with the gradient of the ReLU behind, or in 16 bits, then alone."""
     gate, end = node.inputs[0].node, work.only(node.outputs[0], CastOp)
     if by_rows(node):
         kinds = {uncast(t).spec.dtype for t in node.inputs[:2]}

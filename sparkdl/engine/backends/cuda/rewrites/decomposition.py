@@ -12,7 +12,7 @@ from sparkdl.engine.ops.shape import ReshapeOp, SliceOp, cast
 
 
 def decompose(graph, known):
-    """The graph with what has no kernel as the operations that it is made of.
+    """Returns the graph with what has no kernel as the operations that it is made of.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class SliceViewOp(SliceOp):
 
 
 def slices_in_place(graph, may):
-    """Parts of rows and sequences as they lie, where chains alone read them, of any strides.
+    """Leaves parts of rows and sequences where they lie, where chains alone read them.
 
     Not of inputs: an update in place may write over them while a part of them is read. Not of
     outputs, which may lie in memory of the caller's.
@@ -128,7 +128,7 @@ def drops(node):
 
 
 def owner(tensor):
-    """The tensor whose memory it shows."""
+    """Returns the tensor whose memory it shows."""
     while tensor.node is not None and tensor.node.op.view:
         tensor = tensor.node.inputs[0]
     return tensor

@@ -20,7 +20,7 @@ def fuse_product_epilogues(graph):
 
 
 def bias_and_activation(node, inputs, uses):
-    """A bias is added in the product's own type alone; most activations stay for themselves."""
+    """Adds a bias, in the product's own type, and its activation, if cuBLASLt has it."""
     op, kind = node.op, node.outputs[0].spec.dtype
     if isinstance(op, BiasActivationOp) and isinstance(op.product, MatMulOp):
         x, w, bias = inputs
@@ -33,7 +33,7 @@ def bias_and_activation(node, inputs, uses):
 
 
 def cast_of_product(node, inputs, uses):
-    """Narrow numbers' product in float32: it was added up so."""
+    """Gives a product of narrow numbers in float32: it was added up so."""
     wide = isinstance(node.op, CastOp) and node.outputs[0].dtype == np.float32
     if wide and once(node.inputs[0], uses):
         before = inputs[0].node
@@ -81,7 +81,7 @@ RULES = (bias_and_activation, cast_of_product, added_to_product, gradient_of_gel
 
 
 def with_second_outputs(graph):
-    """A product that something else of its numbers is worked out with: one node for both."""
+    """Joins products with what else is worked out of their numbers: one node for both."""
     pairs, new = pairs_of(graph), {}
     for node in graph.nodes:
         if node.outputs[0] in new:
@@ -100,7 +100,9 @@ def with_second_outputs(graph):
 
 
 def pairs_of(graph):
-    """{either node: (product, the other, Followed)}; all that the product reads comes before both.
+    """Returns {either node: (product, the other, EpilogueProductOp)}.
+
+    All that the product reads comes before both.
 
     That is: gelu of a product that its gradient reads too; sums over the rows of a gradient that
     gelu's slope made of a product, or that the weights' gradient is a product with.

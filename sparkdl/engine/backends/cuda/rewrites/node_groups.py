@@ -28,7 +28,10 @@ class NodeGroup:
 
 
 def replace_groups(graph, groups):
-    """The graph with each group as what it makes; a node comes once all is there that it reads."""
+    """Returns the graph with each group as what it makes.
+
+    A node comes once all is there that it reads.
+    """
     of = {node: group for group in groups for node in group.nodes}
     new, waiting = {}, graph.nodes
     while waiting:
@@ -47,7 +50,7 @@ def replace_groups(graph, groups):
 
 
 def rebuild_node(node, group, reads):
-    """{tensor of a node or its group: new tensor}"""
+    """Returns {tensor of a node or its group: new tensor}"""
     with scope(node.scope):
         if group is not None:
             return group.make(*reads)

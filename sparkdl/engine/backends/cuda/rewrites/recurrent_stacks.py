@@ -19,7 +19,7 @@ from sparkdl.errors import UnsupportedError
 
 
 def replace_stacks(graph, session):
-    """The graph with Walks for what cuDNN has, and their gradients."""
+    """Returns the graph with Walks for what cuDNN has, and their gradients."""
     if session.libraries.recurrent is None:
         return graph
     stacks, new = stacks_of(graph, session), {}
@@ -40,7 +40,7 @@ def replace_stacks(graph, session):
 
 
 def stacks_of(graph, session):
-    """{node of the graph: the Stack that it is a layer of}"""
+    """Returns {node of the graph: the Stack that it is a layer of}"""
     gradients, uses, stacks = gradients_of(graph), graph.uses(), {}
     for node in graph.nodes:
         if not isinstance(node.op, RecurrentOp):
@@ -62,7 +62,7 @@ def stacks_of(graph, session):
 
 
 def gradients_of(graph):
-    """{node: the RecurrentGrad that reads what it saved}"""
+    """Returns {node: the RecurrentGradOp that reads what it saved}"""
     return {n.inputs[-1].node: n for n in graph.nodes if isinstance(n.op, RecurrentGradOp)}
 
 
@@ -91,12 +91,12 @@ def refusal(op):
 
 
 class RecurrentStack:
-    """Recurrent nodes, each on the outputs of the one before, that become one Walk.
+    """Recurrent nodes, each on the outputs of the one before, that become one WalkOp.
 
     Parameters
     ----------
     nodes : the lowest layer first
-    gradients : {node: its RecurrentGrad}, for those of the whole graph
+    gradients : {node: its RecurrentGradOp}, for those of the whole graph
     layer : Layer
     """
 
@@ -106,7 +106,7 @@ class RecurrentStack:
         self.read = None
 
     def with_top(self, top, uses, library):
-        """The Stack with another layer on it, or None where something else reads between them."""
+        """Returns the Stack with another layer on it, or None where others read between them."""
         below, [node], cell = self.nodes[-1], top.nodes, self.layer.cell
         trained = node in self.gradients
         like = replace(cell, layers=1, features=cell.units) == top.layer.cell
@@ -127,7 +127,7 @@ class RecurrentStack:
         return RecurrentStack([*self.nodes, node], self.gradients, layer)
 
     def replace_forward(self, new):
-        """[(output of the last node, tensor)]"""
+        """Returns [(output of the last node, tensor)]"""
         layer, kind = self.layer, self.layer.cell.kind
         given = [[cast(new.get(t, t), kind) for t in node.inputs] for node in self.nodes]
         x, states = self.turned(given[0][0]), stack_states([g[4:] for g in given])
@@ -141,7 +141,7 @@ class RecurrentStack:
         return zip(self.nodes[-1].outputs, (self.turned(y), *last), strict=False)
 
     def replace_backward(self, new):
-        """[(output of a gradient, tensor)] for all layers."""
+        """Yields [(output of a gradient, tensor)] for all layers."""
         kind, nodes = self.layer.cell.kind, [self.gradients[node] for node in self.nodes]
         given = [[new.get(t, t) for t in node.inputs[: 1 + self.states]] for node in nodes]
         glast = stack_states([[cast(t, kind) for t in states] for _, *states in given])
@@ -159,7 +159,7 @@ class RecurrentStack:
 
 
 def stack_states(layers):
-    """Each state (N, H) of one layer, or (layers, N, H)."""
+    """Returns each state (N, H) of one layer, or (layers, N, H)."""
     if len(layers) == 1:
         return layers[0]
     return [
@@ -169,7 +169,7 @@ def stack_states(layers):
 
 
 def split_states(states, count):
-    """For each layer its states (N, H)."""
+    """Returns for each layer its states (N, H)."""
     if count == 1:
         return [states]
     _, n, units = states[0].shape
@@ -180,7 +180,7 @@ def split_states(states, count):
 
 
 def pack_weights(layer, parameters):
-    """All weights in one row, zeros where there are none of ours."""
+    """Returns all weights in one row, zeros where there are none of ours."""
     row, at, units = [], 0, layer.cell.units
     for piece in layer.pieces:
         row.append(zeros(piece.offset - at, layer.cell.kind))
@@ -197,7 +197,7 @@ def pack_weights(layer, parameters):
 
 
 def unpack_gradients(layer, row):
-    """For each layer (gwx, gwh, gb), of a row of all weights' gradients."""
+    """Returns for each layer (gwx, gwh, gb), of a row of all weights' gradients."""
     units = layer.cell.units
     found = [{"wx": {}, "wh": {}, "b": {}} for _ in range(layer.cell.layers)]
     for piece in layer.pieces:

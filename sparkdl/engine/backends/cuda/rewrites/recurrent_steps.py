@@ -7,7 +7,7 @@ from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
 
 
 def unroll_recurrent(graph):
-    """The graph with recurrent layers as the operations of their steps.
+    """Returns the graph with recurrent layers as the operations of their steps.
 
     Decomposed by itself, a gradient would work out all of its layer's steps once more.
     """
@@ -28,7 +28,7 @@ def unroll_recurrent(graph):
 
 
 def layer_of(node):
-    """The node of which one is the gradient, at the same inputs; or None."""
+    """Returns the node of which one is the gradient, at the same inputs; or None."""
     if isinstance(node.op, RecurrentGradOp):
         layer = node.inputs[-1].node
         same = layer is not None and node.inputs[-len(layer.inputs) - 1 : -1] == layer.inputs

@@ -16,7 +16,7 @@ from sparkdl.errors import UnsupportedError
 
 
 def narrow_recurrent_nodes(graph, session):
-    """The graph with such operations in the type that all their results are cast to."""
+    """Returns the graph with such operations in the type that all their results are cast to."""
     if session.libraries.recurrent is None:
         return graph
     kinds = {
@@ -44,7 +44,7 @@ def is_cudnns(node, kind, session):
 
 
 def narrow_candidates(graph):
-    """(recurrent node, type) where each reader of its results casts them to this narrow type."""
+    """Yields (recurrent node, type) where all readers cast its results to this narrow type."""
     readers = {t: [None] for t in graph.outputs.values()}
     for node in graph.nodes:
         for tensor in node.inputs:
@@ -58,7 +58,7 @@ def narrow_candidates(graph):
 
 
 def in_kind(tensor, kind):
-    """A tensor in a narrow type, without a way to float32 and back."""
+    """Returns a tensor in a narrow type, without a way to float32 and back."""
     before = widened_from(tensor, kind)
     return cast(tensor, kind) if before is None else before
 
@@ -71,7 +71,7 @@ def drop_double_cast(node, inputs, uses):
 
 
 def widened_from(tensor, kind):
-    """The tensor of this type whose numbers these are in float32, or None."""
+    """Returns the tensor of this type whose numbers these are in float32, or None."""
     if tensor.node is None or not isinstance(tensor.node.op, CastOp):
         return None
     before = tensor.node.inputs[0]

@@ -80,34 +80,34 @@ class OneDnnSession:
         return handle
 
     def any(self, array):
-        """A descriptor like an array's, whose layout the primitive chooses."""
+        """Returns a descriptor like an array's, whose layout the primitive chooses."""
         arguments = array.ndim, dims(array.shape), TYPES[array.dtype.name], ANY
         return self.made("memory_desc", "memory_desc_create_with_tag", *arguments)
 
     def of(self, array):
-        """The descriptor of a numpy array as it lies."""
+        """Returns the descriptor of a numpy array as it lies."""
         strides = [s // array.itemsize for s in array.strides]
         arguments = array.ndim, dims(array.shape), TYPES[array.dtype.name], dims(strides)
         return self.made("memory_desc", "memory_desc_create_with_strides", *arguments)
 
     def fresh(self):
-        """A session that shares all with this one but its scratch memory."""
+        """Returns a session that shares all with this one but its scratch memory."""
         own = copy(self)
         own.scratch, own.used = empty(0), 0
         return own
 
     def memory(self, md, array, own=False):
-        """An array's memory, which oneDNN takes for what the descriptor says; is it the array's?"""
+        """Returns the memory of an array, which oneDNN reads as its descriptor says."""
         memory = self.made("memory", "memory_create", md, self.engine, address(array))
         memory.md, memory.array, memory.own = md, array, own
         return memory
 
     def next_kernel(self):
-        """The scratch memory is free again: what is asked for from now on is another kernel's."""
+        """Frees the scratch memory: what is asked for from now on is another kernel's."""
         self.used = 0
 
     def transient_memory(self, md):
-        """Memory for what one kernel works out for itself: the next one writes over it."""
+        """Returns memory for what one kernel works out for itself: the next one writes over it."""
         needed = align(self.size(md))
         if self.used + needed > self.scratch.nbytes:
             self.scratch, self.used = empty(max(needed, 2 * self.scratch.nbytes)), 0
@@ -116,11 +116,11 @@ class OneDnnSession:
         return self.memory(md, part)
 
     def at(self, array):
-        """The memory of a numpy array as it lies."""
+        """Returns the memory of a numpy array as it lies."""
         return self.memory(self.of(array), array, own=True)
 
     def workspace(self, pd, array):
-        """The memory of an array in which a primitive leaves what only oneDNN understands.
+        """Returns the memory of an array in which a primitive leaves what oneDNN understands.
 
         Raises
         ------
@@ -135,38 +135,38 @@ class OneDnnSession:
         return self.memory(md, array)
 
     def move(self, memory, array):
-        """Let a memory be that of another array, which lies like the one that it was made for."""
+        """Lets a memory be that of another array, which lies like the one that it was made for."""
         self.call("memory_set_data_handle", memory, address(array))
         memory.array = array
 
     def describe(self, name, *arguments):
-        """A primitive descriptor: `name` without its suffix, arguments after the engine."""
+        """Returns a primitive descriptor: `name` without its suffix, arguments after the engine."""
         create = f"{name}_primitive_desc_create"
         pd = self.made("primitive_desc", create, self.engine, *arguments)
         pd.operation = name
         return pd
 
     def query(self, pd, what, index=0):
-        """A descriptor that a primitive has chosen."""
+        """Returns a descriptor that a primitive has chosen."""
         md = c_void_p(self.library.dnnl_primitive_desc_query_md(pd, QUERIES[what], index))
         md.owner = pd  # it goes with the primitive's
         return md
 
     def implementation(self, pd):
-        """Name of the kernel, such as brgemm:avx512_core."""
+        """Returns the name of the kernel, such as brgemm:avx512_core."""
         name = ctypes.c_char_p()
         self.call("primitive_desc_query", pd, QUERY_IMPL, 0, byref(name))
         return (name.value or b"").decode()
 
     def advanced(self, pd, name):
-        """`pd` moved on to the kernel called `name`; None, and `pd` is spent, if there is none."""
+        """Moves `pd` on to the kernel called `name`; returns None, and spends `pd`, without one."""
         while self.library.dnnl_primitive_desc_next_impl(pd) == 0:
             if self.implementation(pd) == name:
                 return pd
         return None
 
     def kind(self, number):
-        """The name of a type of numbers of oneDNN's."""
+        """Returns the name of a type of numbers of oneDNN's."""
         return NUMBERS.get(number, f"type {number} of oneDNN")
 
     def size(self, md):
@@ -177,7 +177,7 @@ class OneDnnSession:
         return bool(self.library.dnnl_memory_desc_equal(first, second))
 
     def bound(self, pd, arguments):
-        """A call without arguments that runs the primitive on {index: memory}.
+        """Returns a call without arguments that runs the primitive on {index: memory}.
 
         Raises
         ------
@@ -196,14 +196,14 @@ class OneDnnSession:
         return call
 
     def reorder(self, source, target):
-        """A call that copies one memory to another of any layout and type."""
+        """Returns a call that copies one memory to another of any layout and type."""
         arguments = source.md, self.engine, target.md, self.engine, None
         pd = self.made("primitive_desc", "reorder_primitive_desc_create", *arguments)
         pd.operation = "reorder"
         return self.bound(pd, {SRC: source, DST: target})
 
     def then(self, *steps):
-        """An attribute: the result goes through `steps`, each a name and its arguments."""
+        """Returns an attribute: the result goes through `steps`, each a name and its arguments."""
         ops = self.made("post_ops", "post_ops_create")
         for name, *arguments in steps:
             self.call(f"post_ops_append_{name}", ops, *arguments)
@@ -213,7 +213,7 @@ class OneDnnSession:
 
 
 def handles(library, kind):
-    """The Handle class of one kind of thing."""
+    """Returns the Handle class of one kind of thing."""
     destroy = getattr(library, f"dnnl_{kind}_destroy")
     return type(kind, (Handle,), {"destroy": staticmethod(destroy)})
 
@@ -223,5 +223,5 @@ def address(array):
 
 
 def dims(values):
-    """dnnl_dims_t"""
+    """Returns dnnl_dims_t"""
     return (c_int64 * 12)(*[int(v) for v in values])

@@ -24,7 +24,7 @@ class Version(ctypes.Structure):
 
 @lru_cache(maxsize=1)
 def load():
-    """The library.
+    """Returns the library.
 
     libgomp spins: waiting threads burn the cores that other executors of the host need, which costs
     a factor of 20. So its spin count is set, unless the user has, before it loads.

@@ -14,7 +14,7 @@ BYTES = np.dtype(np.uint8)  # an array of these may hold numbers of any type, as
 
 
 def check(session, pd, arguments, names):
-    """Refuse a call that would misread memory.
+    """Refuses a call that would misread memory.
 
     Parameters
     ----------

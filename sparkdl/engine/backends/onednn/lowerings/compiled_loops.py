@@ -20,7 +20,7 @@ from sparkdl.errors import UnsupportedError
 
 
 def chain(op, inputs, outputs, compiler):
-    """The kernel of a Chain; `compiler` is None where there is none, which the backend's note says.
+    """Returns the kernel of a ChainOp, compiled, or in numpy with a note that says why.
 
     All go element by element in the order of memory.
     """
@@ -40,7 +40,7 @@ def chain(op, inputs, outputs, compiler):
 
 
 def compile_kernel(op, inputs, outputs, compiler):
-    """(kernel, why there is none); an elementwise operation may be a Chain or alone."""
+    """(kernel, why there is none); an elementwise operation may be a ChainOp or alone."""
     make = chain_or_alone if isinstance(op, ElementwiseOp) else KERNELS.get(type(op))
     if compiler is None or make is None:
         return None, ""
@@ -56,7 +56,7 @@ def chain_or_alone(op, inputs, outputs, compiler):
 
 
 def alone(op, count):
-    """A single elementwise operation on `count` arrays as a Chain."""
+    """Returns a single elementwise operation on `count` arrays as a ChainOp."""
     return ChainOp(((op, tuple(range(count))),), (0,))
 
 
@@ -72,7 +72,7 @@ def one_hot(op, inputs, outputs, compiler):
 
 
 def spread_arrays(make):
-    """A kernel that takes the node's arrays one after the other."""
+    """Returns a kernel that takes the node's arrays one after the other."""
     return lambda op, inputs, outputs, compiler: make(op, *inputs, *outputs, compiler)
 
 

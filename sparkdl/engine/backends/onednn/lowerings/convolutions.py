@@ -24,7 +24,7 @@ NARROW = 64  # channels: below it the kernels by small products, brgemm, waste u
 
 
 def geometry(op, stride=None):
-    """strides, dilations, padding before, padding after, as oneDNN counts them."""
+    """Returns strides, dilations, padding before, padding after, as oneDNN counts them."""
     before, after = zip(*op.padding, strict=True)
     dilation = [d - 1 for d in op.dilation]
     return dims(stride or op.stride), dims(dilation), dims(before), dims(after)
@@ -46,7 +46,7 @@ def overhangs(op, image):
 
 
 def geometry_of(op, x, w):
-    """`geometry` for x and w, with stride 1 where a window fills its axis.
+    """Returns `geometry` for x and w, with stride 1 where a window fills its axis.
 
     There is no next window then; bfloat16 kernels that are told of another stride read weights'
     gradients from beyond x, and what lies there may be NaN.
@@ -58,7 +58,7 @@ def geometry_of(op, x, w):
 
 
 def grouped_weights(op, w):
-    """Weights (O, C/G, *size) with an axis for groups, where there are any."""
+    """Returns weights (O, C/G, *size) with an axis for groups, where there are any."""
     return w if op.groups == 1 else w.reshape(op.groups, w.shape[0] // op.groups, *w.shape[1:])
 
 
@@ -107,7 +107,7 @@ def backward_input(session, op, gy, w, gx):
 
 
 def backward_weights(session, op, gy, x, gw, gb=None):
-    """gw, and gb where it is wanted, of gy and x."""
+    """Computes gw, and gb where it is wanted, of gy and x."""
     if gw.dtype == BFLOAT16 and blind(op, x.shape[2:], gy.shape[2:]):
         raise UnsupportedError("bfloat16 weights that see only padding would stay as they were")
     if gw.dtype == BFLOAT16 and leaps(op, x.shape[2:], gy.shape[2:]):

@@ -39,7 +39,7 @@ def lower_deconvolution(session, op, x, w, b, y, after):
 
 
 def transposed_weights(op, w):
-    """Weights (C, O/G, *size) as oneDNN names them here: (O, C, *size), groups in front."""
+    """Returns weights (C, O/G, *size) as oneDNN names them here: (O, C, *size), groups in front."""
     if op.groups == 1:
         return w.swapaxes(0, 1)
     return w.reshape(op.groups, w.shape[0] // op.groups, *w.shape[1:]).swapaxes(1, 2)

@@ -13,7 +13,7 @@ ADD = 0x1FFF0  # dnnl_binary_add
 
 
 def after_product(op):
-    """The steps that apply a function to what a product has given; see Session.then."""
+    """Returns steps that apply a function to the result of a product; see OneDnnSession.then."""
     kind = gelu(op) if isinstance(op, GeluOp) else KINDS[type(op)]
     return [("eltwise", kind, c_float(getattr(op, "alpha", 0)), c_float(0))]
 

@@ -47,7 +47,7 @@ def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
 
 
 def statistics_last(op, *arrays):
-    """The same memory with the axis of the statistics last.
+    """Returns the same memory with the axis of the statistics last.
 
     Raises
     ------
@@ -60,5 +60,5 @@ def statistics_last(op, *arrays):
 
 
 def strides(array):
-    """Those of the axes along which there is more than one number."""
+    """Returns those of the axes along which there is more than one number."""
     return tuple(s for s, n in zip(array.strides, array.shape, strict=True) if n > 1)

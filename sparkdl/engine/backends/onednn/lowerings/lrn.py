@@ -49,7 +49,7 @@ def backward(session, op, gy, x, y, workspace, gx):
 
 
 def refuse_known_faults(op, channels):
-    """Raise UnsupportedError where oneDNN 3.2 crashes or gives a wrong gradient."""
+    """Raises UnsupportedError where oneDNN 3.2 crashes or gives a wrong gradient."""
     if op.size == 1:
         raise UnsupportedError("oneDNN crashes on a window of one number")
     if not op.within and op.size > 5 and channels > 16 and channels % 16:

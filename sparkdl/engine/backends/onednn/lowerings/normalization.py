@@ -100,7 +100,7 @@ def relu_backward(session, op, gy, x, gamma, beta, mean, variance, y, signs, gx,
 
 
 def loops(make, x, *arguments, **options):
-    """(calls, name) of compiled loops, where they are faster than oneDNN's and fit, else None."""
+    """Returns (calls, name) of compiled loops where they fit and are faster, else None."""
     if not batch_norms.is_preferred(x):
         return None
     try:

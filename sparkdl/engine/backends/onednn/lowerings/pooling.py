@@ -15,7 +15,7 @@ MAX, WITH_PADDING, WITHOUT_PADDING = 0x1FF, 0x2FF, 0x3FF
 
 
 def geometry(op):
-    """strides, window, dilations, padding before, padding after, as oneDNN counts them."""
+    """Returns strides, window, dilations, padding before, padding after, as oneDNN counts them."""
     before, after = zip(*op.padding, strict=True)
     dilation = [d - 1 for d in op.dilation]
     return dims(op.stride), dims(op.size), dims(dilation), dims(before), dims(after)

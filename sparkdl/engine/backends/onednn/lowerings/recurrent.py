@@ -29,7 +29,7 @@ FREE = (WEIGHTS, WEIGHTS + 1)  # arguments whose layout the primitive chooses
 
 
 def primitive(op):
-    """The name of oneDNN's function without its suffix."""
+    """Returns the name of oneDNN's function without its suffix."""
     if isinstance(op, GruOp):
         return "lbr_gru" if op.reset_after else "gru"
     return {LstmOp: "lstm", SimpleRnnOp: "vanilla_rnn"}[type(op)]

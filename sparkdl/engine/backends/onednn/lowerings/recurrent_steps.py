@@ -31,7 +31,7 @@ class Products:
         return y
 
     def primitive(self, x, w, y):
-        """(call, the memories of x, w and y)"""
+        """Returns (call, the memories of x, w and y)"""
         session, arrays = self.session, {SRC: x, WEIGHTS: w, DST: y}
         pd = session.describe("matmul", session.of(x), session.of(w), None, session.of(y), None)
         if session.implementation(pd).startswith("ref"):

@@ -59,7 +59,7 @@ def in_use(node, inputs, uses):
 
 
 def fuse_relus(graph):
-    """The graph with each BatchNorm that only a ReLU reads, and their gradients, in one."""
+    """Returns the graph with each BatchNorm that only a ReLU reads, and their gradients, in one."""
     uses = graph.uses()
     relus = {n.inputs[0].node: n for n in graph.nodes if follows_alone(n, uses)}
     rectified, fused = set(relus.values()), {}
@@ -89,7 +89,7 @@ def follows_alone(node, uses):
 
 
 def fused_before(node, relus, uses):
-    """The BatchNorm, now one with its ReLU, whose gradient `node` is, of the ReLU's; or None."""
+    """Returns the fused BatchNorm and ReLU whose gradient `node` is, or None."""
     if not isinstance(node.op, BatchNormGradOp):
         return None
     gate, norm = node.inputs[0].node, node.inputs[3].node

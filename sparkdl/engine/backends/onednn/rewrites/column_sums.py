@@ -30,7 +30,7 @@ class ColumnSumsOp(Op):
 
 
 def replace_feature_sums(graph):
-    """Sums of bfloat16 over all axes but the last as ColumnSums."""
+    """Sums of bfloat16 over all axes but the last as ColumnSumsOp."""
 
     def rule(node, inputs, uses):
         if isinstance(node.op, SumOp) and fits(node.op, node.inputs[0]):

@@ -25,7 +25,7 @@ class ConvGradWeightBiasOp(Op):
 
 
 def biases_with_weights(graph):
-    """The gradients of a convolution's weights and bias, which both read gy."""
+    """Joins the gradients of a convolution's weights and bias, which both read gy."""
     sums = {n.inputs[0]: n for n in graph.nodes if is_bias_gradient(n)}
     both = {}
     for node in graph.nodes:

@@ -32,7 +32,7 @@ class LrnFromWorkspaceOp(LocalOp):
 
 
 def share_lrn_workspaces(graph):
-    """The graph with each LrnGrad reading from its Lrn's workspace."""
+    """Returns the graph with each LrnGradOp reading from its LrnOp's workspace."""
     wanted = {(n.op.options(), n.inputs[1]) for n in graph.nodes if isinstance(n.op, LrnGradOp)}
     kept = {}
 

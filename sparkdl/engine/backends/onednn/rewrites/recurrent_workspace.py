@@ -50,7 +50,7 @@ class FromWorkspaceOp(Op):
         return f"{self.forward.kind}Grad"
 
     def parts(self, args):
-        """Gradients of the outputs, inputs, outputs, workspace."""
+        """Returns gradients of the outputs, inputs, outputs, workspace."""
         count = 1 + self.forward.states
         return args[:count], args[count : -count - 1], args[-count - 1 : -1], args[-1]
 
@@ -86,7 +86,7 @@ def with_workspaces(session, graph):
 
 
 def read_elsewhere(graph):
-    """The tensors that something else than RecurrentGrad reads: only that knows a workspace."""
+    """Returns the tensors with readers besides RecurrentGradOp, which alone knows a workspace."""
     others = (node for node in graph.nodes if not isinstance(node.op, RecurrentGradOp))
     return {t for node in others for t in node.inputs} | set(graph.outputs.values())
 
