@@ -2,7 +2,7 @@
 
 Ten operations over a vector of ten million numbers read and write it some thirty times. As one
 ChainOp they go over it in blocks that fit the cache, so memory is read and written once: an
-updater's step is such a chain. The reference backend runs it with numpy; others compile it.
+optimizer's step is such a chain. The reference backend runs it with numpy; others compile it.
 """
 
 from dataclasses import dataclass

@@ -18,9 +18,9 @@ from sparkdl.nn.constraints import Constraint
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layers import Layer
 from sparkdl.nn.losses import Loss
+from sparkdl.nn.optimizers import Optimizer
 from sparkdl.nn.schedules import Schedule
 from sparkdl.nn.solvers import Solver
-from sparkdl.nn.updaters import Updater
 from sparkdl.nn.weight_noise import WeightNoise
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.registry import CLASSES
@@ -42,7 +42,7 @@ FAMILIES = [
     ThresholdRule,
     TrainingMaster,
     Transform,
-    Updater,
+    Optimizer,
     WeightNoise,
 ]
 NEEDED = {

@@ -46,7 +46,7 @@ def conf(classes, between, options):
 def conv(filters, kernel, padding, groups, stride=1, bias=0.0):
     return Conv2D(
         filters=filters,
-        kernel=kernel,
+        kernel_size=kernel,
         stride=stride,
         padding=padding,
         groups=groups,

@@ -35,7 +35,7 @@ def transformer(
     unsupervised multitask learners (2019), section 2.3, for where the normalisation stands.
     """
     build = GraphBuilder(features=(steps,))
-    build.add(EmbeddingSequence(inputs=symbols, units=width), name="symbols")
+    build.add(EmbeddingSequence(vocabulary_size=symbols, units=width), name="symbols")
     build.add(PositionEmbedding(), name="positions")
     for number in range(1, depth + 1):
         attention = SelfAttention(heads=heads, causal=True, dropout=dropout)

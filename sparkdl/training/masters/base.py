@@ -192,7 +192,7 @@ class ResidentMaster(TrainingMaster, abstract=True):
         Of(family=Codec),
         "What gradients, or changes of weights, are encoded with on their way; what an "
         "encoding leaves out is sent later, also by a fit that goes on from a snapshot or "
-        "checkpoint, or after another fit with the same options. Buffers and updater state "
+        "checkpoint, or after another fit with the same options. Buffers and optimizer state "
         "travel as they are.",
         default=None,
     )

@@ -15,7 +15,9 @@ CROP = Compose(Crop(size=(4, 5)), Mirror(), Scale(factor=1 / 255))
 
 def conf():
     layers = [Flatten(), Dense(units=5, activation="tanh"), Output(units=3)]
-    return NetworkConf(input_shape=(2, 4, 5), layers=layers, seed=3, updater=Sgd(rate=0.3))
+    return NetworkConf(
+        input_shape=(2, 4, 5), layers=layers, seed=3, optimizer=Sgd(learning_rate=0.3)
+    )
 
 
 def images(shape=(2, 7, 8), n=30):

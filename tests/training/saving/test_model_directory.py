@@ -199,7 +199,7 @@ DAMAGE = {
         forge(vectors(buffers=np.zeros(5, np.float32))),
         "vectors.safetensors: network.json needs 6 numbers in buffers, got 5",
     ),
-    "slots of another updater": (
+    "slots of another optimizer": (
         "vectors.safetensors",
         forge(vectors(slots=np.zeros(2 * N, np.float32))),
         f"needs {N} numbers in slots, got {2 * N}",

@@ -70,7 +70,7 @@ def softmax(layer, net):
     bottom = layer.bottom[0]
     axis = net.axis(bottom, layer.softmax_param.axis)
     seen, order = net.units_in_place(layer, bottom, axis)
-    net.add(layer, Activation(function="softmax"), [seen])
+    net.add(layer, Activation("softmax"), [seen])
     if order is not None:
         back = tuple(order.index(i) for i in range(len(order)))
         ours = Permute(order=back)

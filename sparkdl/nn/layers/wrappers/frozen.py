@@ -20,7 +20,7 @@ class Frozen(Wrapper):
     pass through to the layers before it. DL4J FrozenLayer.
     """
 
-    rate_factor: ClassVar[float] = 0.0  # so that no updater's own decay moves them
+    rate_factor: ClassVar[float] = 0.0  # so that no optimizer's own decay moves them
     constraints: ClassVar = ()
     penalized: ClassVar[tuple[str, ...]] = ()
     pulled: ClassVar[tuple[str, ...]] = ()

@@ -21,8 +21,8 @@ OVER_SOCKETS, ON_DEVICES = (256 << 10, 4 << 20), (4 << 20, 32 << 20)
 class AllReduceSGD(ResidentMaster):
     """Workers sum their gradients for each update, while the rest of the backward pass still runs.
 
-    It is training on the joint minibatch of all workers, with any updater. A worker whose data ends
-    before that of others gives zeros, and the mean is over those that gave something.
+    It is training on the joint minibatch of all workers, with any optimizer. A worker whose data
+    ends before that of others gives zeros, and the mean is over those that gave something.
 
     References
     ----------

@@ -18,15 +18,15 @@ class ElasticAveraging(ResidentMaster):
 
     After `tau` minibatches a worker at x moves by d = alpha * (centre - x), and the centre moves by
     the sum of what workers moved, the other way. A worker that trained nothing since then stays
-    where it is. The fit's weights are the centre, its updater state is the mean of the workers'.
+    where it is. The fit's weights are the centre, its optimizer state is the mean of the workers'.
 
-    The workers' own weights and updater states are part of snapshots and checkpoints. Where the
+    The workers' own weights and optimizer states are part of snapshots and checkpoints. Where the
     number of workers changes worker r goes on with those of worker r, modulo the old number.
 
     References
     ----------
     Zhang, Choromanska and LeCun, Deep learning with elastic averaging SGD (2015): EASGD, and EAMSGD
-    where the network's updater is Nesterov. Torch DistLearn AllReduceEA.
+    where the network's optimizer is Nesterov. Torch DistLearn AllReduceEA.
     """
 
     tau: int = option(

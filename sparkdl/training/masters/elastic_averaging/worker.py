@@ -40,7 +40,7 @@ class ElasticWorker(Strategy):
         mean_buffers(self.worker, trained)
 
     def state(self):
-        """Returns the centre; updater state is the mean over workers."""
+        """Returns the centre; optimizer state is the mean over workers."""
         slots = self.worker.replica.slots / np.float32(self.worker.size)
         with self.worker.exchanging():
             if len(slots):
@@ -49,7 +49,7 @@ class ElasticWorker(Strategy):
         return super().state() | {"params": self._centre, "slots": slots}
 
     def own(self):
-        """Returns the worker's weights and updater state."""
+        """Returns the worker's weights and optimizer state."""
         return {name: getattr(self.worker.replica, name) for name in OWN}
 
     def _train(self, step):

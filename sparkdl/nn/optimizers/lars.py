@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
-from sparkdl.nn.updaters.momentum import Momentum
-from sparkdl.nn.updaters.trust import scale_by_trust_ratio
+from sparkdl.nn.optimizers.momentum import Momentum
+from sparkdl.nn.optimizers.trust import scale_by_trust_ratio
 
 
 @dataclass(frozen=True, kw_only=True)
