@@ -176,8 +176,8 @@ def test_nonsense_in_place_of_arrays_is_refused_by_name(field, name):
 
 @pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)
 def test_a_name_that_is_not_known_is_refused(family, cls):
-    with pytest.raises(ConfigError, match=f"{cls.__name__} has no field 'colour'"):
-        cls(colour=1)
+    with pytest.raises(ConfigError, match=f"{cls.__name__} has no field 'color'"):
+        cls(color=1)
     if cls is not Compose:  # it takes any number of transforms
         with pytest.raises(ConfigError, match=f"{cls.__name__} takes options by name only"):
             cls(1, 2, 3)

@@ -48,8 +48,8 @@ def test_is_frozen_and_hashable(family, member):
 
 @pytest.mark.parametrize("family, member", EXAMPLES, ids=str)
 def test_refuses_an_unknown_option(family, member):
-    with pytest.raises(ConfigError, match=f"{type(member).__name__} has no field 'colour'"):
-        family.from_dict(member.to_dict() | {"colour": 1})
+    with pytest.raises(ConfigError, match=f"{type(member).__name__} has no field 'color'"):
+        family.from_dict(member.to_dict() | {"color": 1})
 
 
 def test_defaults_are_left_out_and_needed_options_come_first():

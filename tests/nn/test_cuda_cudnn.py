@@ -50,7 +50,7 @@ def images(conf):
     return batch_of(conf, np.random.default_rng(0), 4)
 
 
-NETWORKS = {  # network, its batch, graphs of normalisation and attention in float32 and bfloat16
+NETWORKS = {  # network, its batch, graphs of normalization and attention in float32 and bfloat16
     "residual": (with_residuals, images, 12, 12),
     "inception": (with_inception, images, 0, 0),
     "attention": (with_attention, lambda conf: texts(4), 10, 14),

@@ -1,4 +1,4 @@
-"""Layers with one input that slide over nothing: rows, sequences, noise, normalisation."""
+"""Layers with one input that slide over nothing: rows, sequences, noise, normalization."""
 
 from math import prod
 

@@ -89,7 +89,7 @@ MASTERS = {
         master=AllReduceSGD(updates_per_round=2, accumulate=2, **SMALL), joint={}
     ),
     "all-reduce, mean of minibatches": Row(
-        master=AllReduceSGD(updates_per_round=2, normalise="workers", **SMALL)
+        master=AllReduceSGD(updates_per_round=2, normalize="workers", **SMALL)
     ),
     "all-reduce, half precision": Row(
         master=AllReduceSGD(updates_per_round=2, codec={"type": "Half"}, **SMALL),

@@ -27,12 +27,12 @@ class Conf(Config):
     )
     l1: float = option(
         Number(minimum=0),
-        "Of layers that give none: l1 |w| is added to what is minimised.",
+        "Of layers that give none: l1 |w| is added to what is minimized.",
         default=0.0,
     )
     l2: float = option(
         Number(minimum=0),
-        "Of layers that give none: l2 w^2 / 2 is added to what is minimised.",
+        "Of layers that give none: l2 w^2 / 2 is added to what is minimized.",
         default=0.0,
     )
     clipping: Clipping | None = option(

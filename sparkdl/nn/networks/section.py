@@ -1,4 +1,4 @@
-"""Neighbouring layers of a network, whose parameters can be updated apart from the others."""
+"""Neighboring layers of a network, whose parameters can be updated apart from the others."""
 
 from functools import cached_property
 
@@ -18,7 +18,7 @@ class Section:
     ----------
     network : Conf
     stack : tuple of PlacedLayer
-        Neighbours in the network's stack.
+        Neighbors in the network's stack.
     start : int
         Where their parameters begin in the network's vector.
     """

@@ -23,7 +23,7 @@ class Optimizer(Member):
     weight_decay: float = option(
         Number(minimum=0),
         "Decoupled decay: rate weight_decay w is taken from each weight w beside the step. As "
-        "with l1 and l2, biases and batch normalisation are left alone. DL4J's WeightDecay.",
+        "with l1 and l2, biases and batch normalization are left alone. DL4J's WeightDecay.",
         default=0.0,
     )
 

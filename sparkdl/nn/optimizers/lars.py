@@ -12,7 +12,7 @@ from sparkdl.nn.optimizers.trust import scale_by_trust_ratio
 class Lars(Momentum):
     """Momentum on u = g + weight_decay w, scaled by trust |w| / (|u| + epsilon) array by array.
 
-    As with l1 and l2, biases and batch normalisation are not decayed. optax computes the same with
+    As with l1 and l2, biases and batch normalization are not decayed. optax computes the same with
     the masks that leave arrays of one axis out; the paper's denominator is |g| + weight_decay |w|.
 
     References

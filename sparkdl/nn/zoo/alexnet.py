@@ -11,13 +11,13 @@ def alexnet(classes=1000, **options):
     References
     ----------
     Krizhevsky, Sutskever and Hinton, ImageNet classification with deep convolutional neural
-    networks (2012); Caffe's models/bvlc_alexnet. Normalisation comes before pooling.
+    networks (2012); Caffe's models/bvlc_alexnet. Normalization comes before pooling.
     """
     return conf(classes, lambda: [norm(), pool()], options)
 
 
 def caffenet(classes=1000, **options):
-    """Builds CaffeNet: 60,965,224 parameters; it pools before it normalises, which saves memory.
+    """Builds CaffeNet: 60,965,224 parameters; it pools before it normalizes, which saves memory.
 
     References
     ----------

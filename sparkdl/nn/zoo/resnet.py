@@ -71,7 +71,7 @@ def bottleneck(build, source, width, stride, name):
 
 
 def add_convolution(build, source, filters, kernel, stride, name, relu=True):
-    """Adds a convolution, batch normalisation and by default ReLU; returns the name of the last."""
+    """Adds a convolution, batch normalization and by default ReLU; returns the name of the last."""
     padding = kernel // 2
     layer = Conv2D(filters=filters, kernel_size=kernel, stride=stride, padding=padding, bias=False)
     build.add(layer, source, name=f"{name}/conv")

@@ -32,7 +32,7 @@ def transformer(
     References
     ----------
     Vaswani et al., Attention is all you need (2017); Radford et al., Language models are
-    unsupervised multitask learners (2019), section 2.3, for where the normalisation stands.
+    unsupervised multitask learners (2019), section 2.3, for where the normalization stands.
     """
     build = GraphBuilder(features=(steps,))
     build.add(EmbeddingSequence(vocabulary_size=symbols, units=width), name="symbols")

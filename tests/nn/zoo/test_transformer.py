@@ -47,8 +47,8 @@ def test_no_symbol_sees_later_ones():
 
 
 def norm(x, gamma, beta):
-    centred = x - x.mean(-1, keepdims=True)
-    return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * gamma + beta
+    centered = x - x.mean(-1, keepdims=True)
+    return centered / jnp.sqrt((centered**2).mean(-1, keepdims=True) + 1e-5) * gamma + beta
 
 
 def in_jax(weights, indices, depth, heads):

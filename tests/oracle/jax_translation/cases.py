@@ -218,7 +218,7 @@ def trained():
 
 
 def small_images():
-    """Convolution, normalisation, pooling and rows with all that an update may do."""
+    """Convolution, normalization, pooling and rows with all that an update may do."""
     stack = [
         layers.Conv2D(filters=3, kernel_size=2, activation="elu", bias=False),
         layers.BatchNorm(momentum=0.75),

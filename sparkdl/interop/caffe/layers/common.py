@@ -1,4 +1,4 @@
-"""Layers with parameters of other kinds, normalisation, and sums of blobs."""
+"""Layers with parameters of other kinds, normalization, and sums of blobs."""
 
 from math import prod
 
@@ -49,7 +49,7 @@ def inner_product(layer, net):
 
 
 def batch_norm(layer, net):
-    """Normalises by mean and variance alone: Scale follows where there is more.
+    """Normalizes by mean and variance alone: Scale follows where there is more.
 
     With use_global_stats they are those of before in training too.
     """

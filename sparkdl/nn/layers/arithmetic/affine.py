@@ -18,7 +18,7 @@ class Factors(TrainableLayer, abstract=True):
 
     l1: float = option(
         Number(minimum=0),
-        "Of this layer: l1 |w| of its factors is added to what is minimised. Caffe lets all "
+        "Of this layer: l1 |w| of its factors is added to what is minimized. Caffe lets all "
         "parameters decay.",
         default=0.0,
     )

@@ -26,12 +26,12 @@ class WeightedLayer(TrainableLayer, abstract=True):
     )
     l1: float | None = option(
         Number(minimum=0),
-        "l1 |W|, summed over W, is added to what is minimised; the network's unless given.",
+        "l1 |W|, summed over W, is added to what is minimized; the network's unless given.",
         default=None,
     )
     l2: float | None = option(
         Number(minimum=0),
-        "l2 W^2 / 2, summed over W, is added to what is minimised; the network's unless given.",
+        "l2 W^2 / 2, summed over W, is added to what is minimized; the network's unless given.",
         default=None,
     )
     bias_l1: float = option(

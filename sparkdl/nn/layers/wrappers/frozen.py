@@ -16,7 +16,7 @@ class Frozen(Wrapper):
     """Another layer, as it is in use even while the network is trained.
 
     Its parameters and buffers stay as they are: no gradient, no decay, no constraint reaches them.
-    Dropout inside does not drop, and batch normalisation uses its running statistics. Gradients
+    Dropout inside does not drop, and batch normalization uses its running statistics. Gradients
     pass through to the layers before it. DL4J FrozenLayer.
     """
 

@@ -42,8 +42,8 @@ class GradientSharing(ResidentMaster):
         Choice(of=SHARED),
         '"updates": each worker\'s optimizer makes a step of its own, and the combination of '
         "these is the step of all (DL4J). The learning rate is in what is sent, so a "
-        "threshold is one for steps. Optimizer state then differs between workers: each goes on with "
-        'its own, and the network has their mean. "gradients": their combination goes through '
+        "threshold is one for steps. Optimizer state then differs between workers: each goes on "
+        'with its own, and the network has their mean. "gradients": their combination goes through '
         "one optimizer, the same in all workers (CNTK).",
         default="updates",
     )

@@ -146,7 +146,7 @@ BAD = {
         ConfigError,
         "got both",
     ),
-    "colours": (
+    "colors": (
         DATABASE + "transform_param { force_gray: true }",
         UnsupportedError,
         "force_gray",

@@ -37,7 +37,7 @@ def table(source, target, linear):
 
     See kernels/resize.cu.
 
-    `first` may say that the second neighbour lies past the end, whose share is 0.
+    `first` may say that the second neighbor lies past the end, whose share is 0.
     """
     matrix = weights(source, target, linear, np.float32)
     first = (matrix > 0).argmax(1)
