@@ -22,7 +22,7 @@ SAMPLES = 64  # rows whose mean is taken away before squares are summed, so that
 
 # Chains, see engine/chains.py. The numbers stand for:
 SQUARES = (sub, (0, 1)), (square, (2,))  # x, a center
-NORMALizED = (sub, (0, 1)), (mul, (4, 2)), (add, (5, 3))  # x, mean, scale, beta
+NORMALIZED = (sub, (0, 1)), (mul, (4, 2)), (add, (5, 3))  # x, mean, scale, beta
 PLAIN = (sub, (1, 2)), (mul, (0, 3))  # gy, x, mean
 GATED = (  # gy, x, mean, scale, beta; 8 is what of gy passes the ReLU
     *((sub, (1, 2)), (mul, (5, 3)), (add, (6, 4)), (ReluGradOp(), (0, 7))),
@@ -83,7 +83,7 @@ def inference_kernel(op, x, gamma, beta, mean, variance, y, relu=False):
 
 def affine_kernel(x, mean, scale, beta, y, relu):
     """Returns a call that fills y once the statistics are there."""
-    steps = (*NORMALizED, (ReluOp(), (6,))) if relu else NORMALizED
+    steps = (*NORMALIZED, (ReluOp(), (6,))) if relu else NORMALIZED
     chain = ChainOp(steps, (len(steps) - 1,))
     return chain_kernel(chain, [x, *wide(x, mean, scale, beta)], [y], compiler())
 

@@ -12,7 +12,7 @@ from sparkdl.training.resident.buffer_mean import mean_buffers
 from sparkdl.training.resident.strategy import Strategy
 from sparkdl.training.resident.synchronization import synchronize
 
-NORMALizE = ("examples", "workers")
+NORMALIZE = ("examples", "workers")
 # Bytes of a bucket, least and most: fewer calls, or more that nothing hides.
 OVER_SOCKETS, ON_DEVICES = (256 << 10, 4 << 20), (4 << 20, 32 << 20)
 
@@ -49,7 +49,7 @@ class AllReduceSGD(ResidentMaster):
         default=None,
     )
     normalize: str = option(
-        Choice(of=NORMALizE),
+        Choice(of=NORMALIZE),
         '"examples": the gradient is the mean over all examples of an update; "workers": over '
         "the minibatches, however many examples a short one has (DistLearn's "
         "sumAndNormalizeGradients).",
