@@ -11,7 +11,7 @@ from sparkdl.nn.updaters import Updater
 
 
 class UpdaterGroup(NamedTuple):
-    """A stretch of the parameter vector, and what moves it.
+    """A stretch of the parameter vector, and the updater that moves it.
 
     `slots` names the updater's slots in the slot vector: as the updater does where it moves all
     there is, else with the first array of the stretch before ("dense_1/W:mean").

@@ -1,4 +1,4 @@
-"""Other colours of the same things."""
+"""Transforms of colours."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Updaters: how a gradient becomes a step."""
+"""Updaters, which turn a gradient into a step."""
 
 from sparkdl.nn.updaters.ada_belief import AdaBelief
 from sparkdl.nn.updaters.ada_delta import AdaDelta
