@@ -57,18 +57,22 @@ def add_train(commands):
 
 
 def add_evaluate(commands):
-    one = command(commands, "evaluate", "use", "say how good a model is on labelled data")
+    one = command(commands, "evaluate", "inference", "say how good a model is on labelled data")
     model_and_data(one)
 
 
 def add_predict(commands):
-    one = command(commands, "predict", "use", "write what a model says of each record, as Parquet")
+    one = command(
+        commands, "predict", "inference", "write what a model says of each record, as Parquet"
+    )
     model_and_data(one)
     output(one, "folder for the Parquet files", required=True)
 
 
 def add_features(commands):
-    one = command(commands, "features", "use", "write what layers of a model give, as Parquet")
+    one = command(
+        commands, "features", "inference", "write what layers of a model give, as Parquet"
+    )
     model_and_data(one)
     one.add_argument("--layers", nargs="+", required=True, help="names, such as dense_1")
     output(one, "folder for the Parquet files", required=True)
@@ -80,7 +84,9 @@ def add_summary(commands):
 
 
 def add_time(commands):
-    one = command(commands, "time", "time", "say how long each layer takes to train a minibatch")
+    one = command(
+        commands, "time", "layer_times", "say how long each layer takes to train a minibatch"
+    )
     configuration(one)
     one.add_argument("--batch-size", type=int, metavar="N", help="examples; as the file says")
     one.add_argument("--iterations", type=int, default=10, metavar="K", help="medians over K (10)")

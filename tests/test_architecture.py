@@ -280,7 +280,7 @@ def test_a_wrong_arrow_is_seen(path, source, complaint):
 
 
 INTRUDERS = [
-    "from sparkdl.engine.backends.cuda.devices import absent",
+    "from sparkdl.engine.backends.cuda.device.gpu_selection import absent",
     "from sparkdl.engine.backends import cuda",
     "def f():\n    import sparkdl.engine.backends.cuda",
 ]

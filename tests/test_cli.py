@@ -12,8 +12,8 @@ import pytest
 
 import sparkdl
 from sparkdl import cli
-from sparkdl.commands import lenet
-from sparkdl.data.readers.lmdb_writer import write_lmdb
+from sparkdl.commands import demo_run
+from sparkdl.data.readers.lmdb_files.writer import write_lmdb
 from sparkdl.errors import DataError
 from sparkdl.training.network import Network
 
@@ -118,8 +118,10 @@ def test_incomplete_command_shows_its_usage(capsys, arguments):
 
 def test_demo_has_the_defaults_of_its_run():
     options = cli.parser().parse_args(["demo"])
-    assert options.epochs == lenet.EPOCHS
-    assert lenet.run("m", options.master, options.workers).spark.master == "local-cluster[2,1,1024]"
+    assert options.epochs == demo_run.EPOCHS
+    assert (
+        demo_run.run("m", options.master, options.workers).spark.master == "local-cluster[2,1,1024]"
+    )
 
 
 @pytest.mark.parametrize("start", [["-m", "sparkdl"], [str(sparkdl.__path__[0]) + "/__main__.py"]])
@@ -153,7 +155,7 @@ def test_resumed_run_ends_with_the_weights_of_the_whole_one(run, spark):
 @pytest.fixture
 def model(tmp_path):
     """A network with first values, saved in the folder that `run` runs in."""
-    network = Network(lenet.network())
+    network = Network(demo_run.network())
     network.save(tmp_path / "model")
     return network
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.commands.given import parse_data
+from sparkdl.commands.options.data_argument import parse_data
 from sparkdl.data import (
     files,
     write_lmdb_anywhere,
@@ -10,7 +10,7 @@ from sparkdl.data import (
     write_sequence_datums,
 )
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.interop.caffe import blobs
+from sparkdl.interop.caffe.messages import blobs
 
 WRITERS = {
     "LMDB": write_lmdb_anywhere,

@@ -1,6 +1,6 @@
 """sparkdl demo: LeNet learns real digits on Spark executors, in about a minute."""
 
-from sparkdl.commands import lenet
+from sparkdl.commands import demo_run
 from sparkdl.commands.train import fit
 from sparkdl.spark.session import session
 
@@ -8,7 +8,7 @@ from sparkdl.spark.session import session
 def demo(arguments):
     """Trains, evaluates and saves; nothing is needed but Java."""
     options = {"master": arguments.master, "workers": arguments.workers}
-    conf = lenet.run(arguments.output, epochs=arguments.epochs, **options)
+    conf = demo_run.run(arguments.output, epochs=arguments.epochs, **options)
     conf.check()
     count = f"{conf.network.parameter_count:,} parameters"
     print(f"LeNet, {count}, learns 8,000 digits on {conf.spark.master}", flush=True)

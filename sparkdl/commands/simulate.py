@@ -4,12 +4,12 @@ import math
 import os
 from typing import NamedTuple
 
-from sparkdl.commands.quantities import bandwidth, count, duration
+from sparkdl.commands.options.quantities import bandwidth, count, duration
 from sparkdl.errors import ConfigError
-from sparkdl.exchange import trial
 from sparkdl.exchange.codecs import Half, OneBit, Threshold, TopK, TwoBit
-from sparkdl.exchange.cost import Cluster, Exchange
-from sparkdl.nn.summary import line, size
+from sparkdl.exchange.cost_model import measurement
+from sparkdl.exchange.cost_model.model import Cluster, Exchange
+from sparkdl.nn.networks.summary import line, size
 
 BACKWARD = 2 / 3  # of a minibatch's compute, during which gradients can already travel
 CODECS = Half(), OneBit(), TwoBit(), Threshold(), TopK()
@@ -38,8 +38,8 @@ def simulate(arguments):
     nbytes = 4 * count("--params", arguments.params)
     compute = duration("--compute", arguments.compute)
     place = cluster_options(arguments)
-    cluster = Cluster(costs=trial.measure_costs(), **place)
-    codings = [trial.measure_coding(codec) for codec in CODECS]
+    cluster = Cluster(costs=measurement.measure_costs(), **place)
+    codings = [measurement.measure_coding(codec) for codec in CODECS]
     chosen = plans(cluster, codings, nbytes, arguments.every)
     print("\n".join([*about(cluster), "", *report(chosen, compute)]))
 

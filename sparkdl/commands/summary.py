@@ -1,6 +1,6 @@
 """sparkdl summary: the network of a run configuration, as a table."""
 
-from sparkdl.commands.run_conf import RunConf
+from sparkdl.commands.options.run_conf import RunConf
 
 
 def summary(arguments):

@@ -1,10 +1,10 @@
 """sparkdl train: the run that a YAML file describes."""
 
-from sparkdl.commands.run_conf import RunConf
+from sparkdl.commands.options.run_conf import RunConf
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
 from sparkdl.training.network import load_to_resume
-from sparkdl.training.progress import ProgressBar
+from sparkdl.training.reporting.progress_bar import ProgressBar
 
 
 def train(arguments):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.config import Member
-from sparkdl.data.batch import Batch
+from sparkdl.data.batches.batch import Batch
 
 SMALLEST_SPLIT = 256
 MOST_SPLITS = 4096

@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
 from sparkdl.data import files
-from sparkdl.data.readers.lmdb_writer import datums, write_lmdb
-from sparkdl.data.readers.sequence_writer import write_sequence_file
+from sparkdl.data.readers.lmdb_files.writer import datums, write_lmdb
+from sparkdl.data.readers.sequence_file.writer import write_sequence_file
 from sparkdl.errors import DataError
 
 

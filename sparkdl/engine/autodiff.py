@@ -3,11 +3,11 @@
 import numpy as np
 
 from sparkdl.engine.accumulation import total
+from sparkdl.engine.dtypes import is_float
 from sparkdl.engine.graph import Spec, Tensor, constant, scope, topological
 from sparkdl.engine.ops.elementwise import mul
 from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.shape import cast
-from sparkdl.engine.types import is_float
 from sparkdl.errors import ShapeError
 
 

@@ -10,10 +10,10 @@ from math import prod
 
 import numpy as np
 
+from sparkdl.engine.dtypes import is_narrow
 from sparkdl.engine.graph import Graph, Spec, scope
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.elementwise import ElementwiseOp
-from sparkdl.engine.types import is_narrow
 
 FEW, MANY = 4096, 32  # numbers of small arrays; operations on such that are brought together
 BLOCK = 16_384  # numbers: the half dozen float32 blocks in use at once stay in a level-2 cache

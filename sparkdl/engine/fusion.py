@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from sparkdl.engine.graph import Graph, scope
 from sparkdl.engine.ops.activation import EluOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp
 from sparkdl.engine.ops.base import Op, register
-from sparkdl.engine.ops.conv import ConvGradInputOp, ConvOp
 from sparkdl.engine.ops.gelu import GeluOp
 from sparkdl.engine.ops.matmul import AddBiasOp, MatMulOp
+from sparkdl.engine.ops.spatial.conv import ConvGradInputOp, ConvOp
 
 ACTIVATIONS = (EluOp, GeluOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp)
 

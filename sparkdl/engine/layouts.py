@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op
-from sparkdl.engine.ops.sequence import ImageToSequenceOp, SequenceToImageOp
 from sparkdl.engine.ops.shape import ReshapeOp, reshape
+from sparkdl.engine.ops.spatial.sequence import ImageToSequenceOp, SequenceToImageOp
 
 
 @dataclass(frozen=True)

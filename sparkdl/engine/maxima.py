@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.pool import MaxPoolGradOp, MaxPoolOp, PoolOp
+from sparkdl.engine.ops.spatial.pool import MaxPoolGradOp, MaxPoolOp, PoolOp
 
 
 @dataclass(frozen=True)

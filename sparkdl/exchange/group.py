@@ -4,18 +4,18 @@ import itertools
 import json
 
 from sparkdl.errors import ConfigError
-from sparkdl.exchange.call import Call
-from sparkdl.exchange.choice import all_reduce_for
+from sparkdl.exchange.calls.call import Call
+from sparkdl.exchange.calls.pending_call import Pending
+from sparkdl.exchange.calls.progress_engine import Progress
 from sparkdl.exchange.collectives import all_gather, barrier, broadcast, message, ring
+from sparkdl.exchange.collectives.algorithm import all_reduce_for
+from sparkdl.exchange.collectives.operands import REDUCTIONS, flat, reducible_vector
 from sparkdl.exchange.collectives.pieces import cuts, raw
-from sparkdl.exchange.endpoint import Endpoint
-from sparkdl.exchange.forming import connect, meet
-from sparkdl.exchange.levels.finding import find_levels
-from sparkdl.exchange.pending import Pending
-from sparkdl.exchange.progress import Progress
-from sparkdl.exchange.pulse import PULSE
-from sparkdl.exchange.tag import LARGEST_CONTEXT, LARGEST_NUMBER, tag_of
-from sparkdl.exchange.vectors import REDUCTIONS, flat, reducible_vector
+from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.levels.discovery import find_levels
+from sparkdl.exchange.links.tag import LARGEST_CONTEXT, LARGEST_NUMBER, tag_of
+from sparkdl.exchange.liveness.heartbeat import PULSE
+from sparkdl.exchange.rendezvous.member_links import connect, meet
 
 
 class Group:

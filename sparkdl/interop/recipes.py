@@ -2,8 +2,8 @@
 
 import os
 
-from sparkdl.interop.caffe.job import SolverJob
-from sparkdl.interop.caffe.solving import CaffeSolver
+from sparkdl.interop.caffe.solvers.caffe_solver import CaffeSolver
+from sparkdl.interop.caffe.solvers.job import SolverJob
 
 DESCRIPTIONS = str | os.PathLike | SolverJob
 

@@ -1,7 +1,6 @@
 """Networks, layers, updaters, schedules and the other parts that a user configures."""
 
 from sparkdl.nn.activations import ActivationFunction
-from sparkdl.nn.any_conf import conf_from_dict, conf_from_json
 from sparkdl.nn.clipping import (
     ClipArrayNorm,
     ClipLayerNorm,
@@ -11,12 +10,9 @@ from sparkdl.nn.clipping import (
     UnitArrayNorm,
     UnitLayerNorm,
 )
-from sparkdl.nn.conf import Conf
 from sparkdl.nn.constraints import Constraint, MaxNorm, MinMaxNorm, NonNegative, UnitNorm
-from sparkdl.nn.forward import Forward, forward
-from sparkdl.nn.graph import GraphConf, Vertex
-from sparkdl.nn.graph_builder import GraphBuilder
-from sparkdl.nn.initial import initial_buffers, initial_params, initial_slots
+from sparkdl.nn.execution.forward import Forward, forward
+from sparkdl.nn.execution.initial_vectors import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layers import (
     GRU,
@@ -120,11 +116,16 @@ from sparkdl.nn.layers import (
     ZeroPadding2D,
     ZeroPadding3D,
 )
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.losses import Loss
-from sparkdl.nn.network import NetworkConf
-from sparkdl.nn.pretraining import pretraining
-from sparkdl.nn.run import Run
+from sparkdl.nn.networks.base import Conf
+from sparkdl.nn.networks.document import conf_from_dict, conf_from_json
+from sparkdl.nn.networks.graph import GraphConf, Vertex
+from sparkdl.nn.networks.graph_builder import GraphBuilder
+from sparkdl.nn.networks.pretraining import pretraining
+from sparkdl.nn.networks.sequential import NetworkConf
+from sparkdl.nn.optimization.update import update_params
 from sparkdl.nn.schedules import (
     CosineSchedule,
     CycleSchedule,
@@ -142,7 +143,6 @@ from sparkdl.nn.schedules import (
     WarmUpSchedule,
 )
 from sparkdl.nn.solvers import ConjugateGradient, Lbfgs, LineDescent, Solver
-from sparkdl.nn.update import update_params
 from sparkdl.nn.updaters import (
     AdaBelief,
     AdaDelta,

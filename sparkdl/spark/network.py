@@ -9,24 +9,24 @@ from pyspark.sql import DataFrame, SparkSession
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.recipes import DESCRIPTIONS, recipe_of
 from sparkdl.nn import Conf
-from sparkdl.spark import inference
-from sparkdl.spark.apart import run_on_device, run_partition_on_device
-from sparkdl.spark.jobs import job
-from sparkdl.spark.recipe_tests import batches_of_tests
-from sparkdl.spark.records import SparkRecords
-from sparkdl.spark.shared import SharedValue, sharing
-from sparkdl.spark.stream import fit_stream
-from sparkdl.spark.tally import DeviceTally
-from sparkdl.spark.validations import validation_frame
+from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
+from sparkdl.spark.inference import predictions
+from sparkdl.spark.inference.validation_frame import validation_frame
+from sparkdl.spark.jobs.device_tally import DeviceTally
+from sparkdl.spark.jobs.job import job
+from sparkdl.spark.jobs.shared_value import SharedValue, sharing
+from sparkdl.spark.records.recipe_tests import batches_of_tests
+from sparkdl.spark.records.records import SparkRecords
+from sparkdl.spark.streaming.stream_fit import fit_stream
 from sparkdl.spark.workers import SparkWorkers, tree
-from sparkdl.training.aggregate import unwrap
-from sparkdl.training.averaging import ParameterAveraging
-from sparkdl.training.evaluating import Judge
-from sparkdl.training.master import TrainingMaster
+from sparkdl.training.evaluation.batch_evaluation import Judge
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network, fit_network
 from sparkdl.training.recipe import Recipe
-from sparkdl.training.schema import schema_of
-from sparkdl.training.workers import Validation
+from sparkdl.training.workers.base import Validation
+from sparkdl.training.workers.contribution import unwrap
 
 
 class SparkNetwork:
@@ -123,7 +123,7 @@ class SparkNetwork:
         trigger : dict, optional
             Of a DataFrame that streams, when it gives micro-batches: options of pyspark's
             DataStreamWriter.trigger, such as {"availableNow": True}. Each is trained on for
-            `epochs` epochs; see sparkdl.spark.stream.
+            `epochs` epochs; see sparkdl.spark.streaming.stream_fit.
         options
             `updates`, `validate_every`, `validate_first`, `listeners`, `checkpoints` and `resume`;
             see fit_network. Of a stream `listeners` and `checkpoints`, from which it goes on
@@ -205,13 +205,13 @@ class SparkNetwork:
         master = self._master_on(device)
         model = self._shared(master)
         if isinstance(data, DataFrame):
-            fields = inference.prediction_fields(self.conf)
-            compute = partial(inference.prediction_columns, model, transform)
+            fields = predictions.prediction_fields(self.conf)
+            compute = partial(predictions.prediction_columns, model, transform)
             compute = self._placed(run_on_device, master, compute)
-            return inference.with_columns(data, self.conf, transform, features, fields, compute)
+            return predictions.with_columns(data, self.conf, transform, features, fields, compute)
         records = SparkRecords(data, features, transform=transform)
         name, batches = self.conf.output.name, self._batches(records, labels=False)
-        compute = partial(inference.predict_batches, model, name, records.transform)
+        compute = partial(predictions.predict_batches, model, name, records.transform)
         return batches.mapPartitions(self._placed(run_on_device, master, compute))
 
     def features(self, data, layers, *, features="features", transform=None, device=None):
@@ -229,12 +229,12 @@ class SparkNetwork:
         layers, master = self._layers(layers), self._master_on(device)
         model = self._shared(master)
         if isinstance(data, DataFrame):
-            fields = [inference.numbers(name) for name in layers]
-            compute = partial(inference.layer_columns, layers, model, transform)
+            fields = [predictions.numbers(name) for name in layers]
+            compute = partial(predictions.layer_columns, layers, model, transform)
             compute = self._placed(run_on_device, master, compute)
-            return inference.with_columns(data, self.conf, transform, features, fields, compute)
+            return predictions.with_columns(data, self.conf, transform, features, fields, compute)
         records = SparkRecords(data, features, transform=transform)
-        compute = partial(inference.feature_batches, model, layers, records.transform)
+        compute = partial(predictions.feature_batches, model, layers, records.transform)
         batches = self._batches(records, labels=False)
         return batches.mapPartitions(self._placed(run_on_device, master, compute))
 
@@ -269,11 +269,11 @@ class SparkNetwork:
         (batches, judge), master = data, self._master_on(device)
         with job(self.sc, "evaluation", "an evaluation"):
             with sharing(self.sc, self._model_of(state, master)) as model:
-                each = partial(inference.evaluate_partition, model, judge)
+                each = partial(predictions.evaluate_partition, model, judge)
                 each = self._placed(run_partition_on_device, master, each)
                 ranked, parts = batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
-                sums = tree(ranked, parts, depth=2, add=inference.merge_evaluations)
-        result = unwrap(inference.merge_evaluations(sums)) if sums else None
+                sums = tree(ranked, parts, depth=2, add=predictions.merge_evaluations)
+        result = unwrap(predictions.merge_evaluations(sums)) if sums else None
         if result is None or not result.examples:
             raise DataError("there are no records to evaluate on: every partition is empty")
         return result

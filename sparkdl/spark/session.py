@@ -20,7 +20,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
-from sparkdl.spark.jobs import message, reason
+from sparkdl.spark.jobs.job import message, reason
 
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
 ALWAYS = {

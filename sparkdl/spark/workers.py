@@ -4,18 +4,18 @@ import logging
 import time
 from functools import partial
 
-from sparkdl.data.dealing import assemble_block
+from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.errors import SparkdlError
-from sparkdl.spark.apart import run_partition_on_device
-from sparkdl.spark.blocks import load_blocks
-from sparkdl.spark.jobs import clear_errors, job, no_waiting_for_locality
-from sparkdl.spark.launched import BarrierStage
-from sparkdl.spark.logs import sign_logs
-from sparkdl.spark.shared import sharing
-from sparkdl.spark.shares import deal_blocks
-from sparkdl.spark.slots import check_barrier, gpus_of_a_task, slots
-from sparkdl.spark.team import Team
-from sparkdl.training.aggregate import Failure, group, levels, total, unwrap
+from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
+from sparkdl.spark.jobs.job import clear_errors, job, no_waiting_for_locality
+from sparkdl.spark.jobs.log_prefix import sign_logs
+from sparkdl.spark.jobs.shared_value import sharing
+from sparkdl.spark.jobs.slots import check_barrier, gpus_of_a_task, slots
+from sparkdl.spark.launch.barrier_stage import BarrierStage
+from sparkdl.spark.launch.team import Team
+from sparkdl.spark.launch.worker_shares import deal_blocks
+from sparkdl.spark.records.cached_blocks import load_blocks
+from sparkdl.training.workers.contribution import Failure, group, levels, total, unwrap
 
 log = logging.getLogger(__name__)
 

@@ -5,28 +5,33 @@ from functools import cached_property
 
 import numpy as np
 
-from sparkdl.data.batch import Batch
-from sparkdl.data.kinds import kind_of, package_of
-from sparkdl.data.readers.arrays import Arrays
+from sparkdl.data.batches.batch import Batch
+from sparkdl.data.batches.type_names import kind_of, package_of
+from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.source import checked_batches
 from sparkdl.errors import CheckpointError, ConfigError, DataError, require
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
-from sparkdl.nn.device import DEVICES, choose_backend
-from sparkdl.nn.replica import Replica
+from sparkdl.nn.execution.device import DEVICES, choose_backend
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.inputs.tbptt import check_carries
 from sparkdl.nn.solvers import Lbfgs
-from sparkdl.nn.truncated import check_carries
-from sparkdl.training.averaging import ParameterAveraging
-from sparkdl.training.checkpoint import load_checkpoint
-from sparkdl.training.evaluating import Judge, evaluate_batches, new_evaluation, pieces
-from sparkdl.training.full_batch import solve
-from sparkdl.training.local import LocalWorkers
-from sparkdl.training.marks import Milestones
-from sparkdl.training.pretraining import pretrain_layers
-from sparkdl.training.schema import schema_of
-from sparkdl.training.state import TrainState
-from sparkdl.training.store import load_model, save_model
-from sparkdl.training.trainer import Trainer, check_epochs, start_state
-from sparkdl.training.workers import Validation
+from sparkdl.training.evaluation.batch_evaluation import (
+    Judge,
+    evaluate_batches,
+    new_evaluation,
+    pieces,
+)
+from sparkdl.training.fit.full_batch import solve
+from sparkdl.training.fit.pretraining import pretrain_layers
+from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.rounds.milestones import Milestones
+from sparkdl.training.saving.checkpoint import load_checkpoint
+from sparkdl.training.saving.model_directory import load_model, save_model
+from sparkdl.training.saving.state import TrainState
+from sparkdl.training.workers.base import Validation
+from sparkdl.training.workers.local import LocalWorkers
 
 # What to do with data that is of a package that we do not take data of.
 COLUMNS = "give its columns as arrays: (df[names].to_numpy(), df[label].to_numpy())"

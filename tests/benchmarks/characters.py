@@ -6,10 +6,10 @@ from pathlib import Path
 
 from sparkdl.data import Characters, TextSequences
 from sparkdl.nn import Adam, ClipNorm, CosineSchedule, zoo
-from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.generation import generate
-from sparkdl.training.local import LocalWorkers
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.workers.local import LocalWorkers
 from tests.benchmarks.session import spark_session
 
 GOAL, BATCH, STEPS = 1.6, 25, 500

@@ -16,8 +16,8 @@ import numpy as np
 from sparkdl.data import Arrays
 from sparkdl.nn import Dense, NetworkConf, Output, Sgd
 from sparkdl.spark import SparkNetwork
-from sparkdl.training.averaging import ParameterAveraging
-from sparkdl.training.listeners import Listener
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.reporting.listeners import Listener
 from tests.benchmarks.session import spark_session
 
 FEATURES, UNITS = 1000, 9990

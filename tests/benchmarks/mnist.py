@@ -8,9 +8,9 @@ import numpy as np
 
 from sparkdl.data import Arrays, Scale
 from sparkdl.nn import CosineSchedule, Nesterov, zoo
-from sparkdl.training.averaging import ParameterAveraging
-from sparkdl.training.local import LocalWorkers
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.workers.local import LocalWorkers
 from tests.benchmarks.idx import read_idx
 
 GOAL = 0.99

@@ -20,11 +20,11 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from sparkdl.data import LMDB, Batch, Parquet, Scale, write_lmdb, write_parquet
-from sparkdl.data.readers.messages import messages
+from sparkdl.data.readers.encodings.protobuf_messages import messages
 from sparkdl.data.source import checked_batches
 from sparkdl.nn import Momentum, zoo
-from sparkdl.nn.replica import Replica
-from sparkdl.training.schema import schema_of
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.training.inputs.schema import schema_of
 
 BATCH = 64
 TURN = 0.7  # seconds

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparkdl.nn import Conv2D, Dense, MaxPool2D, Nesterov, NetworkConf, Output
 from sparkdl.spark import SparkNetwork
-from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from tests.benchmarks.session import spark_session
 
 

@@ -12,10 +12,10 @@ import pytest
 from sparkdl.data import LMDB, Batch, Parquet, files, host_copy, write_lmdb, write_parquet
 from sparkdl.errors import DataError
 from sparkdl.spark import SparkNetwork
-from sparkdl.training.averaging import ParameterAveraging
-from sparkdl.training.checkpoint import Checkpoints, latest, load_checkpoint
-from sparkdl.training.listeners import Listener
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.checkpoint import Checkpoints, latest, load_checkpoint
 from tests.spark.networks import CLASSES, plain
 from tests.training.models import assert_equal
 

@@ -7,8 +7,8 @@ from sparkdl.data import LMDB, Arrays, Batch, Csv, Parquet, write_lmdb_anywhere,
 from sparkdl.data.readers.tfrecords import RecordFile
 from sparkdl.nn import Output
 from sparkdl.spark import SparkNetwork
-from sparkdl.spark.computed import computed_frame
-from sparkdl.spark.locality import split_rdd
+from sparkdl.spark.inference.split_frame import computed_frame
+from sparkdl.spark.records.locality import split_rdd
 from tests.cluster.settings import HOST
 from tests.data.sources import KINDS, records
 from tests.spark.networks import conf_of

@@ -5,16 +5,16 @@ import pytest
 
 from sparkdl.data import Batch, files, write_lmdb_anywhere
 from sparkdl.errors import DataError
-from sparkdl.interop.caffe.blobs import read_mean, write_mean
-from sparkdl.interop.caffe.job import read_job
-from sparkdl.interop.caffe.snapshots import load_snapshot, save_snapshot
-from sparkdl.interop.caffe.sources import source_of
-from sparkdl.interop.caffe.weights import read_weights
-from sparkdl.training.checkpoint import latest, load_checkpoint
-from tests.interop.caffe.test_job import NET, SOLVER
-from tests.interop.caffe.test_orders import start
+from sparkdl.interop.caffe.checkpoints.snapshots import load_snapshot, save_snapshot
+from sparkdl.interop.caffe.checkpoints.weights import read_weights
+from sparkdl.interop.caffe.datasets.sources import source_of
+from sparkdl.interop.caffe.messages.blobs import read_mean, write_mean
+from sparkdl.interop.caffe.solvers.job import read_job
+from sparkdl.training.saving.checkpoint import latest, load_checkpoint
+from tests.interop.caffe.checkpoints.test_blob_orders import start
+from tests.interop.caffe.solvers.test_job import NET, SOLVER
 from tests.training.models import assert_equal, small_conf, state_of
-from tests.training.test_checkpoint import train, writer_for
+from tests.training.saving.test_checkpoint import train, writer_for
 
 CONF = small_conf()
 

@@ -14,8 +14,8 @@ from sparkdl.data import (
     write_parquet,
     write_sequence_datums,
 )
-from sparkdl.data.readers.image import encode_image
-from sparkdl.data.readers.lmdb import first_image
+from sparkdl.data.readers.encodings.image_codec import encode_image
+from sparkdl.data.readers.lmdb_files.databases import first_image
 from tests.commands.test_convert import convert
 from tests.data.sources import KINDS, records
 

@@ -8,9 +8,9 @@ import pytest
 
 from sparkdl.cli import main
 from sparkdl.data import LMDB, Batch, Cifar, Idx, Parquet, SequenceFiles, files
-from sparkdl.data.readers.image import encode_image
+from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.interop.caffe.blobs import read_mean
+from sparkdl.interop.caffe.messages.blobs import read_mean
 
 X = np.random.default_rng(9).integers(0, 256, (300, 3, 32, 32)).astype(np.uint8)
 Y = np.arange(300) % 10

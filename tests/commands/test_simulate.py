@@ -7,10 +7,10 @@ import pytest
 
 from sparkdl import cli
 from sparkdl.commands import simulate
-from sparkdl.commands.quantities import bandwidth, count, duration
+from sparkdl.commands.options.quantities import bandwidth, count, duration
 from sparkdl.errors import ConfigError
-from sparkdl.exchange import trial
-from sparkdl.exchange.cost import Cluster, Coding, Costs, Exchange
+from sparkdl.exchange.cost_model import measurement
+from sparkdl.exchange.cost_model.model import Cluster, Coding, Costs, Exchange
 
 COSTS = Costs(message=1e-5, socket=1e-9, add=1e-10, shared=5e-10, meeting=2e-5)
 BITS = Coding(name="OneBit", ratio=1 / 32, encode=1e-9, decode=5e-10, to_all=False)
@@ -77,9 +77,9 @@ def test_the_table_has_all_masters():
 
 @pytest.fixture
 def known(monkeypatch):
-    monkeypatch.setattr(trial, "measure_costs", lambda: COSTS)
-    monkeypatch.setattr(trial, "LONG", 10_000)
-    monkeypatch.setattr(trial, "SHORT", 10_000)
+    monkeypatch.setattr(measurement, "measure_costs", lambda: COSTS)
+    monkeypatch.setattr(measurement, "LONG", 10_000)
+    monkeypatch.setattr(measurement, "SHORT", 10_000)
 
 
 def test_command(known, capsys):
@@ -110,27 +110,27 @@ def test_a_mistake_is_one_sentence(known, capsys, option, value, sentence):
 
 
 def test_two_processes_give_the_constants():
-    costs = trial.measure_costs()
+    costs = measurement.measure_costs()
     for name in ("message", "socket", "add", "shared", "meeting"):
         assert 0 < getattr(costs, name) < 1, name
 
 
 def test_the_model_gives_back_what_the_two_processes_took():
     found = {
-        False: {trial.LARGE: 0.02, trial.SMALL: 4e-5},
-        True: {trial.LARGE: 5e-3, trial.SMALL: 1e-5},
+        False: {measurement.LARGE: 0.02, measurement.SMALL: 4e-5},
+        True: {measurement.LARGE: 5e-3, measurement.SMALL: 1e-5},
     }
     for cores in (1, 2, 8):
-        costs = trial.fit_costs(found, 1e-10, cores)
+        costs = measurement.fit_costs(found, 1e-10, cores)
         two = {"costs": costs, "workers": 2, "per_machine": 2, "cores": cores}
         apart = Cluster(**two, shared_memory=False)
-        assert apart.ring(trial.LARGE, 2).seconds == pytest.approx(0.02)
-        assert apart.doubling(trial.SMALL, 2).seconds == pytest.approx(4e-5, rel=0.1)
-        assert Cluster(**two).all_reduce(trial.LARGE).seconds == pytest.approx(5e-3, rel=0.01)
+        assert apart.ring(measurement.LARGE, 2).seconds == pytest.approx(0.02)
+        assert apart.doubling(measurement.SMALL, 2).seconds == pytest.approx(4e-5, rel=0.1)
+        assert Cluster(**two).all_reduce(measurement.LARGE).seconds == pytest.approx(5e-3, rel=0.01)
 
 
 def test_a_codec_is_timed_on_random_gradients(known):
-    coding = trial.measure_coding(simulate.OneBit())
+    coding = measurement.measure_coding(simulate.OneBit())
     assert 1 / 33 < coding.ratio < 1 / 20
     assert 0 < coding.decode < 1e-6
     assert not coding.to_all

@@ -8,7 +8,7 @@ import pytest
 from sparkdl.config import Member, text
 from sparkdl.config.option import default_of, option_of
 from sparkdl.data import Arrays, Source
-from sparkdl.data.readers.frame_columns import FrameColumn
+from sparkdl.data.readers.tables.frame_columns import FrameColumn
 from sparkdl.data.transforms import Compose, MeanImage, Transform
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.exchange.codecs import Codec, ThresholdRule
@@ -22,8 +22,8 @@ from sparkdl.nn.schedules import Schedule
 from sparkdl.nn.solvers import Solver
 from sparkdl.nn.updaters import Updater
 from sparkdl.nn.weight_noise import WeightNoise
-from sparkdl.training.master import TrainingMaster
-from sparkdl.training.masters import CLASSES
+from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.masters.registry import CLASSES
 from tests.config.nonsense import NONSENSE
 from tests.nn.layer_cases import LAYERS
 

@@ -8,7 +8,7 @@ import sparkdl.nn as nn
 from sparkdl.config import Member, foreign, suggestion
 from sparkdl.config.names import key, known_as, list_names
 from sparkdl.errors import ConfigError
-from sparkdl.training.masters import MASTERS
+from sparkdl.training.masters.registry import MASTERS
 
 
 @pytest.mark.parametrize(

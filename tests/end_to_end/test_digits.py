@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from sparkdl.data import LMDB, digits, write_lmdb
+from sparkdl.data import LMDB, write_lmdb
+from sparkdl.data.samples import digits
 from sparkdl.nn import Dense, Nesterov, NetworkConf, Output
 from sparkdl.spark import SparkNetwork
-from sparkdl.training.averaging import ParameterAveraging
-from sparkdl.training.checkpoint import Checkpoints, latest
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.saving.checkpoint import Checkpoints, latest
 
 
 @pytest.fixture(scope="module")

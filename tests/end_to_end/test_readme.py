@@ -9,7 +9,7 @@ import pytest
 
 from sparkdl import AllReduceSGD, Batch, Network, cli
 from sparkdl.exchange.codecs import OneBit
-from sparkdl.nn.replica import Replica
+from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.zoo import lenet
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -12,7 +12,7 @@ from jax import numpy as jnp
 
 from sparkdl.engine import Graph, Tensor, compile, gradients, ops, scope, value_and_grad
 from sparkdl.engine.accumulation import total
-from sparkdl.engine.check import check_gradients
+from sparkdl.engine.gradient_check import check_gradients
 from tests.engine.support import run, run_plain, tensors, trace, uniform
 
 X = uniform(0, 4, 6)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sparkdl.engine import Graph, compile, gradients, ops
 from sparkdl.engine.backends import get
-from sparkdl.engine.types import BFLOAT16, computing_dtype, is_float, lowest, sum_dtype, widen
+from sparkdl.engine.dtypes import BFLOAT16, computing_dtype, is_float, lowest, sum_dtype, widen
 from tests.engine.cases import CASES
 from tests.engine.support import feeds, tensors, with_gradients
 

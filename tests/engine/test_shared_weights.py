@@ -9,7 +9,7 @@ import pytest
 from jax import numpy as jnp
 
 from sparkdl.engine import compile, gradients, ops, value_and_grad
-from sparkdl.engine.check import check_gradients
+from sparkdl.engine.gradient_check import check_gradients
 from sparkdl.engine.shared_weights import add_products
 from tests.engine.support import run, trace, uniform
 

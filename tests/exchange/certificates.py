@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from sparkdl.exchange.tls import Tls
+from sparkdl.exchange.connections.tls import Tls
 
 CURVE = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
 

@@ -6,7 +6,7 @@ import time
 from multiprocessing.connection import wait
 
 from sparkdl.exchange.group import Group
-from sparkdl.exchange.rendezvous import FileRendezvous
+from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
 from tests.support.processes import forking
 
 SECRET = b"a secret of the tests"

@@ -24,10 +24,9 @@ import numpy as np
 
 from sparkdl.error_messages import error_to_json
 from sparkdl.errors import DataError, PeerError
-from sparkdl.exchange.deadline import Deadline
-from sparkdl.exchange.endpoint import Endpoint
-from sparkdl.exchange.frame import HEADER, Kind, pack_header, unpack_header
-from sparkdl.exchange.handshake import (
+from sparkdl.exchange.connections.deadline import Deadline
+from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.connections.handshake import (
     HELLO,
     MAC,
     NONCE,
@@ -38,12 +37,13 @@ from sparkdl.exchange.handshake import (
     introduce,
     sign,
 )
-from sparkdl.exchange.link import LONGEST_FRAME, Link
-from sparkdl.exchange.mail import Receipt
-from sparkdl.exchange.member import GroupMember
-from sparkdl.exchange.message import packed_message, unpacked_message
-from sparkdl.exchange.tag import stream_of, tag_of
-from sparkdl.exchange.wire import Wire
+from sparkdl.exchange.links.link import LONGEST_FRAME, Link
+from sparkdl.exchange.links.mailbox import Receipt
+from sparkdl.exchange.links.tag import stream_of, tag_of
+from sparkdl.exchange.messages.frame import HEADER, Kind, pack_header, unpack_header
+from sparkdl.exchange.messages.message import packed_message, unpacked_message
+from sparkdl.exchange.messages.wire import Wire
+from sparkdl.exchange.rendezvous.member import GroupMember
 from tests.exchange.mutation import garbage, mutated
 from tests.exchange.pairs import SECRET
 

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 from sparkdl.errors import SparkdlError
-from sparkdl.exchange.rendezvous import FileRendezvous
-from sparkdl.exchange.shared.finding import find_memory
+from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
+from sparkdl.exchange.shared.discovery import find_memory
 from tests.support.processes import forking
 
 LIMIT = 120.0  # seconds

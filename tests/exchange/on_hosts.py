@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from sparkdl.exchange.group import Group
-from sparkdl.exchange.rendezvous import FileRendezvous
+from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
 from tests.exchange.crew import SECRET
 
 COUNT = 1_000_000

@@ -3,7 +3,7 @@
 import socket
 from contextlib import contextmanager
 
-from sparkdl.exchange.wire import Wire
+from sparkdl.exchange.messages.wire import Wire
 
 SECRET = b"a secret of the tests" * 2
 OTHER = b"another secret, as long as it" * 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError, PeerError, ShapeError, WorkerError
-from sparkdl.exchange.choice import DOUBLING
+from sparkdl.exchange.collectives.algorithm import DOUBLING
 from tests.exchange.crew import crew
 
 SIZES = [1, 2, 3, 4, 5]

@@ -17,10 +17,10 @@ from sparkdl.nn import (
     Output,
     zoo,
 )
+from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.layers import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
-from sparkdl.nn.replica import Replica
 from tests.nn.examples import ACTIVATIONS
-from tests.nn.test_graph import batch_of
+from tests.nn.networks.test_graph import batch_of
 
 BACKENDS = ["reference", "auto"]
 

@@ -12,7 +12,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ConfigError
 from sparkdl.nn import BatchNorm, Conv2D, Dense, NetworkConf, Output, Sgd, layers, update_params
 from sparkdl.nn.constraints import MaxNorm, MinMaxNorm, NonNegative, UnitNorm
-from sparkdl.nn.run import Run
+from sparkdl.nn.layers.core.run import Run
 from tests.nn.examples import CONSTRAINTS
 from tests.nn.support import label, run_as_graph, value_and_gradients
 

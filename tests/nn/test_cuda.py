@@ -18,8 +18,8 @@ from sparkdl.nn import (
     RmsProp,
     Sgd,
 )
-from sparkdl.nn.replica import Replica
-from tests.nn.test_graph import batch_of
+from sparkdl.nn.execution.replica import Replica
+from tests.nn.networks.test_graph import batch_of
 from tests.support.cuda.compiler import available
 
 LAYERS = [Dense(units=33, activation="relu"), Dropout(rate=0.2), Dense(units=17, activation="tanh")]

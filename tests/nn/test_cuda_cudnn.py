@@ -7,12 +7,12 @@ import pytest
 
 from sparkdl.engine.backends import base
 from sparkdl.nn import Activation, Conv2D, ElementWise, GlobalPool, GraphBuilder, Output, zoo
-from sparkdl.nn.replica import Replica
+from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.zoo.googlenet import inception
 from sparkdl.nn.zoo.resnet import add_convolution, basic
+from tests.nn.networks.test_graph import batch_of
 from tests.nn.test_cuda import distance
-from tests.nn.test_graph import batch_of
-from tests.nn.test_transformer import SMALL, texts
+from tests.nn.zoo.test_transformer import SMALL, texts
 from tests.support.cuda.compiler import available
 
 
@@ -101,7 +101,7 @@ def by_cudnn(replica, graphs):
     """All that cuDNN can do it does."""
     program, _ = replica.programs(4)
     ops = [node.op.kind for node in program.graph.nodes]
-    assert ops.count("Drawn") == graphs, program.describe()
+    assert ops.count("CudnnGraph") == graphs, program.describe()
     convolutions = [s for s in program.steps if "Conv" in s.op]
     assert all(s.kernel.startswith("cuDNN") for s in convolutions)
     assert not any(s.note for s in program.steps), program.describe()

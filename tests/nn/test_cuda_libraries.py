@@ -7,9 +7,9 @@ import pytest
 
 from sparkdl.engine.backends import base
 from sparkdl.nn import GRU, LSTM, NetworkConf, Output, zoo
-from sparkdl.nn.replica import Replica
+from sparkdl.nn.execution.replica import Replica
 from tests.nn.test_cuda import MLP, distance, trained
-from tests.nn.test_transformer import SMALL, texts
+from tests.nn.zoo.test_transformer import SMALL, texts
 from tests.support.cuda.compiler import available
 
 

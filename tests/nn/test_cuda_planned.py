@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkdl.engine.backends.cuda.shared_libraries import wheels
+from sparkdl.engine.backends.cuda.device.shared_libraries import wheels
 from sparkdl.nn import zoo
 from tests.support.cuda import compiler
 

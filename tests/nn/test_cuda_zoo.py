@@ -11,9 +11,9 @@ import pytest
 
 from sparkdl.engine.backends import base
 from sparkdl.nn import zoo
-from sparkdl.nn.replica import Replica
-from sparkdl.training.buckets import cut_buckets
-from tests.nn.test_graph import batch_of
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.training.masters.all_reduce.buckets import cut_buckets
+from tests.nn.networks.test_graph import batch_of
 from tests.support.cuda.nccl_backend import made
 from tests.support.cuda.recording_driver import RecordingDriver
 

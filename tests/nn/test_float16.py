@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparkdl.data.batch import Batch
+from sparkdl.data.batches.batch import Batch
 from sparkdl.engine.backends import base
 from sparkdl.errors import DivergedError
 from sparkdl.nn import (
@@ -18,12 +18,12 @@ from sparkdl.nn import (
     Output,
     SelfAttention,
     Sgd,
-    loss_scale,
 )
-from sparkdl.nn.replica import Replica
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.optimization import loss_scale
 from tests.nn import torch_float16
+from tests.nn.networks.test_graph import batch_of
 from tests.nn.test_bfloat16 import mixed
-from tests.nn.test_graph import batch_of
 from tests.support.cuda.compiler import available
 
 BACKENDS = ["reference", "auto", "cuda"]

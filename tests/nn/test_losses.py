@@ -8,11 +8,12 @@ import pytest
 import scipy.stats
 from sklearn import metrics
 
-from sparkdl.data.batch import Batch
+from sparkdl.data.batches.batch import Batch
 from sparkdl.engine import ops
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn import LossLayer, NetworkConf, Output, losses
-from sparkdl.nn.layers.scored import REDUCTIONS
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.layers.outputs.base import REDUCTIONS
 from sparkdl.nn.losses import (
     Loss,
     Mae,
@@ -21,7 +22,6 @@ from sparkdl.nn.losses import (
     SoftmaxCrossEntropy,
     best_path,
 )
-from sparkdl.nn.replica import Replica
 from tests.nn.examples import LOSSES
 from tests.nn.support import label, value_and_gradients
 

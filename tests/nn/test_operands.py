@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from sparkdl.engine import Graph, Spec, Tensor, backends, compile, gradients, ops
-from sparkdl.engine.types import is_float
+from sparkdl.engine.dtypes import is_float
 from sparkdl.nn import zoo
-from sparkdl.nn.replica import Replica
-from tests.nn.test_graph import batch_of
-from tests.nn.test_layers import COMPARED, drawn, given, normal, run_of
-from tests.nn.test_layers import batch_of as inputs_of
+from sparkdl.nn.execution.replica import Replica
+from tests.nn.layers.core.test_base import COMPARED, drawn, given, normal, run_of
+from tests.nn.layers.core.test_base import batch_of as inputs_of
+from tests.nn.networks.test_graph import batch_of
 
 pytestmark = pytest.mark.skipif(backends.get("auto").name != "onednn", reason="libdnnl is missing")
 KINDS = ["float32", "bfloat16"]

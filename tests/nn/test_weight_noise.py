@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn import NetworkConf, forward, initial_params
+from sparkdl.nn import NetworkConf, initial_params
+from sparkdl.nn.execution import forward
 from sparkdl.nn.layers import (
     LSTM,
     Bidirectional,
@@ -14,7 +15,7 @@ from sparkdl.nn.layers import (
     Output,
     TimeDistributed,
 )
-from sparkdl.nn.run import Run
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.weight_noise import DropConnect, GaussianWeightNoise, add_weight_noise
 from tests.nn.support import label
 

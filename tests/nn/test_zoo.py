@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sparkdl.nn import Conv2D, zoo
-from sparkdl.nn.any_conf import conf_from_dict
-from sparkdl.nn.replica import Replica
-from tests.nn.test_graph import batch_of
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.networks.document import conf_from_dict
+from tests.nn.networks.test_graph import batch_of
 
 PUBLISHED = {
     "lenet": 431_080,

@@ -3,8 +3,8 @@
 import json
 from dataclasses import dataclass
 
-from sparkdl.nn.any_conf import conf_from_dict
-from sparkdl.nn.conf import Conf
+from sparkdl.nn.networks.base import Conf
+from sparkdl.nn.networks.document import conf_from_dict
 
 MASKS = ("none", "ones", "ragged", "holes", "empty")
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sparkdl.nn.initial import initial_buffers, initial_params
-from sparkdl.nn.replica import Replica
+from sparkdl.nn.execution.initial_vectors import initial_buffers, initial_params
+from sparkdl.nn.execution.replica import Replica
 from tests.oracle.data import batch_of
 from tests.oracle.memory import of_nan
 

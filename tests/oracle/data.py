@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from sparkdl.data.batch import Batch
-from sparkdl.nn.columns import WEIGHTS, label_mask_of, mask_of
+from sparkdl.data.batches.batch import Batch
+from sparkdl.nn.inputs.columns import WEIGHTS, label_mask_of, mask_of
 from sparkdl.nn.layers import BatchReindex, Frozen
-from sparkdl.nn.layers.embedding import Lookup
-from sparkdl.nn.layers.recurrent import Recurrent
+from sparkdl.nn.layers.dense.embedding import Lookup
+from sparkdl.nn.layers.recurrent.base import Recurrent
 from tests.oracle.labels import labels_of
 
 

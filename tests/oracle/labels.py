@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.nn.labels import label_requirements
+from sparkdl.nn.inputs.labels import label_requirements
 
 
 def labels_of(place, n, rng):

@@ -18,8 +18,8 @@ import numpy as np
 from sparkdl.engine import ops
 from sparkdl.engine.backends import base
 from sparkdl.engine.backends.memory import FlatVector
+from sparkdl.engine.dtypes import computing_dtype, is_float
 from sparkdl.engine.graph import Spec, Tensor, topological
-from sparkdl.engine.types import computing_dtype, is_float
 from sparkdl.errors import ShapeError
 
 NAME = "rounding"

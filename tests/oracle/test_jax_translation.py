@@ -7,7 +7,7 @@ import pytest
 
 from sparkdl.nn import initial_slots, layers
 from sparkdl.nn.layers import Layer
-from sparkdl.nn.update import update_params
+from sparkdl.nn.optimization.update import update_params
 from tests.nn.examples import CLIPPINGS, CONSTRAINTS, SCHEDULES
 from tests.oracle import jax_translation
 from tests.oracle.jax_translation import cases, drawn, penalties, reference

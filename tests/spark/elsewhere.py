@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from sparkdl.errors import DataError, ShapeError
-from sparkdl.nn.device import choose_backend, describe_device
+from sparkdl.nn.execution.device import choose_backend, describe_device
 
 
 class Unpackable(Exception):

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
-from sparkdl.training.all_reduce import AllReduceSGD
-from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from tests.spark.networks import arrays, data, plain
 from tests.support.cuda.spawned import OnHost, here
 from tests.support.executors import all_awaited

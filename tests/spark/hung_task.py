@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from sparkdl.spark.apart_process import GpuProcess
+from sparkdl.spark.gpu_process.process import GpuProcess
 from tests.spark.elsewhere import hang
 from tests.support.cuda.spawned import OnHost
 

@@ -7,7 +7,7 @@ import sys
 
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
-from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from tests.spark.networks import arrays, plain
 from tests.spark.slow import Slow
 from tests.support.executors import all_awaited

@@ -17,7 +17,7 @@ from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
 from tests.spark.networks import arrays, rich
 from tests.support.executors import all_awaited
-from tests.training.masters import MASTERS
+from tests.training.master_table import MASTERS
 
 RECORDS, EPOCHS = 62, 2
 

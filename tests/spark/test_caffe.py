@@ -6,10 +6,10 @@ import pytest
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe import CaffeSolver
 from sparkdl.spark import SparkNetwork
-from sparkdl.training.all_reduce import AllReduceSGD
-from sparkdl.training.averaging import ParameterAveraging
-from sparkdl.training.local import LocalWorkers
-from tests.interop.caffe.solvers import RECORDS, write_solver
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.workers.local import LocalWorkers
+from tests.interop.caffe.solver_files import RECORDS, write_solver
 from tests.spark.networks import plain
 from tests.training.models import assert_equal
 

@@ -4,9 +4,9 @@ import pytest
 
 from sparkdl.errors import CheckpointError
 from sparkdl.spark import SparkNetwork
-from sparkdl.training.averaging import ParameterAveraging
-from sparkdl.training.checkpoint import Checkpoints
-from sparkdl.training.listeners import Listener
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.checkpoint import Checkpoints
 from tests.spark.networks import arrays, plain, rich
 from tests.training.models import assert_equal
 

@@ -8,7 +8,7 @@ from sparkdl.data import Arrays, Compose, Crop, Mirror, ReshapeRecords, Scale, p
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Dense, GraphBuilder, Merge, NetworkConf, Output, RnnOutput
 from sparkdl.spark import SparkNetwork
-from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from tests.training.models import assert_equal
 
@@ -49,7 +49,7 @@ def trained_here(conf, source, crew):
 
 @pytest.fixture(scope="module")
 def crew():
-    from sparkdl.training.local import LocalWorkers
+    from sparkdl.training.workers.local import LocalWorkers
 
     with LocalWorkers(2) as crew:
         yield crew

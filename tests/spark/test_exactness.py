@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from sparkdl.data import Batch
-from sparkdl.data.dealing import assemble_block
-from sparkdl.nn.replica import Replica
+from sparkdl.data.batches.dealing import assemble_block
+from sparkdl.nn.execution.replica import Replica
 from sparkdl.spark import SparkNetwork, SparkWorkers
-from sparkdl.spark.records import SparkRecords
-from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.spark.records.records import SparkRecords
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network, with_seed
-from sparkdl.training.schema import schema_of
 from tests.spark.networks import data, plain
 
 ROUNDS, BATCH = 20, 4

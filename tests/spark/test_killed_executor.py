@@ -3,7 +3,7 @@
 import pytest
 
 from sparkdl.spark import SparkNetwork
-from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from tests.spark.networks import arrays, rich
 from tests.spark.slow import Fault, Slow, Trap, executor_of
 from tests.support.waiting import gone, until

@@ -11,15 +11,15 @@ from sparkdl.data import Arrays
 from sparkdl.errors import ConfigError, DataError, DivergedError, WorkerError
 from sparkdl.nn import Output, Sgd
 from sparkdl.spark import SparkNetwork, SparkWorkers
-from sparkdl.training.averaging import ParameterAveraging
-from sparkdl.training.checkpoint import Checkpoints
-from sparkdl.training.listeners import Listener
-from sparkdl.training.local import LocalWorkers
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.checkpoint import Checkpoints
+from sparkdl.training.workers.local import LocalWorkers
 from tests.spark.networks import arrays, conf_of, data, rich
 from tests.spark.slow import Fault, Slow, Trap, executor_of
 from tests.support.waiting import gone, until
-from tests.training.masters import MASTERS, RESIDENT
+from tests.training.master_table import MASTERS, RESIDENT
 from tests.training.models import assert_equal
 
 RECORDS, EPOCHS = 62, 2

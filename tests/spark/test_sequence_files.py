@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sparkdl.data import Batch, SequenceFiles, write_sequence_file
-from sparkdl.data.readers import sequence_writer
-from sparkdl.data.readers.image import encode_image
+from sparkdl.data.readers.encodings.image_codec import encode_image
+from sparkdl.data.readers.sequence_file import writer
 
 X = np.random.default_rng(5).integers(0, 256, (2000, 1, 12, 10)).astype(np.uint8)
 Y = np.arange(2000) * 11 % 1000
@@ -27,7 +27,7 @@ def read(source):
 
 @pytest.mark.parametrize("options", COMPRESSIONS, ids=str)
 def test_hadoop_reads_what_we_write(sc, tmp_path, monkeypatch, options):
-    monkeypatch.setattr(sequence_writer, "BLOCK", 50_000)
+    monkeypatch.setattr(writer, "BLOCK", 50_000)
     pairs = [(f"a {y}", x.tobytes()) for x, y in zip(X, Y)]
     write_sequence_file(tmp_path / "a", pairs, **options)
     found = sc.sequenceFile(str(tmp_path / "a"), minSplits=3).collect()

@@ -6,8 +6,8 @@ import pytest
 
 from sparkdl.errors import DataError
 from sparkdl.spark import SparkNetwork
-from sparkdl.training.averaging import ParameterAveraging
-from sparkdl.training.listeners import Listener
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.reporting.listeners import Listener
 from tests.spark.networks import arrays, data, rich
 
 MASTER = ParameterAveraging(batch_size_per_worker=3, averaging_frequency=1, workers=2)

@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from sparkdl.training.local import LocalWorkers
 from sparkdl.training.network import Network
+from sparkdl.training.workers.local import LocalWorkers
 from tests.spark.over_hosts import EPOCHS, RECORDS, told
 from tests.support.cluster import cluster
 from tests.support.namespaces import two_hosts, why_not
 from tests.support.waiting import LIMIT, until
-from tests.training.masters import MASTERS
+from tests.training.master_table import MASTERS
 
 REASON = why_not()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))

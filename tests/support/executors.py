@@ -1,6 +1,6 @@
 """Executors of the tests, which come late where other processes have the cores."""
 
-from sparkdl.spark import slots
+from sparkdl.spark.jobs import slots
 
 
 def all_awaited():

@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparkdl.data.blocks import permutation
+from sparkdl.data.batches.blocks import permutation
 from sparkdl.nn import Momentum, initial_params
-from sparkdl.training.listeners import Listener
+from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
-from sparkdl.training.schema import schema_of
-from tests.training.masters import schedule_of
+from sparkdl.training.reporting.listeners import Listener
+from tests.training.master_table import schedule_of
 from tests.training.problems import Partitions, gradient, perceptron
 
 CONF = perceptron(updater=Momentum(rate=0.1), l2=0.01)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparkdl.training.local import LocalWorkers
+from sparkdl.training.workers.local import LocalWorkers
 
 
 @pytest.fixture

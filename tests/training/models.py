@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparkdl.nn import BatchNorm, Dense, Nesterov, NetworkConf, Output
-from sparkdl.training.state import TrainState
+from sparkdl.training.saving.state import TrainState
 
 
 def small_conf(units=3):

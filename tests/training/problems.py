@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparkdl.data.batch import Batch
+from sparkdl.data.batches.batch import Batch
 from sparkdl.data.source import Split
 from sparkdl.nn import BatchNorm, Dense, Dropout, NetworkConf, Output, Sgd
-from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import first_state
-from sparkdl.training.schema import schema_of
 
 EVEN, UNEVEN = [30, 30], [41, 0, 3, 15, 1]  # records of partitions
 

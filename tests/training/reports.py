@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sparkdl.training.report import FitPlan, RoundReport
-from sparkdl.training.state import TrainState
+from sparkdl.training.reporting.reports import FitPlan, RoundReport
+from sparkdl.training.saving.state import TrainState
 
 
 def report(epoch=0, round=0, **changes):

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from sparkdl.errors import DataError
-from sparkdl.training.aggregate import Contribution
+from sparkdl.training.workers.contribution import Contribution
 
 
 def contribution(vector, examples=1, loss=0.0):

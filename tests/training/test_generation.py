@@ -6,10 +6,10 @@ import pytest
 from sparkdl.data import Characters, TextSequences
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import LSTM, Adam, NetworkConf, RnnOutput
-from sparkdl.training.averaging import ParameterAveraging
 from sparkdl.training.generation import apply_temperature, generate
-from sparkdl.training.local import LocalWorkers
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.workers.local import LocalWorkers
 
 VERSE = "the quick brown fox jumps over a lazy dog. "
 

@@ -5,15 +5,15 @@ import pandas
 import psutil
 import pytest
 
-from sparkdl.data.batch import Batch
-from sparkdl.data.readers.arrays import Arrays
+from sparkdl.data.batches.batch import Batch
+from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.transforms import Scale
 from sparkdl.errors import CheckpointError, ConfigError, DataError
 from sparkdl.nn import Dense, Momentum, NetworkConf, Output, Sgd
-from sparkdl.training.averaging import ParameterAveraging
-from sparkdl.training.checkpoint import Checkpoints
-from sparkdl.training.evaluating import BATCH
+from sparkdl.training.evaluation.batch_evaluation import BATCH
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network, as_source, first_state
+from sparkdl.training.saving.checkpoint import Checkpoints
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron, softmax_net, whole_net
 

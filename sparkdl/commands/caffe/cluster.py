@@ -1,9 +1,9 @@
 """Number of replicas and their exchange, from -clusterSize, -devices and -connection."""
 
 from sparkdl.errors import ConfigError
-from sparkdl.spark.slots import dynamic, executors, slots
-from sparkdl.training.all_reduce import AllReduceSGD
-from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.spark.jobs.slots import dynamic, executors, slots
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 
 
 def check_dynamic(sc, connection):

@@ -3,9 +3,9 @@
 from functools import partial
 
 from sparkdl.commands.caffe.records import reading_of
-from sparkdl.interop.caffe.shown import blobs_of
-from sparkdl.spark.computed import computed_frame
-from sparkdl.spark.inference import load_replica
+from sparkdl.interop.caffe.evaluation.blob_values import blobs_of
+from sparkdl.spark.inference.predictions import load_replica
+from sparkdl.spark.inference.split_frame import computed_frame
 
 ID = "SampleID"
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from sparkdl.data import LMDB, Schema
-from sparkdl.data.batch import position
-from sparkdl.data.blocks import blocks
-from sparkdl.data.readers.dataframes import DataFrames
+from sparkdl.data.batches.batch import position
+from sparkdl.data.batches.blocks import blocks
+from sparkdl.data.readers.tables.dataframes import DataFrames
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe import source_of
-from sparkdl.interop.caffe.shown import Blobs
-from sparkdl.training.minibatch import prepare_minibatch
-from sparkdl.training.schema import schema_of
+from sparkdl.interop.caffe.evaluation.blob_values import Blobs
+from sparkdl.training.inputs.minibatch import prepare_minibatch
+from sparkdl.training.inputs.schema import schema_of
 
 LEAST = 256  # records of a split, where nobody says
 

@@ -7,15 +7,15 @@ from operator import itemgetter
 from sparkdl.commands.caffe.records import batch_size, reading_of
 from sparkdl.data import files
 from sparkdl.errors import DataError, SparkdlError
-from sparkdl.interop.caffe.first import First
-from sparkdl.interop.caffe.shown import blobs_of
-from sparkdl.interop.caffe.testing import shown_outputs
-from sparkdl.spark.apart import run_partition_on_device
-from sparkdl.spark.inference import load_replica
-from sparkdl.spark.jobs import job
-from sparkdl.spark.locality import split_rdd
-from sparkdl.spark.shared import sharing
-from sparkdl.training.aggregate import Failure, unwrap
+from sparkdl.interop.caffe.evaluation.blob_values import blobs_of
+from sparkdl.interop.caffe.evaluation.head import First
+from sparkdl.interop.caffe.evaluation.net_evaluation import shown_outputs
+from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
+from sparkdl.spark.inference.predictions import load_replica
+from sparkdl.spark.jobs.job import job
+from sparkdl.spark.jobs.shared_value import sharing
+from sparkdl.spark.records.locality import split_rdd
+from sparkdl.training.workers.contribution import Failure, unwrap
 
 
 def means_of(sc, net, source, state, batches, device, tally):

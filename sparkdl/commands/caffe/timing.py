@@ -1,13 +1,13 @@
 """sparkdl caffe time: how long each layer of a net takes."""
 
 from sparkdl.commands.caffe.options import shapes_of
-from sparkdl.commands.time import report
+from sparkdl.commands.layer_times import report
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe import load_net, read_job
-from sparkdl.interop.caffe.job import check_shapes
-from sparkdl.interop.caffe.phases import state_of
-from sparkdl.nn.timing import time_step
-from sparkdl.training.steps import limit_threads
+from sparkdl.interop.caffe.nets.phases import state_of
+from sparkdl.interop.caffe.solvers.job import check_shapes
+from sparkdl.nn.execution.timing import time_step
+from sparkdl.training.rounds.block_training import limit_threads
 
 
 def time(arguments):

@@ -11,10 +11,10 @@ from sparkdl.commands.caffe.options import Options, check_free
 from sparkdl.commands.caffe.records import batch_size, source_for
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe import CaffeSolver, SolverJob, read_job, save_weights
-from sparkdl.interop.caffe.first import First
-from sparkdl.interop.caffe.solving import prefix_of
+from sparkdl.interop.caffe.evaluation.head import First
+from sparkdl.interop.caffe.solvers.caffe_solver import prefix_of
 from sparkdl.spark import SparkNetwork
-from sparkdl.spark.frames import uri
+from sparkdl.spark.records.data_frames import uri
 
 LOG = "sparkdl.caffe"
 

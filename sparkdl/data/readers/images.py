@@ -6,11 +6,11 @@ import numpy as np
 
 from sparkdl.config import Path, option
 from sparkdl.data import files
-from sparkdl.data.batch import Batch, record_ids
-from sparkdl.data.blocks import permutation
-from sparkdl.data.columns import Offence
-from sparkdl.data.readers.base import ImageSource, Reader, SplitByRecords, StoredSource
-from sparkdl.data.readers.image import ENDINGS, decode_image
+from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.data.batches.blocks import permutation
+from sparkdl.data.batches.columns import Offence
+from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByRecords, StoredSource
+from sparkdl.data.readers.encodings.image_codec import ENDINGS, decode_image
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.errors import DataError
 

@@ -9,13 +9,13 @@ import google_crc32c
 
 from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
-from sparkdl.data.columns import Offence
-from sparkdl.data.readers.base import NumberOrImageSource, Reader, StoredSource
-from sparkdl.data.readers.chunks import batches, stack_arrays
-from sparkdl.data.readers.example import feature, numbers, one_string, parse
-from sparkdl.data.readers.image import decode_image
-from sparkdl.data.readers.listing import data_files
-from sparkdl.data.readers.window import FileWindow
+from sparkdl.data.batches.columns import Offence
+from sparkdl.data.readers.core.base import NumberOrImageSource, Reader, StoredSource
+from sparkdl.data.readers.core.chunks import batches, stack_arrays
+from sparkdl.data.readers.core.file_ranges import data_files
+from sparkdl.data.readers.encodings.file_window import FileWindow
+from sparkdl.data.readers.encodings.image_codec import decode_image
+from sparkdl.data.readers.encodings.tf_example import feature, numbers, one_string, parse
 from sparkdl.data.source import Split
 from sparkdl.errors import DataError
 

@@ -1,6 +1,6 @@
 """Subtract and multiply: the step from stored bytes to float32, where most of the time goes."""
 
-from sparkdl.data.transforms.room import float_buffer
+from sparkdl.data.transforms.float_buffers import float_buffer
 
 CHUNK = 1 << 17  # numbers that stay in the cache from one pass over them to the next
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparkdl.data.transforms.affine import affine
-from sparkdl.data.transforms.room import float_buffer
+from sparkdl.data.transforms.float_buffers import float_buffer
 
 WORD = 8  # bytes
 AXES = "vertical", "horizontal"  # columns of `turned`

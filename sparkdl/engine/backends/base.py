@@ -14,7 +14,9 @@ MODULES = {
     "cuda": "sparkdl.engine.backends.cuda.backend",
     "onednn": "sparkdl.engine.backends.onednn.backend",
 }
-PROBES = {"cuda": "sparkdl.engine.backends.cuda.devices"}  # what looks for the device of one
+PROBES = {
+    "cuda": "sparkdl.engine.backends.cuda.device.gpu_selection"
+}  # what looks for the device of one
 
 
 @dataclass(frozen=True)

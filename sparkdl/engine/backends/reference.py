@@ -7,11 +7,11 @@ import numpy as np
 from sparkdl.engine.backends.base import PROCESSOR, Kernel
 from sparkdl.engine.backends.memory import FlatVector, empty
 from sparkdl.engine.chains import ChainOp, chain_kernel, into_chains
+from sparkdl.engine.dtypes import is_narrow, widen
 from sparkdl.engine.fusion import RULES, BiasActivationOp, fuse
 from sparkdl.engine.ops.elementwise import ElementwiseOp
 from sparkdl.engine.ops.matmul import MatMulOp
 from sparkdl.engine.program import Program
-from sparkdl.engine.types import is_narrow, widen
 
 
 class Reference:

@@ -9,7 +9,7 @@ from sparkdl.engine.chains import chainable
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.native import loops
 from sparkdl.engine.native.calls import bound
-from sparkdl.engine.native.code import TYPES
+from sparkdl.engine.native.llvm_code import TYPES
 from sparkdl.engine.native.operations import OPERATIONS
 from sparkdl.engine.operands import Operand
 from sparkdl.engine.ops.shape import BroadcastToOp

@@ -10,7 +10,6 @@ import numpy as np
 
 from sparkdl.engine.native import formulas
 from sparkdl.engine.native.calls import bound
-from sparkdl.engine.native.code import LANES, TYPES, UNSIGNED, Code, IrVector, literal
 from sparkdl.engine.native.control import (
     FIRST,
     accumulate,
@@ -20,6 +19,7 @@ from sparkdl.engine.native.control import (
     share,
     word,
 )
+from sparkdl.engine.native.llvm_code import LANES, TYPES, UNSIGNED, Code, IrVector, literal
 from sparkdl.engine.native.memory import below, load
 from sparkdl.engine.native.sums import zeros
 from sparkdl.engine.operands import Operand

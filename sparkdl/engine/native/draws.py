@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 
 from sparkdl.engine.native.calls import bound
-from sparkdl.engine.native.code import LANES, Code, IrVector, vector_type
 from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
+from sparkdl.engine.native.llvm_code import LANES, Code, IrVector, vector_type
 from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 from sparkdl.philox import KEY_STEPS, MULTIPLIERS, key_of

@@ -7,8 +7,8 @@ function serves every shape.
 
 from dataclasses import dataclass
 
-from sparkdl.engine.native.code import LANES, TYPES, Code
 from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
+from sparkdl.engine.native.llvm_code import LANES, TYPES, Code
 from sparkdl.engine.native.memory import below, gather, load, store
 from sparkdl.engine.native.operations import apply, convert_vector
 

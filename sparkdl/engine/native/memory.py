@@ -1,6 +1,6 @@
 """Vectors from memory and to it, whole or under a mask."""
 
-from sparkdl.engine.native.code import FLOATS, LANES, TYPES, IrVector, bits_of, vector_type
+from sparkdl.engine.native.llvm_code import FLOATS, LANES, TYPES, IrVector, bits_of, vector_type
 
 
 def below(code, count):

@@ -4,12 +4,12 @@ from functools import partial
 
 import numpy as np
 
+from sparkdl.engine.dtypes import BFLOAT16
 from sparkdl.engine.native import formulas
 from sparkdl.engine.ops import activation, elementwise
 from sparkdl.engine.ops.reduce import EqualOp
 from sparkdl.engine.ops.shape import BroadcastToOp, CastOp, CopyOp
 from sparkdl.engine.ops.softmax import SigmoidCrossEntropyOp
-from sparkdl.engine.types import BFLOAT16
 from sparkdl.errors import UnsupportedError
 
 

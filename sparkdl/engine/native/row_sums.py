@@ -12,7 +12,6 @@ from functools import cache
 import numpy as np
 
 from sparkdl.engine.native.calls import bound
-from sparkdl.engine.native.code import LANES, Code, IrVector, literal
 from sparkdl.engine.native.control import (
     FIRST,
     counting,
@@ -22,6 +21,7 @@ from sparkdl.engine.native.control import (
     share,
     word,
 )
+from sparkdl.engine.native.llvm_code import LANES, Code, IrVector, literal
 from sparkdl.engine.native.loops import load, store
 from sparkdl.engine.native.operations import apply
 from sparkdl.engine.operands import Operand

@@ -10,7 +10,6 @@ from functools import cache
 import numpy as np
 
 from sparkdl.engine.native.calls import bound
-from sparkdl.engine.native.code import LANES, Code, IrVector
 from sparkdl.engine.native.control import (
     FIRST,
     accumulate,
@@ -20,6 +19,7 @@ from sparkdl.engine.native.control import (
     share,
     word,
 )
+from sparkdl.engine.native.llvm_code import LANES, Code, IrVector
 from sparkdl.engine.native.memory import below, load, store
 from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError

@@ -13,7 +13,6 @@ from sparkdl.engine.ops.activation import (
 )
 from sparkdl.engine.ops.attention import head_mix, head_scores
 from sparkdl.engine.ops.base import OPS, Op
-from sparkdl.engine.ops.conv import conv, conv_transpose
 from sparkdl.engine.ops.ctc import ctc_loss
 from sparkdl.engine.ops.elementwise import (
     abs,
@@ -36,15 +35,11 @@ from sparkdl.engine.ops.elementwise import (
 from sparkdl.engine.ops.gather import gather, scatter_add
 from sparkdl.engine.ops.gelu import gelu
 from sparkdl.engine.ops.layer_norm import layer_norm
-from sparkdl.engine.ops.lrn import lrn
 from sparkdl.engine.ops.matmul import add_bias, matmul
 from sparkdl.engine.ops.normalization import batch_norm, normalize
-from sparkdl.engine.ops.pool import avg_pool, lp_pool, max_pool, pick_largest
 from sparkdl.engine.ops.random import normal, uniform
 from sparkdl.engine.ops.recurrent import gru, lstm, simple_rnn
 from sparkdl.engine.ops.reduce import max, mean, sum
-from sparkdl.engine.ops.resize import resize
-from sparkdl.engine.ops.sequence import image_to_sequence, sequence_to_image
 from sparkdl.engine.ops.shape import (
     broadcast_to,
     cast,
@@ -64,8 +59,13 @@ from sparkdl.engine.ops.softmax import (
     softmax,
     softmax_cross_entropy,
 )
-from sparkdl.engine.ops.time import reverse_time
-from sparkdl.engine.ops.unfold import unfold
+from sparkdl.engine.ops.spatial.conv import conv, conv_transpose
+from sparkdl.engine.ops.spatial.lrn import lrn
+from sparkdl.engine.ops.spatial.pool import avg_pool, lp_pool, max_pool, pick_largest
+from sparkdl.engine.ops.spatial.resize import resize
+from sparkdl.engine.ops.spatial.sequence import image_to_sequence, sequence_to_image
+from sparkdl.engine.ops.spatial.unfold import unfold
+from sparkdl.engine.ops.time_steps import reverse_time
 
 Tensor.__add__ = Tensor.__radd__ = lambda x, y: add(x, y)
 Tensor.__mul__ = Tensor.__rmul__ = lambda x, y: mul(x, y)

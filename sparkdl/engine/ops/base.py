@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.engine.dtypes import is_float, is_narrow, widen
 from sparkdl.engine.graph import Node, Spec, Tensor, constant, topological
-from sparkdl.engine.types import is_float, is_narrow, widen
 from sparkdl.errors import ShapeError
 
 OPS = {}

@@ -5,11 +5,11 @@ from math import prod
 
 import numpy as np
 
+from sparkdl.engine.dtypes import sum_dtype
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.engine.ops.elementwise import div, mul
 from sparkdl.engine.ops.shape import axis_of, broadcast_to, reshape
-from sparkdl.engine.types import sum_dtype
 from sparkdl.errors import ShapeError
 
 

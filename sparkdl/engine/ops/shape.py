@@ -5,9 +5,9 @@ from math import prod
 
 import numpy as np
 
+from sparkdl.engine.dtypes import computing_dtype, is_float
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type, register
-from sparkdl.engine.types import computing_dtype, is_float
 from sparkdl.errors import ShapeError
 
 

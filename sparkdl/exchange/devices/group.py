@@ -1,14 +1,14 @@
 """A Group whose sums go from device to device."""
 
 from sparkdl.errors import DeviceError, PeerError
+from sparkdl.exchange.calls.pending_call import Pending
 from sparkdl.exchange.collectives import barrier
+from sparkdl.exchange.collectives.operands import flat
 from sparkdl.exchange.collectives.pieces import cuts
 from sparkdl.exchange.devices.choice import CARRIED, format_ranks, is_carried
-from sparkdl.exchange.devices.ending import end_soon
+from sparkdl.exchange.devices.process_exit import end_soon
 from sparkdl.exchange.devices.watchdog import Watchdog
 from sparkdl.exchange.group import Group, check_rank
-from sparkdl.exchange.pending import Pending
-from sparkdl.exchange.vectors import flat
 
 
 class DeviceGroup(Group):

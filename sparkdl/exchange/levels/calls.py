@@ -3,8 +3,8 @@
 import numpy as np
 
 from sparkdl.exchange.levels.packing import pack_parts, unpack_parts
-from sparkdl.exchange.shared.alone import SingleMember
 from sparkdl.exchange.shared.pieces import bounds_of_one, equal_bounds
+from sparkdl.exchange.shared.single_member import SingleMember
 
 NOTHING = np.empty(0, np.uint8)
 SHARED_OUT = 64 * 1024  # bytes from which several members of a machine speak with other machines

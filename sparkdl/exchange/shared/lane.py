@@ -13,7 +13,7 @@ from threading import Lock
 
 import numpy as np
 
-from sparkdl.exchange.choice import is_short
+from sparkdl.exchange.collectives.algorithm import is_short
 from sparkdl.exchange.collectives.sums import add_around, add_in_pairs
 from sparkdl.exchange.shared.call import DTYPES, SharedCall
 from sparkdl.exchange.shared.layout import PARITIES

@@ -1,9 +1,9 @@
 """The shared memory of one machine's members."""
 
-from sparkdl.exchange.pulse import PULSE
+from sparkdl.exchange.liveness.heartbeat import PULSE
 from sparkdl.exchange.shared.lane import Lane
 from sparkdl.exchange.shared.layout import SegmentLayout
-from sparkdl.exchange.shared.watch import PeerWatch
+from sparkdl.exchange.shared.peer_watch import PeerWatch
 
 # Bytes. With 2 processes 64 MB took 23, 15, 12, 12, 14 ms with slots of 64 K, 256 K, 512 K, 1 M and
 # 4 M; with 4 on 2 cores 171, 79, 69, 74, 62 ms. Smaller ones cost wake-ups, larger ones memory.

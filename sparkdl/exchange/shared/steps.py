@@ -21,7 +21,7 @@ import os
 from threading import Lock
 
 from sparkdl.exchange.shared import futex
-from sparkdl.exchange.shared.watch import Patience
+from sparkdl.exchange.shared.peer_watch import Patience
 
 YIELDS = 10
 MASK = 0xFFFFFFFF

@@ -1,11 +1,11 @@
 """A key-value store over the processes of a job: see `store.KeyValueStore`."""
 
-from sparkdl.exchange.store.levels import TwoLevelStore
-from sparkdl.exchange.store.options import MODES, StoreOptions
-from sparkdl.exchange.store.part import Circumstances, Outcome
-from sparkdl.exchange.store.places import DRIVER, Places
-from sparkdl.exchange.store.server import StoreServer
+from sparkdl.exchange.store.server.key_part import Circumstances, Outcome
+from sparkdl.exchange.store.server.options import MODES, StoreOptions
+from sparkdl.exchange.store.server.places import DRIVER, Places
+from sparkdl.exchange.store.server.store_server import StoreServer
 from sparkdl.exchange.store.store import KeyValueStore
+from sparkdl.exchange.store.two_level_store import TwoLevelStore
 
 __all__ = [
     "DRIVER",

@@ -5,15 +5,15 @@ from collections import defaultdict
 import numpy as np
 
 from sparkdl.errors import ConfigError
-from sparkdl.exchange.codecs.joined import joined_state, restore_joined
-from sparkdl.exchange.store import states
-from sparkdl.exchange.store.options import StoreOptions
-from sparkdl.exchange.store.part import Outcome
-from sparkdl.exchange.store.requests import Requests, pair_keys_and_vectors
-from sparkdl.exchange.store.servers import Servers
-from sparkdl.exchange.store.spread import spread
-from sparkdl.exchange.store.tally import add_tallies
-from sparkdl.exchange.store.verbs import Verbs
+from sparkdl.exchange.codecs.joint_state import joined_state, restore_joined
+from sparkdl.exchange.store.client import optimizer_states
+from sparkdl.exchange.store.client.key_layout import spread
+from sparkdl.exchange.store.client.request_batch import Requests, pair_keys_and_vectors
+from sparkdl.exchange.store.client.servers import Servers
+from sparkdl.exchange.store.derived_verbs import Verbs
+from sparkdl.exchange.store.server.counters import add_tallies
+from sparkdl.exchange.store.server.key_part import Outcome
+from sparkdl.exchange.store.server.options import StoreOptions
 
 
 class KeyValueStore(Verbs):
@@ -163,12 +163,14 @@ class KeyValueStore(Verbs):
     def save_optimizer_states(self, path):
         """Writes what the optimizer keeps to a file, whole or not at all; all workers call it."""
         self._servers.run_on_first(
-            lambda: states.write(path, states.collect_states(self._stretches, self._slots))
+            lambda: optimizer_states.write(
+                path, optimizer_states.collect_states(self._stretches, self._slots)
+            )
         )
 
     def load_optimizer_states(self, path):
         """Gives the optimizer what a file holds; all workers call it, keys must have been init."""
-        self._servers.run_on_first(lambda: self._set_slots(states.read(path)))
+        self._servers.run_on_first(lambda: self._set_slots(optimizer_states.read(path)))
 
     def statistics(self):
         """Counts of all servers: pushes, dropped, pulls, bytes_in, bytes_out (of their arrays),
@@ -254,7 +256,7 @@ class KeyValueStore(Verbs):
         return dict(zip(meta["names"], arrays, strict=True))
 
     def _set_slots(self, kept):
-        for name, stretch, slots in states.split_states(kept, self._stretches):
+        for name, stretch, slots in optimizer_states.split_states(kept, self._stretches):
             meta = {"verb": "set_slots", "keys": [name], "names": list(slots)}
             self._servers.ask({stretch.server: (meta, list(slots.values()), None)})
 

@@ -2,7 +2,7 @@
 
 from sparkdl.nn.initializers import Constant, Normal
 from sparkdl.nn.layers import LRN, Conv2D, Dense, Dropout, MaxPool2D, Output
-from sparkdl.nn.network import NetworkConf
+from sparkdl.nn.networks.sequential import NetworkConf
 
 
 def alexnet(classes=1000, **options):

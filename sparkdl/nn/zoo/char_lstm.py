@@ -1,7 +1,7 @@
 """A character model, which predicts the next character of a text."""
 
 from sparkdl.nn.layers import LSTM, RnnOutput
-from sparkdl.nn.network import NetworkConf
+from sparkdl.nn.networks.sequential import NetworkConf
 
 
 def char_lstm(characters=65, units=256, layers=2, steps=50, **options):

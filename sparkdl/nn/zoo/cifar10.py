@@ -2,7 +2,7 @@
 
 from sparkdl.nn.initializers import Normal
 from sparkdl.nn.layers import LRN, Activation, AvgPool2D, Conv2D, Dense, MaxPool2D, Output
-from sparkdl.nn.network import NetworkConf
+from sparkdl.nn.networks.sequential import NetworkConf
 
 WINDOW = {"size": 3, "stride": 2, "rounding": "ceil"}
 

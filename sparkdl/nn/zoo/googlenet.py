@@ -1,6 +1,5 @@
 """GoogLeNet, for images (3, 224, 224)."""
 
-from sparkdl.nn.graph_builder import GraphBuilder
 from sparkdl.nn.layers import (
     LRN,
     AvgPool2D,
@@ -12,6 +11,7 @@ from sparkdl.nn.layers import (
     Merge,
     Output,
 )
+from sparkdl.nn.networks.graph_builder import GraphBuilder
 
 # name: 1x1; 3x3 reduce, 3x3; 5x5 reduce, 5x5; after pooling
 MODULES = {

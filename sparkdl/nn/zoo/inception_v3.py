@@ -1,6 +1,5 @@
 """Inception-v3, for images (3, 299, 299)."""
 
-from sparkdl.nn.graph_builder import GraphBuilder
 from sparkdl.nn.layers import (
     Activation,
     AvgPool2D,
@@ -12,6 +11,7 @@ from sparkdl.nn.layers import (
     Merge,
     Output,
 )
+from sparkdl.nn.networks.graph_builder import GraphBuilder
 
 WIDE, TALL = (1, 7), (7, 1)
 

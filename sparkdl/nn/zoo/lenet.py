@@ -1,7 +1,7 @@
 """LeNet, for digits."""
 
 from sparkdl.nn.layers import Conv2D, Dense, MaxPool2D, Output
-from sparkdl.nn.network import NetworkConf
+from sparkdl.nn.networks.sequential import NetworkConf
 
 
 def lenet(classes=10, **options):

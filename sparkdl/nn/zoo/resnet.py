@@ -1,6 +1,5 @@
 """Residual networks, for images (3, 224, 224)."""
 
-from sparkdl.nn.graph_builder import GraphBuilder
 from sparkdl.nn.layers import (
     Activation,
     BatchNorm,
@@ -10,6 +9,7 @@ from sparkdl.nn.layers import (
     MaxPool2D,
     Output,
 )
+from sparkdl.nn.networks.graph_builder import GraphBuilder
 
 WIDTHS = (64, 128, 256, 512)
 

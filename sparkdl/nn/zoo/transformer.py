@@ -1,6 +1,5 @@
 """A transformer that predicts the next symbol of a text."""
 
-from sparkdl.nn.graph_builder import GraphBuilder
 from sparkdl.nn.initializers import Normal
 from sparkdl.nn.layers import (
     Dense,
@@ -12,6 +11,7 @@ from sparkdl.nn.layers import (
     RnnOutput,
     SelfAttention,
 )
+from sparkdl.nn.networks.graph_builder import GraphBuilder
 
 
 def transformer(

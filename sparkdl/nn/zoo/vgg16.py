@@ -1,7 +1,7 @@
 """VGG-16, for images (3, 224, 224)."""
 
 from sparkdl.nn.layers import Conv2D, Dense, Dropout, MaxPool2D, Output
-from sparkdl.nn.network import NetworkConf
+from sparkdl.nn.networks.sequential import NetworkConf
 
 BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.training.table import align
+from sparkdl.training.reporting.text_table import align
 
 SHOWN = 20
 """More classes than this are shown by their worst ones only."""

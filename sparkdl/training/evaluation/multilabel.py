@@ -12,7 +12,7 @@ from sparkdl.training.evaluation.distinct_scores import limit_for
 from sparkdl.training.evaluation.per_column import PerColumn
 from sparkdl.training.evaluation.rates import Rates
 from sparkdl.training.evaluation.scores import ScoreCounts
-from sparkdl.training.table import align
+from sparkdl.training.reporting.text_table import align
 
 
 @dataclass(eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 from sparkdl.errors import require
 from sparkdl.training.evaluation.base import Evaluation, check_predictions, check_values
 from sparkdl.training.evaluation.moments import Moments
-from sparkdl.training.table import align
+from sparkdl.training.reporting.text_table import align
 
 
 @dataclass(eq=False)

@@ -7,8 +7,8 @@ import numpy as np
 
 from sparkdl.error_messages import error_to_json
 from sparkdl.errors import SparkdlError, WorkerError
-from sparkdl.exchange.dial import dial
-from sparkdl.exchange.wire import Wire
+from sparkdl.exchange.connections.dialer import dial
+from sparkdl.exchange.messages.wire import Wire
 
 CHANNEL = "control"
 READING = 5.0  # seconds between two words of a worker that takes in its records

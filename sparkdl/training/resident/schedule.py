@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import zip_longest
 
-from sparkdl.data.blocks import permutation
-from sparkdl.training.parts import part_of
+from sparkdl.data.batches.blocks import permutation
+from sparkdl.training.rounds.round_part import part_of
 
 BEGUN = "begun"  # where checkpoints have it in their extra
 DEALING = -1  # in the key of a permutation, where others have the number of an epoch or block

@@ -1,11 +1,11 @@
 """The minibatches of a round, as steps."""
 
-from sparkdl.data.blocks import permutation
-from sparkdl.data.prefetch import prefetch
+from sparkdl.data.batches.blocks import permutation
+from sparkdl.data.batches.prefetch import prefetch
 from sparkdl.data.transforms import in_training
-from sparkdl.nn.truncated import chunks
+from sparkdl.nn.inputs.tbptt import chunks
 from sparkdl.training.resident.strategy import GradientStep
-from sparkdl.training.steps import minibatches, records, time_items
+from sparkdl.training.rounds.block_training import minibatches, records, time_items
 
 
 def steps_of(shared, shelf, number, part, worker):

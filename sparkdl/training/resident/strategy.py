@@ -2,7 +2,7 @@
 stays has one, beside its options.
 
 A fit is epochs of rounds; in a round a worker trains the minibatches of one block, or of none. The
-life of a worker (life.py) does the rest: data, order, reports, snapshots, evaluation, faults.
+life of a worker (lifecycle.py) does the rest: data, order, reports, snapshots, evaluation, faults.
 """
 
 from typing import Any, NamedTuple

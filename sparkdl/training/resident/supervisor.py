@@ -5,13 +5,13 @@ from collections import Counter
 from dataclasses import replace
 
 from sparkdl.errors import DataError, WorkerError
-from sparkdl.training.events import EpochDone, Restarted, RoundDone, validation_event
-from sparkdl.training.report import Restart
-from sparkdl.training.resident.crew import LostWorker, WorkerGroup
-from sparkdl.training.resident.figures import WorkerMetrics, merge_figures
-from sparkdl.training.resident.own import redistribute_worker_states
+from sparkdl.training.reporting.events import EpochDone, Restarted, RoundDone, validation_event
+from sparkdl.training.reporting.reports import Restart
+from sparkdl.training.resident.fit_setup import Due
+from sparkdl.training.resident.metrics import WorkerMetrics, merge_figures
+from sparkdl.training.resident.per_worker_state import redistribute_worker_states
 from sparkdl.training.resident.schedule import write_schedule
-from sparkdl.training.resident.shared import Due
+from sparkdl.training.resident.worker_group import LostWorker, WorkerGroup
 
 log = logging.getLogger(__name__)
 

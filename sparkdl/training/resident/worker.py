@@ -5,11 +5,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from sparkdl.exchange.devices.joining import link_devices
+from sparkdl.exchange.devices.device_links import link_devices
 from sparkdl.exchange.store import KeyValueStore, Places
-from sparkdl.nn.loss_scale import FLOAT16
-from sparkdl.training.resident.figures import WorkerMetrics
-from sparkdl.training.steps import replica_for
+from sparkdl.nn.optimization.loss_scale import FLOAT16
+from sparkdl.training.resident.metrics import WorkerMetrics
+from sparkdl.training.rounds.block_training import replica_for
 
 
 class Worker:

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparkdl.data import Batch
 from sparkdl.engine.peak import product
-from sparkdl.nn.replica import Replica
+from sparkdl.nn.execution.replica import Replica
 from tests.benchmarks.cpu.our_networks import configuration
 from tests.benchmarks.cpu.worker import serve
 from tests.benchmarks.cpu.workloads import RATE, WORKLOADS

@@ -9,8 +9,8 @@ from statistics import median
 from typing import NamedTuple
 
 from sparkdl.engine.peak import peak
-from sparkdl.nn.replica import Replica
-from sparkdl.nn.timing import Pass, profile_steps
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.execution.timing import Pass, profile_steps
 from tests.benchmarks.cpu.our_networks import configuration
 from tests.benchmarks.cpu.our_worker import maker
 from tests.benchmarks.cpu.worker import timed

@@ -5,7 +5,7 @@ import sys
 from dataclasses import asdict
 
 from sparkdl.exchange.codecs import FixedThreshold, Half, OneBit, Threshold, TopK, TwoBit
-from sparkdl.training.all_reduce import AllReduceSGD
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from tests.benchmarks.exchange.digits import Fit, fit
 from tests.benchmarks.exchange.link import RATE, HostWorkers, on_the_left
 from tests.benchmarks.exchange.row import Bar, Row, duration

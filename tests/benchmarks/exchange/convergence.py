@@ -8,10 +8,10 @@ each worker learns counts in full. Vectors go through sockets, so that bytes are
 from dataclasses import asdict
 
 from sparkdl.errors import SparkdlError
-from sparkdl.training.block_momentum import BlockMomentum
-from sparkdl.training.local import LocalWorkers
-from sparkdl.training.masters import MASTERS
-from sparkdl.training.parameter_server import ParameterServer
+from sparkdl.training.masters.block_momentum.master import BlockMomentum
+from sparkdl.training.masters.parameter_server.master import ParameterServer
+from sparkdl.training.masters.registry import MASTERS
+from sparkdl.training.workers.local import LocalWorkers
 from tests.benchmarks.exchange.digits import fit
 from tests.benchmarks.exchange.row import Bar, Row
 

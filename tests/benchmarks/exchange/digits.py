@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.data import Batch
-from sparkdl.data.digits import digits
+from sparkdl.data.samples.digits import digits
 from sparkdl.nn import ExponentialSchedule, Nesterov
 from sparkdl.nn.zoo import lenet
-from sparkdl.training.listeners import Listener
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.listeners import Listener
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sparkdl.training.local import LocalWorkers, WorkerProcess
+from sparkdl.training.workers.local import LocalWorkers, WorkerProcess
 from tests.benchmarks.cpu.processes import Failed
 from tests.benchmarks.peers.environment import ROOT
 from tests.support.namespaces import two_hosts, why_not

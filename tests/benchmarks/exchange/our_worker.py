@@ -6,9 +6,9 @@ import numpy as np
 
 import sparkdl
 from sparkdl.exchange.codecs import codec_from_dict
-from sparkdl.exchange.compressed import CompressedSum
+from sparkdl.exchange.compressed_sum import CompressedSum
 from sparkdl.exchange.group import Group
-from sparkdl.exchange.rendezvous import FileRendezvous
+from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
 from tests.benchmarks.exchange.member import SHARED, folder, place, serve
 
 SECRET = b"of this benchmark only, 32 bytes"

@@ -14,8 +14,8 @@ import sys
 
 import numpy as np
 
-from sparkdl.training.listeners import Listener
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.listeners import Listener
 from tests.benchmarks.cpu.our_networks import configuration
 from tests.benchmarks.cpu.workloads import WORKLOADS
 from tests.benchmarks.exchange.by_turns import ALONE, BEHIND, BESIDE, FIGURES, ByTurns

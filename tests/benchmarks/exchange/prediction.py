@@ -7,8 +7,8 @@ import os
 from functools import partial
 
 from sparkdl.commands.simulate import CODECS
-from sparkdl.exchange import trial
-from sparkdl.exchange.cost import Cluster
+from sparkdl.exchange.cost_model import measurement
+from sparkdl.exchange.cost_model.model import Cluster
 from tests.benchmarks.cpu.pairs import opened
 from tests.benchmarks.exchange.crew import Crew
 from tests.benchmarks.exchange.row import Bar, Row, duration
@@ -42,13 +42,13 @@ def predicted():
     """{what: seconds} of the model."""
     cores = os.cpu_count() or 1
     place = {
-        "costs": trial.measure_costs(),
+        "costs": measurement.measure_costs(),
         "workers": WORKERS,
         "per_machine": WORKERS,
         "cores": cores,
     }
     apart, together = (Cluster(**place, shared_memory=shared) for shared in (False, True))
-    codings = [trial.measure_coding(codec, settling=0) for codec in CODECS]
+    codings = [measurement.measure_coding(codec, settling=0) for codec in CODECS]
     sums = {OURS: apart.all_reduce(NBYTES), OURS_SHARED: together.all_reduce(NBYTES)}
     sums |= {coding.name: together.coded(NBYTES, coding) for coding in codings}
     return {what: one.seconds for what, one in sums.items()}

@@ -8,11 +8,11 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from sparkdl.data.batch import Batch
+from sparkdl.data.batches.batch import Batch
 from sparkdl.nn import Dense, NetworkConf, Output
-from sparkdl.nn.replica import Replica
-from sparkdl.training.masters import MASTERS
-from sparkdl.training.resident.figures import WorkerMetrics
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.training.masters.registry import MASTERS
+from sparkdl.training.resident.metrics import WorkerMetrics
 from sparkdl.training.resident.strategy import GradientStep
 from tests.benchmarks.cpu.processes import Failed
 from tests.benchmarks.exchange import coding, convergence, overlap

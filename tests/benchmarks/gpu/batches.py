@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.nn.columns import nominal_shapes
+from sparkdl.nn.inputs.columns import nominal_shapes
 
 
 class Some:

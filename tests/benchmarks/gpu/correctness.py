@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from sparkdl.engine import compile
-from sparkdl.engine.types import BFLOAT16, is_float
+from sparkdl.engine.dtypes import BFLOAT16, is_float
 from sparkdl.errors import ShapeError
 from sparkdl.nn import zoo
-from sparkdl.nn.replica import Replica
+from sparkdl.nn.execution.replica import Replica
 from tests.benchmarks.gpu.absent import stand_in
 from tests.benchmarks.gpu.batches import noise
 

@@ -9,7 +9,7 @@ from statistics import median
 import numpy as np
 
 from sparkdl.engine import backends
-from sparkdl.nn.replica import Replica
+from sparkdl.nn.execution.replica import Replica
 from tests.benchmarks.cpu.worker import serve
 from tests.benchmarks.gpu.batches import Some
 from tests.benchmarks.gpu.our_networks import configuration

@@ -5,10 +5,10 @@ import tempfile
 import numpy as np
 
 from sparkdl.data import LMDB, Batch, Crop, MeanImage, Mirror, write_lmdb
-from sparkdl.data.blocks import permutation
-from sparkdl.data.prefetch import prefetch
+from sparkdl.data.batches.blocks import permutation
+from sparkdl.data.batches.prefetch import prefetch
 from sparkdl.data.transforms import in_training
-from sparkdl.training.steps import minibatches
+from sparkdl.training.rounds.block_training import minibatches
 
 BLOCKS, AHEAD = 4, 3
 SEED = 1

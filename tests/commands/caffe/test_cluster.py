@@ -7,8 +7,8 @@ import pytest
 from sparkdl.commands.caffe.cluster import check_dynamic, master_of, replicas
 from sparkdl.commands.caffe.command import places
 from sparkdl.errors import ConfigError
-from sparkdl.training.all_reduce import AllReduceSGD
-from sparkdl.training.averaging import ParameterAveraging
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 
 # (-clusterSize, -devices): replicas on two executors of one core, and what is told
 SIZES = {

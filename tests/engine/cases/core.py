@@ -10,10 +10,10 @@ from sparkdl.engine import Tensor, constant, ops
 from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.fusion import BiasActivationOp
 from sparkdl.engine.ops.activation import relu_grad
-from sparkdl.engine.ops.conv import ConvOp
 from sparkdl.engine.ops.matmul import AddBiasOp, MatMulOp
 from sparkdl.engine.ops.normalization import BatchNormGradOp
 from sparkdl.engine.ops.reduce import equal
+from sparkdl.engine.ops.spatial.conv import ConvOp
 from tests.engine.cases.case import Case
 from tests.engine.cases.windows import FILTERS, STRIDED, conv_like
 from tests.engine.support import distinct, uniform

@@ -7,7 +7,7 @@ from jax import numpy as jnp
 
 from sparkdl.engine import ops
 from sparkdl.engine.ops.layer_norm import LayerNormGradOp, LayerNormOp
-from sparkdl.engine.ops.lrn import LrnGradOp
+from sparkdl.engine.ops.spatial.lrn import LrnGradOp
 from tests.engine.cases.case import Case
 from tests.engine.support import uniform
 

@@ -4,8 +4,8 @@ import jax
 from jax import lax
 
 from sparkdl.engine import ops
-from sparkdl.engine.ops.resize import ResizeGradOp
-from sparkdl.engine.ops.unfold import FoldOp
+from sparkdl.engine.ops.spatial.resize import ResizeGradOp
+from sparkdl.engine.ops.spatial.unfold import FoldOp
 from tests.engine.cases.case import Case
 from tests.engine.cases.windows import IMAGES, POOLS, SEQUENCES, VOLUMES
 from tests.engine.support import uniform

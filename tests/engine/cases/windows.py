@@ -8,8 +8,8 @@ from jax import lax
 from jax import numpy as jnp
 
 from sparkdl.engine import ops
-from sparkdl.engine.ops.conv import ConvGradInputOp, ConvGradWeightOp
-from sparkdl.engine.ops.pool import AvgPoolGradOp, MaxPoolGradOp, MaxPoolPickOp
+from sparkdl.engine.ops.spatial.conv import ConvGradInputOp, ConvGradWeightOp
+from sparkdl.engine.ops.spatial.pool import AvgPoolGradOp, MaxPoolGradOp, MaxPoolPickOp
 from tests.engine.cases.case import Case
 from tests.engine.support import distinct, uniform
 

@@ -1,6 +1,6 @@
 """What a process of a crew makes its group's members' devices of: doubles of driver and NCCL."""
 
-from sparkdl.exchange.devices.joining import link_devices
+from sparkdl.exchange.devices.device_links import link_devices
 from tests.support.cuda.host_driver import HostDriver
 from tests.support.cuda.nccl_backend import made
 

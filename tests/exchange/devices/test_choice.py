@@ -9,8 +9,8 @@ import pytest
 from sparkdl.engine.backends.cuda.backend import Cuda
 from sparkdl.errors import ConfigError
 from sparkdl.exchange.devices.choice import DevicePlace, is_carried, obstacle
+from sparkdl.exchange.devices.device_links import link_devices
 from sparkdl.exchange.devices.group import DeviceGroup
-from sparkdl.exchange.devices.joining import link_devices
 from tests.exchange.crew import crew
 from tests.exchange.devices.places import backend_of
 from tests.support.cuda.host_driver import HostDriver
@@ -83,7 +83,7 @@ CHOICES = {
 
 def ways(group, folder):
     """{name: (what the ranks exchange by, what was said)} for all choices, one after the other."""
-    lines, log = [], logging.getLogger("sparkdl.exchange.devices.joining")
+    lines, log = [], logging.getLogger("sparkdl.exchange.devices.device_links")
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())
     log.addHandler(handler)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import DeviceError, PeerError, WorkerError
-from sparkdl.exchange.devices import ending
+from sparkdl.exchange.devices import process_exit
 from tests.exchange.crew import crew
 from tests.exchange.devices.places import backend_of, device_group, double_of
 from tests.support.cuda.host_driver import HostDriver
@@ -197,7 +197,7 @@ def test_all_who_live_get_an_error_that_names_whom_they_waited_for(name, tmp_pat
 
 def stuck_for_good(group, folder):
     """What cannot be called off holds a thread; the process ends though its own goes on."""
-    ending.GRACE = 0.2
+    process_exit.GRACE = 0.2
     with pytest.raises(WorkerError):
         never_in_init(group, folder)
     time.sleep(60)

@@ -5,8 +5,8 @@ import time
 from contextlib import ExitStack
 from queue import Empty
 
-from sparkdl.exchange.endpoint import Endpoint
-from sparkdl.exchange.rendezvous import FileRendezvous
+from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
 from sparkdl.exchange.store import KeyValueStore, Places
 from tests.exchange.pairs import SECRET
 from tests.exchange.store.threads import together

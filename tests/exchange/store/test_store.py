@@ -7,7 +7,7 @@ import pytest
 
 from sparkdl.errors import CheckpointError, ConfigError, DataError, PeerError
 from sparkdl.exchange.codecs import TwoBit
-from sparkdl.exchange.endpoint import Endpoint
+from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.store import DRIVER, KeyValueStore, Places, StoreOptions, StoreServer
 from tests.exchange.pairs import SECRET
 from tests.exchange.store import work

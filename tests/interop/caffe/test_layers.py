@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from sparkdl.engine import ops
-from sparkdl.interop.caffe.net import load_net
-from sparkdl.interop.caffe.phases import state_of
-from sparkdl.interop.caffe.prototxt import parse_text
-from sparkdl.interop.caffe.schema import NetParameter
-from sparkdl.nn import forward
+from sparkdl.interop.caffe.graphs.net import load_net
+from sparkdl.interop.caffe.messages.prototxt import parse_text
+from sparkdl.interop.caffe.messages.schema import NetParameter
+from sparkdl.interop.caffe.nets.phases import state_of
+from sparkdl.nn.execution import forward
 from tests.interop.caffe.layer_cases import CASES
 from tests.nn.support import value_and_gradients
 

@@ -7,8 +7,8 @@ import numpy as np
 from sparkdl import engine
 from sparkdl.engine import Graph, Spec, Tensor, ops
 from sparkdl.nn import initial_slots
-from sparkdl.nn.replica import forward_batch, losses_of
-from sparkdl.nn.update import update_params
+from sparkdl.nn.execution.replica import forward_batch, losses_of
+from sparkdl.nn.optimization.update import update_params
 
 
 def evaluate(conf, params, buffers, columns, training):

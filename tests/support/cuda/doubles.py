@@ -3,8 +3,8 @@
 from functools import cache
 from pathlib import Path
 
-from sparkdl.engine.backends.cuda import cublaslt_api, cudnn_rnn_api
-from sparkdl.engine.backends.cuda.shared_libraries import declare_signatures
+from sparkdl.engine.backends.cuda.device.shared_libraries import declare_signatures
+from sparkdl.engine.backends.cuda.libraries import cublaslt_api, cudnn_rnn_api
 from tests.support.cuda.compiler import shared
 
 FOLDER = Path(__file__).parent

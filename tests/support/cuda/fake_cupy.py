@@ -1,8 +1,8 @@
 """CuPy's calls as its version 14.2.0 declares them, on the host: CupyDriver runs unchanged.
 
 Streams do at once what is put on them, or keep it where they are captured. Machine code is CUDA C,
-which `code_of` gives in the place of NVRTC. tests/engine/cuda/test_cupy_driver.py holds the
-signatures beside those of the real CuPy, where there is one.
+`code_of` gives in the place of NVRTC. test_cupy_driver.py holds the signatures beside those of the
+real CuPy, where there is one.
 """
 
 import ctypes

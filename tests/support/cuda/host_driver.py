@@ -16,8 +16,8 @@ from threading import RLock
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.device_array import DeviceArray
-from sparkdl.engine.backends.cuda.driver import Properties
+from sparkdl.engine.backends.cuda.device.device_array import DeviceArray
+from sparkdl.engine.backends.cuda.device.driver import Properties
 from sparkdl.errors import UnsupportedError
 from tests.support.cuda.compiler import compiled
 
@@ -45,7 +45,7 @@ class Function:
 
 
 class HostDriver:
-    """See sparkdl.engine.backends.cuda.driver.Driver."""
+    """See sparkdl.engine.backends.cuda.device.driver.Driver."""
 
     def __init__(self, memory=1 << 32, id="GPU-0"):
         self.properties = Properties(

@@ -2,9 +2,9 @@
 
 import os
 
+from sparkdl.engine.backends.cuda.adapters import Libraries
 from sparkdl.engine.backends.cuda.backend import Cuda
-from sparkdl.engine.backends.cuda.libraries import Libraries
-from sparkdl.engine.backends.cuda.nccl import Nccl
+from sparkdl.engine.backends.cuda.libraries.nccl import Nccl
 from tests.support.cuda import nccl
 from tests.support.cuda.host_driver import HostDriver
 

@@ -14,11 +14,11 @@ import cudnn
 import numpy as np
 
 from sparkdl.engine.backends import base
+from sparkdl.engine.backends.cuda.adapters import Libraries
 from sparkdl.engine.backends.cuda.backend import Cuda
 from sparkdl.engine.backends.cuda.cudnn.adapter import Cudnn
-from sparkdl.engine.backends.cuda.libraries import Libraries
 from sparkdl.nn import zoo
-from sparkdl.nn.replica import Replica
+from sparkdl.nn.execution.replica import Replica
 from tests.support.cuda.recording_driver import RecordingDriver
 
 H200 = Path(__file__).with_name("h200.json").read_text()

@@ -3,7 +3,7 @@
 Its device's memory is addresses alone, where nothing may be read or written.
 """
 
-from sparkdl.engine.backends.cuda.device_array import DeviceArray
+from sparkdl.engine.backends.cuda.device.device_array import DeviceArray
 from tests.support.cuda.host_driver import ALIGNMENT, Function, HostDriver
 
 

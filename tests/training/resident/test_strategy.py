@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from sparkdl.training.checkpoint import Checkpoints
-from sparkdl.training.master import ResidentMaster
+from sparkdl.training.masters.base import ResidentMaster
 from sparkdl.training.network import Network
 from sparkdl.training.resident.strategy import Strategy
-from sparkdl.training.resident.synchrony import synchronize
+from sparkdl.training.resident.synchronization import synchronize
+from sparkdl.training.saving.checkpoint import Checkpoints
+from tests.training.masters.test_base import Stop
 from tests.training.problems import Partitions, perceptron
-from tests.training.test_masters import Stop
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Momentum
-from sparkdl.training.all_reduce import AllReduceSGD
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.network import Network
-from sparkdl.training.parameter_server import ParameterServer
 from tests.exchange.certificates import authority, member
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, softmax_net

@@ -10,22 +10,23 @@ from functools import cache, partial
 import numpy as np
 
 from sparkdl.engine.backends.base import Kernel
-from sparkdl.engine.backends.cuda import chains, rewrites
-from sparkdl.engine.backends.cuda.cudnn.attentions import fuse_attention
-from sparkdl.engine.backends.cuda.cudnn.images import cast_biases
-from sparkdl.engine.backends.cuda.cudnn.norms import fuse_normalization
-from sparkdl.engine.backends.cuda.devices import choose_gpu
-from sparkdl.engine.backends.cuda.epilogues import fuse_product_epilogues
-from sparkdl.engine.backends.cuda.libraries import Libraries, load_libraries
-from sparkdl.engine.backends.cuda.link import NcclLink
-from sparkdl.engine.backends.cuda.lowerings import has_kernel, lowering
-from sparkdl.engine.backends.cuda.mirror import Mirrors
-from sparkdl.engine.backends.cuda.modules import C_TYPES
-from sparkdl.engine.backends.cuda.program import DeviceProgram
-from sparkdl.engine.backends.cuda.recurrent_kinds import narrow_recurrent_nodes
-from sparkdl.engine.backends.cuda.recurrent_stacks import replace_stacks
-from sparkdl.engine.backends.cuda.recurrent_steps import unroll_recurrent
-from sparkdl.engine.backends.cuda.session import CudaSession, Device
+from sparkdl.engine.backends.cuda.adapters import Libraries, load_libraries
+from sparkdl.engine.backends.cuda.device.gpu_selection import choose_gpu
+from sparkdl.engine.backends.cuda.execution.mirror import Mirrors
+from sparkdl.engine.backends.cuda.execution.program import DeviceProgram
+from sparkdl.engine.backends.cuda.execution.session import CudaSession, Device
+from sparkdl.engine.backends.cuda.kernels.modules import C_TYPES
+from sparkdl.engine.backends.cuda.lowering_table import has_kernel, lowering
+from sparkdl.engine.backends.cuda.lowerings import chains
+from sparkdl.engine.backends.cuda.nccl_link import NcclLink
+from sparkdl.engine.backends.cuda.rewrites import decomposition
+from sparkdl.engine.backends.cuda.rewrites.cudnn_attention import fuse_attention
+from sparkdl.engine.backends.cuda.rewrites.cudnn_images import cast_biases
+from sparkdl.engine.backends.cuda.rewrites.cudnn_normalization import fuse_normalization
+from sparkdl.engine.backends.cuda.rewrites.epilogues import fuse_product_epilogues
+from sparkdl.engine.backends.cuda.rewrites.recurrent_stacks import replace_stacks
+from sparkdl.engine.backends.cuda.rewrites.recurrent_steps import unroll_recurrent
+from sparkdl.engine.backends.cuda.rewrites.recurrent_types import narrow_recurrent_nodes
 from sparkdl.engine.chains import into_chains
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.layouts import relayouts, sequences_in_place
@@ -72,12 +73,12 @@ class Cuda:
             partial(fuse_normalization, session=self.session),
             partial(fuse_attention, session=self.session),
             unroll_recurrent,
-            partial(rewrites.decompose, known=has_kernel),
+            partial(decomposition.decompose, known=has_kernel),
             relayouts,
             sequences_in_place,
-            partial(rewrites.cut_before_chains, may=chains.may_chain),
+            partial(decomposition.cut_before_chains, may=chains.may_chain),
             partial(into_chains, may=chains.may_chain),
-            partial(rewrites.slices_in_place, may=chains.is_chain),
+            partial(decomposition.slices_in_place, may=chains.is_chain),
         )
 
     def fresh(self):
@@ -146,7 +147,7 @@ def __getattr__(name):
 
 @cache
 def make_backend():
-    from sparkdl.engine.backends.cuda.cupy_driver import CupyDriver, ids
+    from sparkdl.engine.backends.cuda.device.cupy_driver import CupyDriver, ids
 
     driver = CupyDriver(choose_gpu(ids()))
     return Cuda(driver, load_libraries(driver))

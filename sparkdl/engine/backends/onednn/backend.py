@@ -18,28 +18,31 @@ import numpy as np
 
 from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
-from sparkdl.engine.backends.onednn import (
-    batch_norm_relu,
-    column_sums,
-    compiled,
+from sparkdl.engine.backends.onednn.binding.api import TYPES, OneDnnSession
+from sparkdl.engine.backends.onednn.lowerings import (
+    compiled_loops,
     convolutions,
     copies,
     deconvolutions,
     elementwise,
     layer_norms,
-    lrn_workspace,
-    lrns,
+    lrn,
     normalization,
     pooling,
     products,
-    recurrent_workspace,
+    recurrent_steps,
     resizing,
-    rewrites,
     softmax,
-    steps,
 )
-from sparkdl.engine.backends.onednn.api import TYPES, OneDnnSession
+from sparkdl.engine.backends.onednn.rewrites import (
+    batch_norm_relu,
+    column_sums,
+    conv_bias_gradient,
+    lrn_workspace,
+    recurrent_workspace,
+)
 from sparkdl.engine.chains import ChainOp, into_chains
+from sparkdl.engine.dtypes import BFLOAT16
 from sparkdl.engine.fusion import BiasActivationOp, fuse
 from sparkdl.engine.layouts import RelayoutOp, relayouts, sequences_in_place
 from sparkdl.engine.maxima import MaxPoolToPlacesOp, MaxPoolWithPlacesOp, record_maxima
@@ -47,22 +50,21 @@ from sparkdl.engine.native.chains import may_chain
 from sparkdl.engine.native.jit import compiler
 from sparkdl.engine.ops.activation import ReluGradOp, ReluOp
 from sparkdl.engine.ops.attention import HeadMixOp, HeadScoresOp
-from sparkdl.engine.ops.conv import ConvGradInputOp, ConvGradWeightOp, ConvOp
 from sparkdl.engine.ops.elementwise import AddOp
 from sparkdl.engine.ops.gelu import GeluGradOp, GeluOp
 from sparkdl.engine.ops.layer_norm import LayerNormGradOp, LayerNormOp
-from sparkdl.engine.ops.lrn import LrnOp
 from sparkdl.engine.ops.matmul import MatMulOp
 from sparkdl.engine.ops.normalization import BatchNormGradOp, BatchNormOp, NormalizeOp
-from sparkdl.engine.ops.pool import AvgPoolGradOp, AvgPoolOp, MaxPoolOp
 from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
 from sparkdl.engine.ops.recurrent.gru import GruOp
 from sparkdl.engine.ops.recurrent.lstm import LstmOp
 from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnnOp
-from sparkdl.engine.ops.resize import ResizeGradOp, ResizeOp
 from sparkdl.engine.ops.shape import CastOp, ConcatOp, SliceOp, TransposeOp
 from sparkdl.engine.ops.softmax import LogSoftmaxGradOp, LogSoftmaxOp, SoftmaxGradOp, SoftmaxOp
-from sparkdl.engine.types import BFLOAT16
+from sparkdl.engine.ops.spatial.conv import ConvGradInputOp, ConvGradWeightOp, ConvOp
+from sparkdl.engine.ops.spatial.lrn import LrnOp
+from sparkdl.engine.ops.spatial.pool import AvgPoolGradOp, AvgPoolOp, MaxPoolOp
+from sparkdl.engine.ops.spatial.resize import ResizeGradOp, ResizeOp
 from sparkdl.errors import UnsupportedError
 
 
@@ -90,7 +92,7 @@ class OneDnn(reference.Reference):
             lrn_workspace.share_lrn_workspaces,
             batch_norm_relu.fuse_relus,
             partial(recurrent_workspace.with_workspaces, self.session),
-            rewrites.biases_with_weights,
+            conv_bias_gradient.biases_with_weights,
             column_sums.replace_feature_sums,
             relayouts,
             sequences_in_place,
@@ -112,14 +114,14 @@ class OneDnn(reference.Reference):
     def lower(self, node, inputs, outputs):
         op = node.op
         if isinstance(op, ChainOp):
-            return compiled.chain(op, inputs, outputs, self.compiler)
+            return compiled_loops.chain(op, inputs, outputs, self.compiler)
         make, why = LOWERINGS.get(type(op)), unfit_reason(*inputs, *outputs)
         if make is None and any(a.dtype == BFLOAT16 for a in (*inputs, *outputs)):
             make = NARROW.get(type(op))
         if make is None and not why:
             make = COPIES.get(type(op))
         if make is None:
-            kernel, why = compiled.compile_kernel(op, inputs, outputs, self.compiler)
+            kernel, why = compiled_loops.compile_kernel(op, inputs, outputs, self.compiler)
             if kernel is not None:
                 return kernel
         elif not why:
@@ -189,7 +191,7 @@ LOWERINGS = {
     ConvOp: spread_arrays(convolutions.forward),
     ConvGradInputOp: spread_arrays(convolutions.backward_input),
     ConvGradWeightOp: spread_arrays(convolutions.backward_weights),
-    rewrites.ConvGradWeightBiasOp: weights_and_bias,
+    conv_bias_gradient.ConvGradWeightBiasOp: weights_and_bias,
     MaxPoolOp: spread_arrays(pooling.forward),
     AvgPoolOp: spread_arrays(pooling.forward),
     AvgPoolGradOp: spread_arrays(pooling.backward),
@@ -205,19 +207,19 @@ LOWERINGS = {
     batch_norm_relu.BatchNormReluGradOp: spread_arrays(normalization.relu_backward),
     LayerNormOp: spread_arrays(layer_norms.forward),
     LayerNormGradOp: spread_arrays(layer_norms.backward),
-    LrnOp: spread_arrays(lrns.forward),
-    lrn_workspace.LrnWithWorkspaceOp: spread_arrays(lrns.forward),
-    lrn_workspace.LrnFromWorkspaceOp: spread_arrays(lrns.backward),
+    LrnOp: spread_arrays(lrn.forward),
+    lrn_workspace.LrnWithWorkspaceOp: spread_arrays(lrn.forward),
+    lrn_workspace.LrnFromWorkspaceOp: spread_arrays(lrn.backward),
     SoftmaxOp: spread_arrays(softmax.forward),
     SoftmaxGradOp: spread_arrays(softmax.backward),
     LogSoftmaxOp: spread_arrays(softmax.forward),
     LogSoftmaxGradOp: spread_arrays(softmax.backward),
     GeluOp: spread_arrays(elementwise.forward),
     GeluGradOp: spread_arrays(elementwise.backward),
-    LstmOp: steps.forward,
-    GruOp: steps.forward,
-    SimpleRnnOp: steps.forward,
-    RecurrentGradOp: steps.backward,
+    LstmOp: recurrent_steps.forward,
+    GruOp: recurrent_steps.forward,
+    SimpleRnnOp: recurrent_steps.forward,
+    RecurrentGradOp: recurrent_steps.backward,
     recurrent_workspace.WithWorkspaceOp: recurrent_workspace.forward,
     recurrent_workspace.FromWorkspaceOp: recurrent_workspace.backward,
     ResizeOp: spread_arrays(resizing.forward),

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from sparkdl.engine.dtypes import computing_dtype
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type
 from sparkdl.engine.ops.recurrent.arithmetic import RecurrentArrays, Tensors
 from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
 from sparkdl.engine.ops.shape import cast
-from sparkdl.engine.types import computing_dtype
 from sparkdl.errors import ShapeError
 
 

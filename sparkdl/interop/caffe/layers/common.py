@@ -3,10 +3,10 @@
 from math import prod
 
 from sparkdl.errors import ConfigError, UnsupportedError
-from sparkdl.interop.caffe.names import name_of
+from sparkdl.interop.caffe.layers.parameters import factor_rates, filler, spec_of, weights
+from sparkdl.interop.caffe.messages.schema import LayerParameter
+from sparkdl.interop.caffe.nets.names import name_of
 from sparkdl.interop.caffe.policies import shortest
-from sparkdl.interop.caffe.schema import LayerParameter
-from sparkdl.interop.caffe.trained import factor_rates, filler, spec_of, weights
 from sparkdl.nn import (
     MVN,
     Activation,

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 
 from sparkdl.data import files
-from sparkdl.data.readers.hdf5 import list_hdf5_files, open_hdf5
-from sparkdl.data.readers.lmdb import first_image
+from sparkdl.data.readers.lmdb_files.databases import first_image
+from sparkdl.data.readers.ndarray.hdf5 import list_hdf5_files, open_hdf5
 from sparkdl.errors import ConfigError
-from sparkdl.interop.caffe.beside import paths_of
-from sparkdl.interop.caffe.schema import MESSAGES, LayerParameter
+from sparkdl.interop.caffe.messages.file_paths import paths_of
+from sparkdl.interop.caffe.messages.schema import MESSAGES, LayerParameter
 
 AXES = ("channels", "height", "width")
 TransformationParameter = MESSAGES["TransformationParameter"]

@@ -3,12 +3,12 @@
 from math import prod
 
 from sparkdl.errors import UnsupportedError
-from sparkdl.interop.caffe.blobs import read_blob
 from sparkdl.interop.caffe.layers.common import softmax
-from sparkdl.interop.caffe.names import name_of
+from sparkdl.interop.caffe.layers.scores import Score
+from sparkdl.interop.caffe.messages.blobs import read_blob
+from sparkdl.interop.caffe.messages.schema import LayerParameter
+from sparkdl.interop.caffe.nets.names import name_of
 from sparkdl.interop.caffe.policies import shortest
-from sparkdl.interop.caffe.schema import LayerParameter
-from sparkdl.interop.caffe.scores import Score
 from sparkdl.nn import AddedLoss, ArgMax, Comparison, GainComparison, L2Distance, LossLayer
 from sparkdl.nn.losses import (
     Contrastive,

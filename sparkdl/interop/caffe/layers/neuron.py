@@ -1,7 +1,7 @@
 """Layers that work on each number by itself."""
 
+from sparkdl.interop.caffe.layers.parameters import factor_rates, filler, spec_of
 from sparkdl.interop.caffe.policies import shortest
-from sparkdl.interop.caffe.trained import factor_rates, filler, spec_of
 from sparkdl.nn import Activation, Dropout, PRelu
 from sparkdl.nn.activations import (
     AbsVal,

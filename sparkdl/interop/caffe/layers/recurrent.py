@@ -7,9 +7,9 @@ Ours are (N, T, F) and (N, T): an example's blob has the shape (T, F) here.
 from math import prod
 
 from sparkdl.errors import UnsupportedError
-from sparkdl.interop.caffe.names import name_of
-from sparkdl.interop.caffe.schema import LayerParameter
-from sparkdl.interop.caffe.trained import filler, rates_of, spec_of
+from sparkdl.interop.caffe.layers.parameters import filler, rates_of, spec_of
+from sparkdl.interop.caffe.messages.schema import LayerParameter
+from sparkdl.interop.caffe.nets.names import name_of
 from sparkdl.nn import (
     LSTM,
     Activation,

@@ -3,9 +3,9 @@
 from math import prod
 
 from sparkdl.errors import ConfigError, UnsupportedError
-from sparkdl.interop.caffe.names import name_of
-from sparkdl.interop.caffe.schema import LayerParameter
-from sparkdl.interop.caffe.scores import WrittenBlobs
+from sparkdl.interop.caffe.layers.scores import WrittenBlobs
+from sparkdl.interop.caffe.messages.schema import LayerParameter
+from sparkdl.interop.caffe.nets.names import name_of
 from sparkdl.nn import (
     Activation,
     Broadcasting,

@@ -1,9 +1,9 @@
 """Layers that put windows on images."""
 
 from sparkdl.errors import ConfigError, UnsupportedError
-from sparkdl.interop.caffe.names import name_of
+from sparkdl.interop.caffe.layers.parameters import weights
+from sparkdl.interop.caffe.nets.names import name_of
 from sparkdl.interop.caffe.policies import shortest
-from sparkdl.interop.caffe.trained import weights
 from sparkdl.nn import (
     LRN,
     AvgPool2D,

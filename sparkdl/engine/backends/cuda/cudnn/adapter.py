@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from threading import RLock
 
-from sparkdl.engine.backends.cuda.cudnn.drawing import Drawing
+from sparkdl.engine.backends.cuda.cudnn.graph_builder import Drawing
 from sparkdl.engine.backends.cuda.cudnn.plans import WORKSPACE, CudnnPlan
 from sparkdl.engine.backends.cuda.cudnn.tuning import tune
 from sparkdl.engine.native import cache

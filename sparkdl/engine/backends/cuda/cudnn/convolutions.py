@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.engine.backends.cuda import chains
-from sparkdl.engine.backends.cuda.cudnn.drawing import Request
+from sparkdl.engine.backends.cuda.cudnn.graph_builder import Request
 from sparkdl.engine.backends.cuda.cudnn.plans import launch, specs
+from sparkdl.engine.backends.cuda.lowerings import chains
 from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.activation import ReluOp
-from sparkdl.engine.ops.conv import ConvGradInputOp, ConvOp
 from sparkdl.engine.ops.elementwise import AddOp
+from sparkdl.engine.ops.spatial.conv import ConvGradInputOp, ConvOp
 from sparkdl.errors import UnsupportedError
 
 

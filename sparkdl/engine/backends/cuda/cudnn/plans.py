@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.cudnn.drawing import lies
+from sparkdl.engine.backends.cuda.cudnn.graph_builder import lies
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.operands import check_all
 from sparkdl.errors import UnsupportedError

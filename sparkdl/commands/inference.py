@@ -1,0 +1,55 @@
+"""sparkdl evaluate, predict, features: a saved model at work."""
+
+from contextlib import contextmanager
+
+from sparkdl.commands.options.data_argument import parse_data
+from sparkdl.data import files
+from sparkdl.errors import ConfigError
+from sparkdl.spark import SparkNetwork
+from sparkdl.spark.jobs.job import job
+from sparkdl.spark.records.data_frames import as_frame, uri
+from sparkdl.spark.session import session
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.network import Network
+from sparkdl.training.reporting.reports import format_devices
+
+
+def evaluate(arguments):
+    """Prints the evaluation of a model over labelled data."""
+    with open_use(arguments) as (_, net, data):
+        print(net.evaluate(data), format_devices("tasks", net.devices), sep="\n\n")
+
+
+def predict(arguments):
+    """Writes Parquet files of a model's predictions for each record."""
+    write(arguments, lambda net, frame, column: net.predict(frame, features=column))
+
+
+def features(arguments):
+    """Writes Parquet files of the outputs of layers for each record."""
+    layers = arguments.layers
+    write(arguments, lambda net, frame, column: net.features(frame, layers, features=column))
+
+
+def write(arguments, compute):
+    """Writes compute(net, DataFrame, column of features) to `arguments.output`."""
+    if files.exists(arguments.output):
+        raise ConfigError(f"{arguments.output} is there already; remove it or choose another")
+    with open_use(arguments) as (spark, net, data):
+        frame, column = as_frame(spark, data, net.conf)
+        found = compute(net, frame, column).drop(column)
+        with job(spark.sparkContext, arguments.command, "the job"):
+            found.write.parquet(uri(arguments.output))
+    told = format_devices("tasks", net.devices), f"wrote {arguments.output}"
+    print(*filter(None, told), sep="\n")
+
+
+@contextmanager
+def open_use(arguments):
+    """Opens Spark, the model and the data, after it has checked what was given."""
+    master = ParameterAveraging(device=arguments.device)
+    data = parse_data(arguments.data)
+    data.check()
+    network = Network.load(arguments.model)
+    with session(arguments.master, name=f"sparkdl {arguments.command}") as spark:
+        yield spark, SparkNetwork(spark, network, master), data

@@ -1,0 +1,1 @@
+"""Parsers of the options that the command line and its files hold."""

@@ -1,0 +1,137 @@
+"""A whole run described by a file: network, training, data, epochs, output, Spark."""
+
+from dataclasses import dataclass, fields
+
+from sparkdl.commands.options.settings import apply
+from sparkdl.config import (
+    Config,
+    Instance,
+    Integer,
+    Mapping,
+    Nested,
+    Of,
+    Path,
+    Text,
+    build,
+    option,
+    text,
+)
+from sparkdl.data import Source, files
+from sparkdl.errors import ConfigError, SparkdlError
+from sparkdl.nn import Conf, conf_from_dict
+from sparkdl.spark.session import TWO_EXECUTORS
+from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.masters.registry import training_master
+from sparkdl.training.saving.checkpoint import Checkpoints
+from sparkdl.training.saving.manifest import refuse_to_destroy
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSets(Config):
+    """The data to train on, and the data to evaluate on after each epoch, if any."""
+
+    train: Source = option(Of(family=Source), "What to train on.")
+    validation: Source | None = option(
+        Of(family=Source), "What to evaluate on after each epoch, if anything.", default=None
+    )
+
+    def check(self):
+        """Raises DataError for data that is not there."""
+        for data in filter(None, (self.train, self.validation)):
+            data.check()
+
+
+VALUE = Instance(of=(str, int, float), what="a text or a number")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkOptions(Config):
+    """Spark's settings for a run. What is given to spark-submit holds instead."""
+
+    master: str = option(
+        Text(what="a Spark master"),
+        '"local[2]", "local-cluster[2,1,1024]", "yarn" ...',
+        default=TWO_EXECUTORS,
+    )
+    name: str = option(Text(what="a name"), "Of the application.", default="sparkdl")
+    config: dict = option(
+        Mapping(keys=Text(), values=VALUE), "Options of Spark by their full names.", factory=dict
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConf(Config):
+    """Everything that `sparkdl train` needs."""
+
+    network: Conf = option(Instance(of=Conf, what="a NetworkConf or GraphConf"), "What is trained.")
+    data: DataSets = option(Nested(of=DataSets), "What it is trained and evaluated on.")
+    output: str = option(Path(), "Where the model is written.")
+    training: TrainingMaster = option(
+        Of(family=TrainingMaster),
+        "Who computes what, and when it is exchanged.",
+        default=ParameterAveraging(),
+    )
+    epochs: int = option(Integer(minimum=1), "Passes over the data.", default=1)
+    checkpoints: Checkpoints | None = option(
+        Nested(of=Checkpoints), "When the model is written on the way, and where.", default=None
+    )
+    spark: SparkOptions = option(
+        Nested(of=SparkOptions), "Where the run runs.", factory=SparkOptions
+    )
+
+    def check(self):
+        """Raises what would else come up hours later: data that is missing, output in the way."""
+        self.data.check()
+        refuse_to_destroy(self.output)
+
+    @classmethod
+    def from_dict(cls, options):
+        """Returns the run that nested dicts describe.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown key, a missing one or a bad value, with the section it is in.
+        """
+        known = [item.name for item in fields(cls)]
+        unknown = [key for key in options if key not in known]
+        sections = {} if unknown else {k: section(k, v) for k, v in options.items()}
+        return build(cls, options | sections)
+
+    @classmethod
+    def read(cls, path, settings=()):
+        """Returns the run in a YAML file, changed by settings such as "epochs=3"."""
+        with files.open(path) as file:
+            content = file.read()
+        try:
+            options = text.from_yaml(decode_utf8(content))
+            for setting in settings:
+                apply(options, setting)
+            return cls.from_dict(options)
+        except SparkdlError as error:
+            raise type(error)(f"{path}: {error}") from error
+
+
+def decode_utf8(content):
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"must be text in UTF-8, {error}") from error
+
+
+SECTIONS = {
+    "network": conf_from_dict,
+    "training": training_master,
+    "data": DataSets.from_dict,
+    "checkpoints": lambda options: None if options is None else build(Checkpoints, options),
+    "spark": lambda options: build(SparkOptions, options),
+}
+
+
+def section(key, value):
+    """Returns the parsed section of a run, or the plain value of another key."""
+    try:
+        return SECTIONS[key](value) if key in SECTIONS else value
+    except SparkdlError as error:
+        raise type(error)(f"{key}: {error}") from error

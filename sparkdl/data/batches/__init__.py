@@ -1,0 +1,1 @@
+"""Batches of records: their columns and checks; cutting, shuffling, padding, prefetching."""

@@ -1,0 +1,119 @@
+"""Sequences of different length in one array: padded at the end, with a mask of the real steps."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.data.batches.columns import Offence
+from sparkdl.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """A column of records of different length, one behind the other.
+
+    Parameters
+    ----------
+    values : ndarray (total, ...)
+    lengths : ndarray (n,)
+        How many of them each record has.
+    """
+
+    values: np.ndarray
+    lengths: np.ndarray
+
+    def __len__(self):
+        return len(self.lengths)
+
+    @classmethod
+    def of(cls, arrays):
+        """Makes sequences from one array (length, ...) a record."""
+        lengths = np.array([len(array) for array in arrays], np.int64)
+        return cls(np.concatenate(arrays), lengths)
+
+    @classmethod
+    def even(cls, x):
+        """Makes sequences from an array (n, length, ...) or (n,)."""
+        x = x[:, np.newaxis] if x.ndim == 1 else x
+        return cls(x.reshape(-1, *x.shape[2:]), np.full(len(x), x.shape[1]))
+
+    def padded(self, steps, size, what):
+        """Returns array (n, steps, size), zeros behind each record, and mask (n, steps) float32.
+
+        A record is steps of `size` numbers, in lists of their own or one behind the other. Raises
+        Offence for one that is not, or has more than `steps`.
+        """
+        counts = self.lengths * math.prod(self.values.shape[1:])
+        self._refuse(counts % size != 0, counts, f"{what} must have steps of {size} numbers")
+        lengths = counts // size
+        self._refuse(lengths > steps, lengths, f"{what} must have at most {steps} steps")
+        there = np.arange(steps) < lengths[:, np.newaxis]
+        y = np.zeros((len(self), steps, size), self.values.dtype)
+        y[there] = self.values.reshape(-1, size)
+        return y, there.astype(np.float32)
+
+    @staticmethod
+    def _refuse(wrong, found, rule):
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise Offence(row, f"{rule}, got {found[row]}")
+
+
+def pad_sequences(x, shape, what, also=None):
+    """Returns a raw column as (n, T, ...) of sequences padded to `shape`, and their mask (n, T).
+
+    Parameters
+    ----------
+    x : ndarray (n, ...) or Ragged
+    shape : (T, ...)
+    also : int or None
+        As many numbers a record will do too: classes as one-hot vectors.
+
+    Raises
+    ------
+    Offence
+        For the first record that is no sequence of at most T steps.
+    """
+    if not isinstance(x, Ragged):
+        if math.prod(x.shape[1:]) in (math.prod(shape), also):
+            return x, np.ones((len(x), shape[0]), np.float32)
+        x = Ragged.even(x)
+    return x.padded(shape[0], math.prod(shape[1:]), what)
+
+
+def pad(sequences, steps=None):
+    """Returns sequences of different length as one array and a mask, for sources in memory.
+
+    Parameters
+    ----------
+    sequences : list of array-like (length, ...)
+    steps : int or None
+        Steps of the result; None: as many as the longest has.
+
+    Returns
+    -------
+    x : ndarray (n, steps, ...), zeros behind each sequence
+    mask : float32 ndarray (n, steps), 1 where a step is and 0 behind
+
+    Raises
+    ------
+    DataError
+        For the first sequence that is longer than `steps`.
+    """
+    arrays = [np.asarray(one) for one in sequences]
+    steps = max(map(len, arrays)) if steps is None else steps
+    inner = arrays[0].shape[1:]
+    try:
+        x, mask = Ragged.of(arrays).padded(steps, math.prod(inner), "a sequence")
+    except Offence as offence:
+        raise DataError(f"sequence {offence.row}: {offence}") from None
+    return x.reshape(len(arrays), steps, *inner), mask
+
+
+def without_full_masks(batch, masks):
+    """Returns the batch less those `masks` that leave nothing out: a network is faster then."""
+    full = [n for n in masks if n in batch.columns and (batch.columns[n] == 1).all()]
+    kept = {name: column for name, column in batch.columns.items() if name not in full}
+    return Batch(columns=kept, ids=batch.ids) if full else batch

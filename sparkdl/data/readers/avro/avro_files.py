@@ -1,0 +1,104 @@
+"""Avro's files of records."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.config import Optional, Text, option
+from sparkdl.data import files
+from sparkdl.data.batches.columns import Offence
+from sparkdl.data.readers.avro.blocks import open_blocks, records
+from sparkdl.data.readers.core.base import NumberOrImageSource, Reader, SplitByBytes, StoredSource
+from sparkdl.data.readers.core.chunks import batches, stack_arrays
+from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
+from sparkdl.data.readers.encodings.arrow_columns import require_column
+from sparkdl.data.readers.encodings.image_codec import decode_image
+from sparkdl.errors import DataError
+
+
+@dataclass(frozen=True, kw_only=True)
+class AvroRange(ByteSplit):
+    """The blocks behind the markers in bytes `start` to `stop` of a file."""
+
+    def __str__(self):
+        return f"{self.path}, records of bytes {self.start} to {self.stop}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
+    """A file of Avro records, or all files below a folder.
+
+    Blocks may be plain or compressed by deflate, snappy, zstandard, bzip2 or xz.
+    """
+
+    features: str = option(
+        Text(what="the name of a field"),
+        "Field of bytes or fixed (uint8), or of an array of numbers, which may be nested.",
+        default="features",
+    )
+    label: str | None = option(
+        Optional(of=Text(what="the name of a field")),
+        "Field of a number, or likewise. None: read no labels.",
+        default="label",
+    )
+
+    @property
+    def labels(self):
+        """The field of labels, None where there are none."""
+        return self.label
+
+    def splits(self):
+        """Returns ranges of bytes. Reads nothing but the files' sizes."""
+        return byte_splits(AvroRange, self.path, self.bytes_per_split)
+
+    def read(self, split):
+        """Yields Batches of a few megabytes: features and labels as they are stored."""
+        with files.open(split.path) as file:
+            source, blocks = open_blocks(split.path, file)
+            self._check_fields(split.path, blocks.writer_schema)
+            found = records(split, file, source, blocks)
+            yield from batches(
+                split, found, self._columns, lambda record: length(record[self.features])
+            )
+
+    def _check_fields(self, path, schema):
+        if not isinstance(schema, dict) or schema["type"] != "record":
+            raise DataError(f"{path}: must hold records of named fields, got {schema!r:.80}")
+        names = [field["name"] for field in schema["fields"]]
+        for name in filter(None, (self.features, self.label)):
+            require_column(name, names, path)
+
+    def _columns(self, found):
+        x = [self._array(record[self.features], row) for row, record in enumerate(found)]
+        columns = {"features": stack_arrays(x)}
+        if self.label is not None:
+            y = [numbers(record[self.label], self.label, row) for row, record in enumerate(found)]
+            columns["labels"] = stack_arrays(y, "label")
+        return columns
+
+    def _array(self, value, row):
+        if self.content == "numbers":
+            return np.atleast_1d(numbers(value, self.features, row))
+        if not isinstance(value, bytes):
+            raise Offence(row, f"field {self.features!r} must be bytes, got {value!r:.80}")
+        return decode_image(value, self.channels, self.size, row)
+
+
+def length(value):
+    """Returns about how much room a value takes."""
+    return len(value) if hasattr(value, "__len__") else 1
+
+
+def numbers(value, name, row):
+    """Returns uint8 of bytes, int64 or float32 of numbers, in the shape that they have. Raises
+    Offence.
+    """
+    if isinstance(value, bytes):
+        return np.frombuffer(value, np.uint8)
+    try:
+        found = np.array(value)
+    except ValueError:  # lists of different length
+        found = np.array(None)
+    if found.dtype.kind not in "biuf" or not found.size:
+        raise Offence(row, f"field {name!r} must be bytes, or hold numbers, got {value!r:.80}")
+    return found.astype(np.float32) if found.dtype.kind == "f" else found

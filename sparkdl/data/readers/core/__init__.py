@@ -1,0 +1,1 @@
+"""Parts that the readers share: paths, splits of files, batches of a few megabytes."""

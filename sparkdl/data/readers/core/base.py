@@ -1,0 +1,137 @@
+"""Bases of the readers: a path, a transform of each minibatch, splits by records or by bytes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import Choice, Integer, Number, Of, Path, Requirement, Sequence, Sizes, option
+from sparkdl.data import files
+from sparkdl.data.batches.batch import Batch
+from sparkdl.data.readers.encodings.image_codec import CHANNELS
+from sparkdl.data.source import Source
+from sparkdl.data.transforms import Scale, Transform, in_order
+from sparkdl.data.transforms.scale import NotZero, PerChannel
+from sparkdl.errors import ConfigError, DataError, require
+
+SEVERAL = Sequence(of=Of(family=Transform))
+SHORTHANDS = {
+    "transforms": SEVERAL,
+    "scale": NotZero(),
+    "mean": PerChannel(of=Number()),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformRequirement(Requirement):
+    """The transform of each minibatch; a list of transforms is kept as one."""
+
+    phrase = "a Transform, a list of them, or a function Batch to Batch"
+    plural = "transforms or functions Batch to Batch"
+
+    def check(self, value, where):
+        if isinstance(value, list | tuple):
+            return in_order(SEVERAL.check(value, where), Scale())
+        if isinstance(value, type):
+            self.refuse(value, where, f"write {value.__name__}(...)")
+        if callable(value):
+            return value
+        if not isinstance(value, str | dict):
+            self.refuse(value, where)
+        return SEVERAL.of.check(value, where)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader(Source, abstract=True):
+    """A source whose minibatches go through a transform of the user's."""
+
+    shorthands: ClassVar[tuple[str, ...]] = tuple(SHORTHANDS)
+    usual_scale: ClassVar[float] = 1.0  # beside transforms and mean, where no scale is given
+
+    transform: Callable[[Batch], Batch] | None = option(
+        TransformRequirement(),
+        "What is done to each minibatch. In its place may stand `transforms`, a list, and `scale` "
+        "and `mean`: then features become (x - mean) * scale.",
+        default=None,
+    )
+
+    @classmethod
+    def spelled_out(cls, options):
+        """Returns `transforms`, `scale` and `mean` as one transform."""
+        words = [name for name in SHORTHANDS if name in options]
+        if not words:
+            return options
+        if "transform" in options:
+            raise ConfigError(f"{cls.__name__} takes either transform or {' and '.join(words)}")
+        given = {n: SHORTHANDS[n].check(options[n], f"{cls.__name__}.{n}") for n in words}
+        scale = Scale(factor=given.get("scale", cls.usual_scale), mean=given.get("mean", ()))
+        rest = {name: value for name, value in options.items() if name not in words}
+        return rest | {"transform": in_order(given.get("transforms", ()), scale)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredSource(Source, abstract=True):
+    """A source of the data stored at a path."""
+
+    path: str = option(
+        Path(), "A file or folder, local or a URI; the same on every machine.", positional=True
+    )
+
+    @property
+    def paths(self):
+        """All that must be there."""
+        return (self.path,)
+
+    def check(self):
+        for path in self.paths:
+            if not files.exists(path):
+                raise DataError(f"{path}: there is no such file or folder")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitByRecords(Source, abstract=True):
+    """A source whose splits have a number of records."""
+
+    records_per_split: int | None = option(
+        Integer(minimum=1), "None: 256, or more where that made over 4,096 splits.", default=None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitByBytes(Source, abstract=True):
+    """A source whose splits are ranges of bytes."""
+
+    bytes_per_split: int | None = option(
+        Integer(minimum=1), "None: 1 MiB, or more where that made over 4,096 splits.", default=None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageSource(Source, abstract=True):
+    """A source of encoded images."""
+
+    channels: str = option(
+        Choice(of=CHANNELS),
+        'Of images that are decoded: "RGB", "BGR" (as Caffe has them) or "gray".',
+        default="RGB",
+    )
+    size: tuple[int, int] | None = option(
+        Sizes(axes=2, spread=True),
+        "Height and width that images are resized to, bilinearly. None: all must be of one size.",
+        default=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberOrImageSource(ImageSource, abstract=True):
+    """A source of named values, the features of which may be encoded images."""
+
+    content: str = option(
+        Choice(of=("numbers", "images")),
+        '"images" where `features` are encoded (JPEG, PNG ...).',
+        default="numbers",
+    )
+
+    def validate(self):
+        super().validate()
+        sized = self.size is None or self.content == "images"
+        require(self, "size", sized, "None where content is numbers")

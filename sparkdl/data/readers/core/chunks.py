@@ -1,0 +1,65 @@
+"""Records one by one to Batches of a few megabytes."""
+
+from itertools import islice
+
+import numpy as np
+
+from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.data.batches.columns import Offence
+from sparkdl.errors import DataError
+
+BYTES_PER_BATCH = 2**22
+RECORDS_PER_BATCH = 1024
+VIEWS_PER_BATCH = 256  # small images then stay in a core's cache while they are put together
+
+
+def chunks(values, nbytes=len):
+    """Yields lists of values, each of at most so many records, or bytes and one more record."""
+    chunk, size = [], 0
+    for value in values:
+        chunk.append(value)
+        size += nbytes(value)
+        if size >= BYTES_PER_BATCH or len(chunk) == RECORDS_PER_BATCH:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def view_chunks(views):
+    """Yields lists of memoryviews as `chunks` does; they are small, so it takes many at once."""
+    while taken := list(islice(views, VIEWS_PER_BATCH)):
+        whole = sum(map(len, taken)) <= BYTES_PER_BATCH
+        yield from [taken] if whole else chunks(taken)
+
+
+def batches(split, records, columns, nbytes=len):
+    """Yields the Batches of a split's records; see `chunks` and `chunk_batch`."""
+    start = 0
+    for chunk in chunks(records, nbytes):
+        yield chunk_batch(split, start, chunk, columns)
+        start += len(chunk)
+
+
+def chunk_batch(split, start, values, columns):
+    """Returns the Batch of some records of a split, of which `start` came before.
+
+    Parameters
+    ----------
+    columns : function list of values -> {name: array}
+        May raise Offence.
+    """
+    try:
+        found = columns(values)
+    except Offence as offence:
+        raise DataError(f"{split}, record {start + offence.row}: {offence}") from None
+    return Batch(columns=found, ids=record_ids(split.partition, start, len(values)))
+
+
+def stack_arrays(arrays, what="features"):
+    """Returns one array of arrays of one shape. Raises Offence for the first of another."""
+    shape = arrays[0].shape
+    for row, array in enumerate(arrays):
+        if array.shape != shape:
+            raise Offence(row, f"{what} must have the shape {shape} as before, got {array.shape}")
+    return np.stack(arrays)

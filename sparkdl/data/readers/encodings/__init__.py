@@ -1,0 +1,1 @@
+"""Encodings of one value or record, whatever file it stands in."""

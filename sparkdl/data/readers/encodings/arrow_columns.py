@@ -1,0 +1,163 @@
+"""Columns of Arrow tables to arrays; shared by Parquet files and DataFrames."""
+
+import difflib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.sequences import Ragged
+from sparkdl.errors import DataError
+
+KINDS = "numbers, lists of numbers, vectors or binary"
+VECTOR = {"type", "size", "indices", "values"}  # how Spark stores its ml and mllib vectors
+
+
+def table_batch(table, columns, where, partition, start=0, sequences=()):
+    """Returns a Batch of some columns of a table or record batch, dtypes as stored.
+
+    Parameters
+    ----------
+    columns : dict of str to str
+        Name in the batch to name in the table.
+    where : str
+        Begins the message of an error.
+    start : int
+        Position in the partition of the table's first record.
+    sequences : names in the batch
+        Of columns whose records may differ in length; they become Ragged where they do.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or not of numbers, or a record has a null or another length.
+    """
+    arrays, present = {}, table.schema.names  # once: it is made anew each time it is asked for
+    for name, column in columns.items():
+        require_column(column, present, where)
+        try:
+            arrays[name] = to_array(table.column(column), name in sequences)
+        except Offence as offence:
+            place = f"{where}, record {start + offence.row}"
+            raise DataError(f"{place}: column {column!r} {offence}") from None
+    return Batch(columns=arrays, ids=record_ids(partition, start, table.num_rows))
+
+
+def require_column(column, names, where):
+    """Raises DataError unless `column` is one of `names`; the nearest one is offered."""
+    if column not in names:
+        near = difflib.get_close_matches(column, names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise DataError(f"{where}: has no column {column!r}; columns are {list(names)}{hint}")
+
+
+def to_array(column, ragged=False):
+    """Returns array (n, ...) of an Arrow column (or chunked column) of n records.
+
+    Numbers give (n,), lists of k of them (n, k), nested lists (n, k, m), Spark vectors (n, k)
+    float64, binary uint8 (n, bytes). Lists of different length give a Ragged, where it may be.
+
+    Raises
+    ------
+    Offence
+        For the first record that is null or holds one, or has another length than the first.
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if isinstance(column, pa.ChunkedArray):  # of no chunks, in older versions of pyarrow
+        column = pa.concat_arrays(column.chunks)
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    _require_values(column)
+    kind = column.type
+    if _is_list(kind):
+        return _lists(column, ragged)
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return _binary(column, column.cast(pa.large_binary()))
+    if pa.types.is_fixed_size_binary(kind):
+        return _binary(column, column.cast(pa.binary()).cast(pa.large_binary()))
+    if pa.types.is_struct(kind) and {field.name for field in kind} == VECTOR:
+        return _vectors(column)
+    return _scalars(column)
+
+
+def _require_values(column):
+    if column.null_count:
+        raise Offence(_first(pc.is_null(column)), "must have a value, got null")
+
+
+def _is_list(kind):
+    types = pa.types
+    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+
+
+def _lists(column, ragged):
+    lengths = pc.list_value_length(column)
+    length = None if ragged else _same_length(lengths)
+    lengths = lengths.to_numpy(zero_copy_only=False).astype(np.int64)
+    try:
+        inner = to_array(column.flatten())
+    except Offence as offence:
+        row = np.searchsorted(np.cumsum(lengths), offence.row, side="right")
+        raise Offence(row, str(offence)) from None
+    if ragged:
+        return Ragged(inner, lengths)
+    return inner.reshape(len(column), length, *inner.shape[1:])
+
+
+def _binary(column, binary):
+    length = _same_length(pc.binary_length(binary))
+    _, offsets, data = binary.buffers()
+    begin = np.frombuffer(offsets, np.int64)[binary.offset] if len(binary) else 0
+    flat = np.frombuffer(data or b"", np.uint8)[begin : begin + len(binary) * length]
+    return flat.reshape(len(binary), length)
+
+
+def _vectors(column):
+    """Returns the values of vectors: dense ones have type 1, sparse ones type 0 and indices."""
+    kind, size = column.field("type").to_numpy(), column.field("size").to_numpy(False)
+    counts = pc.list_value_length(column.field("values")).to_numpy(False)
+    lengths = np.where(kind == 1, counts, size).astype(np.int64)
+    length = _same_length(pa.array(lengths))
+    rows = np.repeat(np.arange(len(column)), counts)
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    places = np.arange(len(rows)) - first  # of a dense vector; a sparse one says them
+    indices = column.field("indices").flatten().to_numpy()
+    places[np.repeat(kind, counts) == 0] = indices
+    if (outside := places >= length).any():
+        row, place = rows[outside][0], places[outside][0]
+        raise Offence(row, f"must have indices below {length}, got {place}")
+    values = column.field("values").flatten()
+    if values.null_count:
+        raise Offence(rows[_first(pc.is_null(values))], "must have a value, got null")
+    y = np.zeros((len(column), length))
+    y[rows, places] = values.to_numpy()
+    return y
+
+
+def _scalars(column):
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+        raise Offence(0, f"must hold {KINDS}, got {kind}")
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _same_length(lengths):
+    """Returns the length that all records have, 0 where there is no record."""
+    lengths = lengths.to_numpy(zero_copy_only=False)
+    if not len(lengths):
+        return 0
+    other = lengths != lengths[0]
+    if other.any():
+        row = int(np.argmax(other))
+        text = f"must have {lengths[0]} numbers as in the records before, got {lengths[row]}"
+        raise Offence(row, text)
+    return int(lengths[0])
+
+
+def _first(mask):
+    return int(np.argmax(mask.to_numpy(zero_copy_only=False)))

@@ -1,0 +1,151 @@
+"""Caffe's Datum message: one image and its label.
+
+Databases of it repeat the same few bytes around every image, so these are compared rather than
+parsed, and an image is copied once, from the memory map to its place in the batch.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from google.protobuf import message
+
+from sparkdl.data.batches.columns import Offence
+from sparkdl.data.readers.encodings.image_codec import decode_image, resize_image
+from sparkdl.data.readers.encodings.protobuf_messages import messages
+
+Datum = messages(
+    "sparkdl.datum",
+    {
+        "Datum": [  # of Caffe 1.0
+            ("channels", 1, "int32"),
+            ("height", 2, "int32"),
+            ("width", 3, "int32"),
+            ("data", 4, "bytes"),
+            ("label", 5, "int32"),
+            ("float_data", 6, "float*"),
+            ("encoded", 7, "bool"),
+        ]
+    },
+)["Datum"]
+
+
+def encode(x, label=None):
+    """Returns the bytes of an image's Datum (C, H, W): uint8 as `data`, else as `float_data`."""
+    channels, height, width = x.shape
+    datum = Datum(channels=channels, height=height, width=width)
+    if label is not None:
+        datum.label = int(label)
+    if x.dtype == np.uint8:
+        datum.data = x.tobytes()
+    else:
+        datum.float_data.extend(x.ravel().tolist())
+    return datum.SerializeToString()
+
+
+def decode(values, size=None):
+    """Returns images (n, C, H, W), uint8 or float32, and labels (n,) int32 of serialized Datums.
+
+    Encoded ones (JPEG, PNG) are decoded, coloured ones to BGR, as Caffe does.
+
+    Parameters
+    ----------
+    values : list of memoryview
+        At least one.
+    size : (height, width) or None
+        Resized bilinearly to it.
+
+    Raises
+    ------
+    Offence
+        For the first value that is no Datum of numbers, or of another shape than the first.
+    """
+    first, _ = _parse(values[0], 0, size)
+    found = _decode_alike(values, first.shape) if first.dtype == np.uint8 else None
+    return found or _decode_singly(values, first.shape, size)
+
+
+def _decode_alike(values, shape):
+    """As `decode`, for values that begin with the same bytes; None where one does not.
+
+    What is done to each value by itself would take longer than all the copying, so it is little.
+    """
+    head, count = _head(shape), len(values)
+    heads, images, tails = _split_values(values, len(head), len(head) + math.prod(shape))
+    if heads != head * count or len(images) != count * math.prod(shape):
+        return None
+    labels = {tail: _label(tail) for tail in set(tails)}
+    if None in labels.values():
+        return None
+    found = np.fromiter(map(labels.get, tails), np.int32, count)
+    return np.frombuffer(images, np.uint8).reshape(count, *shape), found
+
+
+def _split_values(values, start, stop):
+    """Returns the values up to `start`, joined; those up to `stop`, joined; the rest in a list."""
+    if len(set(map(len, values))) > 1:
+        tails = [bytes(value[stop:]) for value in values]
+        images = bytearray().join([value[start:stop] for value in values])
+        return b"".join([value[:start] for value in values]), images, tails
+    rows = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), -1)
+    ends, width = rows[:, stop:].tobytes(), max(0, rows.shape[1] - stop)
+    tails = [ends[i * width : (i + 1) * width] for i in range(len(values))]
+    return rows[:, :start].tobytes(), bytearray(rows[:, start:stop].tobytes()), tails
+
+
+@lru_cache(maxsize=8)
+def _head(shape):
+    """Returns the encoded bytes that precede an image of this shape."""
+    size = math.prod(shape)
+    return encode(np.zeros(shape, np.uint8))[:-size]
+
+
+@lru_cache(maxsize=2**16)
+def _label(tail):
+    """Returns the label in what follows an image, None if there is more in it than that."""
+    try:
+        datum = Datum.FromString(tail)
+    except message.DecodeError:
+        return None
+    alone = all(field.name in ("label", "encoded") for field, _ in datum.ListFields())
+    return datum.label if alone and not datum.encoded else None
+
+
+def _decode_singly(values, shape, size):
+    images, labels = [], np.empty(len(values), np.int32)
+    for i, value in enumerate(values):
+        image, labels[i] = _parse(value, i, size)
+        if image.shape != shape:
+            raise Offence(i, f"Datum must have the shape {shape} of the first, got {image.shape}")
+        images.append(image)
+    return np.stack(images), labels
+
+
+def _parse(value, row, size):
+    """Returns the image (C, H, W) and the label of one Datum."""
+    try:
+        datum = Datum.FromString(bytes(value))
+    except message.DecodeError:
+        raise Offence(row, f"must be a Datum, got {bytes(value[:16])!r}") from None
+    return resize_image(
+        _decode_pixels(datum, row) if datum.encoded else _stored_pixels(datum, row), size
+    ), datum.label
+
+
+def _decode_pixels(datum, row):
+    image = decode_image(datum.data, row=row)
+    return image[::-1] if len(image) == 3 else image
+
+
+def _stored_pixels(datum, row):
+    shape = datum.channels, datum.height, datum.width
+    image = _numbers(datum)
+    if image.size == 0 or image.size != math.prod(shape) or min(shape) < 1:
+        raise Offence(row, f"Datum of shape {shape} must hold as many numbers, got {image.size}")
+    return image.reshape(shape)
+
+
+def _numbers(datum):
+    if datum.data:
+        return np.frombuffer(datum.data, np.uint8)
+    return np.array(datum.float_data, np.float32)

@@ -1,0 +1,73 @@
+"""A file's bytes one after the other, whatever the size of what is read at once."""
+
+from sparkdl.data.batches.columns import Offence
+from sparkdl.data.readers.encodings.hadoop_format import INT, get_vint
+
+CHUNK, LARGEST = 2**18, 2**26
+LONGEST_VINT = 9
+
+
+class FileWindow:
+    """The bytes of a file from a place on, read in chunks."""
+
+    def __init__(self, file, position):
+        self._file, self._bytes, self._at, self.position = file, b"", 0, position
+        file.seek(position)
+
+    def more(self):
+        """Returns whether a byte follows."""
+        return bool(self.ahead(1))
+
+    def ahead(self, count):
+        """Returns the next `count` bytes, fewer at the end of the file, without going there."""
+        missing = count - (len(self._bytes) - self._at)
+        if missing > 0:
+            self._bytes, self._at = b"".join([self._bytes[self._at :], *self._pieces(missing)]), 0
+        return self._bytes[self._at : self._at + count]
+
+    def _pieces(self, missing):
+        """Yields at least so many bytes more, if there are.
+
+        What a damaged length says is not believed.
+        """
+        while missing > 0 and (piece := self._file.read(min(max(CHUNK, missing), LARGEST))):
+            yield piece
+            missing -= len(piece)
+
+    def take(self, count):
+        """Returns the next `count` bytes. Raises Offence where there are fewer."""
+        if count < 0:
+            raise Offence(0, f"is damaged: a length is {count}")
+        found = self.ahead(count)
+        if len(found) < count:
+            raise Offence(0, f"is cut short: {count} bytes must follow, got {len(found)}")
+        self._skip(count)
+        return found
+
+    def int(self):
+        return INT.unpack(self.take(INT.size))[0]
+
+    def vint(self):
+        try:
+            n, size = get_vint(self.ahead(LONGEST_VINT), 0)
+        except IndexError:
+            raise Offence(0, "is cut short within a number") from None
+        self._skip(size)
+        return n
+
+    def seek(self, pattern, stop):
+        """Goes to the next place of `pattern` below `stop`; returns whether there is one."""
+        while self.position < stop:
+            found = self.ahead(CHUNK)
+            place = found.find(pattern)
+            if place >= 0:
+                self._skip(place)
+                return self.position < stop
+            if len(found) < CHUNK:
+                return False
+            self._skip(CHUNK - len(pattern) + 1)
+        return False
+
+    def _skip(self, count):
+        self._at += count
+        self.position += count

@@ -1,0 +1,66 @@
+"""Image files' bytes to arrays and back."""
+
+import io
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from sparkdl.data.batches.columns import Offence
+from sparkdl.data.transforms.interpolate import bilinear, stored_as
+
+ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
+CHANNELS = ("RGB", "BGR", "gray")
+GRAYS = ("1", "L", "LA")
+DEEP = ("I", "F")  # with these begin the modes of more than 8 bits a channel
+
+
+def decode_image(content, channels=None, size=None, row=0):
+    """Returns uint8 (C, H, W) from the bytes of a JPEG, PNG, BMP ... file.
+
+    Parameters
+    ----------
+    channels : "RGB", "BGR", "gray" or None
+        None: one channel where the file has one, else RGB.
+    size : (height, width) or None
+        Resized bilinearly to it, as `Resize` does.
+    row : int
+        Of the record, for the error.
+
+    Raises
+    ------
+    Offence
+        They are not those of an image, or cut short, or of more than 8 bits a channel.
+    """
+    try:
+        with Image.open(io.BytesIO(content)) as image:
+            return resize_image(_array(image, channels, row), size)
+    except UnidentifiedImageError:
+        raise Offence(row, f"must be an image, got {bytes(content[:8])!r}") from None
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise Offence(row, f"image cannot be decoded: {error}") from None
+
+
+def encode_image(x, kind="PNG"):
+    """Returns bytes of an image file of uint8 (C, H, W): 1 channel is gray, 3 are RGB."""
+    content = io.BytesIO()
+    image = x[0] if len(x) == 1 else np.ascontiguousarray(x.transpose(1, 2, 0))
+    Image.fromarray(image).save(content, kind)
+    return content.getvalue()
+
+
+def resize_image(x, size):
+    """Returns uint8 (C, H, W) at another size, if one is given."""
+    if size is None or x.shape[1:] == tuple(size):
+        return x
+    return stored_as(bilinear(x, (0, 0, *x.shape[1:]), size), x.dtype)
+
+
+def _array(image, channels, row):
+    if image.mode.startswith(DEEP):
+        raise Offence(row, f"image must have 8 bits a channel, got mode {image.mode}")
+    gray = channels == "gray" or (channels is None and image.mode in GRAYS)
+    x = np.asarray(image.convert("L" if gray else "RGB"))
+    if gray:
+        return x[np.newaxis]
+    x = x[..., ::-1] if channels == "BGR" else x
+    return np.ascontiguousarray(x.transpose(2, 0, 1))

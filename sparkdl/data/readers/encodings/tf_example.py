@@ -1,0 +1,67 @@
+"""TensorFlow's Example message: features by name, each a list of bytes, floats or integers.
+
+References
+----------
+tensorflow/core/example/example.proto; its map is, on the wire, repeated pairs.
+"""
+
+from difflib import get_close_matches
+
+import numpy as np
+from google.protobuf import message
+
+from sparkdl.data.batches.columns import Offence
+from sparkdl.data.readers.encodings.protobuf_messages import messages
+
+MESSAGES = messages(
+    "sparkdl.example",
+    {
+        "Example": [("features", 1, "Features")],
+        "Features": [("feature", 1, "Entry*")],
+        "Entry": [("key", 1, "string"), ("value", 2, "Feature")],
+        "Feature": [
+            ("bytes_list", 1, "BytesList"),
+            ("float_list", 2, "FloatList"),
+            ("int64_list", 3, "Int64List"),
+        ],
+        "BytesList": [("value", 1, "bytes*")],
+        "FloatList": [("value", 1, "float*")],
+        "Int64List": [("value", 1, "int64*")],
+    },
+)
+Example = MESSAGES["Example"]
+
+
+def parse(content, row):
+    """Returns {name: Feature} of a serialized Example. Raises Offence."""
+    try:
+        found = Example.FromString(bytes(content))
+    except message.DecodeError:
+        raise Offence(row, f"must be an Example, got {bytes(content[:16])!r}") from None
+    return {entry.key: entry.value for entry in found.features.feature}
+
+
+def feature(features, name, row):
+    """Returns the Feature of that name. Raises Offence, and offers the nearest."""
+    if name not in features:
+        near = get_close_matches(name, features, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise Offence(row, f"has no feature {name!r}; features are {sorted(features)}{hint}")
+    return features[name]
+
+
+def numbers(found, name, row):
+    """Returns float32 or int64 (k,), or uint8 of one string of bytes."""
+    if found.HasField("bytes_list"):
+        return np.frombuffer(one_string(found, name, row), np.uint8)
+    if found.HasField("float_list"):
+        return np.array(found.float_list.value, np.float32)
+    return np.array(found.int64_list.value, np.int64)
+
+
+def one_string(found, name, row):
+    """Returns the bytes of a feature that is one string of them. Raises Offence."""
+    values = found.bytes_list.value
+    if len(values) != 1:
+        raise Offence(row, f"feature {name!r} must be one string of bytes, got {len(values)}")
+    return values[0]

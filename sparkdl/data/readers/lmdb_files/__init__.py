@@ -1,0 +1,1 @@
+"""LMDB databases of Caffe's Datums, read and written."""

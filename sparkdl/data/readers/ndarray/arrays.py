@@ -1,0 +1,124 @@
+"""Arrays in the driver's memory as a source."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from sparkdl.config import Requirement, option
+from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.data.readers.core.base import Reader, SplitByRecords
+from sparkdl.data.source import Split, split_bounds
+from sparkdl.errors import DataError
+
+MOST_AXES, MOST_NUMBERS = 32, 2**31  # of lists
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArrayRange(Split):
+    """A few records of an array, themselves."""
+
+    data: Batch = field(repr=False)
+
+    def __str__(self):
+        return f"arrays, partition {self.partition}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns(Requirement):
+    """Numbers of records, kept as an array, or several such columns by their names."""
+
+    phrase = "an array (n, ...), or {column: array}"
+    plural = "arrays or dicts of arrays"
+
+    def check(self, value, where):
+        if not isinstance(value, dict):
+            return self.array(value, where)
+        if not value or not all(isinstance(name, str) for name in value):
+            self.refuse(value, where)
+        return {name: self.array(column, f"{where}[{name!r}]") for name, column in value.items()}
+
+    def array(self, value, where):
+        """Returns `value` as an array of at least one axis."""
+        if not is_array(value):
+            self.refuse(value, where)
+        try:
+            return np.asarray(value)
+        except ValueError:  # lists of different length
+            self.refuse(value, where)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Arrays(Reader, SplitByRecords):
+    """Features and labels in memory; each executor is sent what it reads."""
+
+    features: np.ndarray | dict = option(
+        Columns(),
+        'Where a network has several inputs, those by their names; also "mask" and "weights".',
+        positional=True,
+        repr=False,
+    )
+    labels: np.ndarray | dict | None = option(
+        Columns(),
+        "Of as many records. None: there are none.",
+        default=None,
+        positional=True,
+        repr=False,
+    )
+
+    def validate(self):
+        super().validate()
+        count = self._count
+        for name, column in self.columns.items():
+            if len(column) != count:
+                text = f"arrays of {count} features need as many {name}, got {len(column)}"
+                raise DataError(text)
+
+    @classmethod
+    def of(cls, batch, **options):
+        """Returns the records of a batch."""
+        if set(batch.columns) <= {"features", "labels"}:
+            return cls(batch.features, batch.labels, **options)
+        rest = {name: column for name, column in batch.columns.items() if name != "labels"}
+        return cls(rest, batch.labels, **options)
+
+    @cached_property
+    def columns(self):
+        """{column: ndarray}"""
+        features = self.features if isinstance(self.features, dict) else {"features": self.features}
+        labels = self.labels if isinstance(self.labels, dict) else {"labels": self.labels}
+        return features if self.labels is None else features | labels
+
+    def splits(self):
+        """Returns one slice after the other."""
+        bounds = split_bounds(self._count, self.records_per_split)
+        return [self._slice(partition, *bound) for partition, bound in enumerate(bounds)]
+
+    @staticmethod
+    def read(split):
+        """Yields the records of a slice. Static, so that the arrays stay where they are."""
+        yield split.data
+
+    @property
+    def _count(self):
+        return len(next(iter(self.columns.values())))
+
+    def _slice(self, partition, start, stop):
+        columns = {name: column[start:stop] for name, column in self.columns.items()}
+        data = Batch(columns=columns, ids=record_ids(partition, 0, stop - start))
+        return ArrayRange(partition=partition, count=stop - start, data=data)
+
+
+def is_array(value):
+    """Returns whether `value` is an array, or nested lists that can be one.
+
+    Lists are measured before they are copied.
+    """
+    if isinstance(value, np.ndarray) or not isinstance(value, list | tuple):
+        return len(getattr(value, "shape", ())) > 0
+    count, axes = 1, 0
+    while isinstance(value, list | tuple) and value:
+        count, axes, value = count * len(value), axes + 1, value[0]
+        if axes > MOST_AXES or count > MOST_NUMBERS:
+            return False
+    return True

@@ -1,0 +1,172 @@
+"""Files of records that are all as long: MNIST's IDX files and CIFAR's binaries."""
+
+import gzip
+import math
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.config import Choice, Path, option
+from sparkdl.data import files
+from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
+from sparkdl.data.readers.core.file_ranges import data_files
+from sparkdl.data.source import Split, split_bounds
+from sparkdl.errors import DataError
+
+GZIP = b"\x1f\x8b"
+DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}  # by the code in IDX files
+CIFAR = (3, 32, 32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordRange(Split):
+    """Records `start` up to, not including, `stop` of a file."""
+
+    path: str
+    start: int
+    stop: int
+
+    def __str__(self):
+        return f"{self.path}, records from {self.start}"
+
+    def spans(self):
+        return [(self.path, 0, None)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Idx(StoredSource, Reader, SplitByRecords):
+    """An IDX file of images, such as train-images-idx3-ubyte, and one of labels; gzipped ones too.
+
+    References
+    ----------
+    LeCun, Cortes and Burges, The MNIST database of handwritten digits: the file format.
+    """
+
+    path: str = option(
+        Path(), "A file, local or a URI; the same on every machine.", positional=True
+    )
+    label_path: str | None = option(
+        Path(), "Of the labels' file. None: there are none.", default=None
+    )
+
+    @property
+    def labels(self):
+        """The labels' file, None where there are none."""
+        return self.label_path
+
+    @property
+    def paths(self):
+        return (self.path,) if self.label_path is None else (self.path, self.label_path)
+
+    def splits(self):
+        """Returns ranges of records. Reads the files' first bytes alone."""
+        counts = [idx_header(files.absolute(path))[1][0] for path in self.paths]
+        if len(set(counts)) > 1:
+            raise DataError(f"{self.path}: {counts[0]} images need as many labels, got {counts[1]}")
+        return ranges(self.path, [(files.absolute(self.path), counts[0])], self.records_per_split)
+
+    def read(self, split):
+        """Yields one batch: features (n, 1, H, W) or (n, ...), labels (n,), dtypes as stored."""
+        found = [idx_rows(files.absolute(path), split.start, split.stop) for path in self.paths]
+        x, *labels = found
+        x = x[:, np.newaxis] if x.ndim == 3 else x
+        columns = {"features": x} | ({"labels": labels[0]} if labels else {})
+        yield Batch(columns=columns, ids=record_ids(split.partition, 0, len(x)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cifar(StoredSource, Reader, SplitByRecords):
+    """A binary file of CIFAR's images (3, 32, 32), RGB, or all .bin files below a folder.
+
+    References
+    ----------
+    Krizhevsky, Learning multiple layers of features from tiny images (2009): binary version.
+    """
+
+    classes: int = option(
+        Choice(of=(10, 100)),
+        "Of 100, records have a coarse label before the fine one, which is taken.",
+        default=10,
+    )
+
+    def splits(self):
+        """Returns ranges of records. Reads nothing but the files' sizes."""
+        counted = [(path, self._count(path)) for path in data_files(self.path, [".bin"])]
+        return ranges(self.path, counted, self.records_per_split)
+
+    def read(self, split):
+        """Yields one batch: features uint8 (n, 3, 32, 32), labels uint8 (n,)."""
+        with files.open(split.path) as file:
+            file.seek(split.start * self._size)
+            content = file.read((split.stop - split.start) * self._size)
+        if len(content) != (split.stop - split.start) * self._size:
+            raise DataError(f"{split}: the file is cut short")
+        rows = np.frombuffer(content, np.uint8).reshape(-1, self._size)
+        x = rows[:, -math.prod(CIFAR) :].reshape(-1, *CIFAR)
+        labels = rows[:, -math.prod(CIFAR) - 1]
+        columns = {"features": x, "labels": labels}
+        yield Batch(columns=columns, ids=record_ids(split.partition, 0, len(x)))
+
+    @property
+    def _size(self):
+        return math.prod(CIFAR) + (1 if self.classes == 10 else 2)
+
+    def _count(self, path):
+        size = files.size(path)
+        if size % self._size:
+            raise DataError(f"{path}: must have records of {self._size} bytes, got {size} bytes")
+        return size // self._size
+
+
+def ranges(path, counted, records_per_split):
+    """Returns splits of files [(path, records)]."""
+    found = [
+        (one, *bound) for one, count in counted for bound in split_bounds(count, records_per_split)
+    ]
+    if not found:
+        raise DataError(f"{path}: must hold records, but is empty")
+    return [
+        RecordRange(partition=i, count=stop - start, path=one, start=start, stop=stop)
+        for i, (one, start, stop) in enumerate(found)
+    ]
+
+
+def idx_header(path):
+    """Returns (dtype, shape, bytes of the header) of an IDX file."""
+    with open_decompressed(path) as file:
+        return _header(path, file)
+
+
+def idx_rows(path, start, stop):
+    """Returns records `start` to `stop` of an IDX file."""
+    with open_decompressed(path) as file:
+        dtype, (_, *shape), size = _header(path, file)
+        nbytes = dtype.itemsize * math.prod(shape)
+        try:
+            file.seek(size + start * nbytes)
+            content = file.read((stop - start) * nbytes)
+        except (OSError, EOFError) as error:
+            raise DataError(f"{path}: cannot be decompressed: {error}") from error
+    if len(content) != (stop - start) * nbytes:
+        raise DataError(f"{path}: is cut short, it must have records up to {stop}")
+    return np.frombuffer(content, dtype).reshape(-1, *shape).astype(dtype.newbyteorder("="))
+
+
+def open_decompressed(path):
+    file = files.open(path)
+    zipped = file.read(len(GZIP)) == GZIP
+    file.seek(0)
+    return gzip.open(file) if zipped else file
+
+
+def _header(path, file):
+    try:
+        zeros, code, axes = struct.unpack(">HBB", file.read(4))
+        shape = struct.unpack(f">{axes}I", file.read(4 * axes))
+    except (struct.error, OSError, EOFError):
+        raise DataError(f"{path}: must be an IDX file, but is cut short") from None
+    if zeros or code not in DTYPES or not axes:
+        raise DataError(f"{path}: must be an IDX file, but does not begin like one")
+    return np.dtype(DTYPES[code]), shape, 4 + 4 * axes

@@ -1,0 +1,165 @@
+"""HDF5 files with a dataset of features and one of labels."""
+
+import math
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import h5py
+
+from sparkdl.config import Integer, Mapping, Optional, Path, Text, option
+from sparkdl.data import files
+from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
+from sparkdl.data.readers.core.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
+from sparkdl.data.readers.core.file_ranges import data_files
+from sparkdl.data.readers.encodings.arrow_columns import require_column
+from sparkdl.data.source import Split, split_bounds
+from sparkdl.errors import DataError
+
+MAGIC = b"\x89HDF\r\n\x1a\n"
+ENDINGS = (".h5", ".hdf5", ".he5")
+NAME = Text(what="the name of a dataset")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows(Split):
+    """Rows `start` up to, not including, `stop` of a file's datasets."""
+
+    path: str
+    start: int
+    stop: int
+
+    def __str__(self):
+        return f"{self.path}, rows from {self.start}"
+
+    def spans(self):
+        return [(self.path, 0, None)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HDF5(StoredSource, Reader, SplitByRecords):
+    """Datasets of HDF5 files, whose first axis is the record."""
+
+    path: str = option(
+        Path(),
+        "A file, a folder of files that end in .h5 or .hdf5, or a text file with a path on each "
+        "line as Caffe's HDF5Data has it: from the current folder, or else from that of the list.",
+        positional=True,
+    )
+    features: str = option(NAME, "Dataset of numbers, (n, C, H, W) or (n, F).", default="data")
+    label: str | None = option(
+        Optional(of=NAME), "Dataset of as many labels. None: read none.", default="label"
+    )
+    columns: dict[str, str] | None = option(
+        Mapping(keys=Text(what="a column of a batch"), values=NAME, minimum=1),
+        "In their place, {column of a batch: dataset}, for networks with several inputs or "
+        "outputs.",
+        default=None,
+    )
+    records_per_split: int | None = option(
+        Integer(minimum=1),
+        "None: 256, or as many as a chunk of the dataset holds, or more where that made over "
+        "4,096 splits of a file.",
+        default=None,
+    )
+
+    @property
+    def labels(self):
+        """The dataset of labels, None where there are none."""
+        return self.label
+
+    def splits(self):
+        """Returns ranges of rows. Reads the datasets' shapes alone."""
+        found = [(path, *bound) for path in self._files() for bound in self._bounds(path)]
+        if not found:
+            raise DataError(f"{self.path}: must hold records, but is empty")
+        return [
+            Rows(partition=i, count=stop - start, path=path, start=start, stop=stop)
+            for i, (path, start, stop) in enumerate(found)
+        ]
+
+    def read(self, split):
+        """Yields Batches of a few megabytes, dtypes as stored."""
+        with open_hdf5(split.path) as file:
+            datasets = self._datasets(split.path, file)
+            step = min(map(batch_size, datasets.values()))
+            for start in range(split.start, split.stop, step):
+                stop = min(start + step, split.stop)
+                columns = {name: dataset[start:stop] for name, dataset in datasets.items()}
+                ids = record_ids(split.partition, start - split.start, stop - start)
+                yield Batch(columns=columns, ids=ids)
+
+    def _files(self):
+        is_folder = files.is_directory(self.path)
+        return data_files(self.path, ENDINGS) if is_folder else list_hdf5_files(self.path)
+
+    def _bounds(self, path):
+        with open_hdf5(path) as file:
+            dataset = next(iter(self._datasets(path, file).values()))
+            count, chunk = len(dataset), (dataset.chunks or (1,))[0]
+        if count == 0:
+            return []
+        size = self.records_per_split or max(split_bounds(count)[0][1], min(chunk, count))
+        return split_bounds(count, size)
+
+    def _wanted(self):
+        if self.columns is not None:
+            return self.columns
+        return {"features": self.features} | ({"labels": self.label} if self.label else {})
+
+    def _datasets(self, path, file):
+        wanted = self._wanted()
+        for name in wanted.values():
+            require_column(name, list(file), path)
+            if not isinstance(file[name], h5py.Dataset) or not file[name].shape:
+                raise DataError(
+                    f"{path}: {name!r} must be a dataset whose first axis is the record"
+                )
+        found = {column: file[name] for column, name in wanted.items()}
+        counts = {name: len(found[column]) for column, name in wanted.items()}
+        if len(set(counts.values())) > 1:
+            raise DataError(f"{path}: datasets must have as many records, got {counts}")
+        return found
+
+
+def list_hdf5_files(path):
+    """Returns absolute paths: `path` itself where that is HDF5, else those that it lists."""
+    with files.open(path) as file:
+        content = file.read(len(MAGIC))
+        if content == MAGIC:
+            return [files.absolute(path)]
+        content += file.read()
+    try:
+        lines = content.decode().split("\n")
+    except UnicodeDecodeError:
+        lines = []
+    names = [line.strip() for line in lines if line.strip()]
+    if not names or any("\0" in name for name in names):
+        raise DataError(f"{path}: must be an HDF5 file, or a text file with paths of such")
+    return [locate_listed_file(path, name) for name in names]
+
+
+def locate_listed_file(path, name):
+    """Returns the absolute path of a file that a list names: as it says, or beside the list."""
+    near = f"{files.absolute(path).rpartition('/')[0]}/{name}"
+    found = near if not files.exists(name) and files.exists(near) else name
+    if not files.exists(found):
+        raise DataError(f"{path}: names {name}, but there is no such file")
+    return files.absolute(found)
+
+
+def batch_size(dataset):
+    """Returns records of a batch of a few megabytes."""
+    nbytes = dataset.dtype.itemsize * math.prod(dataset.shape[1:])
+    return max(1, min(RECORDS_PER_BATCH, BYTES_PER_BATCH // max(nbytes, 1)))
+
+
+@contextmanager
+def open_hdf5(path):
+    """Opens an h5py.File on any file system; what goes wrong is a DataError that names it."""
+    with files.open(path) as content:
+        try:
+            with h5py.File(content, "r") as file:
+                yield file
+        except (OSError, RuntimeError, KeyError) as error:
+            raise DataError(f"{path}: cannot be read as HDF5: {error}") from error

@@ -1,0 +1,1 @@
+"""Hadoop's SequenceFiles, read and written."""

@@ -1,0 +1,153 @@
+"""Hadoop's SequenceFiles of images, Datums or bytes."""
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from sparkdl.config import Boolean, Choice, option
+from sparkdl.data import files
+from sparkdl.data.batches.columns import Offence
+from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByBytes, StoredSource
+from sparkdl.data.readers.core.chunks import batches, stack_arrays
+from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
+from sparkdl.data.readers.encodings.datum import decode
+from sparkdl.data.readers.encodings.hadoop_format import SequenceHeader, read_header
+from sparkdl.data.readers.encodings.image_codec import decode_image, resize_image
+from sparkdl.data.readers.encodings.java_objects import MAGIC, read_object
+from sparkdl.data.readers.sequence_file.reader import read_records
+from sparkdl.errors import DataError
+
+CONTENTS = ("images", "datums", "bytes")
+HEADER_BYTES = 2**16
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceRange(ByteSplit):
+    """The records behind the sync markers in bytes `start` to `stop` of a file."""
+
+    header: SequenceHeader = field(repr=False)
+
+    def __str__(self):
+        return f"{self.path}, records of bytes {self.start} to {self.stop}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
+    """SequenceFiles, plain or compressed by record or block (zlib, gzip, bzip2).
+
+    A label is the last word of a key that is Text ("n01/cat.jpg 3"), a key that is a number, or the
+    second part of a Java tuple in a BytesWritable, as CaffeOnSpark's Binary2Sequence and
+    LMDB2Sequence write them. A Datum holds its own.
+    """
+
+    content: str = option(
+        Choice(of=CONTENTS),
+        'Of the values: "images" (JPEG, PNG ... or bytes of which CaffeOnSpark\'s key says the '
+        'shape), "datums" or "bytes" (uint8, all records as long).',
+        default="images",
+    )
+    label: bool = option(Boolean(), "False: read no labels.", default=True)
+
+    @property
+    def labels(self):
+        """True, or None where there are none."""
+        return self.label or None
+
+    def splits(self):
+        """Returns ranges of bytes. Reads the header of each file alone."""
+        return byte_splits(
+            SequenceRange,
+            self.path,
+            self.bytes_per_split,
+            about=lambda path: {"header": header_of(path)},
+        )
+
+    def read(self, split):
+        """Yields Batches of a few megabytes, uint8 features and int32 labels.
+
+        Features are (n, C, H, W) or (n, bytes).
+        """
+        columns = {"images": self._images, "datums": self._datums, "bytes": self._bytes}
+        with files.open(split.path) as file:
+            found = read_records(file, split.header, split.start, split.stop)
+            found = raise_data_errors(split, found)
+            yield from batches(
+                split, found, columns[self.content], lambda pair: len(pair[1] or b"")
+            )
+
+    def _images(self, pairs):
+        return self._columns(pairs, partial(image_of, channels=self.channels, size=self.size))
+
+    def _bytes(self, pairs):
+        return self._columns(pairs, lambda row, key, value: np.frombuffer(value, np.uint8))
+
+    def _datums(self, pairs):
+        x, y = decode([as_bytes(row, value) for row, (_, value) in enumerate(pairs)], self.size)
+        return {"features": x, "labels": y} if self.label else {"features": x}
+
+    def _columns(self, pairs, array_of):
+        keys = [key_of(row, key) for row, (key, _) in enumerate(pairs)]
+        x = [array_of(row, keys[row], as_bytes(row, value)) for row, (_, value) in enumerate(pairs)]
+        columns = {"features": stack_arrays(x)}
+        if self.label:
+            columns["labels"] = np.array([label_of(row, k) for row, k in enumerate(keys)], np.int32)
+        return columns
+
+
+def header_of(path):
+    """Returns the SequenceHeader of a file. Raises DataError."""
+    with files.open(path) as file:
+        content = file.read(HEADER_BYTES)
+    try:
+        return read_header(content)
+    except Offence as offence:
+        raise DataError(f"{path}: {offence}") from None
+
+
+def raise_data_errors(split, records):
+    """Yields the records; an Offence of the file itself becomes a DataError."""
+    count = 0
+    try:
+        for count, record in enumerate(records, 1):  # noqa: B007
+            yield record
+    except Offence as offence:
+        raise DataError(f"{split}, after {count} records: the file {offence}") from None
+
+
+def key_of(row, key):
+    """Returns a key, with what a Java tuple in it holds as a list."""
+    if isinstance(key, bytes) and key.startswith(MAGIC):
+        try:
+            return read_object(key)
+        except ValueError as error:
+            raise Offence(row, f"key holds {error}") from None
+    return key
+
+
+def label_of(row, key):
+    try:
+        if isinstance(key, list):
+            return int(key[1])
+        if isinstance(key, str):
+            return int(key.split()[-1])
+        return int(key)
+    except (ValueError, IndexError, TypeError):
+        must = "must be a number, a text that ends in one, or a tuple with it in second place"
+        raise Offence(row, f"key {must}, got {key!r:.80}") from None
+
+
+def image_of(row, key, value, channels, size):
+    """Decodes the image, unless a tuple (id, label, C, H, W, encoded) says that it is plain."""
+    if isinstance(key, list) and len(key) == 6 and not key[5]:
+        shape = tuple(key[2:5])
+        if len(value) != np.prod(shape):
+            raise Offence(row, f"image of shape {shape} must hold as many bytes, got {len(value)}")
+        return resize_image(np.frombuffer(value, np.uint8).reshape(shape), size)
+    return decode_image(value, channels, size, row)
+
+
+def as_bytes(row, value):
+    if not isinstance(value, bytes):
+        raise Offence(row, f"value must be bytes, got {value!r:.80}")
+    return value

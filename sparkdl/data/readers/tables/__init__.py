@@ -1,0 +1,1 @@
+"""Tables of columns: Parquet files and DataFrames."""

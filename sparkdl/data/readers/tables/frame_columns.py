@@ -1,0 +1,134 @@
+"""Columns of DataFrames as arrays: numbers, also written as texts, and images."""
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sparkdl.config import Boolean, Choice, Mapping, Member, Sequence, Size, Text, option
+from sparkdl.data.batches.columns import Offence
+from sparkdl.data.readers.core.chunks import stack_arrays
+from sparkdl.data.readers.encodings.arrow_columns import to_array
+from sparkdl.data.readers.encodings.image_codec import decode_image, resize_image
+from sparkdl.errors import require
+
+BESIDE = ("channels", "height", "width", "encoded")
+IMAGE = "image"  # the field of a struct that has an image with its sizes
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameColumn(Member):
+    """A column of a DataFrame, and what its values are."""
+
+    name: str = option(Text(what="a name"), "Of the column.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers(FrameColumn):
+    """Numbers, lists of them, vectors, or texts with a number each."""
+
+    @property
+    def names(self):
+        """Columns that are read, as far as they are there; the first must be."""
+        return [self.name]
+
+    @property
+    def nbytes(self):
+        """The bytes of one record in a batch; None where it is not known."""
+        return 0
+
+    def array(self, table):
+        """Returns (n, ...) of an Arrow table or record batch. Raises Offence."""
+        column = table.column(self.name)
+        if is_text(column):
+            return np.array([number(row, text) for row, text in enumerate(column.to_pylist())])
+        return to_array(column)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pictures(FrameColumn):
+    """Images as binary (in JSON as Spark writes it, in base 64), or in a struct's field "image"."""
+
+    shape: tuple[int, int, int] | None = option(
+        Sequence(of=Size(minimum=1), length=3),
+        "(C, H, W), what they are brought to: gray for one channel, else BGR, bilinearly resized; "
+        "that of images that are not encoded. None: they are encoded, and stay as they are.",
+        default=None,
+    )
+    encoded: bool = option(
+        Boolean(), "Whether they are JPEG, PNG ..., not plain uint8 (C, H, W).", default=True
+    )
+    beside: dict[str, str] = option(
+        Mapping(keys=Choice(of=BESIDE), values=Text(what="a name")),
+        "Columns in which each record says it itself, if the DataFrame has such.",
+        factory=dict,
+    )
+
+    def validate(self):
+        super().validate()
+        require(self, "shape", self.shape or self.encoded, "given for images that are not encoded")
+
+    @property
+    def names(self):
+        return [self.name, *self.beside.values()]
+
+    @property
+    def nbytes(self):
+        return None if self.shape is None else int(np.prod(self.shape))
+
+    def array(self, table):
+        there = table.schema.names
+        found = {what: table.column(name) for what, name in self.beside.items() if name in there}
+        column = table.column(self.name)
+        if is_binary(column) and not (found or self.encoded):
+            return to_array(column)  # all of one length; the schema knows their shape
+        said = {what: to_array(values) for what, values in found.items()}
+        contents = enumerate(map(as_bytes, range(table.num_rows), column.to_pylist()))
+        return stack_arrays(
+            [self._image(row, content, said) for row, content in contents], "images"
+        )
+
+    def _image(self, row, content, said):
+        channels, *size = self.shape or (3, None)
+        if said["encoded"][row] if "encoded" in said else self.encoded:
+            kind = "gray" if channels == 1 else "BGR"
+            return decode_image(content, kind, size if self.shape else None, row)
+        sizes = zip(("channels", "height", "width"), self.shape, strict=True)
+        shape = tuple(int(said[what][row]) if what in said else size for what, size in sizes)
+        if len(content) != np.prod(shape):
+            text = f"must have {np.prod(shape)} bytes, as its shape {shape} says"
+            raise Offence(row, f"{text}, got {len(content)}")
+        return resize_image(np.frombuffer(content, np.uint8).reshape(shape), size)
+
+
+def is_text(column):
+    return pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+
+
+def is_binary(column):
+    return pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
+
+
+def number(row, text):
+    """Returns the number in a text. Raises Offence."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        raise Offence(row, f"must hold a number, got {text!r:.80}") from None
+
+
+def as_bytes(row, value):
+    """Returns the bytes of a binary, a list of bytes, a text in base 64, or a struct's image."""
+    value = value.get(IMAGE) if isinstance(value, dict) else value
+    if isinstance(value, bytes):
+        return value
+    try:
+        if isinstance(value, str):
+            return base64.b64decode(value, validate=True)
+        if all(isinstance(one, int) and -128 <= one < 256 for one in value):
+            return bytes(one % 256 for one in value)  # Java's bytes have signs
+    except (binascii.Error, TypeError):
+        pass
+    raise Offence(row, f"must hold an image's bytes, got {value!r:.80}")

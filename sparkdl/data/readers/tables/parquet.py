@@ -1,0 +1,132 @@
+"""Parquet files, read by row groups."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyarrow.parquet import ParquetFile
+
+from sparkdl.config import Optional, Text, option
+from sparkdl.data import files
+from sparkdl.data.readers.core.base import Reader, StoredSource
+from sparkdl.data.readers.core.file_ranges import data_files
+from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
+from sparkdl.data.source import Split
+from sparkdl.errors import DataError
+
+RECORDS_PER_BATCH, BYTES_PER_BATCH = 4096, 2**24
+PIECE = 2**18  # bytes read at once
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowGroup(Split):
+    """Row group number `group` of a file."""
+
+    path: str
+    group: int
+    start: int
+    stop: int
+
+    def __str__(self):
+        return f"{self.path}, row group {self.group}"
+
+    def spans(self):
+        return [(self.path, self.start, self.stop)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parquet(StoredSource, Reader):
+    """Columns of a Parquet file, or of all files below a folder that end in .parquet."""
+
+    features: str = option(
+        Text(what="the name of a column"),
+        "Column of numbers, lists (also nested or of fixed size), Spark vectors, or binary "
+        "(uint8).",
+        default="features",
+    )
+    label: str | None = option(
+        Optional(of=Text(what="the name of a column")),
+        "Column of numbers, lists or vectors. None: read no labels.",
+        default="label",
+    )
+
+    def splits(self):
+        """Returns every row group that holds records. Reads the files' footers alone."""
+        return row_groups(self.path, self._columns().values())
+
+    def read(self, split):
+        """Yields Batches of up to 4,096 records, and about 16 megabytes; dtypes as stored."""
+        names, start = self._columns(), 0
+        for table in tables(split, list(names.values())):
+            yield table_batch(table, names, str(split), split.partition, start)
+            start += table.num_rows
+
+    def _columns(self):
+        return {"features": self.features} | ({"labels": self.label} if self.label else {})
+
+
+def row_groups(path, columns):
+    """Returns a RowGroup for each that holds records, of a file or all below a folder.
+
+    Raises
+    ------
+    DataError
+        For a file without one of the columns.
+    """
+    groups = [group for one in data_files(path, [".parquet"]) for group in groups_of(one, columns)]
+    return [
+        RowGroup(partition=i, path=file, group=group, **about)
+        for i, (file, group, about) in enumerate(groups)
+    ]
+
+
+def groups_of(path, columns):
+    with _open_parquet(path) as file:
+        for column in columns:
+            require_column(column, file.schema_arrow.names, path)
+        found = [facts(file.metadata.row_group(i)) for i in range(file.num_row_groups)]
+    return [(path, group, about) for group, about in enumerate(found) if about["count"]]
+
+
+def tables(split, columns):
+    """Yields Arrow record batches of these columns, as far as there are such, of a RowGroup."""
+    with _open_parquet(split.path) as file:
+        size = batch_size(file.metadata.row_group(split.group))
+        yield from file.iter_batches(size, row_groups=[split.group], columns=columns)
+
+
+def facts(group):
+    """Returns records of a row group, and where it lies in its file."""
+    columns = [group.column(i) for i in range(group.num_columns)]
+    start = min(one.dictionary_page_offset or one.data_page_offset for one in columns)
+    stop = start + sum(one.total_compressed_size for one in columns)
+    return {"count": group.num_rows, "start": start, "stop": stop}
+
+
+def batch_size(group):
+    """Returns records of a batch of about so many bytes, or so many."""
+    each = max(1, group.total_byte_size / group.num_rows)
+    return max(1, min(RECORDS_PER_BATCH, int(BYTES_PER_BATCH / each)))
+
+
+@contextmanager
+def _open_parquet(path):
+    """Opens a ParquetFile.
+
+    pyarrow reads a local one itself, piece by piece as records are wanted, at several times the
+    speed that Python's files allow.
+    """
+    local = files.is_local(path)
+    how = {"pre_buffer": False, "buffer_size": PIECE} if local else {}
+    with _native(path) if local else files.open(path) as content:
+        try:
+            with ParquetFile(content, **how) as file:
+                yield file
+        except (pa.ArrowException, OSError) as error:
+            text = str(error).split("\n")[0]
+            raise DataError(f"{path}: cannot be read as Parquet: {text}") from error
+
+
+def _native(path):
+    files.size(path)  # what is wrong with the path, in our words
+    return pa.OSFile(files.local_path(path))

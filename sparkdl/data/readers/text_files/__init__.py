@@ -1,0 +1,1 @@
+"""Text files: numbers between commas, and characters."""

@@ -1,0 +1,134 @@
+"""Text files with a record a line: numbers between commas."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from sparkdl.config import Boolean, Character, Either, Integer, Optional, Sequence, Text, option
+from sparkdl.data import files
+from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.data.readers.core.base import Reader, SplitByBytes, StoredSource
+from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
+from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
+from sparkdl.data.readers.text_files.csv_lines import first_line, lines_between
+from sparkdl.errors import DataError, require
+
+RECORDS_PER_BATCH = 4096
+COLUMN = Either(of=(Text(what="a name"), Integer()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lines(ByteSplit):
+    """The lines that begin in bytes `start` up to, not including, `stop` of a file.
+
+    `width`: numbers of a line. `features` and `label`: positions of columns; None: all others.
+    """
+
+    width: int
+    features: tuple[int, ...] | None
+    label: int | None
+
+    def __str__(self):
+        return f"{self.path}, lines of bytes {self.start} to {self.stop}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Csv(StoredSource, Reader, SplitByBytes):
+    """Columns of numbers of a CSV file, or of all files below a folder.
+
+    Splits are ranges of bytes: a value may be quoted, but hold no line break.
+    """
+
+    features: tuple[str | int, ...] | None = option(
+        Sequence(of=COLUMN, minimum=1),
+        "Columns by name, or by position from 0. None: all but the label.",
+        default=None,
+    )
+    label: str | int | None = option(
+        Optional(of=COLUMN),
+        "Column by name or position (-1: the last one). None: read no labels.",
+        default="label",
+    )
+    header: bool = option(
+        Boolean(), "Whether the first line of each file names the columns.", default=True
+    )
+    delimiter: str = option(Character(), "What stands between two columns.", default=",")
+
+    def validate(self):
+        super().validate()
+        given = self.features or ()
+        distinct = len(set(given)) == len(given)
+        require(self, "features", distinct, "different columns, or None for all but the label")
+        named = any(isinstance(column, str) for column in (self.label, *(self.features or ())))
+        require(self, "header", self.header or not named, "true where columns go by names")
+
+    @property
+    def labels(self):
+        """The column of labels, None where there are none."""
+        return self.label
+
+    def splits(self):
+        """Returns ranges of bytes. Reads the first line of each file alone."""
+        return byte_splits(Lines, self.path, self.bytes_per_split, about=self._columns)
+
+    def read(self, split):
+        """Yields Batches of up to 4,096 records: features (n, F) float32, labels (n,) float64."""
+        with files.open(split.path) as file:
+            content = lines_between(file, split.start, split.stop, skip=self.header)
+        if not content.strip():
+            return
+        columns, start = self._wanted(split), 0
+        for table in self._parse(split, content).to_batches(RECORDS_PER_BATCH):
+            read = table_batch(table, columns, str(split), split.partition, start).columns
+            labels = {} if split.label is None else {"labels": read.pop("labels")}
+            features = np.stack(list(read.values()), axis=1)
+            ids = record_ids(split.partition, start, table.num_rows)
+            yield Batch(columns={"features": features, **labels}, ids=ids)
+            start += table.num_rows
+
+    def _columns(self, path):
+        """Returns the positions of the wanted columns in a file."""
+        names = first_line(path, self.delimiter)
+        features = self.features and tuple(position(one, names, path) for one in self.features)
+        label = None if self.label is None else position(self.label, names, path)
+        return {"width": len(names), "features": features, "label": label}
+
+    def _wanted(self, split):
+        """Returns {name in a batch: name in the parsed table}, the features in their order."""
+        places = split.features
+        if places is None:
+            places = [i for i in range(split.width) if i != split.label]
+        wanted = {f"features {i}": str(i) for i in places}
+        return wanted | ({} if split.label is None else {"labels": str(split.label)})
+
+    def _parse(self, split, content):
+        names = [str(i) for i in range(split.width)]
+        wanted = list(self._wanted(split).values())
+        types = {name: pa.float32() for name in wanted}
+        if split.label is not None:
+            types[str(split.label)] = pa.float64()
+        try:
+            return csv.read_csv(
+                pa.BufferReader(content),
+                read_options=csv.ReadOptions(column_names=names, use_threads=False),
+                parse_options=csv.ParseOptions(delimiter=self.delimiter),
+                convert_options=csv.ConvertOptions(
+                    column_types=types, include_columns=list(dict.fromkeys(wanted))
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            text = re.sub(r"Row #(\d+)", lambda row: f"record {int(row[1]) - 1}", str(error))
+            raise DataError(f"{split}: {text}") from None
+
+
+def position(column, names, where):
+    """Returns the index of a column that is given by name or index. Raises DataError."""
+    if isinstance(column, str):
+        require_column(column, names, where)
+        return names.index(column)
+    if not -len(names) <= column < len(names):
+        raise DataError(f"{where}: has no column {column}; there are {len(names)}")
+    return column % len(names)

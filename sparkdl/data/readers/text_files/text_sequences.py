@@ -1,0 +1,166 @@
+"""Text as sequences of characters, each with the character that comes next."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sparkdl.config import Boolean, Either, Integer, Nested, Number, Path, Sequence, option
+from sparkdl.data import files
+from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.data.readers.core.base import SplitByRecords, StoredSource
+from sparkdl.data.readers.text_files.characters import Characters
+from sparkdl.data.source import Split, split_bounds
+from sparkdl.data.transforms import OneHot
+from sparkdl.errors import DataError, require
+
+LONGEST = 4  # bytes of a character in UTF-8
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByteRange(Split):
+    """The characters that begin in bytes `first` up to, not including, `stop` of a file.
+
+    `last`: whether the text ends here, so that no character comes next.
+    """
+
+    path: str
+    first: int
+    stop: int
+    last: bool
+
+    def __str__(self):
+        return f"{self.path}, bytes {self.first} to {self.stop}"
+
+    def spans(self):
+        return [(self.path, self.first, self.stop)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSequences(StoredSource, SplitByRecords, name="Text"):
+    """A text file in sequences of characters; the label of a step is the character after it.
+
+    Executors read their own parts of the file. In each, the last sequence begins early enough to
+    be as long as the others, so all characters are used and some twice.
+    """
+
+    path: str = option(
+        Path(), "A file in UTF-8, local or a URI; the same on every machine.", positional=True
+    )
+    characters: Characters | str | None = option(
+        Either(of=(Nested(of=Characters), Path())),
+        "The alphabet, or the path of one that Characters.save wrote. None: the characters of the "
+        "file.",
+        default=None,
+        positional=True,
+    )
+    steps: int = option(Integer(minimum=1), "Characters of a sequence.", default=50)
+    stride: int | None = option(
+        Integer(minimum=1),
+        "Characters from the start of one sequence to that of the next; None: `steps`.",
+        default=None,
+    )
+    part: tuple[float, float] = option(
+        Sequence(of=Number(minimum=0, maximum=1), length=2),
+        "Where to begin and end: (0, 0.9) to train on and (0.9, 1) to validate.",
+        default=(0.0, 1.0),
+    )
+    one_hot: bool = option(
+        Boolean(),
+        "Whether a network takes vectors (steps, characters), made in the worker, else numbers: "
+        "(steps,) or (steps, 1), as EmbeddingSequence does.",
+        default=True,
+    )
+
+    def validate(self):
+        super().validate()
+        start, stop = self.part
+        require(self, "part", start < stop, "two shares in [0, 1], the smaller first")
+
+    def __getstate__(self):
+        """Returns the fields and the alphabet, so that executors need not look for it."""
+        return self.__dict__ | {"alphabet": self.alphabet}
+
+    @property
+    def paths(self):
+        return (self.path, self.characters) if isinstance(self.characters, str) else (self.path,)
+
+    @cached_property
+    def alphabet(self):
+        """The Characters that are given, saved, or in the file; found when first asked for."""
+        if self.characters is None:
+            return Characters.of_file(self.path)
+        saved = isinstance(self.characters, str)
+        return Characters.load(self.characters) if saved else self.characters
+
+    @property
+    def transform(self):
+        """OneHot, or None."""
+        return OneHot(classes=len(self.alphabet)) if self.one_hot else None
+
+    def splits(self):
+        """Returns ranges of bytes. Reads nothing but the size of the file."""
+        total = files.size(self.path)
+        first, stop = (int(total * share) for share in self.part)
+        bounds = self._bounds(stop - first)
+        return [
+            ByteRange(
+                partition=i,
+                count=None,
+                path=files.absolute(self.path),
+                first=first + start,
+                stop=first + end,
+                last=i + 1 == len(bounds),
+            )
+            for i, (start, end) in enumerate(bounds)
+        ]
+
+    def read(self, split):
+        """Yields one batch: features (n, steps) numbers of characters, labels (n, steps) int32."""
+        text = characters_of(split)
+        if len(text) <= self.steps:
+            raise DataError(f"{split}: needs over {self.steps} characters, got {len(text)}")
+        try:
+            codes = self.alphabet.encode(text)
+        except DataError as error:
+            raise DataError(f"{split}: {error}") from None
+        windows = np.lib.stride_tricks.sliding_window_view(codes, self.steps + 1)
+        starts = self._starts(len(windows))
+        chosen = windows[starts]
+        columns = {"features": chosen[:, :-1].copy(), "labels": chosen[:, 1:].astype(np.int32)}
+        yield Batch(columns=columns, ids=record_ids(split.partition, 0, len(starts)))
+
+    def _starts(self, count):
+        """Returns places of sequences among `count` possible ones; the last one is always there."""
+        starts = np.arange(0, count, self.stride or self.steps)
+        return starts if starts[-1] == count - 1 else np.append(starts, count - 1)
+
+    def _bounds(self, size):
+        """Returns (start, stop) pairs of bytes, none of them too short for a sequence."""
+        stride = self.stride or self.steps
+        records = max(1, size // stride)
+        bounds = split_bounds(records, self.records_per_split)
+        least = LONGEST * (self.steps + 1)
+        cuts = [start * stride for start, _ in bounds[1:]]
+        kept, before = [], 0
+        for cut in cuts:
+            if cut - before >= least and size - cut >= least:
+                kept.append(cut)
+                before = cut
+        return list(zip([0, *kept], [*kept, size], strict=True))
+
+
+def characters_of(split):
+    """Returns the text of a split, and the character after it unless the text ends there."""
+    with files.open(split.path) as file:
+        file.seek(split.first)
+        content = file.read(split.stop - split.first + 2 * LONGEST)
+    begins = np.flatnonzero(np.frombuffer(content, np.uint8) & 0xC0 != 0x80)
+    begins = np.append(begins, len(content))
+    first = begins[0]
+    after = np.searchsorted(begins, split.stop - split.first)
+    end = begins[min(after + (not split.last), len(begins) - 1)]
+    try:
+        return content[first:end].decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{split}: must be UTF-8: {error}") from None

@@ -1,0 +1,1 @@
+"""The records that a network takes, and Batches made of them."""

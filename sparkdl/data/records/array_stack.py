@@ -1,0 +1,64 @@
+"""A list of equal values, of any kind that holds numbers, to one array."""
+
+import numpy as np
+
+from sparkdl.data.batches.columns import Offence
+
+
+def stack(values, what, dtype=None):
+    """Returns array (n, ...) of n values of one shape.
+
+    Parameters
+    ----------
+    values : list
+        Numbers, nested lists, numpy arrays, scipy sparse rows, objects with `toArray` (pyspark
+        vectors), or bytes; one kind in a list.
+    dtype : numpy dtype or None
+        What arrays are turned into on the way, unless all are uint8.
+
+    Raises
+    ------
+    Offence, or any error of the values' own classes
+        If the values cannot be one array. A list of one value gives the message for users.
+    """
+    first = values[0]
+    if isinstance(first, bytes | bytearray):
+        return _stack_bytes(values)
+    if isinstance(first, np.ndarray):
+        return _stack_arrays(values, what, dtype)
+    if hasattr(first, "toArray"):
+        return _stack_arrays([value.toArray() for value in values], what, dtype)
+    if hasattr(first, "toarray"):
+        return _stack_arrays([value.toarray() for value in values], what, dtype)
+    return _stack_lists(values, what)
+
+
+def _stack_bytes(values):
+    length = _same(map(len, values))
+    return np.frombuffer(b"".join(values), np.uint8).reshape(len(values), length)
+
+
+def _stack_arrays(values, what, dtype):
+    shape = _same(value.shape for value in values)
+    dtypes = {value.dtype for value in values}
+    if not all(found.kind in "biuf" for found in dtypes):
+        raise Offence(0, f"{what} must be numbers, got an array of {dtypes.pop()}")
+    dtype = None if dtypes == {np.dtype(np.uint8)} else dtype
+    with np.errstate(over="ignore"):  # what overflows is refused as not finite
+        flat = np.concatenate(values, axis=None, dtype=dtype, casting="unsafe")
+    return flat.reshape(len(values), *shape)
+
+
+def _stack_lists(values, what):
+    try:
+        return np.array(values)
+    except ValueError:
+        text = f"{what} must be numbers in rows of one length, got {type(values[0]).__name__}"
+        raise Offence(0, f"{text} {values[0]!r:.80}") from None
+
+
+def _same(things):
+    found = set(things)
+    if len(found) > 1:
+        raise Offence(0, f"values of one shape expected, got {found}")
+    return found.pop()

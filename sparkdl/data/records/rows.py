@@ -1,0 +1,127 @@
+"""Records of an iterator, in whatever form users have them, to Batches.
+
+Millions of records pass here one Python object each, so a chunk of them is stacked by numpy at
+once; only when that fails are its records looked at singly.
+"""
+
+from collections.abc import Mapping
+from itertools import islice
+from operator import attrgetter, itemgetter
+
+import numpy as np
+
+from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.sequences import Ragged
+from sparkdl.data.records.array_stack import stack
+from sparkdl.errors import DataError
+
+KINDS = "a (features, label) pair, a Row or dict with named columns, or a LabeledPoint"
+
+
+def read_records(schema, iterator, partition, size, fields):
+    """Yields Batches of `size` records, the last one smaller; see Schema.records.
+
+    `fields` are {column: name in records}, those of features first.
+    """
+    iterator, start = iter(iterator), 0
+    while chunk := list(islice(iterator, size)):
+        columns = _convert(schema, chunk, fields, f"partition {partition}", start)
+        yield Batch(columns=columns, ids=record_ids(partition, start, len(chunk)))
+        start += len(chunk)
+
+
+def _convert(schema, chunk, fields, where, start):
+    try:
+        return _columns(schema, chunk, fields)
+    except Exception:  # whatever the records' own classes raise
+        return _one_by_one(schema, chunk, fields, where, start)
+
+
+def _one_by_one(schema, chunk, fields, where, start):
+    """Returns columns of records that differ in kind; names the first one that cannot be used."""
+    rows = []
+    for i, record in enumerate(chunk, start):
+        try:
+            rows.append(_columns(schema, [record], fields))
+        except Offence as offence:
+            raise DataError(f"{where}, record {i}: {offence}") from None
+        except Exception as error:
+            raise DataError(f"{where}, record {i}: cannot be read: {error}") from error
+    return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+
+
+def _columns(schema, chunk, fields):
+    return schema.convert(
+        {
+            name: _stack_column(values, name, schema)
+            for name, values in _split(chunk, fields, bool(schema.outputs)).items()
+        }
+    )
+
+
+def _stack_column(values, name, schema):
+    """Returns the column's array; of sequences that differ in length a Ragged."""
+    what = "label" if name in schema.outputs else name
+    dtype = np.float32 if name in schema.inputs else None
+    try:
+        return stack(values, what, dtype)
+    except Exception:  # whatever the values' own classes raise
+        if name not in schema.masks:
+            raise
+        return Ragged.of([stack([value], what, dtype)[0] for value in values])
+
+
+def _split(chunk, fields, labelled):
+    """Returns {column: list of values}; the first record tells how."""
+    first = chunk[0]
+    if (columns := _column_names(first)) is not None:
+        by = attrgetter if hasattr(first, "_fields") else itemgetter
+        return {name: _column_by_name(chunk, field, columns, by) for name, field in fields.items()}
+    if len(fields) > 1 + labelled:
+        named = list(fields.values())
+        raise Offence(0, f"must be a Row or dict with columns {named}, got {_describe(first)}")
+    if hasattr(first, "features") and hasattr(first, "label"):
+        values = [[r.features for r in chunk], [r.label for r in chunk] if labelled else None]
+    elif _is_pair(first, labelled):
+        values = _pairs(chunk)
+    elif labelled:
+        raise Offence(0, f"must be {KINDS}, got {_describe(first)}")
+    else:
+        values = [chunk]
+    return dict(zip(fields, values, strict=False))
+
+
+def _column_names(record):
+    if isinstance(record, Mapping):
+        return list(record)
+    names = getattr(record, "__fields__", None)  # pyspark Row
+    return names if names is not None else getattr(record, "_fields", None)  # named tuple
+
+
+def _column_by_name(chunk, name, columns, by):
+    if name not in columns:
+        raise Offence(0, f"has no column {name!r}; columns are {list(columns)}")
+    return list(map(by(name), chunk))
+
+
+def _is_pair(record, labelled):
+    """Returns whether a record is a pair (features, label).
+
+    Without labels, the first part of a tuple decides.
+    """
+    if labelled:
+        return isinstance(record, tuple | list) and len(record) == 2
+    return isinstance(record, tuple) and len(record) == 2 and not np.isscalar(record[0])
+
+
+def _pairs(chunk):
+    plain = set(map(type, chunk)) <= {tuple, list}
+    if not plain and any(_column_names(record) is not None for record in chunk):
+        raise Offence(0, "pairs and named columns in one chunk")  # so it goes record by record
+    return zip(*((x, y) for x, y in chunk))
+
+
+def _describe(record):
+    size = f" of {len(record)}" if isinstance(record, tuple | list) else ""
+    return f"{type(record).__name__}{size}"

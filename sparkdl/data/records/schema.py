@@ -1,0 +1,153 @@
+"""Schema of the records that a network takes."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sparkdl.data.batches.batch import Batch, position
+from sparkdl.data.batches.columns import (
+    Offence,
+    class_column,
+    factor_column,
+    feature_column,
+    value_column,
+)
+from sparkdl.data.batches.sequences import pad_sequences
+from sparkdl.data.records.label import KINDS, Label, is_size
+from sparkdl.data.records.rows import read_records
+from sparkdl.errors import DataError, require
+
+LABEL_KINDS = (*KINDS, None)
+WEIGHTS = "weights"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Shape and kind of the features and labels of one example.
+
+    Parameters
+    ----------
+    features : tuple of int, or {column: tuple of int}
+        Shape of the features as they are stored, (C, H, W) for images, (F,) for rows, (T, F) for
+        sequences; None stands for a size that is free, since a transform brings it to the
+        network's. One shape is that of the column "features".
+    labels : str or None, or {column: Label}
+        "class": one of `label_size` classes. "values": `label_size` numbers. None: no labels are
+        wanted, and any there are dropped. A kind is that of the column "labels"; see Label.
+    label_size : int
+        Number of classes or of values, where `labels` is a kind.
+    masks : {column: column}
+        Columns of sequences, whose first axis is time, with those of their masks (n, T): records
+        may have fewer steps, and are padded. A mask that is not there is made.
+
+    A column "weights" (n,) is passed on where there is one: factors of the examples' losses.
+    """
+
+    features: tuple[int, ...] | dict[str, tuple[int, ...]]
+    labels: str | dict[str, Label] | None = None
+    label_size: int = 1
+    masks: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        shapes = self.features if isinstance(self.features, dict) else {"": self.features}
+        shapes = {name: tuple(shape) for name, shape in shapes.items()}
+        features = shapes if isinstance(self.features, dict) else shapes[""]
+        object.__setattr__(self, "features", features)
+        sound = shapes and all(map(is_shape, shapes.values()))
+        require(self, "features", sound, "a shape of integers >= 1")
+        known = isinstance(self.labels, dict) or self.labels in LABEL_KINDS
+        require(self, "labels", known, f"one of {LABEL_KINDS}")
+        require(self, "label_size", is_size(self.label_size), "an integer >= 1")
+
+    @cached_property
+    def inputs(self):
+        """{column: shape} of features."""
+        return self.features if isinstance(self.features, dict) else {"features": self.features}
+
+    @cached_property
+    def outputs(self):
+        """{column: Label}"""
+        if isinstance(self.labels, dict):
+            return self.labels
+        return {"labels": Label(kind=self.labels, size=self.label_size)} if self.labels else {}
+
+    def fields(self, features="features", label="label", weights=None):
+        """Returns {column: name in records}.
+
+        These are the names given, where there is one column of the kind, and those of the columns
+        where there are several.
+        """
+        one_in, one_out = len(self.inputs) == 1, len(self.outputs) == 1
+        names = {column: features if one_in else column for column in self.inputs}
+        names |= {column: label if one_out else column for column in self.outputs}
+        return names | ({} if weights is None else {WEIGHTS: weights})
+
+    def records(
+        self, iterator, partition, size=1024, *, features="features", label="label", weights=None
+    ):
+        """Returns Batches of `size` checked records from an iterator over records of any kind.
+
+        A record is a (features, label) pair, a Row or dict with the columns `features`, `label` and
+        `weights` (see `fields`), a LabeledPoint, or, where no labels are wanted, bare features.
+        Features may be numpy arrays, lists, scipy sparse rows, pyspark vectors or bytes.
+
+        Raises
+        ------
+        DataError
+            For the first record that does not fit: "partition 1, record 17: features must have
+            784 numbers, got 700".
+        """
+        return read_records(self, iterator, partition, size, self.fields(features, label, weights))
+
+    def check(self, batch, where):
+        """Returns the batch as the network takes it: columns converted, checked, others dropped.
+
+        Raises
+        ------
+        DataError
+            For the first record that does not fit, named by `where` and its position.
+        """
+        for name in (*self.inputs, *self.outputs):
+            if name not in batch.columns:
+                found = list(batch.columns)
+                raise DataError(f"{where}: has no column {name!r}; columns are {found}")
+        try:
+            columns = self.convert(batch.columns)
+        except Offence as offence:
+            record = position(batch.ids[offence.row]) if len(batch) else 0
+            raise DataError(f"{where}, record {record}: {offence}") from None
+        return Batch(columns=columns, ids=batch.ids)
+
+    def convert(self, raw):
+        """Returns {column: array} from raw {column: array (n, ...) or Ragged}. Raises Offence."""
+        columns, one = {}, len(self.inputs) == 1
+        for name, shape in self.inputs.items():
+            what = "features" if one else name
+            x = self._filled(raw, name, columns, shape, what)
+            columns[name] = feature_column(x, shape, what)
+        for name, label in self.outputs.items():
+            y = self._filled(raw, name, columns, label.shape, "label", label.one_hot_size)
+            columns[name] = label_column(y, label)
+        if WEIGHTS in raw:
+            columns[WEIGHTS] = factor_column(raw[WEIGHTS], (), WEIGHTS)
+        return columns
+
+    def _filled(self, raw, name, columns, shape, what, also=None):
+        """Returns the raw column `name`, sequences padded, with their mask entered in `columns`."""
+        x, mask = raw[name], self.masks.get(name)
+        if mask is None:
+            return x
+        x, made = pad_sequences(x, shape, what, also)
+        columns[mask] = factor_column(raw.get(mask, made), shape[:1], mask)
+        return x
+
+
+def label_column(y, label):
+    """Returns a label's column as it is stored. Raises Offence."""
+    if label.kind == "values":
+        return value_column(y, label.shape)
+    return class_column(y, label.size, label.shape, label.ignored)
+
+
+def is_shape(shape):
+    """Returns whether `shape` is one of an example, with sizes that may be free."""
+    return bool(shape) and all(n is None or is_size(n) for n in shape)

@@ -1,0 +1,92 @@
+"""Normalisation as graphs of cuDNN's, with what lies next to it in a network: a sum, a ReLU.
+
+In place of the variance they keep the inverse of the deviation, 1 / sqrt(variance + epsilon).
+Statistics, gamma, beta and their gradients are float32.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.engine.backends.cuda.cudnn.graph_builder import Request
+from sparkdl.engine.graph import Spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormalizationRequest(Request):
+    """y from x, with statistics of the batch, or of each row where there are no last ones."""
+
+    label: ClassVar = "normalisation"
+    read: ClassVar = ("x", "gamma", "beta", "other")
+    slow: ClassVar = True
+    x: Spec
+    gamma: Spec
+    beta: Spec
+    other: Spec | None = None
+    y: Spec
+    mean: Spec
+    inverse: Spec
+    last_mean: Spec | None = None
+    last_variance: Spec | None = None
+    epsilon: float
+    rectified: bool = False
+
+    @property
+    def numbers(self):
+        return {"epsilon": self.epsilon} | ({"momentum": 1.0} if self.last_mean else {})
+
+    def draw(self, drawing):
+        graph = drawing.graph
+        gamma, beta = drawing.read("gamma"), drawing.read("beta")
+        given = {"input": drawing.read("x"), "scale": gamma, "bias": beta}
+        given["epsilon"] = drawing.number("epsilon")
+        if self.last_mean is None:
+            phase = drawing.library.norm_forward_phase.TRAINING
+            y, *statistics = graph.layernorm(norm_forward_phase=phase, **given)
+        else:  # which wants running statistics too; what becomes of these nobody reads
+            given |= {"in_running_mean": gamma, "in_running_var": beta}
+            y, *statistics = graph.batchnorm(momentum=drawing.number("momentum"), **given)
+        if self.other is not None:
+            y = graph.add(a=y, b=drawing.read("other"))
+        drawing.write("y", graph.relu(input=y) if self.rectified else y)
+        names = "mean", "inverse", "last_mean", "last_variance"
+        for name, tensor in zip(names, statistics, strict=False):
+            drawing.write(name, tensor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormalizationGradRequest(Request):
+    """gx, ggamma and gbeta. With y, which a ReLU gave, gy counts where y > 0: that is gother."""
+
+    label: ClassVar = "gradient of a normalisation"
+    read: ClassVar = ("gy", "y", "x", "gamma", "mean", "inverse")
+    slow: ClassVar = True
+    gy: Spec
+    y: Spec | None = None
+    x: Spec
+    gamma: Spec
+    mean: Spec
+    inverse: Spec
+    gx: Spec
+    ggamma: Spec
+    gbeta: Spec
+    gother: Spec | None = None
+    by_rows: bool = False
+
+    @property
+    def numbers(self):
+        return {} if self.y is None else {"zero": 0.0}
+
+    def draw(self, drawing):
+        graph, gy = drawing.graph, drawing.read("gy")
+        if self.y is not None:
+            above = graph.cmp_gt(input=drawing.read("y"), comparison=drawing.number("zero"))
+            above.set_data_type(drawing.type("bool"))
+            gy = graph.mul(a=gy, b=above)
+            gy.set_data_type(drawing.type(self.x.dtype))  # as float32 among narrow ones: refused
+        if self.gother is not None:
+            drawing.write("gother", gy)
+        names = {"input": "x", "scale": "gamma", "mean": "mean", "inv_variance": "inverse"}
+        given = {name: drawing.read(own) for name, own in names.items()}
+        make = graph.layernorm_backward if self.by_rows else graph.batchnorm_backward
+        for name, tensor in zip(("gx", "ggamma", "gbeta"), make(grad=gy, **given), strict=True):
+            drawing.write(name, tensor)

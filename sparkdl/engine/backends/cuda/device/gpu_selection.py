@@ -1,0 +1,125 @@
+"""GPU of this task, from the addresses that its cluster deals out and the devices it sees.
+
+A cluster gives a task addresses of GPUs: numbers, or ids such as "GPU-5fd4..." and "MIG-9c1a...".
+The process may see fewer GPUs than the machine has (CUDA_VISIBLE_DEVICES), and numbers those it
+sees anew from 0. Clusters give numbers of two kinds: among the machine's GPUs, or among those that
+are seen. Where CUDA_VISIBLE_DEVICES is not set, the two are the same.
+
+References
+----------
+pyspark's TorchDistributor takes addresses as numbers among those that are seen; spark-rapids-ml
+takes the only one that is seen.
+"""
+
+import logging
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+from sparkdl.engine.backends.device_grant import GRANT
+from sparkdl.errors import DeviceError
+
+log = logging.getLogger(__name__)
+DRIVERS = ("/dev/nvidiactl", "/dev/dxg")  # what NVIDIA's driver makes on Linux, and under Windows
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def choose_gpu(ids):
+    """Returns the number of the GPU that this process computes on.
+
+    `owned_devices` raises the errors.
+    """
+    gpus = owned_devices(list(GRANT.addresses), os.environ.get(VISIBLE), ids)
+    if not GRANT.addresses:
+        return gpus[GRANT.turn % len(gpus)]
+    if len(gpus) > 1:
+        log.warning(
+            "the task owns the GPUs %s and computes on the first: workers that train together take "
+            "one each; spark.task.resource.gpu.amount=1 gives each GPU a task",
+            ", ".join(GRANT.addresses),
+        )
+    return gpus[0]
+
+
+def absent():
+    """Returns why there is no GPU here, without asking CUDA; None where there may be one."""
+    if find_spec("cupy") is None:
+        return "CuPy is not installed: pip install 'sparkdl-hadoop[gpu]'"
+    if not any(Path(path).exists() for path in DRIVERS):
+        return f"there is no NVIDIA driver ({' or '.join(DRIVERS)})"
+    if os.environ.get(VISIBLE) in ("", "-1"):
+        return f"{describe_visible(os.environ[VISIBLE])}, which hides all GPUs"
+    return None
+
+
+def owned_devices(addresses, visible, ids):
+    """Returns the numbers, as this process counts its GPUs, of those that the task owns.
+
+    Parameters
+    ----------
+    addresses : list of str
+        From TaskContext.resources()["gpu"].addresses; none where the cluster deals out no GPUs.
+    visible : str or None
+        CUDA_VISIBLE_DEVICES.
+    ids : list of str
+        Of the GPUs that this process sees, in its order, as "GPU-..." or "MIG-...".
+
+    Returns
+    -------
+    list of int, of all GPUs that are seen where there are no addresses
+
+    Raises
+    ------
+    DeviceError, with what the cluster said and what is seen.
+    """
+    if not ids:
+        raise DeviceError(
+            f"a GPU was asked for, but this process sees none; {describe_visible(visible)}"
+        )
+    if not addresses:
+        return list(range(len(ids)))
+    numbers = [number(address, visible, ids) for address in addresses]
+    if len(set(numbers)) < len(numbers):
+        raise DeviceError(
+            f"addresses {addresses} are the same GPU several times; {describe_visible(visible)}; "
+            "ask for no more GPUs a task than an executor sees"
+        )
+    return numbers
+
+
+def number(address, visible, ids):
+    if not address.isdecimal():
+        return by_id(address, visible, ids)
+    place = int(address)
+    if place < len(ids):
+        return place
+    if len(ids) == 1 and visible is not None:  # the cluster's number, of the only one that is seen
+        return 0
+    raise DeviceError(
+        f"GPU {address} is not there: this process sees {len(ids)}; {describe_visible(visible)}; "
+        "let the executors see all GPUs of their machine, or only the task's own"
+    )
+
+
+def by_id(address, visible, ids):
+    """Returns the GPU whose id begins as the address: CUDA takes a unique beginning.
+
+    A part of a GPU has an id of its own, which clusters write "MIG-..." and CUDA gives bare.
+    """
+    found = [place for place, one in enumerate(ids) if bare(one).startswith(bare(address))]
+    if len(found) != 1:
+        what = "is not there" if not found else f"may be any of {len(found)}"
+        raise DeviceError(
+            f"GPU {address} {what}: this process sees {ids}; {describe_visible(visible)}"
+        )
+    return found[0]
+
+
+def bare(address):
+    return address.lower().removeprefix("gpu-").removeprefix("mig-")
+
+
+def describe_visible(visible):
+    if visible is None:
+        return "CUDA_VISIBLE_DEVICES is not set"
+    return f"CUDA_VISIBLE_DEVICES is {visible!r}"

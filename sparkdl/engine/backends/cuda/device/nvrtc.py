@@ -1,0 +1,88 @@
+"""NVRTC, the compiler of CUDA C: from a text to machine code for one kind of device.
+
+It needs no device and no driver. The wheel nvidia-cuda-nvrtc brings it, as a CUDA toolkit does.
+"""
+
+import ctypes
+import functools
+from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buffer
+
+from sparkdl.engine.backends.cuda.device.shared_libraries import load_library, wheels
+from sparkdl.engine.native import cache
+from sparkdl.errors import UnsupportedError
+
+NAMES = ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
+OPTIONS = ("--std=c++17", "--device-as-default-execution-space", "--restrict")
+
+
+def machine_code(text, capability):
+    """Returns a module's machine code, cached or compiled: no driver is too old for it."""
+    key = cache.key_of("cuda", *map(str, (*version(), *capability, *OPTIONS)), text)
+    code = cache.read(key)
+    if code is None:
+        code, _ = compile_module(text, capability)
+        cache.write(key, code)
+    return code
+
+
+def compile_module(text, capability, *options):
+    """Returns (machine code, what the compiler said) of a module.
+
+    Parameters
+    ----------
+    text : CUDA C
+    capability : (major, minor) of the device
+    options : further ones of NVRTC
+
+    Raises
+    ------
+    UnsupportedError
+        Where NVRTC is not found, or refuses the text.
+    """
+    nvrtc, program = library(), c_void_p()
+    check(nvrtc.nvrtcCreateProgram(byref(program), text.encode(), b"kernel.cu", 0, None, None))
+    try:
+        major, minor = capability
+        words = [o.encode() for o in (f"--gpu-architecture=sm_{major}{minor}", *OPTIONS, *options)]
+        status = nvrtc.nvrtcCompileProgram(program, len(words), (c_char_p * len(words))(*words))
+        said = read(program, "ProgramLog").rstrip(b"\0").decode()
+        if status:
+            raise UnsupportedError(f"NVRTC refuses a kernel for sm_{major}{minor}:\n{said[:4000]}")
+        return read(program, "CUBIN"), said
+    finally:
+        nvrtc.nvrtcDestroyProgram(byref(program))
+
+
+def version():
+    """Returns (major, minor) of NVRTC."""
+    major, minor = c_int(), c_int()
+    check(library().nvrtcVersion(byref(major), byref(minor)))
+    return major.value, minor.value
+
+
+def read(program, what):
+    size = c_size_t()
+    check(getattr(library(), f"nvrtcGet{what}Size")(program, byref(size)))
+    content = create_string_buffer(size.value)
+    check(getattr(library(), f"nvrtcGet{what}")(program, content))
+    return content.raw
+
+
+def check(status):
+    if status:
+        raise UnsupportedError(f"NVRTC failed: {error_text(status)}")
+
+
+def error_text(status):
+    explain = library().nvrtcGetErrorString
+    explain.restype = c_char_p
+    return explain(status).decode()
+
+
+@functools.cache
+def library():
+    """Returns NVRTC loaded."""
+    for path in wheels(NAMES):  # of 13.0.88 it looks for the file of built-in functions in vain
+        for other in sorted(path.parent.glob("libnvrtc-builtins.so*")):
+            ctypes.CDLL(str(other))
+    return load_library("NVRTC", NAMES, "pip install nvidia-cuda-nvrtc, or a CUDA toolkit")

@@ -1,0 +1,1 @@
+"""Programs on a device: sessions, feeds, captured launches, and results read later."""

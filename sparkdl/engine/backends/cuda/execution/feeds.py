@@ -1,0 +1,126 @@
+"""Feeds the inputs of a program through a ring of slots, so that copies overlap with kernels.
+
+Numbers travel in their own type where that is the smaller one and take the input's type on the
+device; images whose pixels are described (decoding.py) travel as they are stored.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from sparkdl.engine.backends.cuda.execution.decoding import ImageFeed
+from sparkdl.engine.backends.cuda.kernels.modules import C_TYPES
+from sparkdl.engine.backends.cuda.lowerings.chains import copy_array
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.planner import align
+from sparkdl.engine.program import copy_into
+
+SLOTS = 3
+
+
+@dataclass(frozen=True)
+class Target:
+    """Memory of an input: `memory`, in which more channels may lie, and how the input is declared.
+
+    What feeds it puts zeros into the other channels.
+    """
+
+    memory: object
+    spec: Spec
+
+    @property
+    def padded(self):
+        return self.memory.shape != self.spec.shape
+
+    @property
+    def array(self):
+        """The array that the numbers fed fill."""
+        return self.memory[:, : self.spec.shape[1]] if self.padded else self.memory
+
+
+@dataclass(frozen=True)
+class PlainFeed:
+    """The format of plain numbers on their way: as they are, in one type."""
+
+    kind: np.dtype
+
+    def size(self, target):
+        """Returns bytes of a slot that an input takes."""
+        return target.array.size * self.kind.itemsize
+
+    def plan_transfer(self, session, target, host, there):
+        """(function that fills a part of a slot, calls that bring it to the input)"""
+        array = target.array
+        fill = partial(copy_into, array.like(host, self.kind))
+        if self.kind == array.dtype and not target.padded:
+            return fill, [session.move(array.flat_bytes(), there)]
+        zeros = [session.fill(target.memory.flat_bytes())] if target.padded else []
+        return fill, zeros + copy_array(session, None, [array.like(there, self.kind)], [array])[0]
+
+
+class Slot:
+    """Pinned memory with room for all feeds, its like on the device, and who still reads which.
+
+    Parameters
+    ----------
+    targets : {name: Target}, the inputs
+    ways : ((name, how it travels), ...)
+    """
+
+    def __init__(self, session, targets, ways):
+        driver, sizes = session.device.driver, {n: way.size(targets[n]) for n, way in ways}
+        total = sum(map(align, sizes.values()))
+        self.host, self.there = driver.pinned(total), driver.allocate(total)
+        self.copied, self.taken = driver.event(), driver.event()
+        self.fills, self.calls, start = {}, [], 0
+        for name, way in ways:
+            part = slice(start, start + sizes[name])
+            between = way.plan_transfer(session, targets[name], self.host[part], self.there[part])
+            self.fills[name], calls = between
+            self.calls += calls
+            start += align(sizes[name])
+
+
+class Feeds:
+    """Fills the inputs of a program, {name: Target}."""
+
+    def __init__(self, session, targets):
+        self.session, self.targets = session, {n: t for n, t in targets.items() if t.memory.nbytes}
+        self.rings, self.number = {}, 0
+
+    def fill(self, values):
+        """Puts copies of arrays of the host, cast as needed, in front of what runs next."""
+        if not self.targets:
+            return
+        ways = tuple((n, way_of(values[n], t.spec)) for n, t in self.targets.items())
+        if ways not in self.rings:
+            made = [Slot(self.session, self.targets, ways) for _ in range(SLOTS)]
+            self.rings[ways] = made
+        slot = self.rings[ways][self.number % SLOTS]
+        self.number += 1
+        self.through(slot, values)
+
+    def through(self, slot, values):
+        device = self.session.device
+        driver, stream, copies = device.driver, device.stream, device.copies
+        driver.synchronize(slot.copied)
+        for name, fill in slot.fills.items():
+            fill(values[name])
+        driver.wait(copies, slot.taken)
+        driver.upload(slot.there, slot.host, copies)
+        driver.record(slot.copied, copies)
+        driver.wait(stream, slot.copied)
+        for call in slot.calls:
+            call()
+        driver.record(slot.taken, stream)
+
+
+def way_of(value, spec):
+    """Returns how a value travels to an input: numbers in the smaller one of the two types."""
+    decoded = ImageFeed.of(value)
+    if decoded is not None:
+        return decoded
+    kind, declared = value.dtype, np.dtype(spec.dtype)
+    smaller = kind.itemsize < declared.itemsize and kind.name in C_TYPES
+    return PlainFeed(kind if smaller else declared)

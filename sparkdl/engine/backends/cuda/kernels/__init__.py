@@ -1,0 +1,1 @@
+"""CUDA C (source/) and how arrays and numbers reach its functions."""

@@ -1,0 +1,143 @@
+"""The CUDA C of an elementwise chain: a thread takes some numbers of a row, and goes on a grid on.
+
+Numbers of an operand lie DENSE along a row, so that V of them are read at once, or APART, or one is
+SHARED by the row. The parameters are the groups of V in all, a row's length, the sizes of the axes
+above it from the innermost on, and for each operand its address, the bytes to its next number along
+a row, and to its next along each axis above.
+"""
+
+from dataclasses import dataclass
+
+from sparkdl.engine.backends.cuda.kernels.expressions import expression
+from sparkdl.engine.backends.cuda.kernels.modules import C_TYPES, generated_source, wide
+
+DENSE, APART, SHARED = "dense", "apart", "shared"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChainSource:
+    """A kernel to be written.
+
+    Parameters
+    ----------
+    steps, results : of a ChainOp
+    kinds : the numpy type of each step's result
+    inputs, outputs : the numpy type of each operand
+    lies : for each operand DENSE, APART or SHARED
+    axes : how many there are above the rows
+    at_once : numbers of a row that a thread takes
+    large : whether numbers are counted in 64 bits
+    """
+
+    steps: tuple
+    results: tuple
+    kinds: tuple
+    inputs: tuple
+    outputs: tuple
+    lies: tuple
+    axes: int
+    at_once: int
+    large: bool
+
+    @property
+    def operands(self):
+        return (*self.inputs, *self.outputs)
+
+
+def text(source):
+    """Returns the module's text; the kernel is `chain`."""
+    head = ["Count groups", "Count length", *(f"Count n{a}" for a in range(source.axes))]
+    for i in range(len(source.operands)):
+        constant = "const " if i < len(source.inputs) else ""
+        head += [f"{constant}char* p{i}", f"i64 next{i}"]
+        head += [f"i64 next{i}_{a}" for a in range(source.axes)]
+    lines = [
+        f"typedef {'u64' if source.large else 'u32'} Count;",
+        f'extern "C" __global__ void chain({", ".join(head)}) {{',
+        f"  const Count per_row = (length + {source.at_once - 1}) / {source.at_once};",
+        "  Count g = blockIdx.x * (Count)blockDim.x + threadIdx.x;",
+        "  for (; g < groups; g += (Count)gridDim.x * blockDim.x) {",
+        *(f"    {line}" for line in body(source)),
+        "  }",
+        "}",
+    ]
+    return generated_source("\n".join(lines))
+
+
+def body(source):
+    """Yields lines for one group: its place, its numbers, each one's way, its results' places."""
+    count, at_once = len(source.inputs), source.at_once
+    yield from place(source)
+    yield "const Count left = length - first;"
+    for i, kind in enumerate(source.inputs):
+        yield read(i, C_TYPES[kind], source.lies[i], at_once)
+    for i, kind in enumerate(source.outputs, count):
+        yield f"Pack<{C_TYPES[kind]}, {at_once}> x{i};"
+    yield "#pragma unroll"
+    yield f"for (int v = 0; v < {at_once}; ++v) {{"
+    yield from (f"  {line}" for line in steps(source))
+    yield "}"
+    for i, kind in enumerate(source.outputs, count):
+        yield write(i, C_TYPES[kind], source.lies[i], at_once)
+
+
+def place(source):
+    """Yields the code that finds where a group's operands begin."""
+    moved = source.axes or any(lie == APART for lie in source.lies)
+    if not source.axes:
+        yield f"const Count first = g * {source.at_once};"
+    else:
+        yield f"const Count first = g % per_row * {source.at_once};"
+        yield "Count row = g / per_row;"
+    for axis in range(source.axes):
+        last = axis == source.axes - 1
+        yield f"const i64 at{axis} = row{'' if last else f' % n{axis}'};"
+        if not last:
+            yield f"row /= n{axis};"
+    for i in range(len(source.operands)):
+        offset = "".join(f" + at{a} * next{i}_{a}" for a in range(source.axes)) if moved else ""
+        yield f"auto q{i} = p{i}{offset};"
+
+
+def read(i, c_type, lie, at_once):
+    """Returns all numbers of an input, as x{i}."""
+    if lie == SHARED:
+        return f"const {c_type} x{i} = *(const {c_type}*)q{i};"
+    if lie == DENSE:
+        return f"const auto x{i} = take<{at_once}>((const {c_type}*)q{i} + first, left);"
+    return (
+        f"Pack<{c_type}, {at_once}> x{i};\n#pragma unroll\n"
+        f"for (int v = 0; v < {at_once}; ++v) x{i}.at[v] = "
+        f"*(const {c_type}*)(q{i} + (i64)(first + (v < left ? v : 0)) * next{i});"
+    )
+
+
+def write(i, c_type, lie, at_once):
+    if lie != APART:
+        return f"put<{at_once}>(({c_type}*)q{i} + first, x{i}, left);"
+    return (
+        f"for (int v = 0; v < {at_once}; ++v) if (v < left) "
+        f"*({c_type}*)(q{i} + (i64)(first + v) * next{i}) = x{i}.at[v];"
+    )
+
+
+def steps(source):
+    """Yields each operation on one number; results are rounded as they would be in memory."""
+    count = len(source.inputs)
+    for i, kind in enumerate(source.inputs):
+        number = f"x{i}" if source.lies[i] == SHARED else f"x{i}.at[v]"
+        yield f"const {wide(kind)} v{i} = wide({number});"
+    known = list(source.inputs)
+    for (op, operands), kind in zip(source.steps, source.kinds, strict=True):
+        names = [f"v{i}" for i in operands]
+        value = expression(op, [known[i] for i in operands], names)
+        yield f"const {wide(kind)} v{len(known)} = {in_kind(value, kind)};"
+        known.append(kind)
+    for i, (result, kind) in enumerate(zip(source.results, source.outputs, strict=True), count):
+        yield f"x{i}.at[v] = narrow<{C_TYPES[kind]}>(v{count + result});"
+
+
+def in_kind(value, kind):
+    if kind == "bool":
+        return f"({value}) != 0"
+    return f"rounded<{C_TYPES[kind]}>(({wide(kind)})({value}))"

@@ -1,0 +1,41 @@
+"""Windows and the arrays they slide over, as kernels take them; see source/windows.cuh."""
+
+import numpy as np
+
+from sparkdl.engine.backends.cuda.kernels.walks import require_few_numbers
+from sparkdl.engine.dtypes import is_float
+from sparkdl.errors import UnsupportedError
+
+AXES = 3
+THREADS = 256
+NAMES = "out", "space", "size", "stride", "before", "dilation"
+WINDOWS = np.dtype([(name, "i4", AXES) for name in NAMES])
+LIES = np.dtype([("example", "i8"), ("channel", "i8"), ("space", "i8", AXES)])
+
+
+def windows(op, space, out):
+    """Returns a Windows of `op`, which takes an image of `space` to one of `out`."""
+    before = tuple(first for first, _ in op.padding)
+    sizes = zip(NAMES, (out, space, op.size, op.stride, before, op.dilation), strict=True)
+    made = np.ones((), WINDOWS)
+    for name, values in sizes:
+        made[name][AXES - len(values) :] = values
+    made["before"][: AXES - len(before)] = 0
+    return made
+
+
+def lies(array):
+    """Returns the Lies of an array (N, C, one to three axes of space)."""
+    require_few_numbers(array)
+    example, channel, *space = (step // array.itemsize for step in array.strides)
+    made = np.zeros((), LIES)
+    made["example"], made["channel"] = example, channel
+    made["space"][AXES - len(space) :] = space
+    return made
+
+
+def require_narrow_floats(*arrays):
+    """Refuses arrays that are not all of one type of at most 32 bits with a fraction."""
+    kinds = {a.dtype.name for a in arrays}
+    if len(kinds) > 1 or not is_float(*kinds) or kinds == {"float64"}:
+        raise UnsupportedError(f"this kernel of cuda takes one type of float, got {sorted(kinds)}")

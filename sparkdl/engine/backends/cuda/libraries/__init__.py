@@ -1,0 +1,1 @@
+"""Adapters of cuBLASLt, of cuDNN's RNN functions and of NCCL."""

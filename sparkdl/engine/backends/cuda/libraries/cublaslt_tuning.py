@@ -1,0 +1,102 @@
+"""Choice of cuBLASLt's fastest algorithm for a product, timed on the device.
+
+What was timed is kept on disk for the device and the library's version: the next process need not.
+"""
+
+import ctypes
+from ctypes import byref, c_int
+from functools import partial
+
+from sparkdl.engine.backends.cuda.libraries import cublaslt_api as api
+from sparkdl.engine.backends.cuda.libraries.cublaslt_api import (
+    Algorithm,
+    Heuristic,
+    MatrixDescriptor,
+)
+from sparkdl.engine.native import cache
+from sparkdl.errors import DeviceError, UnsupportedError
+
+WORKSPACE, CANDIDATES, REPEATS, WIDEST = 32 << 20, 8, 3, 256
+
+
+def choose_algorithm(matmul, device):
+    """Returns (algorithm, bytes of workspace) of a Matmul."""
+    key = key_of(matmul)
+    if (kept := read_algorithm(matmul, key)) is not None:
+        return kept
+    proposed = candidates(matmul)
+    times = time_algorithms(matmul, device, proposed) if len(proposed) > 1 else {}
+    best = proposed[min(times, key=times.get, default=0)]
+    if any(times.values()):
+        cache.write(key, bytes(best[0]))
+    return best
+
+
+def read_algorithm(matmul, key):
+    """Reads (algorithm, bytes of workspace) under a key, if the library takes it for the Matmul."""
+    content = cache.read(key)
+    if content is None or len(content) != ctypes.sizeof(Algorithm):
+        return None
+    algorithm, found = Algorithm.from_buffer_copy(content), Heuristic()
+    status = matmul.library.cublasLtMatmulAlgoCheck(*matmul.words, byref(algorithm), byref(found))
+    refused = status or found.state or found.workspace > WORKSPACE
+    return None if refused else (algorithm, found.workspace)
+
+
+def key_of(matmul):
+    device, name = matmul.adapter.driver.properties, matmul.adapter.name
+    return cache.key_of(name, device.name, repr(device.capability), repr(matmul.key))
+
+
+def candidates(matmul):
+    """Returns [(algorithm, bytes of workspace)] that the library proposes, the best guess first.
+
+    Raises
+    ------
+    UnsupportedError
+        Where it has none.
+    """
+    library = matmul.library
+    limits = MatrixDescriptor(library, "MatmulPreference", api.PREFERENCE)
+    limits.set(MAX_WORKSPACE_BYTES=WORKSPACE)
+    beside = [a for a in (matmul.product.vector, matmul.product.kept) if a is not None]
+    arrays = [[array] for array in matmul.arrays]
+    arrays[-1] += beside  # what lies beside the result has no limit of its own
+    for name, some in zip("ABCD", arrays, strict=True):
+        limits.set(**{f"MIN_ALIGNMENT_{name}_BYTES": min(map(alignment, some))})
+    results, count = (Heuristic * CANDIDATES)(), c_int()
+    status = library.cublasLtMatmulAlgoGetHeuristic(
+        *matmul.words, limits.pointer, CANDIDATES, results, byref(count)
+    )
+    good = [f for f in results[: count.value] if not f.state]
+    if status or not good:
+        said = library.cublasLtGetStatusName(status).decode() if status else "nothing"
+        raise UnsupportedError(f"the heuristic gives {said} for {matmul.product.epilogue!r}")
+    return [(f.algorithm, f.workspace) for f in good]
+
+
+def time_algorithms(matmul, device, proposed):
+    """Returns {index: seconds} of those that run; {} where there is no memory to try them."""
+    try:
+        trial, times = matmul.elsewhere(), {}
+    except DeviceError:
+        return {}
+    for index, (algorithm, size) in enumerate(proposed):
+        work = partial(trial.put, algorithm, device.workspace(size) if size else None)
+        try:
+            times[index] = seconds(device, work)
+        except DeviceError:
+            continue  # the library proposed it, and takes it not
+    return times
+
+
+def seconds(device, work):
+    """Returns the fastest of some runs, after one to warm up."""
+    with device.lock:
+        device.driver.seconds(work, device.stream)
+        return min(device.driver.seconds(work, device.stream) for _ in range(REPEATS))
+
+
+def alignment(array):
+    """Returns the largest power of two, up to 256, that the array's address is a multiple of."""
+    return min(array.address & -array.address, WIDEST)

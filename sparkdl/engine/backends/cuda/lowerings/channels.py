@@ -1,0 +1,75 @@
+"""Sums over the numbers of each channel, by kernels that read them once."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from sparkdl.engine.backends.cuda.kernels.walks import parts_needed, walks
+from sparkdl.engine.dtypes import computing_dtype
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.normalization import PerChannelOp
+
+THREADS, LANES = 256, 32
+EACH = 8  # numbers that a thread should at least have before blocks share a channel's
+
+
+@dataclass(frozen=True)
+class MomentsOp(PerChannelOp):
+    """Mean and biased variance (C,) of x (N, C, ...), in the type of computing."""
+
+    def shape(self, x):
+        return (Spec(x.shape[1:2], computing_dtype(x.dtype)),) * 2
+
+
+@dataclass(frozen=True)
+class SlopesOp(PerChannelOp):
+    """(sum of gy, sum of gy x^) (C,), x^ = (x - mean) / sqrt(variance + epsilon), likewise."""
+
+    def shape(self, gy, x, mean, variance):
+        return mean, mean
+
+
+def moments(session, op, x, mean, variance):
+    job = ChannelJob(session, x)
+    found = session.scratch(job.parts * job.channels * 3 * mean.itemsize)
+    along = walks(x[:, 0])
+    first = job.launch("moments", *along, x.strides[1], *job.share, x, found)
+    return [first, job.join("moments_joined", found, mean, variance)], "moments"
+
+
+def slopes(session, op, gy, x, mean, variance, total, product):
+    job = ChannelJob(session, x, gy)
+    found = session.scratch(job.parts * job.channels * 2 * mean.itemsize)
+    along = walks(x[:, 0], gy[:, 0])
+    epsilon = mean.dtype.type(op.epsilon)
+    given = *job.share, epsilon, gy, x, mean, variance, found
+    first = job.launch("slopes", *along, x.strides[1], gy.strides[1], *given)
+    return [first, job.join("slopes_joined", found, total, product)], "slopes"
+
+
+class ChannelJob:
+    """The partition of the numbers of channels among blocks and threads."""
+
+    def __init__(self, session, x, gy=None):
+        gy = x if gy is None else gy
+        self.session, self.types = session, {"T": x.dtype.name, "G": gy.dtype.name}
+        self.channels = x.shape[1]
+        length = prod(x.shape) // self.channels
+        dense = x.strides[1] == x.itemsize
+        self.lanes = min(LANES, 1 << (self.channels - 1).bit_length()) if dense else 1
+        self.blocks = -(-self.channels // self.lanes)
+        wanted = 4 * session.device.driver.properties.processors // self.blocks
+        most = min(wanted, length // (THREADS // self.lanes * EACH))
+        self.parts = parts_needed(length, max(1, most))
+        self.share = [np.uint32(n) for n in (self.channels, length, -(-length // self.parts))]
+        self.share.append(np.uint32(self.lanes))
+
+    def launch(self, name, *values, parts=None):
+        function = self.session.family("channels.cu", name, **self.types)
+        grid = self.blocks, self.parts if parts is None else parts
+        return self.session.launch(function, grid, THREADS, *values)
+
+    def join(self, name, *arrays):
+        sizes = (np.uint32(n) for n in (self.channels, self.parts, self.lanes))
+        return self.launch(name, *sizes, *arrays, parts=1)

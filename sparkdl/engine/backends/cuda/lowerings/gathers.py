@@ -1,0 +1,74 @@
+"""Rows of a table by their numbers; the gradient adds rows in an order that is always the same.
+
+The indices are sorted with their places, so that all rows for one place of the table lie together.
+"""
+
+from math import prod
+
+import numpy as np
+
+from sparkdl.engine.backends.cuda.kernels.walks import require_few_numbers
+from sparkdl.engine.dtypes import is_float
+from sparkdl.errors import UnsupportedError
+
+THREADS, OWN = 256, 512  # OWN numbers are sorted by a block alone
+
+
+def gather(session, op, table, indices, y):
+    contiguous(table, indices, y)
+    if not y.size:
+        return [], "gather"
+    missing = "NAN" if is_float(y.dtype) else "0"
+    types = {"T": y.dtype.name, "I": indices.dtype.name, "MISSING": missing}
+    function = session.family("gather.cu", "gather", **types)
+    values = np.uint64(y.size), np.uint32(width_of(table)), len(table), table, indices, y
+    return [session.launch(function, session.grid(y.size, THREADS), THREADS, *values)], "gather"
+
+
+def scatter_add(session, op, y, indices, table):
+    contiguous(table, indices, y)
+    require_few_numbers(indices)
+    calls = [session.fill(table.flat_bytes())] if table.size else []
+    if not y.size:
+        return calls, "scatter"
+    count, length = indices.size, max(OWN, 1 << (indices.size - 1).bit_length())
+    keys = session.scratch(8 * length)
+    types = {"T": y.dtype.name, "I": indices.dtype.name, "MISSING": "0"}
+    make, add = (session.family("gather.cu", name, **types) for name in ("keys", "add_runs"))
+    grid = session.grid(length, THREADS)
+    numbers = np.uint32(count), np.uint32(length), len(table)
+    calls.append(session.launch(make, grid, THREADS, *numbers, indices, keys))
+    calls += sort(session, keys, length, types)
+    values = np.uint32(count), np.uint32(width_of(table)), keys, y, table
+    calls.append(session.launch(add, min(count, 65_535), THREADS, *values))
+    return calls, "sort, add"
+
+
+def sort(session, keys, length, types):
+    """Calls of a bitonic sort (Batcher 1968) of so many numbers, a power of 2."""
+    step, block = (session.family("gather.cu", n, **types) for n in ("sort_step", "sort_block"))
+
+    def alone(first, last):
+        numbers = np.uint32(first), np.uint32(last)
+        return session.launch(block, length // OWN, THREADS, *numbers, keys)
+
+    calls, run = [alone(1, OWN // 2)], OWN
+    while run < length:
+        apart = run
+        while apart >= OWN:
+            numbers = np.uint32(length), np.uint32(run), np.uint32(apart)
+            grid = session.grid(length // 2, THREADS)
+            calls.append(session.launch(step, grid, THREADS, *numbers, keys))
+            apart //= 2
+        calls.append(alone(run, run))
+        run *= 2
+    return calls
+
+
+def width_of(table):
+    return prod(table.shape[1:])
+
+
+def contiguous(*arrays):
+    if not all(a.flags.c_contiguous for a in arrays):
+        raise UnsupportedError("rows of images that lie channels last are not gathered on cuda")

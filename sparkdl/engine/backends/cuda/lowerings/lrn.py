@@ -1,0 +1,42 @@
+"""Local response normalisation, over channels or places, and its gradient."""
+
+import numpy as np
+
+from sparkdl.engine.backends.cuda.kernels.windows import THREADS, require_narrow_floats
+
+SIZES = "channels", "height", "width", "across", "around"
+LOCAL = np.dtype([(n, "i4") for n in SIZES] + [(n, "f4") for n in ("scale", "k", "beta")])
+IMAGE = np.dtype([(name, "i8") for name in ("example", "channel", "row", "column")])
+
+
+def forward(session, op, x, y):
+    require_narrow_floats(x, y)
+    return calls(session, op, x, [("lrn", (x, y), ())])
+
+
+def backward(session, op, gy, x, gx):
+    """Computes first what reaches the neighbours of each number, then what each gets of it."""
+    require_narrow_floats(gy, x, gx)
+    through = session.scratch(x.size * 4)
+    first, then = ("lrn_through", (gy, x), (through,)), ("lrn_grad", (gy, x, gx), (through,))
+    return calls(session, op, x, [first, then])
+
+
+def calls(session, op, x, kernels):
+    """A launch of each (name, arrays, scratch), whose last array of several comes after scratch."""
+    made = []
+    for name, arrays, scratch in kernels if x.size else []:
+        function = session.family("lrn.cu", name, T=x.dtype.name)
+        read = 2 if scratch else 1
+        pointers = *arrays[:read], *scratch, *arrays[read:]
+        images = [np.array(tuple(s // a.itemsize for s in a.strides), IMAGE) for a in arrays]
+        values = local(op, x), np.uint32(x.size), *images, *pointers
+        made.append(session.launch(function, session.grid(x.size, THREADS), THREADS, *values))
+    return made, kernels[-1][0]
+
+
+def local(op, x):
+    half, (_, channels, height, width) = op.size // 2, x.shape
+    across, around = (0, half) if op.within else (half, 0)
+    scale = op.alpha / (op.size**2 if op.within else op.size)
+    return np.array((channels, height, width, across, around, scale, op.k, op.beta), LOCAL)

@@ -1,0 +1,70 @@
+"""Pooling and its gradients; maxima by the places of them, which the forward pass notes."""
+
+from math import prod
+
+import numpy as np
+
+from sparkdl.engine.backends.cuda.kernels.windows import THREADS, lies, windows
+from sparkdl.engine.dtypes import is_float
+from sparkdl.errors import UnsupportedError
+
+
+def maxima(session, op, x, y, places=None):
+    at = windows(op, x.shape[2:], y.shape[2:])
+    kinds = {"P": "int32" if places is None else places.dtype.name}
+    where = lies(x), lies(y), lies(y if places is None else places)
+    return pool(session, "max_pool", y, x, kinds, (at, where, (x, y, places)))
+
+
+def to_places(session, op, gy, places, gx):
+    at = windows(op, gx.shape[2:], gy.shape[2:])
+    kinds, where = {"P": places.dtype.name}, (lies(gy), lies(places), lies(gx))
+    return pool(session, "max_to_places", gx, gy, kinds, (at, where, (gy, places, gx)))
+
+
+def backward(session, op, gy, x, y, gx):
+    """The gradient where no places were noted: they are looked for again."""
+    find, at, where = find_places(session, op, x, y)
+    kinds, lie = {"P": "int32"}, (lies(gy), lies(y), lies(gx))
+    calls, name = pool(session, "max_to_places", gx, gy, kinds, (at, lie, (gy, where, gx)))
+    return [*find, *calls], name
+
+
+def lower_max_pick(session, op, g, x, y, out):
+    find, at, where = find_places(session, op, x, y)
+    kinds, lie = {"P": "int32"}, (lies(g), lies(y), lies(out))
+    calls, name = pool(session, "max_picked", out, g, kinds, (at, lie, (g, where, out)))
+    return [*find, *calls], name
+
+
+def find_places(session, op, x, y):
+    """Calls that find the places of maxima, the windows, and the memory of the places."""
+    at, where = windows(op, x.shape[2:], y.shape[2:]), session.scratch(y.size * 4)
+    values = at, (lies(x), lies(y), lies(y)), (x, None, where)
+    calls, _ = pool(session, "max_pool", y, x, {"P": "int32"}, values)
+    return calls, at, where
+
+
+def mean(session, op, x, y):
+    at = windows(op, x.shape[2:], y.shape[2:])
+    kinds = {"COUNT_PADDING": int(op.count_padding)}
+    return pool(session, "mean_pool", y, x, kinds, (at, (lies(x), lies(y)), (x, y)))
+
+
+def mean_backward(session, op, gy, gx):
+    at = windows(op, gx.shape[2:], gy.shape[2:])
+    kinds = {"COUNT_PADDING": int(op.count_padding)}
+    return pool(session, "mean_pool_grad", gx, gy, kinds, (at, (lies(gy), lies(gx)), (gy, gx)))
+
+
+def pool(session, name, made, read, kinds, job):
+    """Calls of a kernel with a thread for each number of the array `made`."""
+    if not is_float(read.dtype):
+        raise UnsupportedError(f"cuda pools floats, got {read.dtype}")
+    at, where, arrays = job
+    count, channels = made.size, made.shape[1]
+    kinds = {"P": "int32", "COUNT_PADDING": 0} | kinds
+    function = session.family("pool.cu", name, T=read.dtype.name, **kinds)
+    values = at, np.uint32(channels), np.uint32(count), *where, *arrays
+    grid = session.grid(count, THREADS)
+    return ([session.launch(function, grid, THREADS, *values)] if prod(made.shape) else []), name

@@ -1,0 +1,157 @@
+"""Vectors that devices of several processes add up: where they lie, or by way of the device."""
+
+import numpy as np
+
+from sparkdl.engine.backends.cuda.execution.session import CudaSession, three
+from sparkdl.engine.backends.cuda.kernels.arguments import Arguments
+from sparkdl.engine.backends.cuda.libraries.nccl import Communicator
+
+THREADS = 256
+
+
+class NcclLink(Communicator):
+    """A Communicator with vectors. What it is asked for comes back at once, as LinkWork.
+
+    Parameters
+    ----------
+    device : Device
+    nccl : Nccl
+    vectors : {name: Mirror}
+        What lies on the device.
+    """
+
+    def __init__(self, device, nccl, vectors):
+        super().__init__(device, nccl)
+        self.vectors, self.session = vectors, CudaSession(device)
+        self._kept, self._stagings, self._last = {}, [], None
+
+    # Vectors of the device
+
+    def keep(self, name, weight):
+        """Adds weight * vector to what the next `add_up` of this vector adds to it."""
+        with self.device.lock:
+            self.use()
+            vector = self._whole(name)
+            if name not in self._kept:
+                self._kept[name] = self.driver.allocate(vector.nbytes).view(vector.dtype)
+                self.driver.fill(self._kept[name], 0, self.device.stream)
+            self._combine(self._kept[name], 1.0, vector, weight, self.device.stream)
+
+    def clear(self, name):
+        """Fills a vector with zeros. Returns the mark behind it."""
+        mirror = self.vectors[name]
+        with self.device.lock:
+            self.use()
+            self.driver.fill(mirror.there, 0, self.device.stream)
+            mirror.host_newer, mirror.device_newer = False, True
+            return self._marked(self.device.stream)
+
+    def add_up(self, name, part, factor, share, mark):
+        """Replaces a part of a vector by the sum over all devices of factor * it + share * kept.
+
+        It begins behind a mark of the device's work; that work goes on meanwhile, up to `join_in`.
+
+        Parameters
+        ----------
+        part : slice
+        factor : float
+        share : float or None
+            Of what was kept, which is forgotten with it; None: nothing was.
+        """
+        with self.device.lock:
+            self.use()
+            piece = self._whole(name)[part]
+            kept = None if share is None else self._kept[name][part]
+            self.driver.wait(self.stream, mark)
+            self._combine(piece, factor, kept, share or 0.0, self.stream)
+            self.sum(piece.address, piece.size, piece.dtype)
+            if kept is not None:
+                self.driver.fill(kept, 0, self.stream)
+            self._last = self._marked(self.stream)
+            return LinkWork(self.driver, self._last)
+
+    def join_in(self):
+        """Makes the device's stream wait for all sums that have begun."""
+        if self._last is not None:
+            with self.device.lock:
+                self.use()
+                self.driver.wait(self.device.stream, self._last)
+
+    def _whole(self, name):
+        mirror = self.vectors[name]
+        return mirror.there.view(mirror.array.dtype)
+
+    def _combine(self, y, a, x, b, stream):
+        """Sets y = a * y + b * x."""
+        kernel = self.session.family("combine.cu", "combine", T=y.dtype.name)
+        values = np.uint64(y.size), float(a), float(b), x, y
+        kernel.check(values)
+        grid, values = self.session.grid(y.size, THREADS), Arguments(values)
+        self.driver.launch(kernel.function, three(grid), three(THREADS), values, 0, stream)
+
+    # Flat arrays of the host
+
+    def all_reduce(self, x):
+        """Replaces x by its sum over all ranks."""
+        return self._through(x, lambda there: self.sum(there, x.size, x.dtype))
+
+    def broadcast(self, x, root):
+        """Replaces x by that of rank `root`."""
+        return self._through(x, lambda there: self.spread(there, x.size, x.dtype, root))
+
+    def reduce_scatter(self, x, edges):
+        """Replaces x[edges[r] : edges[r + 1]] on rank r by its sum; the rest of x is anything."""
+        return self._through(x, lambda there: self.sum_pieces(there, x.dtype, edges))
+
+    def all_gather(self, x, edges):
+        """Fills x, of which rank r has x[edges[r] : edges[r + 1]]."""
+        return self._through(x, lambda there: self.spread_pieces(there, x.dtype, edges))
+
+    def _through(self, x, put):
+        """Takes x to the device, through what `put(address)` puts on the stream, and back."""
+        staging = self._staging(x.nbytes)
+        staging.host[: x.nbytes] = x.view(np.uint8)
+        here, there = staging.host[: x.nbytes], staging.there[: x.nbytes]
+        with self.device.lock:
+            self.use()
+            self.driver.upload(there, here, self.stream)
+            put(there.address)
+            self.driver.download(here, there, self.stream)
+            return LinkWork(self.driver, self._marked(self.stream), staging, x)
+
+    def _staging(self, size):
+        """Returns unused memory on both sides: an earlier call's, if that is large enough."""
+        for staging in self._stagings:
+            if staging.free and staging.host.nbytes >= size:
+                staging.free = False
+                return staging
+        size = max(size, 1)
+        self._stagings.append(Staging(self.driver.pinned(size), self.driver.allocate(size)))
+        return self._stagings[-1]
+
+    def _marked(self, stream):
+        mark = self.driver.event()
+        self.driver.record(mark, stream)
+        return mark
+
+
+class Staging:
+    """Pinned memory of the host and as much of the device."""
+
+    def __init__(self, host, there):
+        self.host, self.there, self.free = host, there, False
+
+
+class LinkWork:
+    """A sum put on the stream; once it is `reached`, `take` fills an array of the host."""
+
+    def __init__(self, driver, mark, staging=None, x=None):
+        self.driver, self.mark, self.staging, self.x = driver, mark, staging, x
+
+    def reached(self):
+        return self.driver.reached(self.mark)
+
+    def take(self):
+        if self.staging is not None:
+            self.x.view(np.uint8)[:] = self.staging.host[: self.x.nbytes]
+            self.staging.free, self.staging = True, None

@@ -1,0 +1,210 @@
+"""Normalisations of a program become graphs of cuDNN's, each with the sum and the ReLU behind it.
+
+What cuDNN refuses is tried without its neighbours, then left to our own passes over memory.
+"""
+
+from dataclasses import dataclass, field
+from math import prod
+
+from sparkdl.engine.backends.cuda.cudnn.graph_op import CudnnGraphOp
+from sparkdl.engine.backends.cuda.cudnn.normalization_graphs import (
+    NormalizationGradRequest,
+    NormalizationRequest,
+)
+from sparkdl.engine.backends.cuda.rewrites.node_groups import NodeGroup, replace_groups
+from sparkdl.engine.chains import readers
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.activation import ReluGradOp, ReluOp
+from sparkdl.engine.ops.elementwise import AddOp, add, div, maximum, sqrt, square, sub
+from sparkdl.engine.ops.layer_norm import LayerNormGradOp, LayerNormOp
+from sparkdl.engine.ops.normalization import BatchNormGradOp, BatchNormOp
+from sparkdl.engine.ops.shape import CastOp, cast
+from sparkdl.errors import UnsupportedError
+
+FLOAT = "float32"
+
+
+def fuse_normalization(graph, session):
+    """Returns the graph with each normalisation that cuDNN takes as one node of its."""
+    if session.libraries.graphs is None:
+        return graph
+    work, groups = NormMatcher(session, readers(graph)), []
+    for node in graph.nodes:
+        if type(node.op) in KINDS:
+            group = work.first(KINDS[type(node.op)](work, node)) if lies_well(node) else None
+            groups += [] if group is None else [group]
+            session.notes += [] if lies_well(node) else [layout_note(node)]
+    return replace_groups(graph, groups) if groups else graph
+
+
+@dataclass
+class NormMatcher:
+    """The state of a pass over a graph.
+
+    Parameters
+    ----------
+    users : {tensor: nodes that read it, None among them for an output of the graph}
+    taken : nodes that are in a group
+    inverses : {node of a normalisation that was made anew: its mean, its inverse}
+    """
+
+    session: object
+    users: dict
+    taken: set = field(default_factory=set)
+    inverses: dict = field(default_factory=dict)
+
+    def first(self, tries):
+        """Returns the first group whose graph cuDNN takes, or None: the last reason is noted."""
+        for request, group in tries:
+            if not group.closed:
+                continue
+            try:
+                self.session.libraries.graphs.plan(request, self.session.tf32)
+            except UnsupportedError as error:
+                refusal = f"cuDNN has no {request.label} of {request.x}: {error}"
+                continue
+            self.taken |= set(group.nodes)
+            return group
+        self.session.notes.append(refusal)
+        return None
+
+    def only(self, tensor, kind):
+        """Returns the node of a kind that is all that reads a tensor, or None."""
+        users = self.users.get(tensor, ())
+        node = next(iter(users)) if len(users) == 1 else None
+        return node if node and type(node.op) is kind and node not in self.taken else None
+
+
+def lies_well(node):
+    """Returns whether channels, or the numbers of a row, lie together in memory."""
+    shape = node.outputs[0].shape
+    if by_rows(node):
+        return len(shape) in (2, 3) and node.op.axis == len(shape) - 1
+    return len(shape) in (2, 4, 5)
+
+
+def layout_note(node):
+    """Returns the line for describe() on a normalisation that does not lie well."""
+    what = "the numbers of a row" if by_rows(node) else "channels"
+    return f"cuDNN has no normalisation of {node.outputs[0].spec}: {what} do not lie together"
+
+
+def by_rows(node):
+    return isinstance(node.op, LayerNormOp | LayerNormGradOp)
+
+
+def graph_shapes(shape, rows):
+    """Returns (shape of x, of a gamma, of a statistic) in a graph."""
+    if rows:
+        count, length = prod(shape[:-1]), shape[-1]
+        return (count, length, 1, 1), (1, length, 1, 1), (count, 1, 1, 1)
+    shape = (*shape, *(1,) * (4 - len(shape)))
+    each = 1, shape[1], *(1,) * (len(shape) - 2)
+    return shape, each, each
+
+
+def forwards(work, node):
+    """Yields (request, group) with all that may go along, then alone."""
+    for behind, other in (*neighbours(work, node), ((), None)):
+        yield forward(work, node, behind, other)
+
+
+def neighbours(work, node):
+    """Yields (nodes behind a normalisation, the last a ReLU or narrowing cast; addend or None)."""
+    y = node.outputs[0]
+    if by_rows(node):
+        end = work.only(y, CastOp)
+        if end and end.op.dtype == uncast(node.inputs[0]).spec.dtype:
+            yield (end,), None
+        return
+    relu, total = work.only(y, ReluOp), work.only(y, AddOp)
+    if relu:
+        yield (relu,), None
+    if total and (relu := work.only(total.outputs[0], ReluOp)):
+        other = total.inputs[total.inputs[0] is y]
+        if other.spec == y.spec:
+            yield (total, relu), other
+
+
+def uncast(x):
+    """Returns the tensor that was widened to x, or x."""
+    cast_before = x.node is not None and isinstance(x.node.op, CastOp)
+    return x.node.inputs[0] if cast_before and x.spec.dtype == FLOAT else x
+
+
+def forward(work, node, behind, other):
+    x, last = node.inputs[0], behind[-1].op if behind else None
+    x = uncast(x) if isinstance(last, CastOp) else x
+    whole, each, statistic = (Spec(s, FLOAT) for s in graph_shapes(x.shape, by_rows(node)))
+    whole = Spec(whole.shape, x.spec.dtype)
+    reads = {"x": whole, "gamma": each, "beta": each} | ({"other": whole} if other else {})
+    names = ["mean", "inverse", *(() if by_rows(node) else ("last_mean", "last_variance"))]
+    arrays = reads | {"y": whole} | dict.fromkeys(names, statistic)
+    request = NormalizationRequest(
+        epsilon=node.op.epsilon, rectified=isinstance(last, ReluOp), **arrays
+    )
+    small = Spec(node.outputs[1].shape, FLOAT)
+    op = CudnnGraphOp(request, tuple(arrays), (x.spec, *[small] * len(names)))
+
+    def make(x, gamma, beta, *other):
+        y, mean, inverse, *_ = op(x, cast(gamma, FLOAT), cast(beta, FLOAT), *other)
+        work.inverses[node] = mean, inverse
+        variance = maximum(sub(div(1.0, square(inverse)), node.op.epsilon), 0.0)
+        made = dict.fromkeys([t for n in (node, *behind) for t in n.outputs], y)
+        statistics = zip(node.outputs[1:], (mean, variance), strict=True)
+        return made | {old: cast(new, old.spec.dtype) for old, new in statistics}
+
+    inputs = x, *node.inputs[1:], *((other,) if other else ())
+    return request, NodeGroup((node, *behind), inputs, make)
+
+
+def backwards(work, node):
+    """Yields (request, group) with the gradient of the ReLU behind, or in 16 bits, then alone."""
+    gate, end = node.inputs[0].node, work.only(node.outputs[0], CastOp)
+    if by_rows(node):
+        kinds = {uncast(t).spec.dtype for t in node.inputs[:2]}
+        if end and kinds == {end.op.dtype}:
+            yield backward(work, node, end=end)
+    elif gate and isinstance(gate.op, ReluGradOp) and gate not in work.taken:
+        yield backward(work, node, gate)
+    yield backward(work, node)
+
+
+def backward(work, node, gate=None, end=None):
+    gy, x, gamma, mean, variance = node.inputs
+    gy, x = map(uncast, (gy, x)) if end else (gy, x)
+    whole, each, statistic = (Spec(s, FLOAT) for s in graph_shapes(x.shape, by_rows(node)))
+    whole = Spec(whole.shape, x.spec.dtype)
+    sided = gate is not None and len(work.users[gy]) > 1
+    reads = {"gy": whole} | ({"y": whole} if gate else {}) | {"x": whole, "gamma": each}
+    reads |= {"mean": statistic, "inverse": statistic}
+    writes = {"gx": whole, "ggamma": each, "gbeta": each} | ({"gother": whole} if sided else {})
+    request = NormalizationGradRequest(by_rows=by_rows(node), **reads, **writes)
+    small = Spec(gamma.shape, FLOAT)
+    results = x.spec, small, small, *([x.spec] if sided else [])
+    op = CudnnGraphOp(request, (*reads, *writes), results)
+    norm = mean.node if mean.node is variance.node else None
+
+    def make(x, gamma, mean, variance, *gys):
+        if norm in work.inverses:
+            mean, inverse = work.inverses[norm]
+        else:
+            deviation = sqrt(add(cast(variance, FLOAT), node.op.epsilon))
+            mean, inverse = cast(mean, FLOAT), div(1.0, deviation)
+        gx, *gs, rest = (*op(*gys, x, cast(gamma, FLOAT), mean, inverse), None)[:4]
+        made = zip(node.outputs, (gx, *gs), strict=True)
+        made = {old: cast(new, old.spec.dtype) for old, new in made}
+        made |= {end.outputs[0]: gx} if end else {}
+        return made | ({gy: rest or gx} if gate else {})
+
+    gys = (gy,) if gate is None else gate.inputs
+    nodes = node, *filter(None, (gate, end))
+    return request, NodeGroup(nodes, (x, *node.inputs[2:], *gys), make)
+
+
+KINDS = {
+    BatchNormOp: forwards,
+    LayerNormOp: forwards,
+    BatchNormGradOp: backwards,
+    LayerNormGradOp: backwards,
+}

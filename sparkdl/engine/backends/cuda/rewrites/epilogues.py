@@ -1,0 +1,137 @@
+"""Products and what follows them become nodes that cuBLASLt takes whole."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sparkdl.engine.backends.cuda.lowerings.product_epilogue import EpilogueProductOp, has_epilogue
+from sparkdl.engine.dtypes import is_narrow
+from sparkdl.engine.fusion import BiasActivationOp, apply_first, fuse, once
+from sparkdl.engine.graph import Graph, scope
+from sparkdl.engine.ops.elementwise import AddOp
+from sparkdl.engine.ops.gelu import GeluGradOp, GeluOp
+from sparkdl.engine.ops.matmul import MatMulOp
+from sparkdl.engine.ops.reduce import SumOp
+from sparkdl.engine.ops.shape import CastOp, ReshapeOp, cast, reshape
+
+
+def fuse_product_epilogues(graph):
+    return with_second_outputs(fuse(graph, RULES))
+
+
+def bias_and_activation(node, inputs, uses):
+    """Adds a bias, in the product's own type, and its activation, if cuBLASLt has it."""
+    op, kind = node.op, node.outputs[0].spec.dtype
+    if isinstance(op, BiasActivationOp) and isinstance(op.product, MatMulOp):
+        x, w, bias = inputs
+        bias = bias if bias.spec.dtype == kind else cast(bias, kind)
+        if op.activation is None or has_epilogue(op.activation):
+            return EpilogueProductOp(op.product, kind, bias=True, activation=op.activation)(
+                x, w, bias
+            )
+        return op.activation(EpilogueProductOp(op.product, kind, bias=True)(x, w, bias))
+
+
+def cast_of_product(node, inputs, uses):
+    """Gives a product of narrow numbers in float32: it was added up so."""
+    wide = isinstance(node.op, CastOp) and node.outputs[0].dtype == np.float32
+    if wide and once(node.inputs[0], uses):
+        before = inputs[0].node
+        whole = EpilogueProductOp.of(before)
+        if whole is not None and whole.bare and is_narrow(inputs[0].dtype):
+            return replace(whole, dtype="float32")(*before.inputs)
+
+
+def added_to_product(node, inputs, uses):
+    """product (+ bias) + another matrix, seen through a change of shape too."""
+    if not isinstance(node.op, AddOp) or node.outputs[0].ndim > 3:  # images lie channels last
+        return None
+    for mine, other in ((0, 1), (1, 0)):
+        rows = rows_of(node.inputs[mine], inputs[mine], uses)
+        whole = None if rows is None else EpilogueProductOp.of(rows.node)
+        if whole is None or whole.plus or whole.activation is not None:
+            continue
+        if inputs[other].spec == node.outputs[0].spec and whole.dtype == inputs[other].spec.dtype:
+            plus = reshape(inputs[other], rows.shape)
+            y = replace(whole, plus=True)(*rows.node.inputs, plus)
+            return reshape(y, node.outputs[0].shape)
+
+
+def rows_of(tensor, now, uses):
+    """Returns the tensor that `tensor` is a view of, as the new graph has it.
+
+    The walk ends where something else reads either.
+    """
+    while tensor.node is not None and once(tensor, uses):
+        if not isinstance(tensor.node.op, ReshapeOp):
+            return now
+        tensor, now = tensor.node.inputs[0], now.node.inputs[0]
+
+
+def gradient_of_gelu(node, inputs, uses):
+    """gelu's slope times a product."""
+    if isinstance(node.op, GeluGradOp) and node.op.approximate and once(node.inputs[0], uses):
+        before = inputs[0].node
+        whole = EpilogueProductOp.of(before)
+        if whole is not None and whole.bare and whole.dtype == inputs[1].spec.dtype:
+            return replace(whole, activation=node.op)(*before.inputs, inputs[1])
+
+
+RULES = (bias_and_activation, cast_of_product, added_to_product, gradient_of_gelu)
+
+
+def with_second_outputs(graph):
+    """Joins products with what else is worked out of their numbers: one node for both."""
+    pairs, new = pairs_of(graph), {}
+    for node in graph.nodes:
+        if node.outputs[0] in new:
+            continue
+        if node in pairs:
+            first, second, whole = pairs[node]
+            with scope(first.scope):
+                made = whole(*(new.get(t, t) for t in first.inputs))
+            both = second.outputs[0], first.outputs[0]
+            new.update(zip(both if whole.before else both[::-1], made, strict=True))
+            continue
+        with scope(node.scope):
+            results = apply_first((), node, [new.get(t, t) for t in node.inputs], None)
+        new.update(zip(node.outputs, results, strict=True))
+    return Graph(graph.inputs, {name: new.get(t, t) for name, t in graph.outputs.items()})
+
+
+def pairs_of(graph):
+    """Returns {either node: (product, the other, EpilogueProductOp)}.
+
+    All that the product reads comes before both.
+
+    That is: gelu of a product that its gradient reads too; sums over the rows of a gradient that
+    gelu's slope made of a product, or that the weights' gradient is a product with.
+    """
+    readers, place, pairs = {}, {node: i for i, node in enumerate(graph.nodes)}, {}
+    for node in graph.nodes:
+        if (isinstance(node.op, GeluOp) and node.op.approximate) or is_sum_of_rows(node):
+            readers[node.inputs[0]] = node
+    for node in graph.nodes:
+        whole, after = EpilogueProductOp.of(node), readers.get(node.outputs[0])
+        if whole is None:
+            continue
+        if after is not None and isinstance(after.op, GeluOp) and whole.activation is None:
+            pairs[node] = node, after, replace(whole, activation=after.op, before=True)
+        elif after is not None and isinstance(whole.activation, GeluGradOp):
+            if after.outputs[0].spec.dtype == whole.dtype:
+                pairs[node] = node, after, replace(whole, sums=True)
+        elif whole.bare and whole.product == MatMulOp(True, False):
+            total = readers.get(node.inputs[1])
+            if total is None or total in pairs or not is_sum_of_rows(total):
+                continue
+            known = all(place.get(t.node, -1) < place[total] for t in node.inputs)
+            if known and total.outputs[0].spec.dtype == whole.dtype:
+                pairs[node] = pairs[total] = node, total, replace(whole, sums=True)
+    return pairs
+
+
+def is_sum_of_rows(node):
+    op = node.op
+    return (
+        isinstance(op, SumOp) and op.axes == (0,) and not op.keepdims and node.inputs[0].ndim == 2
+    )

@@ -1,0 +1,35 @@
+"""Recurrent layers that no library runs, step by step; gradients go back by their very steps."""
+
+from sparkdl.engine.backends.cuda.rewrites.decomposition import cast_results, wide
+from sparkdl.engine.fusion import fuse
+from sparkdl.engine.ops.recurrent.base import RecurrentOp
+from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
+
+
+def unroll_recurrent(graph):
+    """Returns the graph with recurrent layers as the operations of their steps.
+
+    Decomposed by itself, a gradient would work out all of its layer's steps once more.
+    """
+    walked = {}
+
+    def rule(node, inputs, uses):
+        if isinstance(node.op, RecurrentOp):
+            given = wide(inputs)
+            walked[node] = given, node.op.decompose(*given)
+            return cast_results(walked[node][1], node)
+        layer = layer_of(node)
+        if layer in walked:
+            given, ys = walked[layer]
+            gys = wide(inputs[: -len(given) - 1])
+            return cast_results(node.op.through(lambda *_: ys, *gys, *given, inputs[-1]), node)
+
+    return fuse(graph, (rule,))
+
+
+def layer_of(node):
+    """Returns the node of which one is the gradient, at the same inputs; or None."""
+    if isinstance(node.op, RecurrentGradOp):
+        layer = node.inputs[-1].node
+        same = layer is not None and node.inputs[-len(layer.inputs) - 1 : -1] == layer.inputs
+        return layer if same else None

@@ -1,0 +1,227 @@
+"""oneDNN's C interface by ctypes: descriptors of memory, primitives, calls bound to arguments."""
+
+import ctypes
+from copy import copy
+from ctypes import byref, c_int, c_int64, c_size_t, c_void_p
+
+from sparkdl.engine.backends.memory import empty
+from sparkdl.engine.backends.onednn.binding.library import load
+from sparkdl.engine.backends.onednn.binding.operands import check
+from sparkdl.engine.planner import align
+from sparkdl.errors import UnsupportedError
+
+TYPES = {"float32": 3, "bfloat16": 2, "int32": 4, "uint8": 6}
+NUMBERS = {number: name for name, number in TYPES.items()}
+ANY = 1  # dnnl_format_tag_any
+TRAINING, INFERENCE = 64, 96
+SRC, SRC_1, DST, WEIGHTS, BIAS, WORKSPACE = 1, 2, 17, 33, 41, 64
+MULTIPLE_SRC = 1024  # plus the number of a source
+AFTER = 1 << 15  # times the place, from 1 on, of a step that follows: its second operand
+MEAN, VARIANCE, SCALE, SHIFT, DIFF_SCALE, DIFF_SHIFT = 49, 50, 51, 52, 255, 256
+DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
+DIFF = 128  # from the index of an argument to that of its gradient
+QUERY_IMPL = 8
+KINDS = ("memory_desc", "memory", "primitive_desc", "primitive", "primitive_attr", "post_ops")
+QUERIES = {"weights": 131, "diff_weights": 132, "workspace": 135}
+
+ORDER = ("", "second ", "third ")
+NAMES = {SRC + i: f"{n}source" for i, n in enumerate(ORDER)}
+NAMES |= {DST + i: f"{n}destination" for i, n in enumerate(ORDER)}
+NAMES |= {WEIGHTS + i: f"{n}weights" for i, n in enumerate(ORDER)} | {BIAS: "bias"}
+NAMES |= {DIFF + index: f"gradient of {name}" for index, name in NAMES.items()}
+NAMES |= {MEAN: "mean", VARIANCE: "variance", SCALE: "scale", SHIFT: "shift"}
+NAMES |= {DIFF_SCALE: "gradient of scale", DIFF_SHIFT: "gradient of shift", WORKSPACE: "workspace"}
+NAMES |= {MULTIPLE_SRC + i: f"source {i}" for i in range(64)}
+NAMES |= {AFTER * i | SRC_1: f"operand of step {i} behind it" for i in range(1, 8)}
+
+
+class Argument(ctypes.Structure):
+    """dnnl_exec_arg_t"""
+
+    _fields_ = [("arg", c_int), ("memory", c_void_p)]
+
+
+class Handle(ctypes.c_void_p):
+    """Something of oneDNN's that goes when its Python object goes."""
+
+    destroy = None
+
+    def __del__(self):
+        if self.value and self.destroy is not None:
+            self.destroy(self)
+
+
+class OneDnnSession:
+    """An engine and a stream on the CPU, with calls that raise where oneDNN returns a status."""
+
+    def __init__(self):
+        self.library = library = load()
+        self.engine, self.stream = c_void_p(), c_void_p()
+        self.call("engine_create", byref(self.engine), 1, c_size_t(0))
+        self.call("stream_create", byref(self.stream), self.engine, 1)
+        self.execute = library.dnnl_primitive_execute
+        library.dnnl_memory_desc_equal.argtypes = [c_void_p, c_void_p]
+        library.dnnl_memory_desc_get_size.argtypes = [c_void_p]
+        library.dnnl_memory_desc_get_size.restype = c_size_t
+        library.dnnl_primitive_desc_query_md.restype = c_void_p
+        library.dnnl_primitive_desc_query_md.argtypes = [c_void_p, c_int, c_int]
+        self.kinds = {kind: handles(library, kind) for kind in KINDS}
+        self.scratch, self.used = empty(0), 0
+
+    def call(self, name, *arguments):
+        status = getattr(self.library, f"dnnl_{name}")(*arguments)
+        if status:
+            raise UnsupportedError(f"oneDNN refuses {name} (status {status})")
+
+    def made(self, kind, name, *arguments):
+        """Calls the function `name`; returns the Handle that it creates."""
+        handle = self.kinds[kind]()
+        self.call(name, byref(handle), *arguments)
+        return handle
+
+    def any(self, array):
+        """Returns a descriptor like an array's, whose layout the primitive chooses."""
+        arguments = array.ndim, dims(array.shape), TYPES[array.dtype.name], ANY
+        return self.made("memory_desc", "memory_desc_create_with_tag", *arguments)
+
+    def of(self, array):
+        """Returns the descriptor of a numpy array as it lies."""
+        strides = [s // array.itemsize for s in array.strides]
+        arguments = array.ndim, dims(array.shape), TYPES[array.dtype.name], dims(strides)
+        return self.made("memory_desc", "memory_desc_create_with_strides", *arguments)
+
+    def fresh(self):
+        """Returns a session that shares all with this one but its scratch memory."""
+        own = copy(self)
+        own.scratch, own.used = empty(0), 0
+        return own
+
+    def memory(self, md, array, own=False):
+        """Returns the memory of an array, which oneDNN reads as its descriptor says."""
+        memory = self.made("memory", "memory_create", md, self.engine, address(array))
+        memory.md, memory.array, memory.own = md, array, own
+        return memory
+
+    def next_kernel(self):
+        """Frees the scratch memory: what is asked for from now on is another kernel's."""
+        self.used = 0
+
+    def transient_memory(self, md):
+        """Returns memory for what one kernel works out for itself: the next one writes over it."""
+        needed = align(self.size(md))
+        if self.used + needed > self.scratch.nbytes:
+            self.scratch, self.used = empty(max(needed, 2 * self.scratch.nbytes)), 0
+        part = self.scratch[self.used : self.used + needed]
+        self.used += needed
+        return self.memory(md, part)
+
+    def at(self, array):
+        """Returns the memory of a numpy array as it lies."""
+        return self.memory(self.of(array), array, own=True)
+
+    def workspace(self, pd, array):
+        """Returns the memory of an array in which a primitive leaves what oneDNN understands.
+
+        Raises
+        ------
+        UnsupportedError
+            Where it leaves nothing, or more than the array has room for.
+        """
+        md = self.query(pd, "workspace")
+        needed = self.size(md)
+        if not 0 < needed <= array.nbytes:
+            found = array.nbytes
+            raise UnsupportedError(f"the workspace has {found} bytes, oneDNN's has {needed}")
+        return self.memory(md, array)
+
+    def move(self, memory, array):
+        """Lets a memory be that of another array, which lies like the one that it was made for."""
+        self.call("memory_set_data_handle", memory, address(array))
+        memory.array = array
+
+    def describe(self, name, *arguments):
+        """Returns a primitive descriptor: `name` without its suffix, arguments after the engine."""
+        create = f"{name}_primitive_desc_create"
+        pd = self.made("primitive_desc", create, self.engine, *arguments)
+        pd.operation = name
+        return pd
+
+    def query(self, pd, what, index=0):
+        """Returns a descriptor that a primitive has chosen."""
+        md = c_void_p(self.library.dnnl_primitive_desc_query_md(pd, QUERIES[what], index))
+        md.owner = pd  # it goes with the primitive's
+        return md
+
+    def implementation(self, pd):
+        """Returns the name of the kernel, such as brgemm:avx512_core."""
+        name = ctypes.c_char_p()
+        self.call("primitive_desc_query", pd, QUERY_IMPL, 0, byref(name))
+        return (name.value or b"").decode()
+
+    def advanced(self, pd, name):
+        """Moves `pd` on to the kernel called `name`; returns None, and spends `pd`, without one."""
+        while self.library.dnnl_primitive_desc_next_impl(pd) == 0:
+            if self.implementation(pd) == name:
+                return pd
+        return None
+
+    def kind(self, number):
+        """Returns the name of a type of numbers of oneDNN's."""
+        return NUMBERS.get(number, f"type {number} of oneDNN")
+
+    def size(self, md):
+        """Returns the bytes of memory of this descriptor."""
+        return self.library.dnnl_memory_desc_get_size(md)
+
+    def equal(self, first, second):
+        return bool(self.library.dnnl_memory_desc_equal(first, second))
+
+    def bound(self, pd, arguments):
+        """Returns a call without arguments that runs the primitive on {index: memory}.
+
+        Raises
+        ------
+        OperandError
+            Where it would misread memory.
+        """
+        check(self, pd, arguments, NAMES)
+        primitive = self.made("primitive", "primitive_create", pd)
+        array = (Argument * len(arguments))(*[(k, m.value) for k, m in arguments.items()])
+        execute, count, stream, where = self.execute, len(arguments), self.stream, byref(array)
+
+        def call(keep=(arguments, array)):  # what the primitive points to lives as long as it
+            if execute(primitive, stream, count, where):
+                raise UnsupportedError("oneDNN could not execute a primitive")
+
+        return call
+
+    def reorder(self, source, target):
+        """Returns a call that copies one memory to another of any layout and type."""
+        arguments = source.md, self.engine, target.md, self.engine, None
+        pd = self.made("primitive_desc", "reorder_primitive_desc_create", *arguments)
+        pd.operation = "reorder"
+        return self.bound(pd, {SRC: source, DST: target})
+
+    def then(self, *steps):
+        """Returns an attribute: the result goes through `steps`, each a name and its arguments."""
+        ops = self.made("post_ops", "post_ops_create")
+        for name, *arguments in steps:
+            self.call(f"post_ops_append_{name}", ops, *arguments)
+        attribute = self.made("primitive_attr", "primitive_attr_create")
+        self.call("primitive_attr_set_post_ops", attribute, ops)
+        return attribute
+
+
+def handles(library, kind):
+    """Returns the Handle class of one kind of thing."""
+    destroy = getattr(library, f"dnnl_{kind}_destroy")
+    return type(kind, (Handle,), {"destroy": staticmethod(destroy)})
+
+
+def address(array):
+    return c_void_p(array.ctypes.data)
+
+
+def dims(values):
+    """Returns dnnl_dims_t"""
+    return (c_int64 * 12)(*[int(v) for v in values])

@@ -1,0 +1,1 @@
+"""Functions that turn one node into oneDNN primitives or compiled loops."""

@@ -1,0 +1,89 @@
+"""Work beside oneDNN: compiled loops where they can be had; chains in numpy's blocks else."""
+
+import numpy as np
+
+from sparkdl.engine.backends import reference
+from sparkdl.engine.backends.base import Kernel
+from sparkdl.engine.chains import ChainOp
+from sparkdl.engine.chains import chain_kernel as numpy_kernel
+from sparkdl.engine.dtypes import is_narrow
+from sparkdl.engine.native.chains import chain_kernel
+from sparkdl.engine.native.cross_entropy import cross_entropy_kernel
+from sparkdl.engine.native.draws import uniform_kernel
+from sparkdl.engine.native.sums import sum_kernel, sum_to_kernel
+from sparkdl.engine.ops.elementwise import ElementwiseOp
+from sparkdl.engine.ops.random import UniformOp
+from sparkdl.engine.ops.reduce import EqualOp, SumOp, equal
+from sparkdl.engine.ops.shape import BroadcastToOp, CastOp, CopyOp, SumToOp, copy
+from sparkdl.engine.ops.softmax import OneHotOp, SoftmaxCrossEntropyOp
+from sparkdl.errors import UnsupportedError
+
+
+def chain(op, inputs, outputs, compiler):
+    """Returns the kernel of a ChainOp, compiled, or in numpy with a note that says why.
+
+    All go element by element in the order of memory.
+    """
+    kernel, why = compile_kernel(op, inputs, outputs, compiler)
+    if kernel is not None:
+        return kernel
+    shape = outputs[0].shape
+    whole = [a for a in (*inputs, *outputs) if a.shape == shape]
+    plain = all(isinstance(step, ElementwiseOp) for step, _ in op.steps)
+    plain = plain and all(a.shape in (shape, ()) and not is_narrow(a.dtype) for a in inputs)
+    if not plain or len({a.strides for a in whole}) > 1:
+        return Kernel(reference.copying(op, inputs, outputs), "numpy", why or "layouts differ")
+    order = sorted(range(len(shape)), key=lambda axis: -outputs[0].strides[axis])
+    inputs = [a.transpose(order) if a.shape == shape else a for a in inputs]
+    call = numpy_kernel(op, inputs, [a.transpose(order) for a in outputs])
+    return Kernel(call, "numpy, blocked", why)
+
+
+def compile_kernel(op, inputs, outputs, compiler):
+    """(kernel, why there is none); an elementwise operation may be a ChainOp or alone."""
+    make = chain_or_alone if isinstance(op, ElementwiseOp) else KERNELS.get(type(op))
+    if compiler is None or make is None:
+        return None, ""
+    try:
+        return Kernel(make(op, inputs, outputs, compiler), "compiled loop"), ""
+    except UnsupportedError as error:
+        return None, str(error)
+
+
+def chain_or_alone(op, inputs, outputs, compiler):
+    op = op if isinstance(op, ChainOp) else alone(op, len(inputs))
+    return chain_kernel(op, inputs, outputs, compiler)
+
+
+def alone(op, count):
+    """Returns a single elementwise operation on `count` arrays as a ChainOp."""
+    return ChainOp(((op, tuple(range(count))),), (0,))
+
+
+def copy_kernel(op, inputs, outputs, compiler):
+    return chain_kernel(alone(copy, 1), inputs, outputs, compiler)
+
+
+def one_hot(op, inputs, outputs, compiler):
+    """A class for each place of the last axis, beside the labels."""
+    [labels] = inputs
+    classes = np.arange(op.classes).astype(labels.dtype)
+    return chain_kernel(alone(equal, 2), [labels[..., None], classes], outputs, compiler)
+
+
+def spread_arrays(make):
+    """Returns a kernel that takes the node's arrays one after the other."""
+    return lambda op, inputs, outputs, compiler: make(op, *inputs, *outputs, compiler)
+
+
+KERNELS = {
+    UniformOp: spread_arrays(uniform_kernel),
+    SumOp: spread_arrays(sum_kernel),
+    SumToOp: spread_arrays(sum_to_kernel),
+    SoftmaxCrossEntropyOp: spread_arrays(cross_entropy_kernel),
+    OneHotOp: one_hot,
+    EqualOp: chain_or_alone,
+    BroadcastToOp: copy_kernel,
+    CastOp: copy_kernel,
+    CopyOp: copy_kernel,
+}

@@ -1,0 +1,53 @@
+"""Transposed convolution with its bias and activation in the same primitive, where that is fast."""
+
+from functools import partial
+
+import numpy as np
+
+from sparkdl.engine.backends.onednn.binding.api import BIAS, DST, INFERENCE, SRC, WEIGHTS
+from sparkdl.engine.backends.onednn.lowerings.convolutions import (
+    backward_input,
+    geometry,
+    in_layout,
+)
+from sparkdl.engine.dtypes import widen
+from sparkdl.errors import UnsupportedError
+
+DIRECT = 0xA  # dnnl_deconvolution_direct
+
+
+def forward(session, op, x, w, b, y, after):
+    """Calls of y = x transposed by `op.product` + b, then the activation, oneDNN's `after`."""
+    try:
+        calls, name = lower_deconvolution(session, op.product, x, w, b, y, after)
+        if name.startswith("brg"):  # others go over the result once more, and slowly
+            return calls, name
+    except UnsupportedError:
+        pass
+    calls, name = backward_input(session, op.product, x, w, y)
+    return [*calls, partial(finish, y, b.reshape(op.bias.along(y)), op.activation)], name
+
+
+def lower_deconvolution(session, op, x, w, b, y, after):
+    own, attribute = transposed_weights(op, w), session.then(*after) if after else None
+    mds = session.of(x), session.any(own), session.of(b), session.of(y)
+    name = "deconvolution_forward"
+    pd = session.describe(name, INFERENCE, DIRECT, *mds, *geometry(op), attribute)
+    calls, weights = in_layout(session, own, session.query(pd, "weights"))
+    arguments = {SRC: session.at(x), WEIGHTS: weights, BIAS: session.at(b), DST: session.at(y)}
+    return [*calls, session.bound(pd, arguments)], session.implementation(pd)
+
+
+def transposed_weights(op, w):
+    """Returns weights (C, O/G, *size) as oneDNN names them here: (O, C, *size), groups in front."""
+    if op.groups == 1:
+        return w.swapaxes(0, 1)
+    return w.reshape(op.groups, w.shape[0] // op.groups, *w.shape[1:]).swapaxes(1, 2)
+
+
+def finish(y, b, activation):
+    total = widen(y)  # y itself, where its numbers are computed as they are stored
+    np.add(total, b, out=total)
+    result = total if activation is None else activation.reference(total)
+    if result is not y:
+        np.copyto(y, result, casting="unsafe")

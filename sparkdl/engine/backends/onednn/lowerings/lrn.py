@@ -1,0 +1,56 @@
+"""Local response normalisation; its gradient reads what the forward pass leaves in a workspace."""
+
+from ctypes import c_float, c_int64
+
+from sparkdl.engine.backends.onednn.binding.api import (
+    DIFF_DST,
+    DIFF_SRC,
+    DST,
+    INFERENCE,
+    SRC,
+    TRAINING,
+    WORKSPACE,
+)
+from sparkdl.errors import UnsupportedError
+
+ACROSS, WITHIN = 0xAFF, 0xBFF  # dnnl_lrn_across_channels, dnnl_lrn_within_channel
+
+
+def constants(op):
+    floats = (c_float(v) for v in (op.alpha, op.beta, op.k))
+    return c_int64(op.size), *floats
+
+
+def algorithm(op):
+    return WITHIN if op.within else ACROSS
+
+
+def forward_pd(session, op, x, y, kind):
+    refuse_known_faults(op, x.shape[1])
+    mds = session.of(x), session.of(y)
+    return session.describe("lrn_forward", kind, algorithm(op), *mds, *constants(op), None)
+
+
+def forward(session, op, x, y, workspace=None):
+    pd = forward_pd(session, op, x, y, INFERENCE if workspace is None else TRAINING)
+    arguments = {SRC: session.at(x), DST: session.at(y)}
+    if workspace is not None:
+        arguments[WORKSPACE] = session.workspace(pd, workspace)
+    return [session.bound(pd, arguments)], session.implementation(pd)
+
+
+def backward(session, op, gy, x, y, workspace, gx):
+    hint = forward_pd(session, op, x, y, TRAINING)  # the one that has filled the workspace
+    mds = session.of(gx), session.of(gy), session.of(x)
+    pd = session.describe("lrn_backward", algorithm(op), *mds, *constants(op), hint, None)
+    arguments = {DIFF_DST: session.at(gy), SRC: session.at(x), DIFF_SRC: session.at(gx)}
+    arguments[WORKSPACE] = session.workspace(hint, workspace)
+    return [session.bound(pd, arguments)], session.implementation(pd)
+
+
+def refuse_known_faults(op, channels):
+    """Raises UnsupportedError where oneDNN 3.2 crashes or gives a wrong gradient."""
+    if op.size == 1:
+        raise UnsupportedError("oneDNN crashes on a window of one number")
+    if not op.within and op.size > 5 and channels > 16 and channels % 16:
+        raise UnsupportedError("oneDNN's gradient is wrong for these channels")

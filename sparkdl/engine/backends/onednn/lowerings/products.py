@@ -1,0 +1,44 @@
+"""Matrix products, with the bias and what follows in the same primitive."""
+
+from ctypes import c_float
+
+from sparkdl.engine.backends.onednn.binding.api import AFTER, BIAS, DST, SRC, SRC_1, WEIGHTS
+from sparkdl.engine.backends.onednn.lowerings.elementwise import ADD, LINEAR
+
+
+def product(session, x, w, y, bias=None, after=(), more=None):
+    """(calls, kernel's name) of y = x w (+ bias, then what comes `after`, which reads `more`)."""
+    attribute = session.then(*after) if after else None
+    mds = (None if a is None else session.of(a) for a in (x, w, bias, y))
+    pd = session.describe("matmul", *mds, attribute)
+    arrays = {SRC: x, WEIGHTS: w, DST: y, **(more or {})}
+    if bias is not None:
+        arrays[BIAS] = bias
+    arguments = {key: session.at(array) for key, array in arrays.items()}
+    return [session.bound(pd, arguments)], session.implementation(pd)
+
+
+def forward(session, op, x, w, y, bias=None, after=()):
+    """y = x w (+ bias), either of them transposed as `op` says."""
+    wide = None if bias is None else bias.reshape(1, -1)
+    return product(session, *op.operands(x, w), y, wide, after)
+
+
+def head_scores(session, op, q, k, *bias_and_y):
+    """scale q k^T (+ bias) of each head, all read where they lie."""
+    *bias, y = bias_and_y
+    after, more = scale_steps(op), {}
+    for wide in (b[:, None] for b in bias):
+        more[AFTER * (len(after) + 1) | SRC_1] = wide
+        after.append(("binary", ADD, session.of(wide)))
+    keys = op.by_heads(k).swapaxes(2, 3)
+    return product(session, op.by_heads(q), keys, op.by_examples(y), after=after, more=more)
+
+
+def head_mix(session, op, maps, v, y):
+    """scale maps v, or scale maps^T v, of each head."""
+    return product(session, op.maps(maps), op.by_heads(v), op.by_heads(y), after=scale_steps(op))
+
+
+def scale_steps(op):
+    return [] if op.scale == 1 else [("eltwise", LINEAR, c_float(op.scale), c_float(0))]

@@ -1,0 +1,49 @@
+"""Local response normalisation whose gradient is wanted keeps what oneDNN computes on the way."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.engine.fusion import fuse
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.spatial.lrn import LocalOp, LrnGradOp, LrnOp
+
+
+@dataclass(frozen=True)
+class LrnWithWorkspaceOp(LocalOp):
+    """(y, two numbers for each of x that only oneDNN's kernels understand)."""
+
+    def shape(self, x):
+        return x, Spec((2 * x.shape[0], *x.shape[1:]), x.dtype)
+
+    def reference(self, x):
+        return LrnOp(*self.options()).decompose(x), np.zeros((2 * len(x), *x.shape[1:]), x.dtype)
+
+
+@dataclass(frozen=True)
+class LrnFromWorkspaceOp(LocalOp):
+    """gx from gy, x, y and the workspace; numpy does not need the latter two."""
+
+    def shape(self, gy, x, y, workspace):
+        return x
+
+    def reference(self, gy, x, y, workspace):
+        return LrnGradOp(*self.options()).decompose(gy, x)
+
+
+def share_lrn_workspaces(graph):
+    """Returns the graph with each LrnGradOp reading from its LrnOp's workspace."""
+    wanted = {(n.op.options(), n.inputs[1]) for n in graph.nodes if isinstance(n.op, LrnGradOp)}
+    kept = {}
+
+    def rule(node, inputs, uses):
+        if not isinstance(node.op, LrnOp | LrnGradOp):
+            return None
+        options, x = node.op.options(), node.inputs[-1]
+        if isinstance(node.op, LrnOp) and (options, x) in wanted:
+            kept[options, x] = LrnWithWorkspaceOp(*options)(*inputs)
+            return kept[options, x][0]
+        if isinstance(node.op, LrnGradOp) and (options, x) in kept:
+            return LrnFromWorkspaceOp(*options)(*inputs, *kept[options, x])
+
+    return fuse(graph, (rule,)) if wanted else graph

@@ -1,0 +1,117 @@
+"""Recurrent nodes by one primitive of oneDNN; its workspace takes what their gradient needs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.engine.backends.onednn.lowerings import recurrent
+from sparkdl.engine.fusion import fuse
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.base import Op
+from sparkdl.engine.ops.recurrent.base import RecurrentOp
+from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
+from sparkdl.errors import UnsupportedError
+
+
+@dataclass(frozen=True)
+class WithWorkspaceOp(Op):
+    """(y, last states ..., bytes that only oneDNN understands) of the inputs of `forward`.
+
+    Where no gradient is wanted, there are 0 of them, and no such output.
+    """
+
+    forward: RecurrentOp
+    workspace: int
+
+    @property
+    def label(self):
+        return self.forward.kind
+
+    def shape(self, *inputs):
+        left = [Spec((self.workspace,), "uint8")] if self.workspace else []
+        return *self.forward.shape(*inputs)[:-1], *left
+
+    def reference(self, *inputs):
+        left = [np.zeros(self.workspace, np.uint8)] if self.workspace else []
+        return *self.forward.reference(*inputs)[:-1], *left
+
+    def flops(self, *inputs):
+        return self.forward.flops(*inputs)
+
+
+@dataclass(frozen=True)
+class FromWorkspaceOp(Op):
+    """RecurrentGrad that reads y, last states and workspace instead of `saved`."""
+
+    forward: RecurrentOp
+
+    @property
+    def label(self):
+        return f"{self.forward.kind}Grad"
+
+    def parts(self, args):
+        """Returns gradients of the outputs, inputs, outputs, workspace."""
+        count = 1 + self.forward.states
+        return args[:count], args[count : -count - 1], args[-count - 1 : -1], args[-1]
+
+    def shape(self, *args):
+        gys, inputs, _, _ = self.parts(args)
+        return RecurrentGradOp(self.forward).shape(*gys, *inputs, None)
+
+    def reference(self, *args):
+        gys, inputs, _, _ = self.parts(args)
+        saved = self.forward.reference(*inputs)[-1]
+        return RecurrentGradOp(self.forward).reference(*gys, *inputs, saved)
+
+    def flops(self, *args):
+        return 2 * self.forward.flops(*self.parts(args)[1])
+
+
+def with_workspaces(session, graph):
+    """The graph with oneDNN's kernels where they fit."""
+    taken, seen = {}, read_elsewhere(graph)
+
+    def rule(node, inputs, uses):
+        if isinstance(node.op, RecurrentOp) and node.outputs[-1] not in seen:
+            size = workspace(session, node)
+            if size is not None:
+                wanted = uses.get(node.outputs[-1], 0) > 0
+                taken[node] = WithWorkspaceOp(node.op, size * wanted)(*inputs)
+                return taken[node] if wanted else (*taken[node], None)
+        if isinstance(node.op, RecurrentGradOp) and node.inputs[-1].node in taken:
+            made = taken[node.inputs[-1].node]
+            return FromWorkspaceOp(node.op.forward)(*inputs[:-1], *made)
+
+    return fuse(graph, (rule,))
+
+
+def read_elsewhere(graph):
+    """Returns the tensors with readers besides RecurrentGradOp, which alone knows a workspace."""
+    others = (node for node in graph.nodes if not isinstance(node.op, RecurrentGradOp))
+    return {t for node in others for t in node.inputs} | set(graph.outputs.values())
+
+
+def workspace(session, node):
+    """The bytes that a primitive needs for its gradient; None where there is none for the node."""
+    op, tensors = node.op, (*node.inputs, *node.outputs)
+    if op.keep or op.mask or getattr(op, "slope", None) is not None:
+        return None
+    if any(t.dtype != np.float32 or 0 in t.shape for t in tensors):
+        return None
+    inputs, outputs = (
+        [np.empty(t.shape, t.dtype) for t in ts] for ts in (node.inputs, node.outputs)
+    )
+    try:
+        pd = recurrent.forward_pd(session, op, inputs, outputs[:-1])
+    except UnsupportedError:
+        return None
+    return session.size(session.query(pd, "workspace"))
+
+
+def forward(session, op, inputs, outputs):
+    count = 1 + op.forward.states
+    return recurrent.forward(session, op.forward, inputs, outputs[:count], *outputs[count:])
+
+
+def backward(session, op, inputs, outputs):
+    return recurrent.backward(session, op.forward, *op.parts(inputs), outputs)

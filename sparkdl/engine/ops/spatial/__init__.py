@@ -1,0 +1,1 @@
+"""Operations on sequences, images and volumes: windows that slide, and other sizes."""

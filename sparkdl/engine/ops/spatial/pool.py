@@ -1,0 +1,183 @@
+"""Pooling over one to three axes of space: the largest, the mean or the norm of each window."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from sparkdl.engine.graph import Spec
+from sparkdl.engine.ops.base import register
+from sparkdl.engine.ops.elementwise import abs, greater, maximum, mul, power, where
+from sparkdl.engine.ops.spatial.window import WindowOp, numbers, see_something, sides, window_starts
+from sparkdl.errors import ShapeError
+
+TINY = float(np.finfo(np.float32).tiny)  # a sum below this is 0: its root has no gradient there
+
+
+@dataclass(frozen=True)
+class PoolOp(WindowOp):
+    """Attributes common to all; padding never wins a maximum."""
+
+    def shape(self, x):
+        space = self.space(x)
+        out = self.out(space)
+        axes = zip(space, self.size, self.stride, self.padding, self.dilation, strict=True)
+        for n, size, stride, padding, dilation in axes:
+            starts = window_starts(n, size, stride, padding, dilation)
+            if not see_something(starts, n, size, dilation).all():
+                raise ShapeError(f"padding {self.padding} holds a whole window of {self.size}")
+        return Spec((*x.shape[:2], *out), x.dtype)
+
+    def options(self):
+        return self.size, self.stride, self.padding, self.dilation
+
+    def winners(self, x, y):
+        """For each place in a window: where it is, and whose first maximum lies there."""
+        padded, open_ = self.padded(x, -np.inf), np.ones(y.shape, bool)
+        for at in self.offsets(y.shape[2:]):
+            here = (padded[at] == y) & open_
+            open_ &= ~here
+            yield at, here
+
+
+@register
+@dataclass(frozen=True)
+class MaxPoolOp(PoolOp):
+    """The largest number of each window; of equal ones the first gets the gradient."""
+
+    def reference(self, x):
+        padded, out = self.padded(x, -np.inf), self.out(x.shape[2:])
+        first, *rest = self.offsets(out)
+        y = padded[first].copy()
+        for at in rest:
+            np.maximum(y, padded[at], out=y)
+        return y
+
+    def gradient(self, gy, x, y):
+        return (MaxPoolGradOp(*self.options())(gy, x, y),)
+
+
+@register
+@dataclass(frozen=True)
+class MaxPoolGradOp(PoolOp):
+    """gy of each window at the place of its maximum, 0 elsewhere."""
+
+    def shape(self, gy, x, y):
+        return x
+
+    def reference(self, gy, x, y):
+        gx = np.zeros_like(self.padded(x))
+        for at, here in self.winners(x, y):
+            gx[at] += gy * here
+        return self.cut(gx)
+
+    def gradient(self, gz, gy, x, y, z):
+        return MaxPoolPickOp(*self.options())(gz, x, y), None, None
+
+
+@register
+@dataclass(frozen=True)
+class MaxPoolPickOp(PoolOp):
+    """The numbers of g, shaped as x, at the place where each window of x has its maximum."""
+
+    def shape(self, g, x, y):
+        return y
+
+    def reference(self, g, x, y):
+        padded, picked = self.padded(g), np.zeros_like(y)
+        for at, here in self.winners(x, y):
+            picked += padded[at] * here
+        return picked
+
+    def gradient(self, gz, g, x, y, z):
+        return MaxPoolGradOp(*self.options())(gz, x, y), None, None
+
+
+@dataclass(frozen=True)
+class AverageOp(PoolOp):
+    """A mean over the window, or over its part inside the space."""
+
+    count_padding: bool = False
+
+    def counts(self, space, out, dtype):
+        """Returns by how much each window divides."""
+        if self.count_padding:
+            return np.full((1, 1, *out), prod(self.size), dtype)
+        inside = self.padded(np.ones((1, 1, *space), dtype))
+        return sum(inside[at] for at in self.offsets(out))
+
+
+@register
+@dataclass(frozen=True)
+class AvgPoolOp(AverageOp):
+    """The mean of each window."""
+
+    def reference(self, x):
+        padded, out = self.padded(x), self.out(x.shape[2:])
+        total = sum(padded[at] for at in self.offsets(out))
+        return total / self.counts(x.shape[2:], out, x.dtype)
+
+    def gradient(self, gy, x, y):
+        back = AvgPoolGradOp(*self.options(), self.count_padding, image=tuple(x.shape[2:]))
+        return (back(gy),)
+
+
+@register
+@dataclass(frozen=True)
+class AvgPoolGradOp(AverageOp):
+    """gy of each window spread evenly over it."""
+
+    image: tuple[int, ...] = ()
+
+    def shape(self, gy):
+        return Spec((*gy.shape[:2], *self.image), gy.dtype)
+
+    def reference(self, gy):
+        out = gy.shape[2:]
+        share = gy / self.counts(self.image, out, gy.dtype)
+        gx = self.padded(np.zeros((*gy.shape[:2], *self.image), gy.dtype))
+        for at in self.offsets(out):
+            gx[at] += share
+        return self.cut(gx)
+
+    def gradient(self, gz, gy, z):
+        return (AvgPoolOp(*self.options(), self.count_padding)(gz),)
+
+
+def max_pool(x, size, stride=None, padding=0, dilation=1):
+    """Returns the largest of each window; stride is the size unless given."""
+    return MaxPoolOp(*windows_of(x, size, stride, padding, dilation))(x)
+
+
+def pick_largest(g, x, size, stride=None, padding=0, dilation=1):
+    """Returns the numbers of g, shaped as x, at the first maximum of each window of x."""
+    options = windows_of(x, size, stride, padding, dilation)
+    return MaxPoolPickOp(*options)(g, x, MaxPoolOp(*options)(x))
+
+
+def avg_pool(x, size, stride=None, padding=0, count_padding=False, dilation=1):
+    """Returns the mean of each window, of its part inside the space unless `count_padding`."""
+    return AvgPoolOp(*windows_of(x, size, stride, padding, dilation), bool(count_padding))(x)
+
+
+def lp_pool(x, size, stride=None, padding=0, p=2.0, dilation=1):
+    """(sum of |x|^p)^(1/p) over each window. Where that sum is 0, so is the gradient."""
+    options = windows_of(x, size, stride, padding, dilation)
+    total = mul(AvgPoolOp(*options, True)(power(abs(x), p)), float(prod(options[0])))
+    return norm_of(total, p)
+
+
+def norm_of(total, p):
+    """Returns the p-th root of a sum of powers; 0 without a gradient where that sum is 0."""
+    root = power(maximum(total, TINY), 1 / p)
+    return where(greater(total, TINY), root, 0.0)
+
+
+def windows_of(x, size, stride, padding, dilation):
+    """(size, stride, padding, dilation) with an entry for each axis of space."""
+    axes = len(x.shape) - 2
+    if axes not in (1, 2, 3):
+        raise ShapeError(f"pooling takes (N, C, 1 to 3 axes of space), got {tuple(x.shape)}")
+    size = numbers(size, axes)
+    stride = size if stride is None else numbers(stride, axes)
+    return size, stride, sides(padding, axes), numbers(dilation, axes)

@@ -1,0 +1,79 @@
+"""Order of a group's calls: which are under way, and which wait for their turn."""
+
+import time
+from collections import Counter, defaultdict, deque
+
+from sparkdl.exchange.links.tag import group_of
+
+AT_ONCE = 4  # calls of one group under way: enough to keep links busy, and bounds what comes early
+
+
+class CallQueue:
+    """Begins calls of a group in their order, a few at a time. Messages need not wait.
+
+    The oldest call is under way on all ranks, so some call can always go on.
+
+    Attributes
+    ----------
+    active : dict
+        The calls under way, oldest first.
+    streams : dict
+        {stream: tag} of those that all ranks make.
+    """
+
+    def __init__(self):
+        self.active, self.streams = {}, {}
+        self._counts, self._waiting = Counter(), defaultdict(deque)
+        self._ready = deque()
+
+    @property
+    def busy(self):
+        return bool(self.active or self._ready or self._waiting)
+
+    def add(self, call):
+        """Begins a call at the next `advance`, or when those before it have ended."""
+        call.on_end = self._ended
+        group = group_of(call.tag)
+        if call.shared and self._counts[group] >= AT_ONCE:
+            self._waiting[group].append(call)
+        else:
+            self._counts[group] += call.shared
+            self._ready.append(call)
+
+    def advance(self):
+        """Begins what may begin."""
+        while self._ready:
+            call = self._ready.popleft()
+            self.active[call] = None
+            call.moved = time.monotonic()
+            if call.shared:
+                self.streams[call.stream] = call.tag
+                for link in call.links:
+                    if link is not None and link.box.early:
+                        link.begin(call.tag)
+            call.advance()
+
+    def _ended(self, call):
+        self.active.pop(call, None)
+        if call.shared:
+            self.streams.pop(call.stream, None)
+            group = group_of(call.tag)
+            self._counts[group] -= 1
+            self._next(group)
+
+    def _next(self, group):
+        if group in self._waiting:
+            line = self._waiting[group]
+            self._counts[group] += 1
+            self._ready.append(line.popleft())
+            if not line:
+                del self._waiting[group]
+
+    def clear(self):
+        """Returns all calls that have not ended; none is under way after that."""
+        calls = [*self.active, *self._ready, *(c for line in self._waiting.values() for c in line)]
+        for call in calls:
+            call.on_end = None
+        for kept in (self.active, self.streams, self._counts, self._waiting, self._ready):
+            kept.clear()
+        return calls

@@ -1,0 +1,270 @@
+"""Drives all calls of a process at the same time: a thread that waits for one advances all."""
+
+import contextlib
+import logging
+import threading
+import time
+from collections import deque
+
+from sparkdl.errors import PeerError, WorkerError
+from sparkdl.exchange.calls.call_queue import CallQueue
+from sparkdl.exchange.links.link import Link
+from sparkdl.exchange.links.link_watch import LinkWatch
+from sparkdl.exchange.liveness.faults import (
+    awaited_by,
+    awaited_in_the_end,
+    explain_error,
+    find_silent,
+    find_stuck,
+)
+from sparkdl.exchange.liveness.pause import Attendance
+
+log = logging.getLogger(__name__)
+
+FLUSH = 1.0  # seconds for telling the others of a failure, or goodbye
+
+
+class Progress:
+    """Moves frames between links and calls.
+
+    A call that somebody waits for is driven in that thread, as handing it to another costs time;
+    calls that run beside the computation are driven in a thread of their own.
+
+    Parameters
+    ----------
+    member : Member
+        This process.
+    timeout : float
+        Seconds of silence after which a peer counts as dead.
+    patience : float
+        Seconds after which a call that does not go on has failed, though all peers live.
+    """
+
+    def __init__(self, member, timeout, patience):
+        self.member, self.timeout, self.patience = member, timeout, patience
+        self.failure = None  # the PeerError after which no call can succeed
+        self.contexts = 0  # the highest number that a sub-group has
+        self.companions = []  # such as CallOrder: other ways by which ranks exchange, and wait
+        self.line, self.watch = CallQueue(), LinkWatch()
+        self._driving = threading.Lock()
+        self._handed, self._news, self._thread = deque(), threading.Condition(), None
+        self._attention, self._next_look, self._next_beat = Attendance(timeout, 0.0), 0.0, 0.0
+        self._closed, self._trouble = False, None
+
+    def link(self, sock, member):
+        """Returns the Link to a member over a connected socket, from now on watched."""
+        link = Link(sock, member, self.line.streams, self.watch.changed)
+        self.watch.add(link)
+        return link
+
+    def run(self, call):
+        """Makes a call and waits for its result."""
+        if not self._driving.acquire(blocking=False):
+            return self.start(call).wait()
+        try:
+            self._drive(call)
+        finally:
+            self._driving.release()
+            if self._handed or self.line.busy:
+                with self._news:
+                    self._call_background()
+        return call.outcome()
+
+    def start(self, call):
+        """Begins a call that goes on beside what the caller does next; returns it."""
+        call.in_background()
+        with self._news:
+            if self._closed:
+                call.end(self._closing())
+                return call
+            self._handed.append(call)
+            self._call_background()
+        if self._driving.locked():
+            self.watch.ring()
+        return call
+
+    def beat(self):
+        """Shows all peers that we live; whoever drives does so as well."""
+        if self._driving.acquire(blocking=False):
+            try:
+                self._beat()
+            finally:
+                self._driving.release()
+
+    def look(self):
+        """Reads what peers say while no call is under way, and checks who is gone."""
+        if self._driving.acquire(blocking=False):
+            try:
+                self._listen(time.monotonic())
+            finally:
+                self._driving.release()
+        self.check()
+
+    @property
+    def gone(self):
+        """[Link] to peers that have said goodbye."""
+        return [link for link in self.watch.links if link.left]
+
+    def check(self):
+        """Raises what a call would raise at once."""
+        if self._closed:
+            raise self._closing()
+        if self.failure is not None:
+            raise self._unusable()
+
+    def fail(self, error):
+        """Fails all calls from now on, for a reason that lies elsewhere; tells all peers."""
+        with self._news:
+            if self._closed:
+                return
+            self._trouble = explain_error(error, (), self.member)
+            self.watch.ring()
+        with self._driving:
+            if self.failure is None and not self._closed:
+                self._fail(self._trouble)
+
+    def close(self):
+        """Says goodbye and hangs up; calls that have not ended fail."""
+        with self._news:
+            if self._closed:
+                return
+            self._closed = True
+            self._news.notify()
+        self.watch.ring()
+        if self._thread is not None:
+            self._thread.join()
+        with self._driving:
+            self._give_up(self._closing())
+            if self.failure is None:
+                self._tell(lambda link: link.goodbye())
+                self.watch.settle(self.timeout)
+            self.watch.close()
+        for companion in self.companions:
+            companion.close()
+        self.companions.clear()
+
+    # In the thread that drives
+
+    def _drive(self, call=None):
+        """Moves all calls on until `call` has ended, or all have."""
+        if not self.line.busy:
+            self._attention.begin(time.monotonic())
+        if call is not None:
+            self._handed.append(call)
+        try:
+            self._take()
+            while not (call.ended if call is not None else not self.line.busy):
+                self._turn(awake=call is not None)
+                self._take()
+        except BaseException as error:
+            self._fail(error)
+            if not isinstance(error, WorkerError):
+                raise
+
+    def _listen(self, now):
+        if self._closed or self.failure is not None:
+            return
+        self._attention.unbroken(now)
+        try:
+            self.watch.turn(0)
+            if self._trouble is not None:
+                raise self._trouble
+            self._look(now)
+        except WorkerError as error:
+            self._fail(error)
+
+    def _take(self):
+        """Begins what has been handed over and what may begin now."""
+        while self._handed:
+            call = self._handed.popleft()
+            if self._closed or self.failure is not None:
+                call.end(self._closing() if self._closed else self._unusable())
+            else:
+                self.line.add(call)
+        self.line.advance()
+
+    def _turn(self, awake):
+        """Waits for something to happen, at most until it is time to look after peers."""
+        pause = self.timeout / 8
+        self.watch.turn(pause, awake)
+        if self._trouble is not None:
+            raise self._trouble
+        now = time.monotonic()
+        self._attention.unbroken(now)
+        if now >= self._next_look:
+            self._next_look = now + pause
+            self._look(now)
+
+    def _look(self, now):
+        if self._closed:
+            raise self._closing()
+        if now >= self._next_beat:
+            self._next_beat = now + self.timeout / 4
+            self._beat()
+        for link in self.watch.links:
+            link.look(now)
+        find_silent(self.watch.links, self._attention.since, now, self.timeout)
+        find_stuck(self.line.active, self.watch.links, now, self.patience)
+
+    def _beat(self):
+        awaited = awaited_by(self.line.active)
+        end = awaited_in_the_end(self.line.active, self.watch.links)
+        for companion in self.companions:
+            companion.await_elsewhere(end)
+            awaited = companion.awaited if awaited is None else awaited
+        for link in self.watch.links:
+            with contextlib.suppress(PeerError):  # reading from it tells more
+                link.beat(awaited)
+
+    # When it cannot go on
+
+    def _fail(self, error):
+        """Fails all calls from now on; tells all peers why."""
+        if isinstance(error, WorkerError) and self._closed:
+            return self._give_up(error)
+        self.failure = explain_error(error, self.line.active, self.member)
+        for companion in self.companions:
+            companion.fail(self.failure)
+        self._give_up(self.failure)
+        self._tell(lambda link: link.abort(self.failure))
+
+    def _tell(self, tell):
+        for link in self.watch.links:
+            with contextlib.suppress(PeerError):
+                tell(link)
+        self.watch.flush(FLUSH)
+
+    def _give_up(self, error):
+        for call in [*self.line.clear(), *self._handed]:
+            call.end(type(error)(*error.args))
+        self._handed.clear()
+
+    def _unusable(self):
+        rank, host, what = self.failure.args
+        return PeerError(rank, host, f"{what}; the group cannot be used since then")
+
+    def _closing(self):
+        return WorkerError(f"the group has been closed on rank {self.member.rank}")
+
+    # The thread for calls that nobody waits for yet
+
+    def _call_background(self):
+        """Wakes it, with `_news` held; it begins with the first of them."""
+        if self._thread is None and not self._closed:
+            self._thread = threading.Thread(
+                target=self._background, name="sparkdl-progress", daemon=True
+            )
+            self._thread.start()
+        self._news.notify()
+
+    def _background(self):
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._closed or self._handed or self.line.busy)
+                if self._closed:
+                    return
+            with self._driving:
+                try:
+                    self._drive()
+                except Exception:  # all calls have got it as their error
+                    log.exception("a call failed")

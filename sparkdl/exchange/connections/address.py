@@ -1,0 +1,138 @@
+"""Address of this host that the other processes should dial."""
+
+import contextlib
+import fcntl
+import os
+import socket
+import struct
+import sys
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+
+from sparkdl.errors import ConfigError
+from sparkdl.exchange.connections.sockets import family
+
+VARIABLE = "SPARKDL_INTERFACE"
+LOOPBACK = "127.0.0.1"
+SIOCGIFADDR = 0xC0206921 if sys.platform == "darwin" else 0x8915  # "address of this interface"
+ELSEWHERE = ("198.51.100.1", 9)  # kept for documentation: it is nobody's (RFC 5737)
+INET6 = Path("/proc/net/if_inet6")
+
+
+def own_address(interface=None, toward=None):
+    """Returns the address (text) of this host that others should dial.
+
+    Parameters
+    ----------
+    interface : str, optional
+        Name of an interface ("eth1"), an address of this host, a network ("10.1.0.0/16": the
+        same text then fits every host), or the host's own name, as Spark may have its driver's.
+        Without it the variable SPARKDL_INTERFACE says.
+    toward : str, optional
+        A host all processes can reach, as the driver: where neither is set, the address from which
+        this host reaches it. Without it too, the loopback: processes of one machine.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such interface or address here.
+    """
+    wanted = interface or os.environ.get(VARIABLE)
+    if wanted:
+        return address_of_name(wanted, toward)
+    return reaching(toward) if toward else LOOPBACK
+
+
+def address_of_name(wanted, toward=None):
+    here = addresses()
+    found = dict.fromkeys(ip for ip, name in here if wanted == name or within(ip, wanted))
+    if not found and bindable(wanted):  # an interface may have more addresses than it tells
+        return wanted
+    if not found and any(map(bindable, resolve_host(wanted))):
+        return reaching(wanted)
+    if not found:
+        have = ", ".join(f"{name} {ip}" for ip, name in here)
+        raise ConfigError(
+            f"interface (or {VARIABLE}) must name an interface, address or network of this host "
+            f"({have}), got {wanted!r}"
+        )
+    kind = family(reaching(toward)) if toward else family(next(iter(found)))
+    return next((ip for ip in found if family(ip) == kind), next(iter(found)))
+
+
+def within(ip, wanted):
+    with contextlib.suppress(ValueError):
+        return ip_address(ip) in ip_network(wanted, strict=False)
+    return False
+
+
+def resolve_host(name):
+    """Returns the addresses that a name of a host stands for."""
+    with contextlib.suppress(OSError, UnicodeError):
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        return [where[0] for *_, where in found]
+    return []
+
+
+def bindable(wanted):
+    with contextlib.suppress(ValueError, OSError):
+        ip = str(ip_address(wanted))
+        with socket.socket(family(ip), socket.SOCK_DGRAM) as sock:
+            sock.bind((ip, 0))
+            return True
+    return False
+
+
+def reaching(host):
+    """Returns the local address that packets to `host` would bear; nothing is sent.
+
+    Many hosts know their own name by a loopback address, under which no other host knows them: then
+    it is the address of the way out.
+    """
+    try:
+        places = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)
+    except OSError as error:
+        raise ConfigError(f"toward must name a host, got {host!r}: {error}") from error
+    found = next(filter(None, (source(place[4]) for place in places)), None)
+    if found is None:
+        raise ConfigError(
+            f"toward must be a host that can be reached from here, got {host!r}; set {VARIABLE}"
+        )
+    by_name = not within(host, "0.0.0.0/0") and not within(host, "::/0") and host != "localhost"
+    return default_address() or found if by_name and ip_address(found).is_loopback else found
+
+
+def source(place):
+    """Returns the address of ours that a packet to `place` would bear, or None."""
+    with contextlib.suppress(OSError):
+        with socket.socket(family(place[0]), socket.SOCK_DGRAM) as sock:
+            sock.connect(place)
+            return sock.getsockname()[0]
+
+
+def default_address():
+    """Returns our address on the way to the world, else any that is no loopback, or None."""
+    others = (ip for ip, _ in addresses() if not ip_address(ip).is_loopback)
+    return source(ELSEWHERE) or next(others, None)
+
+
+def addresses():
+    """Returns (address, interface) of this host: IPv4 before IPv6, no link-local ones."""
+    names = [name for _, name in socket.if_nameindex()]
+    return [*four(names), *six()]
+
+
+def four(names):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        for name in names:
+            request = struct.pack("256s", name.encode()[:15])
+            with contextlib.suppress(OSError):  # an interface without an IPv4 address
+                yield socket.inet_ntoa(fcntl.ioctl(sock, SIOCGIFADDR, request)[20:24]), name
+
+
+def six():
+    lines = INET6.read_text().splitlines() if INET6.exists() else []
+    for digits, *_, name in map(str.split, lines):
+        ip = ip_address(bytes.fromhex(digits))
+        if not ip.is_link_local:
+            yield str(ip), name

@@ -1,0 +1,136 @@
+"""Admits connections and examines them beside each other, bounded in time and number."""
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+
+from sparkdl.exchange.connections.deadline import Deadline
+from sparkdl.exchange.connections.handshake import HandshakeRefused
+from sparkdl.exchange.connections.sockets import format_address, hang_up, wake
+
+MOST = 128  # handshakes at a time; further callers wait in the system's queue
+GRACE = 1.0  # seconds after which the oldest may be shown out if others wait
+TICK = 0.5
+log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class PendingConnection:
+    """A connection whose handshake is under way; TLS replaces its socket."""
+
+    sock: object
+    host: str
+    deadline: Deadline
+    since: float = field(default_factory=time.monotonic)
+
+
+class Admission:
+    """Calls `examine(visit)` in a thread for each connection of `listener`.
+
+    Parameters
+    ----------
+    listener : socket
+    examine : callable
+        Raises HandshakeRefused, OSError or TimeoutError if the visitor cannot come in.
+    refused : collections.Counter
+        Gets the reasons of those who did not.
+    limit : float
+        Seconds for each handshake.
+    tick : callable
+        Called at least every half second or so.
+    """
+
+    def __init__(self, listener, examine, refused, limit, tick):
+        self._listener, self._examine, self._tick = listener, examine, tick
+        self._refused, self._limit = refused, limit
+        self._visits, self._changed = {}, threading.Condition()
+        self._closed = False
+        listener.settimeout(TICK)
+        self._thread = threading.Thread(target=self._run, name="sparkdl-door", daemon=True)
+        self._thread.start()
+
+    def close(self):
+        """Lets nobody in any more; ends all handshakes."""
+        self._closed = True
+        wake(self._listener)
+        self._thread.join(10 * TICK)
+        self._listener.close()
+        with self._changed:
+            for visit in self._visits.values():
+                wake(visit.sock)
+            self._changed.wait_for(lambda: not self._visits, 10 * TICK)
+
+    def _run(self):
+        while not self._closed:
+            self._tick()
+            self._make_room()
+            try:
+                sock, address = self._listener.accept()
+            except TimeoutError:
+                continue
+            except OSError as error:  # also: too many open files, which passes
+                if not self._closed:
+                    log.warning("cannot accept a connection: %s", error)
+                    time.sleep(TICK)
+                continue
+            self._admit(PendingConnection(sock, format_address(address[:2]), Deadline(self._limit)))
+
+    def _admit(self, visit):
+        thread = threading.Thread(
+            target=self._receive, args=(visit,), name="sparkdl-handshake", daemon=True
+        )
+        with self._changed:
+            self._visits[id(visit)] = visit
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads: that may pass, the door stays open
+            log.exception("the handshake with %s", visit.host)
+            self._leave(visit, "failed")
+
+    def _receive(self, visit):
+        reason = None
+        try:
+            self._examine(visit)
+        except HandshakeRefused as error:
+            reason = error.reason
+        except TimeoutError:
+            reason = "too slow"
+        except OSError:
+            reason = "hung up"
+        except Exception:
+            log.exception("the handshake with %s", visit.host)
+            reason = "failed"
+        finally:
+            self._leave(visit, reason)
+
+    def _leave(self, visit, reason):
+        """Ends a handshake; a reason says that it was in vain."""
+        if reason:
+            hang_up(visit.sock)
+        with self._changed:
+            shown_out = self._visits.pop(id(visit), None) is None  # and counted there
+            if reason and not shown_out and not self._closed:
+                self._count(reason, visit.host)
+            self._changed.notify_all()
+
+    def _make_room(self):
+        """Waits until one more may come in; a handshake whose time is up goes first."""
+        with self._changed:
+            while len(self._visits) >= MOST and not self._closed:
+                oldest = next(iter(self._visits.values()))
+                age = time.monotonic() - oldest.since
+                if age >= GRACE:
+                    del self._visits[id(oldest)]
+                    wake(oldest.sock)
+                    self._count("too slow", oldest.host)
+                else:
+                    self._changed.wait(GRACE - age)
+
+    def _count(self, reason, host):
+        self._refused[reason] += 1
+        count = self._refused[reason]
+        if count & (count - 1) == 0:  # the 1st, 2nd, 4th ... so that a flood cannot fill the log
+            log.warning(
+                "refused a connection from %s: %s (%d of these so far)", host, reason, count
+            )

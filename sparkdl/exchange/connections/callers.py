@@ -1,0 +1,112 @@
+"""Callers that have been admitted, queued for a handler or for the next `take`."""
+
+import logging
+import threading
+import time
+from collections import deque
+
+from sparkdl.errors import WorkerError
+from sparkdl.exchange.connections.sockets import hang_up, wake
+
+MOST = 1024  # waiting on one channel
+log = logging.getLogger(__name__)
+
+
+class Callers:
+    """Queues by channel. Nobody waits in one for longer than `patience` seconds."""
+
+    def __init__(self, patience):
+        self.patience = patience
+        self._waiting, self._handlers, self._attended = {}, {}, {}
+        self._changed = threading.Condition()
+        self._closed = False
+
+    def has_room(self, channel):
+        """Returns whether one more may come for this channel."""
+        return not self._closed and len(self._waiting.get(channel, ())) < MOST
+
+    def put(self, channel, rank, sock):
+        """Hands a caller to the channel's handler, or lets it wait for `take`."""
+        with self._changed:
+            if self._closed:
+                hang_up(sock)
+            elif channel in self._handlers:
+                self._attend(channel, rank, sock)
+            else:
+                queue = self._waiting.setdefault(channel, deque())
+                queue.append((time.monotonic(), rank, sock))
+                self._changed.notify_all()
+
+    def take(self, channel, timeout):
+        """Returns (rank, socket) of the next caller of a channel.
+
+        Raises WorkerError if none comes in time.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._waiting.get(channel), timeout)
+            if self._closed:
+                raise WorkerError(f"the endpoint was closed while channel {channel!r} was awaited")
+            if not self._waiting.get(channel):
+                raise WorkerError(f"nobody called on channel {channel!r} within {timeout:g} s")
+            _, rank, sock = self._waiting[channel].popleft()
+            return rank, sock
+
+    def serve(self, channel, handler):
+        """Gives each caller of the channel to `handler` from now on, those that wait too."""
+        with self._changed:
+            self._handlers[channel] = handler
+            for _, rank, sock in self._waiting.pop(channel, ()):
+                self._attend(channel, rank, sock)
+
+    def expire(self):
+        """Sends away callers that have waited too long; returns the number of them."""
+        late = []
+        with self._changed:
+            for channel, queue in list(self._waiting.items()):
+                while queue and time.monotonic() - queue[0][0] > self.patience:
+                    late.append(queue.popleft()[2])
+                if not queue:
+                    del self._waiting[channel]
+        for sock in late:
+            hang_up(sock)
+        return len(late)
+
+    def close(self, timeout):
+        """Ends all connections that wait or are attended, and the handlers' threads with them."""
+        with self._changed:
+            self._closed = True
+            for queue in self._waiting.values():
+                for _, _, sock in queue:
+                    hang_up(sock)
+            self._waiting.clear()
+            for sock in self._attended.values():
+                wake(sock)
+            threads = [thread for thread in self._attended if thread.is_alive()]
+            self._changed.notify_all()
+        end = time.monotonic() + timeout
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, end - time.monotonic()))
+
+    def _attend(self, channel, rank, sock):
+        thread = threading.Thread(
+            target=self._run,
+            args=(channel, rank, sock),
+            name=f"sparkdl-{channel}-{rank}",
+            daemon=True,
+        )
+        self._attended[thread] = sock
+        thread.start()
+
+    def _run(self, channel, rank, sock):
+        try:
+            self._handlers[channel](rank, sock)
+        except (WorkerError, OSError) as error:
+            if not self._closed:
+                log.warning("rank %d on channel %s: %s", rank, channel, error)
+        except Exception:
+            log.exception("rank %d on channel %s", rank, channel)
+        finally:
+            with self._changed:
+                del self._attended[threading.current_thread()]
+            hang_up(sock)

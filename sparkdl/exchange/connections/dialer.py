@@ -1,0 +1,86 @@
+"""Dials a process that listens, until it answers or the time is over."""
+
+import time
+
+from sparkdl.errors import PeerError
+from sparkdl.exchange.connections.address import VARIABLE
+from sparkdl.exchange.connections.deadline import Deadline
+from sparkdl.exchange.connections.handshake import HandshakeRefused, check_channel, introduce
+from sparkdl.exchange.connections.sockets import connect, format_address, hang_up
+from sparkdl.exchange.connections.tls import name_tls_errors
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
+
+
+def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None):
+    """Returns a socket to `channel` of the process at `address`.
+
+    Both sides have proved the secret.
+
+    Parameters
+    ----------
+    address : (str, int)
+        Host or ip, and port.
+    rank : int
+        Of the caller.
+    timeout : float
+        Seconds. As long as nobody answers there it is tried again: the other may still be starting.
+
+    Raises
+    ------
+    PeerError
+        At the limit; at once where the other has another secret or speaks another protocol.
+    """
+    check_channel(channel)
+    if tls:
+        tls.check()
+    deadline, pause = Deadline(timeout), FIRST_PAUSE
+    while True:
+        try:
+            return attempt(address, secret, channel, rank, deadline, tls)
+        except HandshakeRefused as error:
+            if error.final:
+                raise refusal_error(address, channel, error) from error
+            reason = error
+        except OSError as error:
+            reason = error
+        if deadline.passed(ahead=pause):
+            raise PeerError(
+                None,
+                format_address(address),
+                f"did not answer on channel {channel!r} within {timeout:g} s: {reason}"
+                + hint(address),
+            ) from reason
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def attempt(address, secret, channel, rank, deadline, tls):
+    sock = connect(address, deadline)
+    try:
+        if tls:
+            sock = tls.as_caller(sock, deadline)
+        with name_tls_errors():  # the listener looks at our certificate when we are already through
+            introduce(sock, secret, channel, rank, deadline)
+        sock.settimeout(None)
+        return tls.plain(sock) if tls else sock
+    except BaseException:
+        hang_up(sock)
+        raise
+
+
+def hint(address):
+    if address[0] != "::1" and not address[0].startswith("127."):
+        return ""
+    return f"; if that is meant to be another host, set {VARIABLE} there: this is the loopback"
+
+
+def refusal_error(address, channel, error):
+    cause = {
+        "another secret": "it is not of this job: the secrets differ",
+        "TLS": "no certificate of the given authorities, or TLS on one side only",
+        "garbage": "it speaks another protocol; is it sparkdl, with TLS on both sides or on none?",
+    }[error.reason]
+    return PeerError(
+        None, format_address(address), f"cannot be called on channel {channel!r}: {cause}"
+    )

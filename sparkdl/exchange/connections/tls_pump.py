@@ -1,0 +1,130 @@
+"""Moves bytes between a socket under TLS and an ordinary one, in a thread.
+
+A TLS connection may not be read and written by two threads at once, and hides received bytes from
+poll. Behind a pump it is an ordinary socket, so nothing else here needs to know.
+"""
+
+import atexit
+import contextlib
+import select
+import socket
+import ssl
+import threading
+import time
+
+from sparkdl.exchange.connections.sockets import hang_up
+
+BLOCK = 1 << 18
+LINGER = 5.0  # seconds for the last bytes, once our side is closed
+WAIT = (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError)
+NOTHING = memoryview(b"")
+running = {}
+
+
+def plain(safe):
+    """Returns an ordinary socket whose bytes go through `safe`, which from now on belongs to it."""
+    ours, inner = socket.socketpair()
+    ours = PumpSocket(ours, safe.getpeername())
+    for sock in (safe, inner):
+        sock.setblocking(False)
+    thread = threading.Thread(target=Pump(safe, inner).run, name="sparkdl-tls", daemon=True)
+    running[thread] = inner
+    thread.start()
+    return ours
+
+
+class PumpSocket(socket.socket):
+    """The near end of a pump, which names the far one as its peer."""
+
+    def __init__(self, sock, peer):
+        super().__init__(fileno=sock.detach())
+        self._peer = peer
+
+    def getpeername(self):
+        return self._peer
+
+
+@atexit.register
+def finish():
+    """Lets the last bytes out before the process ends, as the system does for ordinary sockets."""
+    for thread, inner in list(running.items()):
+        with contextlib.suppress(OSError):
+            inner.shutdown(socket.SHUT_RD)
+        thread.join(LINGER)
+
+
+class Pump:
+    """Both directions of one connection, each with one block on the way."""
+
+    def __init__(self, safe, inner):
+        self.safe, self.inner = safe, inner
+        self.block = memoryview(bytearray(BLOCK))
+        self.outward, self.inward = NOTHING, NOTHING  # bytes taken from one side, not yet given on
+        self.ended = False  # nothing more will come in
+        self.until = None  # the time to end at, once our side is closed
+
+    def run(self):
+        """Runs until either side is closed."""
+        try:
+            while self._step():
+                self._sleep()
+        except OSError:  # the connection is lost: our side sees its end
+            pass
+        finally:
+            with contextlib.suppress(*WAIT, OSError, ValueError):
+                self.safe.unwrap()  # the polite end, if it needs no waiting
+            hang_up(self.safe)
+            hang_up(self.inner)
+            running.pop(threading.current_thread(), None)
+
+    def _step(self):
+        """Moves what can be moved; False at the end."""
+        if not self.inward:
+            self._take()
+            if self.ended and not self.inward:
+                return False
+        with contextlib.suppress(*WAIT):
+            self._deliver()
+        with contextlib.suppress(*WAIT):
+            if not self.outward and self.until is None:
+                self.outward = memoryview(self.inner.recv(BLOCK))
+                if not self.outward:
+                    self.until = time.monotonic() + LINGER
+        with contextlib.suppress(*WAIT):
+            while self.outward:  # 16 KB at a time
+                self.outward = self.outward[self.safe.send(self.outward) :]
+        return self.until is None or (bool(self.outward) and time.monotonic() < self.until)
+
+    def _take(self):
+        """Fills the block with what has come; TLS gives 16 KB at a time."""
+        filled = 0
+        try:
+            while filled < BLOCK and not self.ended:
+                got = self.safe.recv_into(self.block[filled:])
+                filled += got
+                self.ended = not got
+        except WAIT:
+            pass
+        except OSError:  # what came before is still good
+            self.ended = True
+        self.inward = self.block[:filled]
+
+    def _deliver(self):
+        try:
+            while self.inward:
+                self.inward = self.inward[self.inner.send(self.inward) :]
+        except BrokenPipeError:  # our side is closed: what still comes is for nobody
+            self.inward = NOTHING
+
+    def _sleep(self):
+        """Sleeps until something can be moved. Leaves out idle sides: a closed one always wakes."""
+        poll = select.poll()
+        for sock, to_read, to_write in (
+            (self.safe, not self.inward, self.outward),
+            (self.inner, not self.outward and self.until is None, self.inward),
+        ):
+            events = (select.POLLIN if to_read else 0) | (select.POLLOUT if to_write else 0)
+            if events:
+                poll.register(sock, events)
+        if self.inward or not self.safe.pending():
+            poll.poll(None if self.until is None else 1000 * LINGER)

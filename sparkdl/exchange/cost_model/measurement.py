@@ -1,0 +1,126 @@
+"""A short run of two processes on this machine that measures the constants of the cost model.
+
+The second process is this module, started with a folder to meet the first in.
+"""
+
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from statistics import median
+
+import numpy as np
+
+from sparkdl.exchange.cost_model.model import Coding, Costs
+from sparkdl.exchange.group import Group
+from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
+
+LARGE, SMALL = 64 << 20, 1 << 10  # bytes of the vectors that are summed; no cache holds the large
+REPEATS = {LARGE: 7, SMALL: 301}
+# Of few long ones the least: what other programs take comes on top. Short ones vary by themselves.
+TYPICAL = {LARGE: min, SMALL: median}
+LIMIT = 60.0  # seconds for the two to meet
+LONG, SHORT = 1 << 22, 1 << 16  # numbers in a vector that is encoded
+BEGINNING = 3  # vectors that meet new memory, and codecs that have not begun to adapt
+SETTLING = 300  # vectors until a codec that adapts has done so
+
+
+def measure_costs():
+    """Returns the Costs of this machine, from two processes that sum vectors for about a second."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", __name__, folder]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL) as other:
+            try:
+                found = sums(folder, 0)
+                other.wait(LIMIT)
+            finally:
+                other.kill()
+    return fit_costs(found, addition(), os.cpu_count() or 1)
+
+
+def sums(folder, rank):
+    """Returns {whether through shared memory: {bytes: seconds of a sum over both processes}}"""
+    rendezvous = FileRendezvous(folder, rank, 2)
+    secret = rendezvous.all_gather(secrets.token_hex(32), LIMIT)[0].encode()
+    found = {}
+    for shared in (False, True):
+        group = Group.form(rendezvous, secret, timeout=LIMIT, shared_memory=shared)
+        try:
+            found[shared] = {nbytes: seconds(group, nbytes) for nbytes in REPEATS}
+        finally:
+            group.close()
+    return found
+
+
+def seconds(group, nbytes):
+    """Times repeated sums of a vector of zeros: see TYPICAL."""
+    vector = np.zeros(nbytes // 4, np.float32)
+    group.all_reduce(vector)
+    return TYPICAL[nbytes](time_call(group.all_reduce, vector) for _ in range(REPEATS[nbytes]))
+
+
+def addition():
+    """Returns the seconds of a core to add a byte to another, neither of them in its cache."""
+    x, y = np.ones((2, LARGE // 4), np.float32)
+    return min(time_call(np.add, x, y, x) for _ in range(REPEATS[LARGE])) / LARGE
+
+
+def fit_costs(found, add, cores):
+    """Returns the Costs that make the model give what was found for two processes."""
+    crowd = max(1.0, 2 / cores)
+    over_links, through_memory = found[False], found[True]
+    large = (over_links[LARGE] - 2 * over_links[SMALL]) / crowd / LARGE
+    return Costs(
+        message=over_links[SMALL] / crowd,
+        socket=large - add / 2,
+        add=add,
+        shared=2 * (through_memory[LARGE] - through_memory[SMALL]) / crowd / LARGE,
+        meeting=through_memory[SMALL] / crowd,
+    )
+
+
+def measure_coding(codec, settling=SETTLING):
+    """Returns the Coding of a codec.
+
+    Parameters
+    ----------
+    settling : int
+        Gradients after which a message is as long as others will be: normal numbers of deviation
+        0.01. Real gradients differ, and so do messages of codecs that leave numbers out.
+    """
+    found = list(codings(codec, LONG, BEGINNING + 3))[BEGINNING:]
+    encode, decode, length = map(min, zip(*found))
+    if settling:
+        *_, (_, _, length) = codings(codec, SHORT, settling)
+    return Coding(
+        name=type(codec).__name__,
+        ratio=length,
+        encode=encode,
+        decode=decode,
+        to_all=codec.to_all,
+    )
+
+
+def codings(codec, numbers, count):
+    """Yields the seconds to encode and to decode and add, and the bytes, per byte of vectors."""
+    coder, out = codec.coder(numbers), np.ones(numbers, np.float32)
+    vector = np.random.default_rng(0).normal(0, 0.01, numbers).astype(np.float32)
+    for _ in range(count):
+        vector = np.roll(vector, 1001)  # another one, as the residual sees it
+        began = time.perf_counter()
+        message = coder.encode(vector)
+        encode = time.perf_counter() - began
+        decode = time_call(codec.decode, message, out, True)
+        yield tuple(figure / vector.nbytes for figure in (encode, decode, len(message)))
+
+
+def time_call(function, *arguments):
+    began = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    sums(sys.argv[1], 1)

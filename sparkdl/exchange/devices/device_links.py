@@ -1,0 +1,101 @@
+"""Links the devices of a group's members: they describe themselves, then join within a limit."""
+
+import logging
+import threading
+
+from sparkdl.errors import ConfigError, PeerError, UnsupportedError
+from sparkdl.exchange.connections.deadline import Deadline
+from sparkdl.exchange.devices.choice import DevicePlace, obstacle
+from sparkdl.exchange.devices.group import DeviceGroup
+from sparkdl.exchange.devices.process_exit import end_soon
+
+log = logging.getLogger(__name__)
+
+PAUSE = 0.05  # seconds between two looks at the others
+
+
+def link_devices(group, make, wish="auto"):
+    """Returns the group that exchanges from now on: a DeviceGroup of these members, or itself.
+
+    All ranks call it, with the same wish. What is chosen, and why, is logged by rank 0.
+
+    Parameters
+    ----------
+    group : Group
+    make : function ()
+        Gives this rank's link to other devices, None or an UnsupportedError; see Replica.link.
+    wish : str
+        "auto"; "nccl", which raises where "auto" would take sockets; or "sockets".
+
+    Raises
+    ------
+    ConfigError
+        With "nccl", if there is an obstacle; names the ranks.
+    PeerError
+        If a device does not come, or NCCL refuses one.
+    """
+    if wish == "sockets" or group.size == 1:
+        return group
+    link, own = offer_link(group.members[group.rank].host, make)
+    places = [DevicePlace.unpacked(data) for data in group.all_gather_bytes(own.packed())]
+    why = obstacle(places)
+    if why is not None:
+        return over_sockets(group, places, wish, why)
+    invitation = link.invitation() if group.rank == 0 else ""
+    invitation = bytes(group.all_gather_bytes(invitation.encode())[0]).decode()
+    found = DeviceGroup(group, link)
+    join(link, invitation, found)
+    if group.rank == 0:
+        log.info("%s", found.describe())
+    return found
+
+
+def offer_link(host, make):
+    """Returns (this rank's link or None, its DevicePlace)"""
+    try:
+        link = make()
+    except UnsupportedError as error:
+        return None, DevicePlace(host=host, lacks=f"is {error}")
+    if link is None:
+        return None, DevicePlace(host=host, gpu=False)
+    return link, DevicePlace(host=host, device=link.id, version=link.version)
+
+
+def over_sockets(group, places, wish, why):
+    if wish == "nccl":
+        raise ConfigError(f"exchange must be 'auto' or 'sockets' here, got 'nccl': {why}")
+    if group.rank == 0 and any(place.gpu for place in places):
+        log.warning("GPUs exchange through their hosts: %s", why)
+    return group
+
+
+def join(link, invitation, group):
+    """Lets the link meet those of all ranks, while this thread looks after the members.
+
+    To meet others cannot be called off. If it has not ended when the time is over, the error is
+    raised all the same, and the process ends soon after that.
+    """
+    outcome, limit = [], Deadline(group.timeout)
+
+    def meet():
+        try:
+            outcome.append(link.join(group.size, invitation, group.rank))
+        except Exception as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=meet, name="sparkdl-nccl", daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(PAUSE)
+            group.look()
+            if limit.passed() and thread.is_alive():
+                raise group.missed(f"has not joined NCCL within {group.timeout:g} s")
+        if outcome != [None]:
+            member = group.members[group.rank]
+            raise PeerError(member.rank, member.host, str(outcome[0]))
+    except PeerError as error:
+        group.fail(error)
+        if thread.is_alive():
+            end_soon(f"rank {group.rank} is stuck in NCCL, so its process ends: {error}")
+        raise

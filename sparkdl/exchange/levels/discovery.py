@@ -1,0 +1,32 @@
+"""Search for the levels of a group: machines, and the ranks on each."""
+
+from sparkdl.exchange.levels.call_order import CallOrder
+from sparkdl.exchange.levels.calls import Calls
+from sparkdl.exchange.shared.discovery import find_memory
+
+
+def find_levels(group, progress, gather=None):
+    """Returns (Calls, CallOrder) of a group, None if no two ranks share memory. All ranks call it.
+
+    Parameters
+    ----------
+    group : Group
+        As yet over sockets alone.
+    progress : Progress
+        Of the group.
+    gather : callable, optional
+        gather(text) -> [text of each rank]. None: that of the group.
+    """
+
+    def told(text):
+        return [bytes(data).decode() for data in group.all_gather_bytes(text.encode())]
+
+    limits = progress.timeout, progress.patience
+    machines, memory = find_memory(group.rank, gather or told, group.members, *limits)
+    if len(machines) == group.size:
+        return None
+    between = None
+    if len(machines) > 1:
+        [place] = [ranks.index(group.rank) for ranks in machines if group.rank in ranks]
+        between = group.split(place, shared_memory=False)
+    return Calls(group.rank, machines, memory, between), CallOrder(progress, memory)

@@ -1,0 +1,1 @@
+"""The links of a group: connections that carry frames and never wait."""

@@ -1,0 +1,50 @@
+"""Control frames, which belong to no call: heartbeats, and the end of a peer."""
+
+import json
+
+from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.errors import DataError, PeerError
+from sparkdl.exchange.messages.frame import Kind, pack_header
+
+GOODBYE = pack_header(Kind.GOODBYE)
+
+
+def beat(awaited):
+    """Returns the frame that shows that we live, and which rank we wait for, if any."""
+    return pack_header(Kind.HEARTBEAT, 0 if awaited is None else awaited + 1)
+
+
+def abort(error):
+    """Returns the frame that tells who failed, and what was awaited."""
+    text = json.dumps(error_to_json(error)).encode()
+    return pack_header(Kind.ABORT, length=len(text)) + text
+
+
+class ControlFrame:
+    """A control frame that comes in over a link, which handles it."""
+
+    def __init__(self, link, header):
+        self._link, (self._kind, self._tag, length) = link, header
+        if length and self._kind != Kind.ABORT:
+            raise DataError(f"sent {length} bytes with {self._kind.name}, which has none")
+        self.view = memoryview(bytearray(length))
+
+    def complete(self):
+        if self._kind == Kind.HEARTBEAT:
+            self._link.awaits = self._tag - 1 if self._tag else None
+        elif self._kind == Kind.GOODBYE:
+            self._link.end()
+        elif self._kind == Kind.ABORT:
+            raise self._error()
+        else:
+            raise self._link.trouble(f"sent {self._kind.name}, which no group sends")
+
+    def _error(self):
+        try:
+            error = error_from_json(json.loads(bytes(self.view)))
+        except (ValueError, RecursionError):
+            error = None
+        if not isinstance(error, PeerError):
+            return self._link.trouble("failed, and could not say why")
+        error.told = True
+        return error

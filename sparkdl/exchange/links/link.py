@@ -1,0 +1,174 @@
+"""A connection to one other member: it sends and receives frames, and never waits."""
+
+import contextlib
+import fcntl
+import socket
+import sys
+import termios
+import time
+
+from sparkdl.errors import DataError, PeerError
+from sparkdl.exchange.links.control_frames import GOODBYE, ControlFrame, abort, beat
+from sparkdl.exchange.links.frame_reader import FrameReader, LinkLoss
+from sparkdl.exchange.links.frame_writer import FrameWriter
+from sparkdl.exchange.links.mailbox import Mailbox
+from sparkdl.exchange.messages.frame import HEADER, MAGIC, Kind, unpack_header
+
+LONGEST_FRAME = 2 << 20  # bytes; longer vectors go in several frames
+MOST_KEPT = 64 << 20  # bytes that nobody awaits, before the peer has to wait
+
+
+class Link:
+    """Frames to and from `member` over a connected socket, which belongs to the link from now on.
+
+    Parameters
+    ----------
+    sock : socket
+    member : Member
+        The other side.
+    calls : dict
+        {stream: tag} of the calls under way here (see Mailbox).
+    changed : set
+        Gets this link when it is to be watched for other events than before.
+
+    Attributes
+    ----------
+    heard : float
+        When the last bytes were read, by the monotonic clock.
+    left : bool
+        Whether the peer has said goodbye.
+    awaits : int or None
+        The rank that the peer waited for when it last said so.
+    """
+
+    def __init__(self, sock, member, calls, changed):
+        sock.setblocking(False)
+        self.member, self.box = member, Mailbox(calls)
+        self.heard, self.left, self.awaits = time.monotonic(), False, None
+        self._sock, self._changed = sock, changed
+        self._out, self._in = FrameWriter(sock), FrameReader(sock, self._opened)
+
+    def fileno(self):
+        return self._sock.fileno()
+
+    @property
+    def sent(self):
+        """Bytes, with headers."""
+        return self._out.sent
+
+    @property
+    def blocked(self):
+        """True if frames wait for room in the socket."""
+        return self._out.waiting
+
+    @property
+    def full(self):
+        """True if so much has come unasked that the rest may wait in the socket."""
+        return self.box.kept > MOST_KEPT and not self.box.awaits
+
+    def begin(self, tag):
+        """Notes that a call of all ranks begins: PeerError if this peer has begun another."""
+        try:
+            self.box.begin(tag)
+        except DataError as error:
+            raise self.trouble(str(error)) from error
+
+    def post(self, receipt):
+        """Waits for the next frame of a receipt's stream."""
+        try:
+            self.box.post(receipt)
+        except DataError as error:
+            raise self.trouble(str(error)) from error
+        if self.box.kept:
+            self._changed.add(self)
+        if self.left and not receipt.done:
+            raise self.trouble("has left the group")
+
+    def send(self, head, view, call, copy=False):
+        """Sends a frame, now or as soon as there is room; `call.unsent` counts what is not out.
+
+        With `copy`, `view` may change after that.
+        """
+        if self.left:
+            raise self.trouble("has left the group")
+        if self._out.send(head, view, call, copy):
+            self._changed.add(self)
+
+    def flush(self):
+        """Sends what waits, as far as there is room."""
+        self._changed.add(self)
+        self._out.flush()
+
+    def beat(self, awaited=None):
+        """Shows that we live, and which rank we wait for; what waits to be sent shows it too."""
+        if not self.blocked and not self.left:
+            self._tell(beat(awaited))
+
+    def abort(self, error):
+        """Tells the peer who failed, instead of all that has not begun to go out."""
+        self._out.drop()
+        self._tell(abort(error))
+
+    def goodbye(self):
+        """Tells the peer that nothing more will come."""
+        self._tell(GOODBYE)
+
+    def _tell(self, notice):
+        self._out.add(notice)
+        self.flush()
+
+    def read(self, now):
+        """Takes in what has come, as far as it fits in one turn."""
+        if self.box.kept:
+            self._changed.add(self)
+        try:
+            if self._in.read():
+                self.heard = now
+        except LinkLoss as error:
+            raise self.trouble(str(error)) from error
+
+    def look(self, now):
+        """Takes in what has come though it is not worth to wake up for."""
+        if self._in.patient and not self.left:
+            self.read(now)
+
+    def _opened(self, head):
+        """Returns where the bytes of a frame with this header belong."""
+        magic, kind, tag, length = HEADER.unpack(head)
+        try:
+            if magic != MAGIC or kind != Kind.DATA or length > LONGEST_FRAME:
+                return ControlFrame(self, unpack_header(head, LONGEST_FRAME))
+            return self.box.arrive(tag, length)
+        except DataError as error:
+            raise self.trouble(str(error)) from error
+
+    def end(self):
+        """Notes the peer's goodbye: PeerError if it is still needed."""
+        self.left = True
+        if self.box.awaits or self._out.of_calls:
+            raise self.trouble("has left the group")
+
+    def trouble(self, what):
+        """Returns the PeerError that says so about the other side."""
+        return PeerError(self.member.rank, self.member.host, what)
+
+    @property
+    def unconfirmed_bytes(self):
+        """Bytes that the peer's host has not confirmed yet; 0 where the system does not tell."""
+        if self._sock.family == socket.AF_UNIX:
+            return 0  # never lost
+        try:
+            return int.from_bytes(
+                fcntl.ioctl(self._sock, termios.TIOCOUTQ, bytes(4)), sys.byteorder
+            )
+        except OSError:
+            return 0
+
+    def close(self):
+        """Hangs up; what is still on its way may be lost, if heartbeats of the peer cross it."""
+        unread = bytearray(1 << 16)
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_WR)
+            while self._sock.recv_into(unread):  # unread bytes would turn it into a reset
+                pass
+        self._sock.close()

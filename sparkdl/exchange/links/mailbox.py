@@ -1,0 +1,122 @@
+"""Mailbox that matches frames with the memory that waits for them, whichever comes first."""
+
+from collections import deque
+
+from sparkdl.errors import DataError
+from sparkdl.exchange.links.tag import stream_of
+
+
+class Receipt:
+    """Memory that waits for one frame; `waiter`, if there is one, goes on once it is filled."""
+
+    __slots__ = ("done", "link", "tag", "view", "waiter")
+
+    def __init__(self, tag, view, link=None):
+        self.tag, self.view, self.link = tag, view, link
+        self.done, self.waiter = False, None
+
+    def complete(self):
+        self.done = True
+        if self.waiter is not None:
+            self.waiter.advance()
+
+
+class UnexpectedFrame:
+    """A frame that came before a receipt for it."""
+
+    __slots__ = ("box", "done", "receipt", "tag", "view")
+
+    def __init__(self, tag, length, box):
+        self.tag, self.view, self.box = tag, memoryview(bytearray(length)), box
+        self.done, self.receipt = False, None
+
+    def complete(self):
+        self.done = True
+        if self.receipt is not None:
+            self.hand_over(self.receipt)
+
+    def hand_over(self, receipt):
+        """Fills the memory of a receipt, now or when the frame is complete."""
+        if not self.done:
+            self.receipt = receipt
+            return
+        receipt.view[:] = self.view
+        self.box.kept -= len(self.view)
+        receipt.complete()
+
+
+class Mailbox:
+    """The frames of one peer that nobody awaits yet, and the receipts that await frames.
+
+    Parameters
+    ----------
+    calls : dict
+        {stream: tag} of the calls of all ranks that are under way on this side.
+    """
+
+    def __init__(self, calls):
+        self.calls = calls
+        self.kept = 0  # bytes that nobody awaits yet
+        self.early, self._waiting = {}, {}  # stream: deque
+
+    @property
+    def awaits(self):
+        return bool(self._waiting)
+
+    def post(self, receipt):
+        """Waits for the next frame of a receipt's stream."""
+        stream = stream_of(receipt.tag)
+        if stream not in self.early:
+            append(self._waiting, stream, receipt)
+            return
+        frame = pop(self.early, stream)
+        check(frame.tag, len(frame.view), receipt)
+        frame.hand_over(receipt)
+
+    def arrive(self, tag, length):
+        """Returns the Receipt or UnexpectedFrame that a frame which begins is to be read into."""
+        stream = stream_of(tag)
+        if stream in self._waiting:
+            receipt = pop(self._waiting, stream)
+            check(tag, length, receipt)
+            return receipt
+        if self.calls.get(stream, tag) != tag:
+            raise DataError(OTHER_CALL)
+        frame = UnexpectedFrame(tag, length, self)
+        append(self.early, stream, frame)
+        self.kept += length
+        return frame
+
+    def begin(self, tag):
+        """Notes that a call of all ranks begins: DataError if the peer makes another."""
+        line = self.early.get(stream_of(tag))
+        if line and line[0].tag != tag:
+            raise DataError(OTHER_CALL)
+
+
+OTHER_CALL = (
+    "makes another call: all ranks must make the same calls in the same order, "
+    "with arrays of the same type and size"
+)
+
+
+def check(tag, length, receipt):
+    if tag != receipt.tag:
+        raise DataError(OTHER_CALL)
+    if length != len(receipt.view):
+        raise DataError(f"{OTHER_CALL} (sent {length} bytes where {len(receipt.view)} were due)")
+
+
+def append(lines, key, item):
+    line = lines.get(key)
+    if line is None:
+        line = lines[key] = deque()
+    line.append(item)
+
+
+def pop(lines, key):
+    line = lines[key]
+    item = line.popleft()
+    if not line:
+        del lines[key]
+    return item

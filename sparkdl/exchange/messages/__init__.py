@@ -1,0 +1,1 @@
+"""Messages of JSON and arrays between two processes."""

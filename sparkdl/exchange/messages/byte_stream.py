@@ -1,0 +1,105 @@
+"""Bytes to and from one peer over a socket, no wait longer than a limit."""
+
+import contextlib
+import select
+import socket
+import time
+
+from sparkdl.exchange.connections.deadline import Deadline
+from sparkdl.exchange.connections.sockets import hang_up
+
+AT_ONCE = 64  # pieces that one system call takes
+NEVER = Deadline(None)
+
+
+class Trouble(Exception):
+    """The peer is gone, has hung up or takes nothing; the message says which."""
+
+
+class Stream:
+    """A connected socket, which belongs to it; one thread may read while another sends.
+
+    Parameters
+    ----------
+    sock : socket
+    timeout : float
+        Seconds without a single byte after which the peer counts as dead.
+    """
+
+    def __init__(self, sock, timeout):
+        self._sock, self.timeout = sock, timeout
+        self._heard = time.monotonic()
+        sock.setblocking(False)
+        self._readable, self._writable = select.poll(), select.poll()
+        self._readable.register(sock, select.POLLIN)
+        self._writable.register(sock, select.POLLOUT)
+
+    def send(self, views):
+        """Sends all bytes of a list of memoryviews, which is used up, or there is Trouble."""
+        while views:
+            try:
+                sent = self._sock.sendmsg(views[:AT_ONCE])
+            except BlockingIOError:
+                if not self._writable.poll(1000 * self.timeout):
+                    raise Trouble(f"took nothing for {self.timeout:g} s") from None
+                continue
+            except OSError as error:
+                raise Trouble(f"is gone: {error}") from error
+            while views and sent >= len(views[0]):
+                sent -= len(views.pop(0))
+            if sent:
+                views[0] = views[0][sent:]
+
+    def offer(self, data):
+        """Sends what part of `data` goes without waiting; returns its bytes, 0 if the peer left."""
+        try:
+            return self._sock.send(data)
+        except OSError:
+            return 0
+
+    def fill(self, view, deadline=NEVER):
+        """Reads as many bytes as `view` has; Trouble if the peer is gone or silent."""
+        while view:
+            view = view[self.read(view, deadline) :]
+
+    def read(self, view, deadline):
+        """Reads some bytes, return how many; TimeoutError at the deadline, else as `fill`."""
+        while True:
+            try:
+                got = self._sock.recv_into(view)
+            except BlockingIOError:
+                self._await_bytes(deadline)
+                continue
+            except OSError as error:
+                raise Trouble(f"is gone: {error}") from error
+            if not got:
+                raise Trouble("hung up")
+            self._heard = time.monotonic()
+            return got
+
+    def end(self):
+        """Lets the peer see an end after what was sent; nothing can be sent after that."""
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_WR)
+
+    def drain(self, deadline):
+        """Reads up to the peer's end: then it has had everything, or is lost."""
+        rest = memoryview(bytearray(1 << 16))
+        with contextlib.suppress(TimeoutError, Trouble):
+            while True:
+                self.read(rest, deadline)
+
+    def close(self):
+        """Hangs up; whoever reads or sends meanwhile gets Trouble."""
+        hang_up(self._sock)
+
+    def _await_bytes(self, deadline):
+        began = time.monotonic()
+        silent = began - self._heard  # nothing waits to be read, so nothing came since
+        if silent >= self.timeout:
+            raise Trouble(f"was silent for {self.timeout:g} s")
+        left = deadline.left()
+        wait = self.timeout - silent if left is None else min(left, self.timeout - silent)
+        self._readable.poll(1000 * wait)
+        if (now := time.monotonic()) - began > wait + self.timeout / 2:
+            self._heard = now  # this process was not there: it may be the silent one

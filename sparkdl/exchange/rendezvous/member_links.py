@@ -1,0 +1,72 @@
+"""Connects processes that share a rendezvous and a secret, and makes them members."""
+
+import os
+import secrets
+import socket
+from pathlib import Path
+
+from sparkdl.errors import PeerError, WorkerError
+from sparkdl.exchange.connections.deadline import Deadline
+from sparkdl.exchange.connections.sockets import hang_up
+from sparkdl.exchange.rendezvous.member import GroupMember
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+def meet(rendezvous, endpoint, timeout):
+    """Returns the Members, after all have told each other where they listen."""
+    address, port = endpoint.address
+    own = GroupMember(
+        rank=rendezvous.rank,
+        host=socket.gethostname(),
+        address=address,
+        port=port,
+        pid=os.getpid(),
+        machine=machine(),
+        group=secrets.token_hex(8),
+    )
+    return [GroupMember.from_json(text) for text in rendezvous.all_gather(own.to_json(), timeout)]
+
+
+def machine():
+    """Returns a text that processes of one running machine have in common."""
+    try:
+        return BOOT.read_text().strip()
+    except OSError:
+        return socket.gethostname()
+
+
+def connect(members, rank, endpoint, timeout):
+    """Returns {rank: socket} to each other member. Of two, the one with the higher rank dials."""
+    channel, limit, found = f"group/{members[0].group}", Deadline(timeout), {}
+    try:
+        for member in members[:rank]:
+            found[member.rank] = dial_member(member, endpoint, channel, rank, limit)
+        while len(found) < len(members) - 1:
+            other, sock = answer_member(members, rank, found, endpoint, channel, limit)
+            if not rank < other < len(members) or other in found:
+                hang_up(sock)
+                raise PeerError(other, "an unknown host", "called though it was not its turn")
+            found[other] = sock
+        return found
+    except BaseException:
+        for sock in found.values():
+            hang_up(sock)
+        raise
+
+
+def dial_member(member, endpoint, channel, rank, limit):
+    try:
+        return endpoint.connect((member.address, member.port), channel, rank, limit.left())
+    except PeerError as error:
+        raise PeerError(member.rank, f"{member.host} ({error.host})", error.what) from error
+
+
+def answer_member(members, rank, found, endpoint, channel, limit):
+    try:
+        return endpoint.accept(channel, limit.left())
+    except (WorkerError, TimeoutError) as error:
+        missing = [m for m in members if m.rank not in found and m.rank != rank]
+        names = ", ".join(f"{m.rank} on {m.host}" for m in missing[:20])
+        what = f"did not join the group within {limit.seconds:g} s (missing: rank {names})"
+        raise PeerError(missing[0].rank, missing[0].host, what) from error

@@ -1,0 +1,112 @@
+"""The servers of a store as one worker reaches them: lines to all, and the one in this process."""
+
+from sparkdl.errors import ConfigError, PeerError
+from sparkdl.exchange.messages.wire import Wire
+from sparkdl.exchange.store.client.request_queue import LocalServer, Remote, RequestQueue, answers
+from sparkdl.exchange.store.server.places import DRIVER
+from sparkdl.exchange.store.server.store_server import StoreServer
+
+
+class Servers:
+    """The servers of a store; requests go to all at once, and the first failure ends the store.
+
+    Parameters
+    ----------
+    places : Places
+    ranks : list of int
+        Of those that hold keys. Requests name a server by its place in this list.
+    channel : str
+        Name of the store.
+    options : StoreOptions
+    """
+
+    def __init__(self, places, ranks, channel, options):
+        self.places, self.ranks = places, ranks
+        self.own, self.failure, self.closed = None, None, False
+        self._options, self._channel, self._lines = options, channel, []
+        self._open()
+
+    def ask(self, requests):
+        """Returns {server: answer} of {server: (object, arrays, into)}.
+
+        All are asked at the same time.
+        """
+        if self.closed or self.failure:
+            raise self.failure or ConfigError("a store that is closed cannot be used")
+        try:
+            return answers({i: self._lines[i].ask(*request) for i, request in requests.items()})
+        except PeerError as error:
+            self.fail((self.own and self.own.failure) or error)
+            raise self.failure from error
+
+    def ask_all(self, verb, **more):
+        """Returns the answers of all servers to a verb without arrays."""
+        return self.ask({i: ({"verb": verb} | more, (), None) for i in range(len(self.ranks))})
+
+    def run_on_first(self, act):
+        """Lets rank 0 act while the others wait; if it cannot, the store fails for all."""
+        self.barrier()
+        if self.places.rank == 0:
+            try:
+                act()
+            except Exception as error:
+                self.fail(self.ended(f"{type(error).__name__}: {error}"))
+                raise
+        self.barrier()
+
+    def barrier(self):
+        """Waits until all workers still at work have come here."""
+        self.ask({0: ({"verb": "barrier"}, (), None)})
+
+    @property
+    def sent_bytes(self):
+        """Bytes of arrays that this process has sent to others, as worker and as server."""
+        served = self.own.service.sent_bytes if self.own else 0
+        return served + sum(line.talker.sent_bytes for line in self._lines)
+
+    def ended(self, what):
+        """Returns the PeerError that says why this worker takes no more part."""
+        return PeerError(self.places.rank, self.places.endpoint.address[0], what)
+
+    def fail(self, error):
+        """Lets everybody know, so that all name the same culprit."""
+        if self.failure:
+            return
+        self.failure = error
+        for line in self._lines:
+            line.talker.fail(error)
+
+    def close(self):
+        """Ends at once, and waits for nobody."""
+        self.closed = True
+        for line in self._lines:
+            line.close()
+        if self.own:
+            self.own.close()
+        if self.places.owned:
+            self.places.endpoint.close()
+
+    def _open(self):
+        places, options = self.places, self._options
+        if places.rank in self.ranks:
+            channel = {"channel": self._channel, "options": options}
+            self.own = StoreServer(places.endpoint, places.size, places.rank, **channel)
+        try:
+            for rank in self.ranks:
+                self._lines.append(RequestQueue(self._talker(rank)))
+            self.ask_all("hello", options=options.to_dict())
+        except BaseException:
+            self.close()
+            raise
+
+    def _talker(self, rank):
+        if rank == self.places.rank:
+            return LocalServer(self.own.service, rank)
+        address, known = self.places.addresses[rank], None if rank == DRIVER else rank
+        timeout, endpoint = self._options.timeout, self.places.endpoint
+        try:
+            sock = endpoint.connect(address, self._channel, self.places.rank, timeout)
+        except PeerError as error:  # which knows the address only
+            raise PeerError(known, error.host, error.what) from error
+        limit = timeout + self._options.patience  # the server waits for others so long itself
+        return Remote(Wire(sock, address[0], timeout, rank=known), limit)

@@ -1,0 +1,285 @@
+"""A server of a store, which answers the requests of workers.
+
+A request is a JSON object with a verb and keys, and an array for each key where the verb needs
+one. An answer is an object, with "error" where it failed, and a second message with arrays where
+there are any. What a request says is checked before it is used: the worker may be out of its mind.
+"""
+
+import logging
+from contextlib import suppress
+from queue import Full, Queue
+from threading import Condition, Thread
+
+from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.errors import DataError, PeerError, SparkdlError
+from sparkdl.exchange.messages.wire import Wire
+
+log = logging.getLogger(__name__)
+AHEAD = 16  # requests of one worker that wait for their turn
+
+
+class Service:
+    """Lets workers use a Shard. `attend` is a handler for Endpoint.serve."""
+
+    def __init__(self, shard):
+        self.shard = shard
+        self._changed = Condition()
+        self._talks, self._left, self._sent = {}, set(), 0
+        shard.roster.watch(self._changed)
+        shard.roster.on_failure(self._tell_all)
+
+    def attend(self, rank, sock):
+        """Answers one worker until it hangs up."""
+        timeout = self.shard.options.timeout
+        with Wire(sock, sock.getpeername()[0], timeout, rank=rank) as wire:
+            talk = Talk(self, rank, wire)
+            refusal = self._refusal(rank, talk)
+            if refusal:
+                wire.send(error_to_json(refusal) | {"arrays": 0})
+                return
+            try:
+                talk.run()
+            except PeerError as error:
+                self.gone(rank, error)
+            finally:
+                with self._changed:
+                    self._talks[rank] = None
+                    self._changed.notify_all()
+
+    def handle(self, rank, meta, arrays):
+        """Returns (object, arrays) for a request of a worker."""
+        verb = VERBS.get(meta.get("verb"))
+        if verb is None:
+            raise DataError(f"verb must be one of {sorted(VERBS)}, got {meta.get('verb')!r}")
+        return verb(self.shard, rank, meta, arrays)
+
+    def gone(self, rank, error):
+        """Notes that a worker has hung up, as it should after leaving; else tells all."""
+        if rank in self.shard.roster.active:
+            self.shard.fail(error)
+        else:
+            self.departed(rank)
+
+    def departed(self, rank):
+        """Notes that this worker knows that we know that it has left."""
+        with self._changed:
+            self._left.add(rank)
+            self._changed.notify_all()
+
+    @property
+    def sent_bytes(self):
+        """Bytes of arrays in answers."""
+        return self._sent
+
+    def count(self, nbytes):
+        with self._changed:
+            self._sent += nbytes
+
+    def heard(self, talk):
+        """Notes that this worker knows of the store's failure."""
+        with self._changed:
+            talk.told = True
+            self._changed.notify_all()
+
+    def wait(self):
+        """Waits until all workers have left, and know that we know."""
+        roster, everyone = self.shard.roster, set(range(self.shard.roster.size))
+
+        def missing():
+            return everyone - self._left
+
+        with self._changed:
+            roster.wait(self._changed, lambda: not missing(), missing, "the end")
+
+    def wait_told(self, timeout):
+        """Waits some seconds for the workers that are here to learn of the store's failure."""
+        with self._changed:
+            self._changed.wait_for(lambda: all(t is None or t.told for t in self._all()), timeout)
+
+    def _all(self):
+        return list(self._talks.values())
+
+    def _tell_all(self):
+        with self._changed:
+            talks = self._all()
+        for talk in talks:
+            if talk:
+                talk.tell()
+
+    def _refusal(self, rank, talk):
+        with self._changed:
+            if not 0 <= rank < self.shard.roster.size:
+                return DataError(f"rank must be in [0, {self.shard.roster.size}), got {rank}")
+            if rank in self._talks:
+                return DataError(f"rank {rank} must come once, it is here already")
+            self._talks[rank] = talk
+
+
+class Talk:
+    """The conversation with one worker. One thread reads, another one answers.
+
+    So a worker that dies is noticed while it waits for an answer.
+    """
+
+    def __init__(self, service, rank, wire):
+        self.told = False
+        self._service, self._rank, self._wire = service, rank, wire
+        self._requests = Queue(AHEAD)
+
+    def run(self):
+        """Runs until the worker hangs up: PeerError says how."""
+        Thread(target=self._answer, daemon=True).start()
+        try:
+            while True:
+                request = self._wire.receive(waiting_for="a request")
+                if request[0].get("verb") == "fail":  # must not wait for the answers before it
+                    self._fail(request[0])
+                else:
+                    self._requests.put(request)
+        finally:
+            self._wire.close()  # so that an answer under way ends
+            self._requests.put(None)
+
+    def tell(self):
+        """Sends the store's failure, unasked: who has not asked would else find us gone."""
+        with suppress(Full):  # then there is enough to answer with it
+            self._requests.put_nowait(({"verb": "failure"}, []))
+
+    def _answer(self):
+        try:
+            while (request := self._requests.get()) is not None:
+                verb = request[0].get("verb")
+                meta, arrays = self._answered(*request)
+                del request  # its arrays may be large
+                self._send(meta, arrays)
+                if verb == "leave":
+                    self._service.departed(self._rank)
+                elif verb == "failure":
+                    self._service.heard(self)
+        except PeerError as error:
+            self._service.gone(self._rank, error)
+            self._wire.close()  # the reader sees it
+            while self._requests.get() is not None:
+                pass
+
+    def _send(self, meta, arrays):
+        self._wire.send(meta | {"arrays": len(arrays)})
+        if arrays:  # apart, so that the worker can receive them into memory that it has
+            self._wire.send({}, *arrays)
+            self._service.count(sum(array.nbytes for array in arrays))
+
+    def _answered(self, meta, arrays):
+        try:
+            return self._service.handle(self._rank, meta, arrays)
+        except Exception as error:
+            if not isinstance(error, SparkdlError):
+                log.exception("a request of rank %d", self._rank)
+            return error_to_json(error), []
+
+    def _fail(self, meta):
+        """Tells all that the worker has lost somebody."""
+        error = error_from_json(meta, "it")
+        if not isinstance(error, PeerError):
+            error = PeerError(self._rank, self._wire.peer, f"named no lost worker: {error}")
+        self._service.shard.fail(error)
+
+
+def hello(shard, rank, meta, arrays):
+    theirs, ours = meta.get("options"), shard.options.to_dict()
+    if theirs != ours:
+        raise DataError(f"options must be the same everywhere: here {ours}, rank {rank} {theirs}")
+    return {}, []
+
+
+def init(shard, rank, meta, arrays):
+    for key, value in zip(keys_of(meta, arrays), arrays, strict=True):
+        shard.init(rank, key, value)
+    return {}, []
+
+
+def await_keys(shard, rank, meta, arrays):
+    keys = keys_of(meta)
+    for key, dtype, length in zip(
+        keys,
+        require_list(meta, "dtypes", str, keys),
+        require_list(meta, "lengths", int, keys),
+        strict=True,
+    ):
+        shard.await_key(rank, key, dtype, length)
+    return {}, []
+
+
+def push(shard, rank, meta, arrays):
+    keys = keys_of(meta, arrays)
+    coded, weight = require_list(meta, "coded", bool, keys), meta.get("weight")
+    if type(weight) is not float or not 0 <= weight < float("inf"):
+        raise DataError(f"weight must be a float >= 0, got {weight!r}")
+    several = zip(keys, arrays, coded, strict=True)
+    outcomes = [shard.push(rank, key, array, weight, flag) for key, array, flag in several]
+    return {"outcomes": outcomes}, []
+
+
+def pull(shard, rank, meta, arrays):
+    pulled = [shard.pull(rank, key) for key in keys_of(meta)]
+    return {"versions": [one.version for one in pulled]}, [one.value for one in pulled]
+
+
+def barrier(shard, rank, meta, arrays):
+    shard.barrier(rank)
+    return {}, []
+
+
+def rest(shard, rank, meta, arrays):
+    shard.leave(rank)
+    return {}, []
+
+
+def resume(shard, rank, meta, arrays):
+    shard.resume(rank)
+    return {}, []
+
+
+def leave(shard, rank, meta, arrays):
+    shard.leave(rank)
+    return {}, []
+
+
+def failure(shard, rank, meta, arrays):
+    shard.roster.check()
+    return {}, []
+
+
+def statistics(shard, rank, meta, arrays):
+    return {"statistics": shard.tally.to_dict()}, []
+
+
+def slots(shard, rank, meta, arrays):
+    [key] = keys_of(meta)
+    kept = shard.slots(key)
+    return {"names": list(kept)}, list(kept.values())
+
+
+def set_slots(shard, rank, meta, arrays):
+    [key] = keys_of(meta)
+    names = require_list(meta, "names", str, arrays)
+    shard.set_slots(key, dict(zip(names, arrays, strict=True)))
+    return {}, []
+
+
+VERBS = {f.__name__: f for f in (hello, init, await_keys, push, pull, barrier, leave, statistics)}
+VERBS |= {f.__name__: f for f in (failure, rest, resume, slots, set_slots)}
+
+
+def keys_of(meta, arrays=None):
+    """Returns the keys of a request, one for each array where there are arrays."""
+    return require_list(meta, "keys", str, arrays)
+
+
+def require_list(meta, name, kind, beside=None):
+    """Returns a list in a request, of one type, as long as another one."""
+    values = meta.get(name)
+    if not isinstance(values, list) or any(type(value) is not kind for value in values):
+        raise DataError(f"{name} must be a list of {kind.__name__}, got {str(values)[:100]}")
+    if beside is not None and len(values) != len(beside):
+        raise DataError(f"{name} must have {len(beside)} entries, got {len(values)}")
+    return values

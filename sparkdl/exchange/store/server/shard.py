@@ -1,0 +1,194 @@
+"""State of one server of a store, without sockets: its keys, its counts, its workers."""
+
+from contextlib import contextmanager
+from threading import Condition
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, PeerError
+from sparkdl.exchange.store.server.consistency import rule_of
+from sparkdl.exchange.store.server.counters import StoreTally
+from sparkdl.exchange.store.server.elastic_barrier import ElasticBarrier
+from sparkdl.exchange.store.server.key_part import KeyPart
+from sparkdl.exchange.store.server.roster import Roster
+
+KINDS = {"f": "floats", "i": "integers"}
+
+
+class Shard:
+    """The keys of one server. Each method may be called by many threads, one per worker.
+
+    Parameters
+    ----------
+    options : StoreOptions
+    size : int
+        Number of workers.
+    host : str
+        Where this server runs, for errors.
+    rank : int or None
+        Of this server, None at a driver.
+    """
+
+    def __init__(self, options, size, host="this host", rank=None):
+        self.options, self.host, self.rank = options, host, rank
+        self.roster = Roster(size, host, options.patience)
+        self.meeting = ElasticBarrier(self.roster)
+        self.tally = StoreTally()
+        self.codec = None
+        self._rule, self._update, self._told = rule_of(options), None, False
+        self._parts, self._appeared = {}, Condition()
+        self.roster.watch(self._appeared)
+
+    def set_optimizer(self, update, told=False):
+        """Sets what a gradient does from now on; see KeyValueStore.set_optimizer."""
+        if not callable(update):
+            wanted = "a function of key, value, gradient and slots"
+            raise ConfigError(f"update must be {wanted}, got {update!r}")
+        self._update, self._told = update, told
+
+    def init(self, rank, key, value):
+        """Takes over an array as the value of a new key."""
+        self.roster.check()
+        kinds = "f" if self.options.combine == "mean" else "fi"
+        if value.dtype.kind not in kinds or value.ndim != 1:
+            raise ConfigError(
+                f"value of {key!r} must be a vector of {' or '.join(KINDS[k] for k in kinds)}, "
+                f"got {value.dtype} of shape {value.shape}"
+            )
+        with self._appeared:
+            if key in self._parts:
+                raise ConfigError(f"key {key!r} must be new, it has a value")
+            self._parts[key] = part = KeyPart(key, value, self.roster.size)
+            self.roster.watch(part.changed)
+            self._appeared.notify_all()
+
+    def await_key(self, rank, key, dtype, length):
+        """Waits until rank 0 has given the key its value; ConfigError if it is of another kind."""
+        with self._appeared:
+            self.roster.wait(
+                self._appeared, lambda: key in self._parts, lambda: {0}, f"the value of {key!r}"
+            )
+        value = self._parts[key].value
+        if (value.dtype.str, len(value)) != (dtype, length):
+            raise ConfigError(
+                f"value of {key!r} must be alike on all ranks: rank 0 has {len(value)} of "
+                f"{value.dtype.str}, rank {rank} has {length} of {dtype}"
+            )
+
+    def push(self, rank, key, gradient, weight=1.0, coded=False):
+        """Takes over a gradient, or a codec's message; returns its Outcome.
+
+        It may wait for the step before to end.
+        """
+        self.roster.check()
+        if self._update is None and self.options.mode != "sync":
+            raise ConfigError(f"mode {self.options.mode!r} needs an update; call set_optimizer")
+        part, nbytes = self._part(key), gradient.nbytes
+        gradient = self._decoded(part, gradient) if coded else fitting(part, gradient)
+        # What is not finite is for the workers to see.
+        with self._failing(), np.errstate(all="ignore"):
+            outcome = self._rule.push(part, self.roster, rank, gradient, weight, self._apply)
+        self.tally.push(outcome, nbytes)
+        return outcome
+
+    def pull(self, rank, key):
+        """Returns a Pulled; waits as the mode says."""
+        self.roster.check()
+        pulled = self._rule.pull(self._part(key), self.roster, rank)
+        self.tally.pull(pulled.value.nbytes)
+        return pulled
+
+    def barrier(self, rank):
+        """Waits until all who are still at work have come here."""
+        self.roster.check()
+        self.meeting.come(rank)
+
+    def leave(self, rank):
+        """Has nobody wait for this worker from now on."""
+        self.roster.leave(rank)
+        for part in self.parts():
+            with self._failing(), part.changed:
+                self._rule.settle(part, self.roster, self._apply)
+
+    def resume(self, rank):
+        """Has this worker take part again, as far as those that are furthest."""
+        self.roster.resume(rank)
+        for part in self.parts():
+            with part.changed:
+                part.clock[rank] = self._rule.furthest(part)
+
+    def fail(self, error):
+        """Ends all waits with this PeerError."""
+        self.roster.fail(error)
+
+    def parts(self):
+        """Returns the parts held here, by the names of their keys."""
+        with self._appeared:
+            return [self._parts[key] for key in sorted(self._parts)]
+
+    def slots(self, key):
+        """Returns {name: array} of what the optimizer keeps for a key: copies."""
+        part = self._part(key)
+        with part.changed:
+            return {name: np.array(slot) for name, slot in part.slots.items()}
+
+    def set_slots(self, key, slots):
+        """Gives the optimizer back what it has kept for a key; takes over the arrays."""
+        part = self._part(key)
+        with part.changed:
+            part.slots = dict(slots)
+
+    def _part(self, key):
+        with self._appeared:
+            if key not in self._parts:
+                known = sorted(self._parts)[:10]
+                raise ConfigError(f"key must have a value, got {key!r}; there are {known}")
+            return self._parts[key]
+
+    def _decoded(self, part, message):
+        """Decodes a codec's message into an array that nobody else holds."""
+        if self.codec is None:
+            raise ConfigError("set_compression must be called on all ranks")
+        gradient = np.empty(len(part.value), np.float32)
+        self.codec.decode(message, gradient)
+        return fitting(part, gradient)
+
+    def _apply(self, part, gradient, circumstances):
+        """Changes the value."""
+        if self.options.combine == "mean":
+            if not circumstances.weight:  # of nobody who had an example
+                return
+            np.divide(gradient, circumstances.weight, out=gradient)
+        if self._update is None:
+            part.value[...] = gradient
+            return
+        about = (circumstances,) * self._told
+        try:
+            self._update(part.key, part.value, gradient, part.slots, *about)
+        except Exception as error:
+            what = f"the update of {part.key!r} failed: {type(error).__name__}: {error}"
+            raise UpdateError(what) from error
+
+    @contextmanager
+    def _failing(self):
+        """Fails the store for all if an update raises: it leaves a value half changed."""
+        try:
+            yield
+        except UpdateError as error:
+            failure = PeerError(self.rank, self.host, str(error))
+            self.fail(failure)
+            raise failure from error
+
+
+class UpdateError(Exception):
+    """The optimizer raised an error."""
+
+
+def fitting(part, gradient):
+    """Returns the gradient, if it is like the part's value."""
+    if (gradient.dtype, gradient.shape) != (part.value.dtype, part.value.shape):
+        raise ConfigError(
+            f"what is pushed to {part.key!r} must have {part.value.shape} of {part.value.dtype}, "
+            f"got {gradient.shape} of {gradient.dtype}"
+        )
+    return gradient

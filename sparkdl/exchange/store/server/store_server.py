@@ -1,0 +1,68 @@
+"""A server of a store at an endpoint: in a worker, or alone at a driver."""
+
+from sparkdl.errors import PeerError
+from sparkdl.exchange.store.server.options import StoreOptions
+from sparkdl.exchange.store.server.places import DRIVER
+from sparkdl.exchange.store.server.service import Service
+from sparkdl.exchange.store.server.shard import Shard
+
+FAREWELL = 1.0  # seconds in which workers can be told why the store ends
+
+
+class StoreServer:
+    """Holds keys, and serves them to workers that know the endpoint's address.
+
+    Workers make a KeyValueStore of Places(endpoint, rank, size, {DRIVER: address}).
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+    size : int
+        Number of workers.
+    rank : int
+        Of this process, DRIVER if it is no worker.
+    channel : str
+        Name of the store.
+    options : StoreOptions
+        The same as the workers'.
+    """
+
+    def __init__(self, endpoint, size, rank=DRIVER, *, channel="store", options=None):
+        options = options or StoreOptions()
+        self._host, self._rank = endpoint.address[0], None if rank == DRIVER else rank
+        self.shard = Shard(options, size, self._host, self._rank)
+        self.service = Service(self.shard)
+        endpoint.serve(channel, self.service.attend)
+
+    def set_optimizer(self, update, told=False):
+        """Sets the update; see KeyValueStore.set_optimizer; before workers push."""
+        self.shard.set_optimizer(update, told)
+
+    def set_compression(self, codec):
+        """Sets the codec; see KeyValueStore.set_compression; before workers push."""
+        self.shard.codec = codec
+
+    def statistics(self):
+        """Returns the counts of this server; see KeyValueStore.statistics."""
+        return self.shard.tally.to_dict()
+
+    def wait(self):
+        """Waits until all workers have left.
+
+        Raises
+        ------
+        PeerError
+            If a worker is lost, or they have not left within `patience`.
+        """
+        self.service.wait()
+
+    @property
+    def failure(self):
+        """The PeerError that has ended the store, or None."""
+        return self.shard.roster.failure
+
+    def close(self):
+        """Ends all that waits here. The endpoint stays open."""
+        if self.failure:
+            self.service.wait_told(FAREWELL)
+        self.shard.fail(PeerError(self._rank, self._host, "has closed the store"))

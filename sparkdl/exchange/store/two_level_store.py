@@ -1,0 +1,121 @@
+"""A store of two levels: inside a machine pushes are summed, between machines they travel."""
+
+import json
+
+import numpy as np
+
+from sparkdl.error_messages import error_to_json
+from sparkdl.exchange.store.client.reply import check_reply
+from sparkdl.exchange.store.derived_verbs import Verbs
+from sparkdl.exchange.store.server.key_part import Outcome
+from sparkdl.exchange.store.server.places import Places
+from sparkdl.exchange.store.store import KeyValueStore
+
+
+class TwoLevelStore(Verbs):
+    """A KeyValueStore whose workers are machines.
+
+    The processes of a machine make all calls together. The first of them, the leader, talks to the
+    store, with the sum of what all of them push; what it pulls, it gives to all. An error of the
+    leader is raised by all of them.
+
+    Parameters
+    ----------
+    group : Group
+        All processes; all make the store.
+    machine : object
+        Any JSON value, the same for all processes of a machine.
+    secret : bytes
+        Of the job.
+    endpoint : dict, optional
+        Options of the leader's Endpoint.
+    options
+        As KeyValueStore takes them.
+
+    References
+    ----------
+    MXNet's dist_sync sums over the devices of a machine likewise.
+    """
+
+    def __init__(self, group, machine, secret, *, endpoint=None, **options):
+        self.local = group.split(machine)
+        leaders = group.split(self.local.rank == 0)
+        self._store = None
+        self._led(lambda: self._lead(leaders, secret, endpoint or {}, options))
+
+    def init(self, key, value, at=None):
+        """Works as KeyValueStore.init; the value is that of the first process of all."""
+        self._led(lambda: self._store.init(key, value, at))
+
+    def push(self, key, value, weight=1.0):
+        """Works as KeyValueStore.push, with the sums of values and of weights over the machine."""
+        several = isinstance(key, list | tuple)
+        sums = [np.array(array) for array in (value if several else [value])]
+        weights = np.array([weight], np.float64)
+        for array in (*sums, weights):
+            self.local.all_reduce(array)
+        outcome = self._led(
+            lambda: self._store.push(key, sums if several else sums[0], float(weights[0]))
+        )
+        return [Outcome(*one) for one in outcome] if several else Outcome(*outcome)
+
+    def pull(self, key, out):
+        """Works as KeyValueStore.pull."""
+        version = self._led(lambda: self._store.pull(key, out))
+        for array in out if isinstance(key, list | tuple) else [out]:
+            self.local.broadcast(array)
+        return version
+
+    def barrier(self):
+        """Waits until all machines still at work have come here."""
+        self._led(lambda: self._store.barrier())
+
+    def set_optimizer(self, update, told=False):
+        """Works as KeyValueStore.set_optimizer."""
+        self._led(lambda: self._store.set_optimizer(update, told))
+
+    def set_compression(self, codec):
+        """Works as KeyValueStore.set_compression; inside a machine nothing is encoded."""
+        self._led(lambda: self._store.set_compression(codec))
+
+    def save_optimizer_states(self, path):
+        """Works as KeyValueStore.save_optimizer_states."""
+        self._led(lambda: self._store.save_optimizer_states(path))
+
+    def load_optimizer_states(self, path):
+        """Works as KeyValueStore.load_optimizer_states."""
+        self._led(lambda: self._store.load_optimizer_states(path))
+
+    def statistics(self):
+        """Works as KeyValueStore.statistics, for what travels between machines."""
+        counts = self._led(lambda: self._store.statistics())
+        return counts | {"staleness": {int(n): c for n, c in counts["staleness"].items()}}
+
+    def leave(self):
+        """Ends this machine's part: nobody waits for it any more."""
+        self._led(lambda: self._store.leave())
+
+    def close(self):
+        """Leaves, and waits until nobody needs the keys that are held here."""
+        self._led(lambda: self._store.close())
+
+    def break_off(self, kind, error):
+        """Ends because of an exception in this process; the others get a PeerError that says so."""
+        if self._store is not None:
+            self._store.break_off(kind, error)
+
+    def _lead(self, leaders, secret, endpoint, options):
+        self._store = KeyValueStore(Places.of(leaders, secret, **endpoint), **options)
+
+    def _led(self, act):
+        """Returns the result of the leader's act(), in JSON; its error is raised on all ranks."""
+        text = b"" if self.local.rank else json.dumps(attempt(act)).encode()
+        result = json.loads(bytes(self.local.all_gather_bytes(text)[0]))
+        return check_reply(result, "the leader of this machine")["result"]
+
+
+def attempt(act):
+    try:
+        return {"result": act()}
+    except Exception as error:
+        return error_to_json(error)

@@ -1,0 +1,1 @@
+"""Weights, solver states and snapshots."""

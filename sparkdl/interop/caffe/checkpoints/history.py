@@ -1,0 +1,94 @@
+"""Converts the histories of Caffe's solvers to and from the slots of our updaters."""
+
+import numpy as np
+
+from sparkdl.errors import CheckpointError, UnsupportedError
+from sparkdl.interop.caffe.checkpoints.layer_arrays import moments_in
+from sparkdl.nn import AdaDelta, AdaGrad, AdamHat, Momentum, Nesterov, RmsProp, Sgd
+
+# Our slots in the order of Caffe's history, and their factor in it. Caffe's steps are subtracted
+# and ours added, so velocities point the other way. Without momentum, Caffe keeps a velocity that
+# it never uses.
+HISTORIES = {
+    Sgd: {None: 1},
+    Momentum: {"velocity": -1},
+    Nesterov: {"velocity": -1},
+    AdaGrad: {"square": 1},
+    RmsProp: {"square": 1},
+    AdaDelta: {"square": 1, "step_square": 1},
+    AdamHat: {"mean": 1, "square": 1},
+}
+
+
+def history_of(conf, state, layers=None):
+    """Returns Caffe's history of a state: blobs like the net's, once for each thing kept.
+
+    Raises
+    ------
+    UnsupportedError
+        If the updater is none of Caffe's.
+    """
+    found = []
+    for factor, arrays in solver_histories(conf, state.slots.copy(), layers):
+        for name in owned_layers(arrays):
+            blobs, trained = arrays.blobs(name), arrays.is_trained(name)
+            found += [factor * blob if trained else np.zeros_like(blob) for blob in blobs]
+    return found
+
+
+def slots_of(conf, state, history, path, layers=None):
+    """Returns the slot vector that Caffe's history, read from `path`, says.
+
+    Raises
+    ------
+    CheckpointError
+        If blobs are too few or too many, or of other shapes: the history of another net or solver.
+    """
+    vector, rest = state.slots.copy(), list(history)
+    slots = solver_histories(conf, vector, layers)
+    wanted = sum(len(arrays.blobs(name)) for _, arrays in slots for name in owned_layers(arrays))
+    if len(history) != wanted:
+        kind = kind_of(conf).__name__
+        raise CheckpointError(
+            f"{path}: the history of {kind} must have {wanted} blobs, got {len(history)}"
+        )
+    for factor, arrays in slots:
+        for name in owned_layers(arrays):
+            count = len(arrays.blobs(name))
+            put(arrays, name, [factor * blob for blob in rest[:count]], path)
+            rest = rest[count:]
+    return vector
+
+
+def put(arrays, name, blobs, path):
+    try:
+        arrays.put(name, blobs)
+    except CheckpointError as error:
+        raise CheckpointError(f"{path}, history of layer {name!r}: {error}") from error
+
+
+def owned_layers(arrays):
+    """Returns the layers with arrays of their own; Caffe remembers nothing of the others."""
+    return [name for name in arrays if arrays.is_owned(name)]
+
+
+def solver_histories(conf, vector, layers):
+    """Returns [(factor, Arrays in the slot vector)] of each thing that Caffe remembers."""
+    views, found = conf.slots_layout.views(vector), []
+    for slot, factor in HISTORIES[kind_of(conf)].items():
+        moments = {}
+        for group in conf.groups:
+            nothing = np.zeros(group.layout.size, vector.dtype)
+            moments |= group.layout.views(views[group.slots[slot]] if slot else nothing)
+        found.append((factor, moments_in(conf, moments, layers)))
+    return found
+
+
+def kind_of(conf):
+    """Returns the class of the updater."""
+    kinds = {type(group.updater) for group in conf.groups}
+    kind = kinds.pop()
+    if kinds or kind not in HISTORIES:
+        known = ", ".join(kind.__name__ for kind in HISTORIES)
+        raise UnsupportedError(f"a solver of Caffe has one updater of {known}, not {kind.__name__}")
+    return kind

@@ -1,0 +1,138 @@
+"""The arrays of a network as Caffe's layers and blobs."""
+
+import numpy as np
+
+from sparkdl.interop.caffe.checkpoints.blob_orders import arrays_of, blobs_of
+from sparkdl.nn.layers import Merge
+from sparkdl.nn.layers.recurrent.base import Recurrent
+
+
+class LayerArrays:
+    """Arrays of a network by Caffe's layers.
+
+    A layer of Caffe can be several of ours: those whose names go on with "/" behind its own.
+
+    Parameters
+    ----------
+    conf : GraphConf or NetworkConf
+    views : {"layer/array": array}
+        Of all parameters and buffers; what is put is written to them.
+    layers : {name: LayerParameter}, optional
+        What the net of Caffe says: CaffeNet.layers. Unless given, each layer of ours is one.
+    """
+
+    def __init__(self, conf, views, layers=None):
+        self._views, self._said = views, layers or {}
+        self._places, self._widths = {}, widths(conf)
+        for place in conf.stack:
+            if names_of(place):
+                group = self._places.setdefault(self._layer_of(place.name), [])
+                if all(other.owner != place.owner for other in group):
+                    group.append(place)
+
+    def __iter__(self):
+        """Returns names of Caffe's layers that have blobs, in their order."""
+        return iter(self._places)
+
+    def __contains__(self, name):
+        return name in self._places
+
+    def owners(self, name):
+        """Returns our layers whose arrays a layer of Caffe uses."""
+        return {place.owner for place in self._places[name]}
+
+    def is_owned(self, name):
+        """Returns whether a layer has arrays of its own; else it uses those of another."""
+        return all(place.owner == place.name for place in self._places[name])
+
+    def is_trained(self, name):
+        return any(place.param_shapes for place in self._places[name])
+
+    def blobs(self, name):
+        """Returns the blobs of a layer of Caffe."""
+        return [blob for place in self._places[name] for blob in self._blobs(place, name)]
+
+    def put(self, name, blobs):
+        """Fills the arrays of a layer of Caffe from its blobs.
+
+        Raises
+        ------
+        CheckpointError
+            If their number or shapes differ.
+        """
+        *first, last = self._places[name]
+        parts = []
+        for place in first:
+            count = len(self._blobs(place, name))
+            parts.append((place, blobs[:count]))
+            blobs = blobs[count:]
+        filled = {}
+        for place, part in [*parts, (last, blobs)]:
+            part = join_static_weights(part, self._widths.get(place.name))
+            found = arrays_of(place.layer, part, self._of(place), self._said.get(name))
+            filled |= {f"{place.owner}/{array}": numbers for array, numbers in found.items()}
+        for array, numbers in filled.items():
+            self._views[array][...] = numbers
+
+    def _blobs(self, place, name):
+        found = blobs_of(place.layer, self._of(place), self._said.get(name))
+        return split_static_weights(found, self._widths.get(place.name))
+
+    def _of(self, place):
+        """Returns {array: view} of a layer of ours."""
+        return {name: self._views[f"{place.owner}/{name}"] for name in names_of(place)}
+
+    def _layer_of(self, name):
+        """Returns the layer of Caffe that a layer of ours is part of."""
+        if name in self._said:
+            return name
+        longer = [layer for layer in self._said if name.startswith(f"{layer}/")]
+        return max(longer, key=len, default=name)
+
+
+def names_of(place):
+    """Returns names of the arrays that a layer of ours uses."""
+    layer, shape = place.layer, place.in_shape
+    return [*layer.param_shapes(shape), *layer.buffer_shapes(shape)]
+
+
+def widths(conf):
+    """Returns {recurrent layer: features of a step} of those with a static input."""
+    joins = {place.name: place for place in conf.stack if isinstance(place.layer, Merge)}
+    return {
+        place.name: joins[f"{place.name}/both"].in_shape[0][-1]
+        for place in conf.stack
+        if isinstance(place.layer, Recurrent) and f"{place.name}/both" in joins
+    }
+
+
+def split_static_weights(blobs, width):
+    """Splits the blobs of a recurrent layer as Caffe has them: a static input's by themselves."""
+    if width is None:
+        return blobs
+    w, b, *rest = blobs
+    return [w[:, :width], b, w[:, width:], *rest]
+
+
+def join_static_weights(blobs, width):
+    """Returns the blobs of a recurrent layer with all inputs' weights in the first."""
+    if width is None or [blob.ndim for blob in blobs[:3]] != [2, 1, 2]:
+        return blobs
+    w, b, static, *rest = blobs
+    fits = w.shape[1] == width and len(w) == len(static)
+    return [np.concatenate([w, static], 1), b, *rest] if fits else blobs
+
+
+def weights_in(conf, params, buffers, layers=None):
+    """Returns the Arrays in the vectors of a state."""
+    views = conf.params_layout.views(params) | conf.buffers_layout.views(buffers)
+    return LayerArrays(conf, views, layers)
+
+
+def moments_in(conf, moments, layers=None):
+    """Returns the Arrays of what an updater remembers of each parameter.
+
+    Buffers have nothing there.
+    """
+    nothing = np.zeros(conf.buffers_layout.size, np.float32)
+    return LayerArrays(conf, moments | conf.buffers_layout.views(nothing), layers)

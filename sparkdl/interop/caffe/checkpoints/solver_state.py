@@ -1,0 +1,82 @@
+"""Files of a solver's state: .solverstate, binary and HDF5."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.data import files
+from sparkdl.errors import CheckpointError
+from sparkdl.interop.caffe.checkpoints import hdf5
+from sparkdl.interop.caffe.checkpoints.weights import as_checkpoint
+from sparkdl.interop.caffe.messages.binary import HDF5, as_bytes, is_hdf5, parsed_bytes, read_bytes
+from sparkdl.interop.caffe.messages.blobs import array_of, blob_of
+from sparkdl.interop.caffe.messages.schema import RAW
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SolverState:
+    """A solver in the middle of its training, as Caffe keeps it.
+
+    Parameters
+    ----------
+    iteration : int
+        Updates done.
+    history : tuple of array
+        One for each parameter of the net in its order; of AdaDelta and Adam, which remember two
+        things, the first of all parameters and then the second.
+    current_step : int
+        Drops of the learning rate so far.
+    weights : str
+        The file of the weights that belong to it.
+    """
+
+    iteration: int
+    history: tuple[np.ndarray, ...] = ()
+    current_step: int = 0
+    weights: str = ""
+
+
+def read_solver_state(path):
+    """Returns the SolverState in a file, local or a URI; what it holds decides, not its name.
+
+    Raises
+    ------
+    CheckpointError
+        The file cannot be read, is cut or damaged, or is something else.
+    """
+    with as_checkpoint():
+        content = read_bytes(path)
+        if content.startswith(HDF5):
+            found = hdf5.state_from_hdf5(content, path)
+        else:
+            found = fields_of(parsed_bytes(content, RAW["SolverState"], path), path)
+    if min(found["iteration"], found["current_step"]) < 0:
+        raise CheckpointError(f"{path}: updates done must be at least 0, got {found['iteration']}")
+    return SolverState(**found)
+
+
+def write_solver_state(path, state):
+    """Writes a SolverState, whole or not at all: HDF5 where the path ends in .h5, else binary."""
+    with as_checkpoint():
+        if is_hdf5(path):
+            return files.write(path, hdf5.state_to_hdf5(state))
+        message = RAW["SolverState"](
+            iter=state.iteration,
+            learned_net=state.weights,
+            history=map(blob_of, state.history),
+            current_step=state.current_step,
+        )
+        files.write(path, as_bytes(message, path))
+
+
+def fields_of(message, path):
+    """Returns the options of a SolverState from its message."""
+    if not message.HasField("iter"):
+        raise CheckpointError(f"{path}: must be the state of a solver, got no number of updates")
+    history = [array_of(one, f"{path}, history {i}") for i, one in enumerate(message.history)]
+    return {
+        "iteration": message.iter,
+        "history": tuple(history),
+        "current_step": message.current_step,
+        "weights": message.learned_net,
+    }

@@ -1,0 +1,143 @@
+"""Weights of Caffe into and out of a network, by the names of the layers."""
+
+from dataclasses import dataclass, field, replace
+
+from sparkdl.errors import CheckpointError, ShapeError
+from sparkdl.interop.caffe.checkpoints.layer_arrays import weights_in
+from sparkdl.interop.caffe.checkpoints.weights import read_weights, write_weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadReport:
+    """The result of loading a file of weights.
+
+    Parameters
+    ----------
+    path : str
+    loaded : tuple of str
+        Layers that have their weights from it.
+    left : tuple of str
+        Layers of the network that stayed as they were.
+    unused : tuple of str
+        Layers of the file that the network does not have, or has no weights in.
+    misfits : {layer: str}
+        Why layers were left although the file has them.
+    """
+
+    path: str
+    loaded: tuple[str, ...]
+    left: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    misfits: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self):
+        rows = {"loaded": self.loaded, "left as they were": self.left, "not used": self.unused}
+        lines = [f"{what}: {', '.join(names)}" for what, names in rows.items() if names]
+        lines += [f"{name} left as it was: {why}" for name, why in self.misfits.items()]
+        return "\n  ".join([f"weights of {self.path}", *lines])
+
+
+def load_weights(conf, state, path, layers=None, fit=True):
+    """Loads the weights of a .caffemodel into layers of the same name.
+
+    Parameters
+    ----------
+    conf : GraphConf or NetworkConf
+    state : TrainState
+        Its other vectors and counters stay.
+    path : str
+        Local or a URI; see `read_weights`.
+    layers : {name: LayerParameter}, optional
+        What the net of Caffe says: CaffeNet.layers. An InnerProduct with `transpose` is to be read
+        by it.
+    fit : bool
+        Whether a layer whose shapes differ is an error; else it stays as it is.
+
+    Returns
+    -------
+    state, LoadReport
+
+    Raises
+    ------
+    CheckpointError
+        For a file that cannot be used, shapes that differ, and where no name is in both.
+    """
+    found, misfits, loaded = read_weights(path), {}, []
+    params, buffers = state.params.copy(), state.buffers.copy()
+    arrays = weights_in(conf, params, buffers, layers)
+    for name in [name for name in arrays if name in found]:
+        try:
+            arrays.put(name, found[name])
+            loaded.append(name)
+        except CheckpointError as error:
+            if fit:
+                raise CheckpointError(f"{path}, layer {name!r}: {error}") from error
+            misfits[name] = str(error)
+    if not loaded and not misfits:
+        mine, theirs = ", ".join(arrays), ", ".join(found)
+        raise CheckpointError(f"{path}: no layer is called as in the network: {theirs}; {mine}")
+    filled = {owner for name in loaded for owner in arrays.owners(name)}
+    report = LoadReport(
+        path=str(path),
+        loaded=tuple(loaded),
+        left=tuple(n for n in arrays if not arrays.owners(n) <= filled and n not in misfits),
+        unused=tuple(name for name in found if name not in arrays),
+        misfits=misfits,
+    )
+    return replace(state, params=params, buffers=buffers), report
+
+
+def save_weights(conf, state, path, layers=None, name=""):
+    """Writes the weights of a network as a .caffemodel; as HDF5 where the path ends in .h5.
+
+    Parameters
+    ----------
+    conf : GraphConf or NetworkConf
+    state : TrainState
+    path : str
+        Local or a URI; the file appears whole or not at all.
+    layers : {name: LayerParameter}, optional
+        What the net of Caffe says of its layers, for the file to say as well: CaffeNet.layers.
+    name : str
+        Of the net.
+
+    Raises
+    ------
+    UnsupportedError
+        If Caffe has no layer with such arrays.
+    CheckpointError
+        If the file cannot be written.
+    """
+    arrays = weights_in(conf, state.params, state.buffers, layers)
+    written = [name for name in arrays if arrays.is_owned(name) or name in (layers or ())]
+    write_weights(path, {name: arrays.blobs(name) for name in written}, name, layers)
+
+
+def carry_weights(conf, state, other, start):
+    """Carries weights of `state` to layers of the same name in the network `other`.
+
+    A test net takes over those of the net that is trained, as in Caffe.
+
+    Parameters
+    ----------
+    conf, state : GraphConf or NetworkConf, TrainState
+        Where the weights are.
+    other, start : the same
+        Where they go; layers that `conf` does not have stay as in `start`.
+
+    Raises
+    ------
+    ShapeError
+        If an array of the same name has another shape.
+    """
+    vectors = {}
+    for kind in ("params", "buffers"):
+        here, there = getattr(conf, f"{kind}_layout"), getattr(other, f"{kind}_layout")
+        vectors[kind] = getattr(start, kind).copy()
+        old, new = here.views(getattr(state, kind)), there.views(vectors[kind])
+        for name in old.keys() & new.keys():
+            if old[name].shape != new[name].shape:
+                shapes = f"{old[name].shape} in one net and {new[name].shape} in the other"
+                raise ShapeError(f"{name} must have one shape, got {shapes}")
+            new[name][...] = old[name]
+    return replace(start, **vectors)

@@ -1,0 +1,1 @@
+"""The data that layers name, as sources with transforms."""

@@ -1,0 +1,39 @@
+"""Converts Caffe's transform_param to transforms of images."""
+
+from sparkdl.data import Compose, Crop, MeanImage, Mirror, Scale
+from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.messages.blobs import read_mean
+from sparkdl.interop.caffe.policies import shortest
+
+
+def transforms_of(said, layer, column="features"):
+    """Returns transforms in Caffe's order: (x - mean) of the whole, a crop, the rest.
+
+    Parameters
+    ----------
+    said : TransformationParameter
+    layer : str
+        Its name, for errors.
+    column : str
+        Of a batch.
+    """
+    if said.force_color or said.force_gray:
+        raise UnsupportedError(f"layer {layer!r} must not have force_color or force_gray")
+    if said.mean_file and said.mean_value:
+        raise ConfigError(f"layer {layer!r} must have mean_file or mean_value, got both")
+    means, factor = tuple(map(shortest, said.mean_value)), shortest(said.scale)
+    found = []
+    if said.mean_file:
+        found.append(MeanImage(mean=read_mean(said.mean_file), column=column))
+    if said.crop_size:
+        found.append(Crop(size=said.crop_size, column=column))
+    if said.mirror:
+        found.append(Mirror(column=column))
+    if means or factor != 1:
+        found.append(Scale(factor=factor, mean=means, column=column))
+    return tuple(found)
+
+
+def one(transforms):
+    """Returns the same as one transform, or None."""
+    return Compose(transforms) if transforms else None

@@ -1,0 +1,1 @@
+"""Evaluation as Caffe does it: blobs, scores, the means of test nets."""

@@ -1,0 +1,72 @@
+"""The first records of a source: what Caffe tests on."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sparkdl.data.batches.blocks import blocks
+from sparkdl.data.source import Split
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head(Split):
+    """A split of which so many records are read; None: all."""
+
+    split: Any
+    most: int | None
+
+    def __str__(self):
+        return str(self.split)
+
+    def spans(self):
+        return self.split.spans()
+
+
+@dataclass(frozen=True)
+class First:
+    """A source of the first records of another, in batches; Caffe tests on these.
+
+    Where the other does not know how many records its splits have, all of them are read.
+
+    Parameters
+    ----------
+    source : Source
+    count : int
+        Records.
+    size : int
+        Records of a batch; the last one of a split may be smaller.
+    """
+
+    source: Any
+    count: int
+    size: int
+
+    @property
+    def transform(self):
+        return self.source.transform
+
+    @property
+    def read(self):
+        return partial(head_batches, self.source.read, self.size)
+
+    def splits(self):
+        found, left = [], self.count
+        for number, split in enumerate(self.source.splits()):
+            if left is not None and left <= 0:
+                break
+            left = None if left is None or split.count is None else left
+            most = None if left is None else min(left, split.count)
+            found.append(Head(partition=number, count=most, split=split, most=most))
+            left = None if left is None else left - most
+        return found
+
+
+def head_batches(read, size, head):
+    """Yields Batches of a Head."""
+    left = head.most
+    for batch in blocks(read(head.split), size):
+        if left is not None and len(batch) >= left:
+            yield batch.take(slice(0, left))
+            return
+        yield batch
+        left = None if left is None else left - len(batch)

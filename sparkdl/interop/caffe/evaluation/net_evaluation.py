@@ -1,0 +1,156 @@
+"""Tests of a net of Caffe while it is trained: test nets take over its weights by name."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import ConfigError
+from sparkdl.interop.caffe.checkpoints.transfer import carry_weights
+from sparkdl.interop.caffe.evaluation.blob_values import Blobs, blobs_of
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.training.inputs.minibatch import prepare_minibatch
+from sparkdl.training.network import first_state
+from sparkdl.training.recipe import TEST
+
+
+class Means:
+    """Results of tests: the means of the outputs of each test net.
+
+    Parameters
+    ----------
+    names : sequence of sequence of str
+        The blobs of each net.
+    """
+
+    def __init__(self, names):
+        self.names = names
+        self.counts = [0] * len(names)
+        self.sums = [dict.fromkeys(own, np.zeros(0)) for own in names]
+
+    @property
+    def examples(self):
+        return int(sum(self.counts))
+
+    def add(self, net, examples, means):
+        """Counts in the means {blob: (numbers,)} of so many examples."""
+        self.counts[net] += examples
+        for name, values in means.items():
+            total = self.sums[net][name]
+            self.sums[net][name] = examples * values + (total if len(total) else 0)
+
+    def merge(self, other):
+        """Returns the Means of both together."""
+        both = Means(self.names)
+        for one in (self, other):
+            for net, count in enumerate(one.counts):
+                if count:
+                    both.add(net, count, {n: x / count for n, x in one.sums[net].items()})
+        return both
+
+    def of_net(self, net):
+        """Returns {blob: mean (numbers,) float64}; without the net's data nothing."""
+        count = self.counts[net]
+        return {name: x / count for name, x in self.sums[net].items()} if count else {}
+
+    def figures(self):
+        """Returns {blob: mean, or list of such}; with several nets "0/blob"."""
+        found, many = {}, len(self.names) > 1
+        for net in range(len(self.names)):
+            for name, values in self.of_net(net).items():
+                shown = values.item() if values.size == 1 else values.tolist()
+                found[f"{net}/{name}" if many else name] = shown
+        return found
+
+    @property
+    def score(self):
+        """None: nobody knows which output measures how good a net is."""
+
+    def __str__(self):
+        return ", ".join(f"{name} = {value}" for name, value in self.figures().items())
+
+
+@dataclass(frozen=True)
+class Testing:
+    """A Judge that shows the test nets' outputs, not the loss. Records carry their test in TEST.
+    Records say by TEST whose they are.
+
+    Parameters
+    ----------
+    trained : GraphConf
+        Whose weights are tested.
+    blobs : tuple of Blobs
+        Of each test net.
+    transforms : tuple of callable or None
+        Of each net's data.
+    sizes : tuple of int
+        Examples of each net's minibatches.
+    """
+
+    trained: Any
+    blobs: tuple[Blobs, ...]
+    transforms: tuple
+    sizes: tuple[int, ...]
+
+    def judged(self, replica, blocks):
+        means, loaded = Means([blobs.names for blobs in self.blobs]), {}
+        for block in blocks:
+            net = int(block.take(slice(0, 1)).columns[TEST][0])
+            if net not in loaded:
+                loaded[net] = self._loaded(net, replica)
+            for start in range(0, len(block), self.sizes[net]):
+                part = block.take(slice(start, start + self.sizes[net]))
+                batch = prepare_minibatch(part, self.transforms[net], self.blobs[net].net.conf)
+                means.add(net, len(batch), self.blobs[net].means(loaded[net], batch))
+        return means
+
+    def counts(self, means):
+        pairs = zip(means.counts, means.sums, strict=True)
+        return [x for count, sums in pairs for x in (np.array([count]), *sums.values())]
+
+    def counted(self, arrays):
+        left = iter(arrays)
+        means = Means([blobs.names for blobs in self.blobs])
+        for net, names in enumerate(means.names):
+            means.counts[net] = int(next(left)[0])
+            means.sums[net] = {name: next(left) for name in names}
+        return means
+
+    def _loaded(self, net, replica):
+        """Returns the replica of a test net with the weights of the one that is trained."""
+        conf = self.blobs[net].net.conf
+        state, own = carry_weights(self.trained, replica, conf, first_state(conf)), None
+        own = replica_of(conf, replica.backend)
+        own.load(state.params, state.buffers, state.slots)
+        return own
+
+
+@lru_cache(maxsize=4)
+def replica_of(conf, backend):
+    return Replica(conf, backend)
+
+
+def testing_of(trained, nets, sources):
+    """Returns the Testing of test nets on these sources."""
+    return Testing(
+        trained=trained.conf,
+        blobs=tuple(blobs_of(net, shown_outputs(net), "a test", net.stacked) for net in nets),
+        transforms=tuple(source.transform for source in sources),
+        sizes=tuple(map(batch_size, nets)),
+    )
+
+
+def shown_outputs(net):
+    """Returns the outputs of a net, less labels that nothing reads."""
+    known = {score.blob for score in net.scores} | net.blobs.keys() | net.stacked.keys()
+    names = [name for name in net.outputs if name in known]
+    if not names:
+        raise ConfigError(f"test net {net.name!r} must have outputs to show, got none")
+    return names
+
+
+def batch_size(net):
+    """Returns examples of a net's minibatches, as its layers of data say."""
+    sizes = [data.batch_size for data in net.data if data.batch_size]
+    return sizes[0] if sizes else 1

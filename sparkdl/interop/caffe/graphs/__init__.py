@@ -1,0 +1,1 @@
+"""Nets as graphs of our layers."""

@@ -1,0 +1,297 @@
+"""A net of Caffe on its way to a graph: which vertex gives each blob, and its shape."""
+
+from dataclasses import replace
+from math import prod
+
+from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.messages.schema import LayerParameter
+from sparkdl.interop.caffe.nets.names import name_of
+from sparkdl.nn import Permute, Reshape, StopGradient, Unstack, Vertex
+from sparkdl.nn.networks.placement import shape_after
+
+
+class Translation:
+    """The state of a translation: the layers translated so far.
+
+    Layers are translated in order; each reads blobs that are there and leaves some behind. A blob
+    that a layer changes in place is from then on what that layer gives. Shapes are those of one
+    example, so Caffe's axis 1 is the first.
+
+    Parameters
+    ----------
+    uses : Uses
+        What the blobs of data are for.
+    shapes : {blob: shape of one example}
+        Of data whose layers do not say.
+    l1, l2 : float
+        Of the solver: in Caffe all parameters decay, biases too.
+
+    Attributes
+    ----------
+    inputs : {blob: shape} of the graph
+    vertices : list of Vertex
+    data : list of Data
+    scores : list of Score
+    written : list of WrittenBlobs
+    """
+
+    def __init__(self, uses, shapes=None, l1=0.0, l2=0.0):
+        self.uses, self.shapes = uses, dict(shapes or {})
+        self.l1, self.l2 = l1, l2
+        self.inputs, self.vertices = {}, []
+        self.data, self.scores, self.written = [], [], []
+        self._blobs, self._shared = {}, {}  # {blob: (input or vertex, shape)}, {parameter: vertex}
+        self._labels = {}  # {blob: column}
+        self.parameters = set()  # blobs that are learned and have no batch
+        self.of_batch = {}  # {blob that is one number for the batch: how it was reduced}
+        self.sequences = set()  # blobs whose steps stand in front of the batch in Caffe
+        self.single = set()  # blobs of one number an example, with no axis but that of the batch
+        self.stacked = {}  # {blob: how many batches lie behind each other in it}
+        self.chosen = {}  # {blob that Filter gave: the vertex that says which examples are there}
+
+    @property
+    def blobs(self):
+        """{blob: the input or vertex that gives it} as the net leaves them."""
+        return {blob: source for blob, (source, _) in self._blobs.items()}
+
+    @property
+    def stacked_blobs(self):
+        """Blobs in which several batches lie behind each other."""
+        return {blob for blob, count in self.stacked.items() if count != 1}
+
+    def shape(self, blob):
+        """Returns the shape of one example of a blob."""
+        return self._of(blob)[1]
+
+    def source(self, blob):
+        """Returns the input or vertex that gives a blob."""
+        return self._of(blob)[0]
+
+    def axis(self, blob, axis, what="axis", behind=False):
+        """Returns the axis of one example that Caffe's axis of a blob is.
+
+        Parameters
+        ----------
+        behind : bool
+            Whether those behind it are meant too, and must not be that of the batch either.
+
+        Raises
+        ------
+        ConfigError
+            For an axis that the blob does not have.
+        UnsupportedError
+            For that of the batch.
+        """
+        shape = self.shape(blob)
+        rank, batch = len(shape) + 1, self.batch_axis(blob)
+        found = axis + rank if axis < 0 else axis
+        if not 0 <= found < rank:
+            raise ConfigError(f"{what} must be an axis of {shape} behind the batch, got {axis}")
+        if found == batch or (behind and found < batch):
+            raise UnsupportedError(
+                f"{what} must be an axis of {shape} behind the batch, got {axis}, which joins "
+                "examples: they are computed each by itself"
+            )
+        return found - (found > batch)
+
+    def batch_axis(self, blob):
+        """Returns Caffe's axis of the examples: 1 of sequences, whose steps come first, else 0."""
+        return int(blob in self.sequences)
+
+    def is_batch(self, blob, axis):
+        """Returns whether Caffe's axis of a blob is that of the batch."""
+        rank = len(self.shape(blob)) + 1
+        return (axis + rank if axis < 0 else axis) == self.batch_axis(blob)
+
+    def column(self, blob):
+        """Returns the column of the data that a blob of labels is; None of other blobs."""
+        return self._labels.get(blob)
+
+    def _of(self, blob):
+        if blob in self._labels:
+            raise ConfigError(f"labels can be read by losses and Accuracy only, got {blob!r}")
+        if blob not in self._blobs and any(score.blob == blob for score in self.scores):
+            raise ConfigError(f"{blob!r} must not be read by a layer: it is a number of the batch")
+        if blob not in self._blobs:
+            raise ConfigError(f"no layer before it gives the blob {blob!r}")
+        return self._blobs[blob]
+
+    def give(self, blob, shape):
+        """Enters a blob that comes from the data."""
+        self.inputs[blob] = tuple(shape) or (1,)  # one number an example is a row of one
+        self._blobs[blob] = blob, self.inputs[blob]
+        self.mark(self.single, blob, not shape)
+        if self.uses.is_time_major(blob):
+            self.sequences.add(blob)
+
+    def give_labels(self, blob, column):
+        """Enters a blob of labels, which comes from the data."""
+        self._labels[blob] = column
+
+    def alias(self, top, bottom):
+        """Makes a blob the same as another."""
+        if bottom in self._labels:
+            self._labels[top] = self._labels[bottom]
+        else:
+            self._blobs[top] = self._of(bottom)
+            self._inherit(top, [bottom])
+
+    def add(self, layer, ours, bottoms=None, top=None, name=None, shares=None):
+        """Puts our layer where a layer of Caffe stands.
+
+        Parameters
+        ----------
+        layer : LayerParameter
+        ours : Layer
+        bottoms : blobs that it reads; those of `layer` unless given
+        top : blob that it gives; the first of `layer` unless given
+        name : of the vertex; that of `layer` unless given
+        shares : vertex whose parameters it uses; unless given, the one that the names of the
+            parameters say
+        """
+        found = self.add_output(layer, ours, bottoms, name, shares)
+        top = top or (layer.top[0] if layer.top else found[0])
+        self._blobs[top] = found
+        self._inherit(top, layer.bottom if bottoms is None else bottoms)
+
+    def add_output(self, layer, ours, bottoms=None, name=None, shares=None):
+        """Works as `add`, for a layer that leaves no blob behind; returns its vertex and shape."""
+        name = name or name_of(layer)
+        bottoms = list(layer.bottom) if bottoms is None else bottoms
+        sources, shapes = zip(*map(self._of, bottoms), strict=True)
+        sources = [self._stop_gradient(layer, bottom, s) for bottom, s in zip(bottoms, sources)]
+        ours = replace(ours, name=name)
+        self.vertices.append(
+            Vertex(
+                name=name,
+                layer=ours,
+                inputs=sources,
+                shares=shares or self._owner(layer, ours, shapes, name),
+            )
+        )
+        shape = tuple(shapes) if ours.several else as_read(ours, shapes[0])
+        return name, shape_after(ours, shape, " and ".join(bottoms))
+
+    def by_channel(self, blob):
+        """Returns a blob's name.
+
+        Raises UnsupportedError where axis 1, that of channels, is that of the batch.
+        """
+        if blob in self.sequences:
+            raise UnsupportedError(
+                f"{blob!r} must have its channels along axis 1, got sequences (steps, batch, ...)"
+            )
+        return blob
+
+    def one_batch(self, blob):
+        """Returns a blob's name.
+
+        Raises UnsupportedError where several batches lie behind each other in it.
+        """
+        if self.stacked.get(blob, 1) != 1:
+            raise UnsupportedError(
+                f"{blob!r} must be one batch, got {self.stacked[blob]}, which a Concat along the "
+                "batch has put behind each other; a Slice along it parts them again"
+            )
+        return blob
+
+    def part(self, blob):
+        """Returns the vertices that give the batches which lie behind each other in a blob."""
+        count = self.stacked[blob]
+        names = tuple(f"{blob}/{index}" for index in range(count))
+        for index, name in enumerate(names):
+            self.add(LayerParameter(), Unstack(index=index, count=count), [blob], name, name)
+        return names
+
+    def _inherit(self, top, bottoms):
+        """Remembers of a blob what is known of those it is computed from."""
+        self.stacked[top] = self._batches(bottoms)
+        self.mark(self.sequences, top, bottoms[0] in self.sequences)
+        self.mark(self.single, top, bottoms[0] in self.single)
+        self.mark(self.parameters, top, self.parameters.issuperset(bottoms))
+        chosen = [self.chosen[blob] for blob in bottoms if blob in self.chosen]
+        if chosen:
+            self.chosen[top] = chosen[0]
+
+    @staticmethod
+    def mark(blobs, blob, holds):
+        """Puts a blob into a set, or takes it out."""
+        (blobs.add if holds else blobs.discard)(blob)
+
+    def _batches(self, blobs):
+        """Returns how many batches lie behind each other in all of these blobs."""
+        counts = {self.stacked.get(blob, 1) for blob in blobs}
+        if len(counts) != 1:
+            raise UnsupportedError(f"{list(blobs)} must have as many examples as each other")
+        return counts.pop()
+
+    def add_by_channel(self, layer, ours, bottom=None, top=None, name=None):
+        """Works as `add`, for a layer with its channels on the first axis, as images have them.
+
+        Of two axes, ours would take the last for the channels.
+        """
+        bottom, top = self.by_channel(bottom or layer.bottom[0]), top or layer.top[0]
+        shape = self.shape(bottom)
+        if len(shape) != 2:
+            return self.add(layer, ours, [bottom], top, name)
+        wide = self.reshape_blob(layer, bottom, (*shape, 1), "images")
+        self.add(layer, ours, [wide], top, name)
+        self.reshape_top(layer, shape, top)
+
+    def units_in_place(self, layer, bottom, axis):
+        """Returns a blob whose `axis` is where ours has units: first of images, else last.
+
+        Returns
+        -------
+        blob, order of the axes or None where nothing had to be done
+        """
+        rank = len(self.shape(bottom))
+        at = 0 if rank > 2 else rank - 1
+        if axis == at:
+            return bottom, None
+        rest = [i for i in range(rank) if i != axis]
+        order = (axis, *rest) if rank > 2 else (*rest, axis)
+        blob = f"{name_of(layer)}/turned"
+        self.add(layer, Permute(order=order), [bottom], blob, blob)
+        return blob, order
+
+    def reshape_blob(self, layer, bottom, shape, why):
+        """Returns a blob that has the numbers of another in another shape."""
+        blob = f"{name_of(layer)}/{why}"
+        self.add(layer, Reshape(shape=shape), [bottom], blob, blob)
+        return blob
+
+    def reshape_top(self, layer, shape, top=None):
+        """Gives what `layer` has left behind another shape."""
+        top = top or layer.top[0]
+        name = f"{name_of(layer)}/{top}/shape"
+        self.add(LayerParameter(), Reshape(shape=shape), [top], top, name)
+
+    def _stop_gradient(self, layer, bottom, source):
+        """Returns `source`, behind a stop where the layer propagates nothing down to it."""
+        wanted = dict(zip(layer.bottom, layer.propagate_down))
+        if wanted.get(bottom, True):
+            return source
+        stop = f"{name_of(layer)}/{bottom}/stop"
+        if all(vertex.name != stop for vertex in self.vertices):
+            self.vertices.append(Vertex(name=stop, layer=StopGradient(), inputs=source))
+        return stop
+
+    def _owner(self, layer, ours, shapes, name):
+        """Returns the vertex whose parameters are used: that of the first layer that named them."""
+        names = [spec.name for spec in layer.param if spec.name]
+        arrays = ours.param_shapes(shapes if ours.several else as_read(ours, shapes[0]))
+        if not names or not arrays:
+            return None
+        owners = {self._shared.setdefault(one, name) for one in names}
+        owner = owners.pop()
+        if owners or (owner != name and len(names) < len(arrays)):
+            raise UnsupportedError(
+                f"all parameters of a layer must be shared with one other, got {names}"
+            )
+        return None if owner == name else owner
+
+
+def as_read(ours, shape):
+    """Returns the shape as our layer sees it: rows where it takes rows."""
+    return (prod(shape),) if ours.takes_rows and len(shape) > 2 else shape

@@ -1,0 +1,1 @@
+"""Caffe's protocol buffer messages: their fields, text files, binary files, blobs."""

@@ -1,0 +1,89 @@
+"""Classes of Caffe's messages, made from the table of their fields.
+
+They live in a pool of their own: Caffe's own descriptors may be loaded in the same process.
+"""
+
+import re
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from sparkdl.interop.caffe.messages.fields import FIELDS
+
+PACKAGE = "sparkdl.caffe"
+Field = descriptor_pb2.FieldDescriptorProto
+SCALARS = {
+    name: getattr(Field, f"TYPE_{name.upper()}")
+    for name in ("bool", "bytes", "double", "float", "int32", "int64", "string", "uint32")
+}
+NUMBERS = re.compile(r"(float|double)\* packed")
+FIELD = re.compile(r'(\w+) (\d+) (\w+)(\*?)( packed)?(?: = "?([^"]*)"?)?')
+
+
+def messages(fields):
+    """Returns {name: class} of every message of a table of fields."""
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(describe_schema(table(fields)))
+    found = pool.FindFileByName("caffe.proto").message_types_by_name
+    return {name: message_factory.GetMessageClass(found[name]) for name in found}
+
+
+def table(fields):
+    """Returns [(kind, name, [text of a field])] in the order of the table."""
+    rows = []
+    for line in fields.splitlines():
+        if line.startswith(" "):
+            rows[-1][2].extend(part.strip() for part in line.split(";") if part.strip())
+        else:
+            rows.append((*line.split(), []))
+    return rows
+
+
+def describe_schema(rows):
+    """Returns the FileDescriptorProto of a table."""
+    file = descriptor_pb2.FileDescriptorProto(name="caffe.proto", package=PACKAGE, syntax="proto2")
+    made = {name: file.message_type.add(name=name) for kind, name, _ in rows if kind == "message"}
+    enums = {name for kind, name, _ in rows if kind == "enum"}
+    for kind, name, fields in rows:
+        if kind == "enum":
+            add_enum(made, file, name, fields)
+        else:
+            for text in fields:
+                add_field(made[name], text, enums)
+    return file
+
+
+def add_enum(made, file, name, values):
+    outer, _, inner = name.rpartition(".")
+    enum = (made[outer] if outer else file).enum_type.add(name=inner)
+    for text in values:
+        value, number = text.split()
+        enum.value.add(name=value, number=int(number))
+
+
+def add_field(message, text, enums):
+    name, number, kind, many, packed, default = FIELD.fullmatch(text).groups()
+    label = Field.LABEL_REPEATED if many else Field.LABEL_OPTIONAL
+    field = message.field.add(name=name, number=int(number), label=label)
+    if kind in SCALARS:
+        field.type = SCALARS[kind]
+    else:
+        own = f"{message.name}.{kind}"
+        full = own if own in enums else kind
+        field.type = Field.TYPE_ENUM if full in enums else Field.TYPE_MESSAGE
+        field.type_name = f".{PACKAGE}.{full}"
+    if default is not None:
+        field.default_value = default
+    if packed:
+        field.options.packed = True
+
+
+MESSAGES = messages(FIELDS)
+# The same with the numbers of blobs as bytes: packed numbers look the same in a file, and millions
+# of them need not become objects of Python, nor change a bit.
+RAW = messages(NUMBERS.sub("bytes*", FIELDS))
+NetParameter = MESSAGES["NetParameter"]
+SolverParameter = MESSAGES["SolverParameter"]
+LayerParameter = MESSAGES["LayerParameter"]
+NetState = MESSAGES["NetState"]
+SolverState = MESSAGES["SolverState"]
+BlobProto = MESSAGES["BlobProto"]

@@ -1,0 +1,100 @@
+"""Layers of Caffe's first version as those of its second."""
+
+from sparkdl.errors import ConfigError
+from sparkdl.interop.caffe.messages.schema import MESSAGES
+
+# V0 type: (V1 type, message of its options)
+TYPES = {
+    "accuracy": ("ACCURACY", None),
+    "bnll": ("BNLL", None),
+    "concat": ("CONCAT", "concat_param"),
+    "conv": ("CONVOLUTION", "convolution_param"),
+    "data": ("DATA", "data_param"),
+    "dropout": ("DROPOUT", "dropout_param"),
+    "euclidean_loss": ("EUCLIDEAN_LOSS", None),
+    "flatten": ("FLATTEN", None),
+    "hdf5_data": ("HDF5_DATA", "hdf5_data_param"),
+    "hdf5_output": ("HDF5_OUTPUT", "hdf5_output_param"),
+    "im2col": ("IM2COL", "convolution_param"),
+    "images": ("IMAGE_DATA", "image_data_param"),
+    "infogain_loss": ("INFOGAIN_LOSS", "infogain_loss_param"),
+    "innerproduct": ("INNER_PRODUCT", "inner_product_param"),
+    "lrn": ("LRN", "lrn_param"),
+    "multinomial_logistic_loss": ("MULTINOMIAL_LOGISTIC_LOSS", None),
+    "pool": ("POOLING", "pooling_param"),
+    "relu": ("RELU", None),
+    "sigmoid": ("SIGMOID", None),
+    "softmax": ("SOFTMAX", None),
+    "softmax_loss": ("SOFTMAX_LOSS", None),
+    "split": ("SPLIT", None),
+    "tanh": ("TANH", None),
+    "window_data": ("WINDOW_DATA", "window_data_param"),
+}
+# name in V0: name in the options of V1, where it differs
+RENAMED = {
+    "biasterm": "bias_term",
+    "kernelsize": "kernel_size",
+    "batchsize": "batch_size",
+    "shuffle_images": "shuffle",
+    "det_fg_threshold": "fg_threshold",
+    "det_bg_threshold": "bg_threshold",
+    "det_fg_fraction": "fg_fraction",
+    "det_context_pad": "context_pad",
+    "det_crop_mode": "crop_mode",
+}
+TRANSFORM = {"scale": "scale", "meanfile": "mean_file", "cropsize": "crop_size", "mirror": "mirror"}
+OF_THE_LAYER = ("blobs", "blobs_lr", "weight_decay")
+ELSEWHERE = ("name", "type")
+
+
+def from_v0(layers):
+    """Returns [V1LayerParameter]; padding layers become the padding of what reads them."""
+    paddings = {one.top[0]: one for one in layers if one.layer.type == "padding"}
+    return [convert_layer(one, paddings) for one in layers if one.layer.type != "padding"]
+
+
+def convert_layer(outer, paddings):
+    old = outer.layer
+    if old.type not in TYPES:
+        raise ConfigError(f"layer {old.name!r} must be of one of {list(TYPES)}, got {old.type!r}")
+    kind, options = TYPES[old.type]
+    new = MESSAGES["V1LayerParameter"](name=old.name, top=outer.top)
+    new.type = new.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_name[kind].number
+    target = getattr(new, options) if options else None
+    for bottom in outer.bottom:
+        padding = paddings.get(bottom)
+        new.bottom.append(bottom if padding is None else padding.bottom[0])
+        if padding is not None:
+            target.pad.append(padding.layer.pad)
+    for field, value in old.ListFields():
+        if field.name not in ELSEWHERE:
+            place(new, target, field, value)
+    return new
+
+
+def place(new, target, field, value):
+    """Puts one option where V1 has it."""
+    if field.name in OF_THE_LAYER:
+        getattr(new, field.name).extend(value)
+    elif field.name in TRANSFORM:
+        setattr(new.transform_param, TRANSFORM[field.name], value)
+    elif field.name == "hdf5_output_param":
+        new.hdf5_output_param.CopyFrom(value)
+    else:
+        name = RENAMED.get(field.name, field.name)
+        known = target is not None and name in target.DESCRIPTOR.fields_by_name
+        if not known:
+            raise ConfigError(f"layer {new.name!r} must not have {field.name}, got {value!r}")
+        many = target.DESCRIPTOR.fields_by_name[name].is_repeated
+        set_field(target, name, [value] if many else value)
+
+
+def set_field(message, name, value):
+    """Sets a field, whatever its kind."""
+    field = message.DESCRIPTOR.fields_by_name[name]
+    if field.is_repeated:
+        getattr(message, name).extend(value)
+    elif field.message_type is not None:
+        getattr(message, name).CopyFrom(value)
+    else:
+        setattr(message, name, value)

@@ -1,0 +1,1 @@
+"""Solver files, and the training that they describe."""

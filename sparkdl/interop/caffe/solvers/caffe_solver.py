@@ -1,0 +1,219 @@
+"""A training as a solver file of Caffe describes it, on any workers and with any master."""
+
+from dataclasses import fields, replace
+from pathlib import PurePosixPath
+
+from sparkdl.data import files
+from sparkdl.data.source import checked_batches
+from sparkdl.errors import ConfigError
+from sparkdl.interop.caffe.checkpoints.snapshots import load_snapshot
+from sparkdl.interop.caffe.checkpoints.transfer import load_weights
+from sparkdl.interop.caffe.datasets.sources import source_of
+from sparkdl.interop.caffe.evaluation.head import First
+from sparkdl.interop.caffe.evaluation.net_evaluation import batch_size, testing_of
+from sparkdl.interop.caffe.solvers.job import SolverJob, read_job
+from sparkdl.interop.caffe.solvers.listeners import Display, Snapshots, log
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.network import Network, as_source, first_state, fit_network
+from sparkdl.training.recipe import tag_batch
+from sparkdl.training.workers.base import Validation
+from sparkdl.training.workers.local import LocalWorkers
+
+
+class CaffeSolver:
+    """A Recipe: trains a net as its solver file describes, with tests and snapshots.
+
+    The batch size that the net names is that of each worker, as in CaffeOnSpark. Tests are on the
+    first `test_iter` batches of the test nets' data; each record counts once.
+
+    Parameters
+    ----------
+    solver : path of a solver file, local or a URI, or SolverJob
+    master : TrainingMaster, optional
+        AllReduceSGD() unless given, which computes what Caffe does on the workers' batches
+        together. Its batch size, what iter_size means for it, and the device where it is "auto",
+        are those of the solver.
+    snapshot : str, optional
+        A .solverstate to go on from; `weights` may name its .caffemodel.
+    weights : str or sequence of str, optional
+        Files of weights to start from, by the layers' names; the solver's unless given.
+    shapes : {blob: shape of one example}, optional
+        See `read_net`.
+
+    Attributes
+    ----------
+    network : Network
+    loaded : tuple of LoadReport
+        What came of the files of weights.
+
+    Raises
+    ------
+    ConfigError, ShapeError, UnsupportedError, DataError, CheckpointError
+        As `read_job`, `load_snapshot` and `load_weights`; and for a solver that trains nothing.
+    """
+
+    def __init__(self, solver, master=None, *, snapshot=None, weights=None, shapes=None):
+        self.job = solver if isinstance(solver, SolverJob) else read_job(solver, shapes)
+        found = self.job.solver
+        if found.max_iter < 1:
+            raise ConfigError(f"max_iter must be at least 1 to train, got {found.max_iter}")
+        self.master = master_of(self.job, master)
+        state, self.loaded = start_of(self.job, snapshot, names_of(weights))
+        self.network = Network(self.job.train.conf, state)
+        self.snapshots = Snapshots(self.job.train, found, prefix_of(self.job))
+
+    def fit(self, data=None, workers=None, validation=None, **options):
+        """Trains on this machine; returns a History, whose `validations` are the tests.
+
+        Parameters
+        ----------
+        data : Batch, pair (features, labels) or source, optional
+            What the net's layer of data names unless given.
+        workers : Workers, optional
+            Two processes unless given.
+        validation : the same, or a list of them for several test nets, optional
+            All of it is tested on. What the test nets name unless given.
+        options : of `fit_network`
+        """
+        data = as_source(self.data() if data is None else data)
+        tests = self.tests(validation, as_source)
+        batches = TaggedBatches(self.test_confs, tests)
+        own = LocalWorkers(self.master.workers or 2) if workers is None else None
+        try:
+            used = own if workers is None else workers
+            return self.train(data, used, self.validation(tests, batches), **options)
+        finally:
+            if own is not None:
+                own.close()
+
+    @property
+    def test_confs(self):
+        """The configuration of each test net."""
+        return [net.conf for net in self.job.tests]
+
+    def data(self):
+        """Returns the source of the data to train on that the net names."""
+        return source_of_net(self.job.train)
+
+    def tests(self, given, readable):
+        """Returns the data of each test net, or none where nothing is tested.
+
+        Parameters
+        ----------
+        given : data, or a list of it for several nets; None: what the nets name
+        readable : function data -> what these workers read; has a `transform`
+        """
+        nets, solver = self.job.tests, self.job.solver
+        if given is None:
+            pairs = zip(nets, solver.test_iter, strict=True) if solver.test_interval else ()
+            return [readable(first_of_net(net, count)) for net, count in pairs]
+        found = given if isinstance(given, list) else [given]
+        if len(found) != len(nets):
+            raise ConfigError(f"validation must be data for {len(nets)} nets, got {len(found)}")
+        return [readable(one) for one in found]
+
+    def validation(self, tests, batches):
+        """Returns the Validation of sources; `batches` are their records, tagged."""
+        if not tests:
+            return None
+        testing = testing_of(self.job.train, self.job.tests, tests)
+        return Validation(batches, testing)
+
+    def train(self, data, workers, validation, evaluate=None, *, listeners=(), **options):
+        """Returns `fit` with data and validation as these workers know them."""
+        solver = self.job.solver
+        given = {"validation": validation, "evaluate": evaluate}
+        epochs = options.pop("epochs", None)
+        if epochs is None:
+            given["updates"] = solver.max_iter
+        if solver.test_interval:
+            given["validate_every"] = solver.test_interval
+            given["validate_first"] = solver.test_initialization
+        given["listeners"] = [Display(solver), self.snapshots, *listeners]
+        history = fit_network(self.network, data, self.master, workers, epochs, **given | options)
+        self.snapshots.finish(self.network.state)
+        return history
+
+
+class TaggedBatches:
+    """The Batches of all tests, checked; may be gone through several times."""
+
+    def __init__(self, confs, tests):
+        self.confs, self.tests = confs, tests
+
+    def __iter__(self):
+        for number, source in enumerate(self.tests):
+            schema = schema_of(self.confs[number], transform=source.transform)
+            for split in source.splits():
+                for batch in checked_batches(source.read, split, schema):
+                    yield tag_batch(batch, number)
+
+
+def source_of_net(net):
+    """Returns the source of what the one layer of data of a net names."""
+    if len(net.data) != 1:
+        names = ", ".join(data.name for data in net.data) or "none"
+        raise ConfigError(
+            f"{net.name or 'the net'} must have one layer of data to be read, got {names}; "
+            "give the data to fit"
+        )
+    return source_of(net.data[0])
+
+
+def first_of_net(net, batches):
+    """Returns a source of the first batches of a test net's data; splits hold whole batches."""
+    source, size = source_of_net(net), batch_size(net)
+    if "records_per_split" in {item.name for item in fields(source)}:
+        source = replace(source, records_per_split=-(-256 // size) * size)
+    return First(source, batches * size, size)
+
+
+def names_of(weights):
+    return (weights,) if isinstance(weights, str) else weights
+
+
+def master_of(job, master):
+    """Returns the master with the batch size of the net and the iter_size of the solver."""
+    master = AllReduceSGD() if master is None else master
+    times, size = job.solver.iter_size, batch_size(job.train)
+    changes = {"batch_size_per_worker": size} if any(d.batch_size for d in job.train.data) else {}
+    if master.device == "auto":
+        changes["device"] = job.solver.device
+    if times == 1:
+        return replace(master, **changes)
+    options = {item.name for item in fields(master)}
+    for name, others in {"accumulate": (), "push_every": ("fetch_every",)}.items():
+        if name in options:
+            return replace(master, **changes | dict.fromkeys((name, *others), times))
+    raise ConfigError(
+        f"iter_size must be 1 with {type(master).__name__}, got {times}; AllReduceSGD and "
+        "ParameterServer add up gradients"
+    )
+
+
+def start_of(job, snapshot, weights):
+    """Returns (the TrainState to start from, (Loaded, ...))"""
+    net, conf, reports = job.train, job.train.conf, []
+    state = first_state(conf)
+    if snapshot is not None:
+        if weights is not None and len(weights) != 1:
+            raise ConfigError(f"a snapshot has one file of weights, got {list(weights)}")
+        return load_snapshot(conf, state, snapshot, net.layers, *(weights or ())), ()
+    for path in job.solver.weights if weights is None else weights:
+        state, report = load_weights(conf, state, path, net.layers)
+        reports.append(report)
+        log.info("%s", report)
+    return state, tuple(reports)
+
+
+def prefix_of(job):
+    """Returns the prefix of snapshots: the solver's, or its folder with its file's name.
+
+    So does Caffe.
+    """
+    prefix, path = job.solver.snapshot_prefix, PurePosixPath(str(job.path))
+    if not prefix:
+        return str(job.path).removesuffix(path.suffix)
+    is_folder = prefix.endswith("/") or files.is_directory(prefix)
+    return f"{prefix.rstrip('/')}/{path.stem}" if is_folder else prefix

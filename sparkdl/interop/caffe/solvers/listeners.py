@@ -1,0 +1,87 @@
+"""Listeners that work as Caffe's solver does: lines of progress, and snapshots."""
+
+import logging
+from collections import deque
+
+from sparkdl.interop.caffe.checkpoints.snapshots import save_snapshot
+from sparkdl.training.reporting.listeners import Listener
+
+log = logging.getLogger("sparkdl.caffe")
+
+
+class Display(Listener):
+    """Logs as Caffe does: the loss and rate now and then, and what each test has shown.
+
+    A line comes with the round that passes the solver's `display`; its loss is the mean over the
+    rounds that have the last `average_loss` updates.
+    """
+
+    def __init__(self, solver):
+        self.every, self.average = solver.display, solver.average_loss
+        self._losses, self._told = deque(), 0
+
+    def on_fit_start(self, plan):
+        self._conf, self._told = plan.conf, plan.iteration
+
+    def on_round(self, report, state):
+        now, kept = report.iteration, self._losses
+        kept.append((now, report.loss, report.examples))
+        while kept[0][0] <= now - self.average:
+            kept.popleft()
+        if self.every and now // self.every > self._told // self.every:
+            self._told = now
+            loss = sum(loss * n for _, loss, n in kept) / sum(n for _, _, n in kept)
+            log.info("Iteration %d, loss = %.6g", now, loss)
+            log.info("Iteration %d, lr = %.6g", now, self._conf.rate_at(now, report.epoch))
+
+    def on_restart(self, restart):
+        self._losses.clear()
+
+    def on_validation(self, report, state):
+        if not hasattr(report.validation, "of_net"):
+            return log.info("Iteration %d, %s", report.iteration, report.validation.figures())
+        for net in range(len(report.validation.names)):
+            log.info("Iteration %d, Testing net (#%d)", report.iteration, net)
+            for number, (name, values) in enumerate(report.validation.of_net(net).items()):
+                text = ", ".join(f"{value:.6g}" for value in values)
+                log.info("    Test net output #%d: %s = %s", number, name, text)
+
+
+class Snapshots(Listener):
+    """Writes snapshots after every `snapshot` updates, and one at the end.
+
+    `last` is the path of the newest .solverstate, None before the first.
+
+    Parameters
+    ----------
+    net : CaffeNet
+    solver : Solver
+    prefix : str
+        Local or a URI.
+    """
+
+    def __init__(self, net, solver, prefix):
+        self.net, self.solver, self.prefix = net, solver, prefix
+        self.every_updates = (solver.snapshot,) if solver.snapshot else ()
+        self.last, self._written = None, 0
+
+    def on_fit_start(self, plan):
+        self._written = plan.iteration
+
+    def on_round(self, report, state):
+        every = self.solver.snapshot
+        if every and state is not None and state.iteration // every > self._written // every:
+            self.write(state)
+
+    def finish(self, state):
+        """Ends training: the solver says whether there is a snapshot."""
+        if self.solver.snapshot_after_train and state.iteration > self._written:
+            self.write(state)
+
+    def write(self, state):
+        """Writes a snapshot."""
+        options = {"format": self.solver.snapshot_format, "name": self.net.name}
+        layers = self.net.layers
+        self.last = save_snapshot(self.net.conf, state, self.prefix, layers, **options)
+        self._written = state.iteration
+        log.info("Snapshotting to %s", self.last)

@@ -1,0 +1,1 @@
+"""A network on a backend: the forward pass, the programs of a replica, their times."""

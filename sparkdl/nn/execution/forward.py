@@ -1,0 +1,201 @@
+"""Forward pass of a batch through a network: at once for arrays, as a graph for Tensors."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparkdl.config import suggestion
+from sparkdl.engine import ops
+from sparkdl.engine.dtypes import is_float, is_narrow
+from sparkdl.engine.graph import scope
+from sparkdl.errors import ConfigError, ShapeError
+from sparkdl.nn.layers.core.run import Run
+from sparkdl.nn.weight_noise import add_weight_noise
+
+
+class Forward(NamedTuple):
+    """The results of a forward pass over a batch.
+
+    `scores` {output: z}, `masks` {layer: mask of its output, or None}, `activations` what was asked
+    for by name, `buffer_updates` {buffer: next value}, `states` {state: last value}, `losses` what
+    layers add to the examples' losses, a list of (batch,).
+    """
+
+    scores: dict[str, Any]
+    masks: dict[str, Any]
+    activations: dict[str, Any]
+    buffer_updates: dict[str, Any]
+    states: dict[str, Any]
+    losses: list
+
+    @property
+    def logits(self):
+        """z of the last output, (batch, units)."""
+        return list(self.scores.values())[-1]
+
+
+@dataclass(kw_only=True)
+class Passing:
+    """The state of a forward pass: what each layer has given so far."""
+
+    values: dict
+    masks: dict
+    buffers: dict
+    updates: dict = field(default_factory=dict)
+    states: dict = field(default_factory=dict)
+    losses: list = field(default_factory=list)
+
+
+def forward(
+    network,
+    params,
+    buffers,
+    x,
+    *,
+    training=False,
+    ids=None,
+    epoch=0,
+    outputs=(),
+    masks=None,
+    labels=None,
+    states=None,
+    backward_steps=None,
+):
+    """Runs a batch through all layers.
+
+    Parameters
+    ----------
+    network : NetworkConf or GraphConf
+    params, buffers : dict of float arrays or Tensors
+        By the names of network.params_layout and network.buffers_layout ("dense_1/W").
+    x : array or Tensor (batch, *shape), or a dict of one for each input
+        Whole numbers (uint8) become floats.
+    training : bool
+        Whether dropout drops and batch normalisation uses the batch's own statistics.
+    ids : uint64 (batch,), optional
+        The examples' places in the data set; layers with random numbers need them to train.
+    epoch : int scalar
+    outputs : sequence of str
+        Names of layers whose output is wanted; that of an output layer is the prediction.
+    masks : {input: (batch, T)}, optional
+        1 where a sequence has a step, 0 where it is padded.
+    labels : {output: array}, optional
+        For layers that look at them while training.
+    states : {"layer/name": (batch, ...)}, optional
+        What recurrent layers go on from; zeros unless given.
+    backward_steps : int, optional
+        How many of the last steps of sequences gradients go back through.
+
+    Returns
+    -------
+    Forward
+
+    Raises
+    ------
+    ShapeError
+        If x does not fit the network.
+    ConfigError
+        If `outputs` names a layer that does not exist.
+    """
+    inputs = x if isinstance(x, dict) else dict.fromkeys(network.input_shapes, x)
+    check(network, inputs, outputs)
+    whole = Run(
+        training=training, seed=network.seed, ids=ids, epoch=epoch, backward_steps=backward_steps
+    )
+    batch = Passing(
+        values=dict(inputs),
+        masks=dict.fromkeys(inputs) | (masks or {}),
+        buffers=dict(buffers),
+    )
+    count = next(iter(inputs.values())).shape[0]
+    for place in network.stack:
+        run = layer_run(place, whole, batch, count, states or {}, labels or {})
+        with scope(place.name):
+            step(place, params, batch, run, network.dtype)
+    asked = {name: layer_output(network, batch, name) for name in outputs}
+    scores = {place.name: batch.values[place.name] for place in network.outputs}
+    return Forward(scores, batch.masks, asked, batch.updates, batch.states, batch.losses)
+
+
+def layer_run(place, whole, batch, count, states, labels):
+    """Returns the Run of one layer."""
+    ids = whole.ids
+    if ids is not None:
+        ids = repeat_ids(ids, batch.values[place.sources[0]].shape[0] // max(count, 1))
+    return whole.of_layer(
+        place.index,
+        ids=ids,
+        buffers=place.mine(batch.buffers, "buffer_shapes"),
+        states={n: states[f"{place.name}/{n}"] for n in place.state_shapes if states},
+        masks=tuple(batch.masks[source] for source in place.sources),
+        labels=labels.get(place.name),
+    )
+
+
+def step(place, params, batch, run, dtype):
+    """Takes the batch through one layer, which computes in `dtype` if it can."""
+    layer, narrow = place.layer, is_narrow(dtype)
+    inside = None if not narrow else dtype if layer.narrow else np.float32
+    inputs = tuple(as_float(batch.values[source], inside) for source in place.sources)
+    weights = add_weight_noise(layer, place.mine(params, "param_shapes"), run)
+    if narrow:
+        weights |= {name: ops.cast(weights[name], inside) for name in layer.penalized}
+    several = layer.several
+    y = layer.forward(weights, inputs if several else inputs[0], run)
+    if narrow:
+        y = ops.cast(y, np.float32 if place.is_output else dtype)
+    batch.values[place.name] = y
+    shapes = tuple(tuple(x.shape[1:]) for x in inputs)
+    masks, shapes = (run.masks, shapes) if several else (run.mask, shapes[0])
+    left = run.left
+    batch.masks[place.name] = left.masks[0] if left.masks else layer.out_mask(masks, shapes)
+    new = {f"{place.owner}/{name}": value for name, value in left.updates.items()}
+    batch.updates |= new
+    batch.buffers |= new
+    batch.states |= {f"{place.name}/{name}": value for name, value in left.states.items()}
+    batch.losses += left.losses
+
+
+def layer_output(network, batch, name):
+    """Returns the output of the layer `name`; of an output layer the prediction."""
+    layers = {place.name: place.layer for place in network.outputs}
+    value = batch.values[name]
+    value = layers[name].output(value) if name in layers else value
+    return ops.cast(value, np.float32) if is_narrow(value.dtype) else value
+
+
+def as_float(x, dtype):
+    """Returns x in `dtype`; unless that is given, x as it is, whole numbers as float32."""
+    if dtype is not None:
+        return ops.cast(x, dtype)
+    return x if is_float(x.dtype) else ops.cast(x, np.float32)
+
+
+def repeat_ids(ids, times):
+    """Returns the ids of a batch that holds each example `times` times, as different ones.
+
+    The highest bits, which number partitions, tell the copies apart.
+    """
+    if times <= 1:
+        return ids
+    marks = [np.asarray(copy << 58, np.uint64) for copy in range(times)]
+    return ops.concat([ops.add(ids, mark) for mark in marks])
+
+
+def check(network, inputs, outputs):
+    """Checks that the inputs fit the network, and that it has the layers of `outputs`."""
+    shapes = network.input_shapes
+    if inputs.keys() != shapes.keys():
+        raise ShapeError(f"the network needs the inputs {[*shapes]}, got {[*inputs]}")
+    for name, shape in shapes.items():
+        found = tuple(inputs[name].shape[1:])
+        of_other_length = len(shape) == len(found) == 2 and found[1] == shape[1]
+        if found != shape and not of_other_length:
+            which = f" for {name!r}" if len(shapes) > 1 else ""
+            wanted = ("batch", *shape)
+            raise ShapeError(f"the network needs {wanted}{which}, got {tuple(inputs[name].shape)}")
+    known = [place.name for place in network.stack]
+    for name in outputs:
+        if name not in known:
+            raise ConfigError(f"no layer {name!r}{suggestion(name, known)}; the layers are {known}")

@@ -1,0 +1,335 @@
+"""One copy of a network that trains: flat vectors, and the programs that compute on them."""
+
+from functools import lru_cache, partial
+
+import numpy as np
+
+from sparkdl import engine
+from sparkdl.engine import Graph, Spec, Tensor, gradients, ops
+from sparkdl.engine.simplification import simplify
+from sparkdl.errors import ShapeError
+from sparkdl.nn.execution.forward import forward
+from sparkdl.nn.execution.initial_vectors import initial_buffers, initial_params, initial_slots
+from sparkdl.nn.execution.recurrent_states import carry, state_columns, states_in, states_out
+from sparkdl.nn.execution.scoring import example_losses
+from sparkdl.nn.inputs.columns import (
+    columns_of,
+    features_batch,
+    label_mask_of,
+    mask_of,
+    nominal_shapes,
+    pad_to_power_of_two,
+    shapes_of,
+)
+from sparkdl.nn.optimization import loss_scale
+from sparkdl.nn.optimization.update import update_params
+
+PROGRAMS = 8  # kept per replica: a program for each batch size has an arena of its own
+
+
+def vector(name):
+    """Makes the property of a replica's vector; to assign to it is to write over its numbers."""
+
+    def read(replica):
+        return replica._vectors[name].open()
+
+    def write(replica, values):
+        own = read(replica)
+        if values is not own:
+            np.copyto(own, values)
+
+    return property(read, write)
+
+
+class Replica:
+    """A copy of a network that a worker trains.
+
+    `params`, `buffers`, `slots` and `grad` are float32 vectors, laid out as `conf.params_layout`,
+    `buffers_layout` and `slots_layout` say; programs read and write them in place. Where programs
+    run on a device these are copies of what is there, brought up to date when they are asked for:
+    ask for one anew after each call that computes.
+
+    Parameters
+    ----------
+    conf : NetworkConf or GraphConf
+    backend : str
+        Name of an engine backend; "auto" is the fastest whose library is here.
+    strict : bool
+        Refuse an operation for which the backend has no kernel of its own.
+    """
+
+    def __init__(self, conf, backend="auto", strict=False):
+        self.conf, self.backend, self.strict = conf, backend, strict
+        params = initial_params(conf)
+        values = {"params": params, "buffers": initial_buffers(conf), "slots": initial_slots(conf)}
+        values |= {"grad": np.zeros_like(params), "left_out": np.zeros(1, np.float32)}
+        make = engine.backends.get(backend).vector
+        self._vectors = {name: make(value) for name, value in values.items()}
+        self._gradient = lru_cache(PROGRAMS)(partial(gradient_program, self))
+        self._forward = lru_cache(PROGRAMS)(partial(forward_program, self))
+        self._loss = lru_cache(PROGRAMS)(partial(loss_program, self))
+        self._update = lru_cache(1)(partial(update_program, self))
+
+    params, buffers, slots, grad = map(vector, ("params", "buffers", "slots", "grad"))
+
+    @property
+    def decodes(self):
+        """Types of stored images that `gradient` takes as Pixels, computed where it computes."""
+        return engine.backends.get(self.backend).decodes if self.conf.tbptt is None else ()
+
+    @property
+    def left_out(self):
+        """Updates of this replica without effect, as a gradient in float16 was not finite."""
+        return int(self._vectors["left_out"].open()[0])
+
+    def load(self, params, buffers, slots):
+        """Takes over the values of three vectors; ShapeError where a length differs."""
+        for name, vector in (("params", params), ("buffers", buffers), ("slots", slots)):
+            own = getattr(self, name)
+            if vector.shape != own.shape:
+                raise ShapeError(f"{name} must have {own.shape} numbers, got {vector.shape}")
+            np.copyto(own, vector)
+
+    def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
+        """Fills `grad` with the gradient of the mean loss of a batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            With the columns of conf.feature_columns and conf.label_columns, "features" and "labels"
+            where there is one of each; for sequences also "mask" (n, T), "labels_mask" (n, T); and
+            "weights" (n,), factors of the examples' losses. See `columns_of`.
+        epoch : int
+        after : {parameter's name: function}, optional
+            Called, while the rest still runs, as soon as that parameter's gradient is final.
+        states : dict, optional
+            What recurrent layers go on from, zeros where it is empty. It is filled with their last
+            states; gradients go back as far as conf.tbptt says.
+        queued : [(parameters' names, function (mark))], optional
+            Of a device: called at once, with a mark in the device's work behind which those
+            parameters' gradients are final.
+
+        Returns
+        -------
+        loss, examples
+            The sum of the examples' losses, and their number. Of a device the loss is waited for
+            when its float is asked for; it can be added up and multiplied before.
+        """
+        program, columns = self._fed(batch, epoch, states)
+        if queued is not None:
+            outputs = program.queue(columns, at_steps(program, queued))
+        else:
+            single = after and [((name,), function) for name, function in after.items()]
+            outputs = program.run(columns, single and at_steps(program, single))
+        carry(states, outputs, len(batch))
+        return program.number("loss"), len(batch)
+
+    def _fed(self, batch, epoch, states):
+        """Returns (the program of the gradient of a batch, what it is fed)"""
+        columns = columns_of(self.conf, batch) | state_columns(self.conf, states, len(batch))
+        program = self._gradient(shapes_of(columns))
+        return program, columns | {"ids": batch.ids, "epoch": epoch}
+
+    def apply(self, rate, t):
+        """Updates `params` and `slots` once with `grad`.
+
+        Parameters
+        ----------
+        rate : float, or array of float
+            Learning rate: conf.rate_at of the update.
+        t : int
+            Number of the update, from 1.
+        """
+        self._update().run({"rate": rate, "t": t})
+
+    def rescale(self):
+        """Replaces `apply` where another updates: float16's loss scale follows `grad`."""
+        if self.conf.dtype == loss_scale.FLOAT16:
+            state, finite = scale_of(self), np.float32(np.isfinite(self.grad).all())
+            for name, value in loss_scale.next_scale(finite, state).items():
+                state[name][...] = value
+
+    def step(self, batch, rate, t, epoch=0, states=None):
+        """Computes `gradient`, then `apply`, in one launch of a device; returns the losses' sum."""
+        program, columns = self._fed(batch, epoch, states)
+        outputs = program.run_then(columns, self._update(), {"rate": rate, "t": t})
+        carry(states, outputs, len(batch))
+        return program.number("loss")
+
+    def forward(self, features, outputs=(), states=None):
+        """Returns the outputs of layers for a batch, as a network in use computes them.
+
+        Parameters
+        ----------
+        features : array (n, ...), or a Batch where there are several inputs or masks
+        outputs : names of layers; those of output layers, or none, mean predictions
+        states : dict, optional
+            What recurrent layers go on from, as in `gradient`.
+
+        Returns
+        -------
+        {layer name: array (n, ...)}, new arrays
+        """
+        outputs = tuple(outputs) or (self.conf.output.name,)
+        batch = features if hasattr(features, "columns") else features_batch(features)
+        columns = columns_of(self.conf, batch, labels=False)
+        n = len(next(iter(columns.values())))
+        columns |= state_columns(self.conf, states, n)
+        columns = {name: pad_to_power_of_two(column) for name, column in columns.items()}
+        results = self._forward(shapes_of(columns), outputs).run(columns)
+        carry(states, results, n)
+        return {name: results[name][:n].copy() for name in outputs}
+
+    def losses(self, batch):
+        """Returns (prediction (n, units), loss of each example (n,)), as in a network in use."""
+        n = len(batch)
+        columns = columns_of(self.conf, batch)
+        columns = {name: pad_to_power_of_two(column) for name, column in columns.items()}
+        results = self._loss(shapes_of(columns)).run(columns)
+        return results["prediction"][:n].copy(), results["losses"][:n].copy()
+
+    def describe(self, batch_size):
+        """Returns the calls of a training step, as text; see Program.describe."""
+        return self.programs(batch_size)[0].describe()
+
+    def programs(self, batch_size):
+        """Returns the two programs of a training step of so many examples: gradient and update."""
+        return self._gradient(nominal_shapes(self.conf, batch_size)), self._update()
+
+    def program_in_use(self, batch_size, outputs):
+        """Returns the program of what layers give for so many examples; see `forward`."""
+        columns = nominal_shapes(self.conf, batch_size)
+        needed = self.conf.feature_columns
+        return self._forward(tuple(one for one in columns if one[0] in needed), tuple(outputs))
+
+    def link(self):
+        """Returns the link to the devices of other processes, which sums these vectors.
+
+        See Backend.link.
+        """
+        return engine.backends.get(self.backend).link(self._vectors)
+
+    def arrays(self):
+        """Returns {name: view of params}, {name: view of buffers}"""
+        layouts = self.conf.params_layout, self.conf.buffers_layout
+        return layouts[0].views(self.params), layouts[1].views(self.buffers)
+
+
+def inputs_of(replica, shapes):
+    """Returns tensors of parameters, of buffers, and of a batch with columns of these shapes."""
+    conf, (params, buffers) = replica.conf, replica.arrays()
+    weights = {name: tensor(name, view.shape) for name, view in params.items()}
+    states = {name: tensor(name, view.shape) for name, view in buffers.items()}
+    classes = [c for c, place in conf.label_columns.items() if place.layer.label_kind == "class"]
+    batch = {n: tensor(n, s, "int32" if n in classes else "float32") for n, s in shapes}
+    return weights, states, batch
+
+
+def forward_batch(conf, weights, states, batch, **options):
+    """Runs the network forward on a batch {column: Tensor}."""
+    x = {name: batch[column] for column, name in conf.feature_columns.items()}
+    masks = {name: batch.get(mask_of(column)) for column, name in conf.feature_columns.items()}
+    columns = {place.name: conf.label_column(place) for place in conf.labelled}
+    labels = {name: batch[column] for name, column in columns.items() if column in batch}
+    options |= {"masks": masks, "labels": labels, "states": states_in(batch)}
+    if options["states"] and conf.tbptt and options.get("training"):
+        options["backward_steps"] = conf.tbptt[1]
+    return forward(conf, weights, states, x, **options)
+
+
+def losses_of(conf, result, batch):
+    """Returns the loss of each example, from what came out and the batch {column: Tensor}."""
+    masks = {column: batch.get(label_mask_of(column)) for column in conf.label_columns}
+    return example_losses(conf, result, batch, masks, batch.get("weights"))
+
+
+def gradient_program(replica, shapes):
+    """Returns the program of loss, gradients and next buffers for columns with these shapes."""
+    conf, (params, buffers) = replica.conf, replica.arrays()
+    weights, states, batch = inputs_of(replica, shapes)
+    n = shapes[0][1][0]
+    identity = {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
+    result = forward_batch(conf, weights, states, batch, training=True, **identity)
+    outputs = {"loss": ops.sum(losses_of(conf, result, batch))} | states_out(result, batch)
+    outputs |= {f"next:{name}": value for name, value in result.buffer_updates.items()}
+    inputs = weights | states | batch | identity
+    outputs = simplify(Graph(inputs, outputs)).outputs
+    mean, slope = ops.mul(outputs["loss"], 1 / n), partial(gradients, wrt=list(weights.values()))
+    scale = states.get(loss_scale.SCALE)
+    grads = slope(mean) if scale is None else loss_scale.scale_gradients(slope, mean, scale)
+    outputs |= {f"grad:{name}": grad for name, grad in zip(weights, grads, strict=True)}
+    views = conf.params_layout.views(replica.grad)
+    bindings = params | buffers | {f"grad:{name}": view for name, view in views.items()}
+    bindings |= {f"next:{name}": buffers[name] for name in result.buffer_updates}
+    return compile_graph(replica, inputs, outputs, bindings)
+
+
+def forward_program(replica, shapes, names):
+    weights, states, batch = inputs_of(replica, shapes)
+    result = forward_batch(replica.conf, weights, states, batch, outputs=names)
+    outputs = result.activations | states_out(result, batch)
+    return compile_graph(replica, weights | states | batch, outputs, params_and_buffers(replica))
+
+
+def loss_program(replica, shapes):
+    conf = replica.conf
+    weights, states, batch = inputs_of(replica, shapes)
+    result = forward_batch(conf, weights, states, batch, outputs=(conf.output.name,))
+    prediction = result.activations[conf.output.name]
+    outputs = {"prediction": prediction, "losses": losses_of(conf, result, batch)}
+    return compile_graph(replica, weights | states | batch, outputs, params_and_buffers(replica))
+
+
+def update_program(replica):
+    """Returns the program of the updater over the whole vector, in place."""
+    conf = replica.conf
+    vectors = {"params": replica.params, "grad": replica.grad}
+    slots, update = conf.slots_layout.views(replica.slots), partial(update_params, conf)
+    if conf.dtype == loss_scale.FLOAT16:
+        slots |= scale_of(replica)
+        update = partial(loss_scale.guard_update, update)
+    bindings = vectors | {f"slot:{name}": view for name, view in slots.items()}
+    inputs = {name: tensor(name, array.shape) for name, array in bindings.items()}
+    inputs |= {"rate": tensor("rate", np.shape(conf.rate_at(0, 0))), "t": tensor("t", ())}
+    old = {name: inputs[f"slot:{name}"] for name in slots}
+    arguments = inputs["params"], inputs["grad"], old, inputs["rate"], inputs["t"]
+    params, new = update(*arguments)
+    outputs = {"new:params": params} | {f"new:{name}": value for name, value in new.items()}
+    bindings |= {"new:params": replica.params}
+    bindings |= {f"new:{name}": view for name, view in slots.items()}
+    return compile_graph(replica, inputs, outputs, bindings)
+
+
+def scale_of(replica):
+    """Returns {name: view} of what the loss is scaled by, and of how many updates were left out."""
+    views = replica.arrays()[1]
+    scale = {name: views[name] for name, _ in loss_scale.BUFFERS}
+    return scale | {loss_scale.LEFT_OUT: replica._vectors["left_out"].open().reshape(())}
+
+
+def compile_graph(replica, inputs, outputs, bindings):
+    graph, tf32 = Graph(inputs, outputs), replica.conf.tf32
+    return engine.compile(graph, replica.backend, bindings, replica.strict, tf32)
+
+
+def params_and_buffers(replica):
+    params, buffers = replica.arrays()
+    return params | buffers
+
+
+def tensor(name, shape, dtype="float32"):
+    return Tensor(Spec(tuple(shape), dtype), name=name)
+
+
+def at_steps(program, after):
+    """Returns {step: function} from [(parameters, function)]; several may fall on one step."""
+    calls = {}
+    for names, function in after:
+        last = max(program.final(f"grad:{name}") for name in names)
+        calls.setdefault(last, []).append(function)
+    return {step: partial(call_all, functions) for step, functions in calls.items()}
+
+
+def call_all(functions, *arguments):
+    for function in functions:
+        function(*arguments)

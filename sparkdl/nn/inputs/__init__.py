@@ -1,0 +1,1 @@
+"""Inputs of a network from a batch: columns, shapes, labels, chunks of sequences."""

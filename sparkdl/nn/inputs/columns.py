@@ -1,0 +1,108 @@
+"""Columns of a batch that a network reads, and their shapes."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from sparkdl.errors import ShapeError
+from sparkdl.nn.inputs.labels import check_classes
+
+WEIGHTS = "weights"
+
+
+def mask_of(column):
+    """Returns the column that says which steps of the sequences in `column` there are."""
+    return "mask" if column == "features" else f"{column}_mask"
+
+
+def label_mask_of(column):
+    """Returns the column that says which labels of the sequences in `column` count."""
+    return f"{column}_mask"
+
+
+def columns_of(conf, batch, labels=True):
+    """Returns {column: array} of what a program of `conf` takes of a batch.
+
+    Parameters
+    ----------
+    conf : NetworkConf or GraphConf
+    batch : Batch
+        Masks and weights are taken where it has them.
+    labels : bool
+        Whether the losses are wanted.
+
+    Raises
+    ------
+    ShapeError
+        Where a column is missing.
+    DataError
+        Where a label is no class of its output.
+    """
+    needed = [*conf.feature_columns, *(conf.label_columns if labels else ())]
+    for name in needed:
+        if name not in batch.columns:
+            found = [*batch.columns]
+            raise ShapeError(f"the network takes the columns {needed}, got {found}")
+    optional = [mask_of(name) for name in conf.feature_columns]
+    if labels:
+        optional += [*map(label_mask_of, conf.label_columns), WEIGHTS]
+    names = [*needed, *(name for name in optional if name in batch.columns)]
+    columns = {name: as_given(batch.columns[name]) for name in names}
+    n = len(columns[needed[0]])
+    sequences = sequences_of(conf)
+    for name, shape in nominal_shapes(conf, n):
+        if name in columns:
+            check_column_shape(name, columns[name].shape, shape, name in sequences)
+    for name, place in conf.label_columns.items() if labels else ():
+        if place.layer.label_kind == "class":
+            check_classes(place, name, columns[name])
+    return columns
+
+
+def as_given(column):
+    """Returns an array, or a column that a device's program computes itself, as it is."""
+    return column if hasattr(column, "numbers") else np.asarray(column)
+
+
+def check_column_shape(name, found, wanted, sequence):
+    """Raises ShapeError unless a column has its shape; sequences may have more or fewer steps."""
+    of_other_length = sequence and (found[:1], found[2:]) == (wanted[:1], wanted[2:])
+    if found != wanted and not of_other_length:
+        raise ShapeError(f"input {name!r} needs {wanted}, got {found}")
+
+
+def sequences_of(conf):
+    """Returns the columns that hold something for each step of a sequence."""
+    inputs = conf.input_shapes
+    shapes = {column: inputs[name] for column, name in conf.feature_columns.items()}
+    shapes |= {column: place.out_shape for column, place in conf.label_columns.items()}
+    return {column for column, shape in shapes.items() if len(shape) == 2}
+
+
+def shapes_of(columns):
+    """Returns ((column, shape), ...): what a program is compiled for."""
+    return tuple((name, column.shape) for name, column in columns.items())
+
+
+def nominal_shapes(conf, n):
+    """Returns the `shapes_of` of a batch of n examples with the network's shapes."""
+    inputs = conf.input_shapes
+    shapes = {column: inputs[name] for column, name in conf.feature_columns.items()}
+    shapes |= {column: place.label_shape for column, place in conf.label_columns.items()}
+    return tuple((name, (n, *shape)) for name, shape in shapes.items())
+
+
+def features_batch(features):
+    """Returns a batch of features alone."""
+    return SimpleNamespace(columns={"features": np.asarray(features)})
+
+
+def next_power_of_two(n):
+    """Returns the next power of two, so that batches of any size share a few programs."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def pad_to_power_of_two(array):
+    """Returns `array` with its first example repeated up to `next_power_of_two` many."""
+    missing = next_power_of_two(len(array)) - len(array)
+    return array if not missing else np.concatenate([array, np.repeat(array[:1], missing, 0)])

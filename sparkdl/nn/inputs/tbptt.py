@@ -1,0 +1,73 @@
+"""Truncated backpropagation through time: long sequences in chunks, the state carried between them.
+
+References
+----------
+Williams and Peng, An efficient gradient-based algorithm for on-line training of recurrent network
+trajectories (1990). DL4J tBPTTLength.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, require
+from sparkdl.nn.inputs.columns import label_mask_of, mask_of, sequences_of
+from sparkdl.nn.layers import Bidirectional
+
+CHUNK_BITS = 58  # of an id, as repeated in forward.py: random numbers differ from chunk to chunk
+
+
+def check_tbptt(conf):
+    """Checks that the option tbptt makes sense for the network.
+
+    Raises
+    ------
+    ConfigError
+        Unless all inputs and outputs are sequences, and a state goes from step to step.
+    """
+    if conf.tbptt is None:
+        return
+    sound = conf.tbptt[1] <= conf.tbptt[0]
+    wanted = "(forward, backward), numbers of steps with 1 <= backward <= forward"
+    require(conf, "tbptt", sound, wanted)
+    check_carries(conf)
+    shapes = [*conf.input_shapes.values(), *(place.out_shape for place in conf.outputs)]
+    if any(len(shape) != 2 for shape in shapes):
+        raise ConfigError(
+            f"tbptt needs sequences (steps, features) as inputs and outputs, got {shapes}"
+        )
+
+
+def check_carries(conf):
+    """Raises ConfigError unless the network carries a state, and in one direction only."""
+    both = [place.name for place in conf.stack if reads_backward(place.layer)]
+    if both:
+        raise ConfigError(f"{both[0]} reads sequences from their end: no state can be carried")
+    if not conf.state_shapes:
+        raise ConfigError("the network has no recurrent layer: there is no state to carry")
+
+
+def reads_backward(layer):
+    """Returns whether the layer, or one inside it, reads sequences from their end."""
+    inside = getattr(layer, "layer", None)
+    return isinstance(layer, Bidirectional) or (inside is not None and reads_backward(inside))
+
+
+def chunks(conf, batch):
+    """Yields parts of a batch to update after: (Batch, share of the steps, initial states).
+
+    They are the batch itself, or with tbptt its chunks of so many steps, the last one shorter.
+    """
+    if conf.tbptt is None:
+        yield batch, 1, None
+        return
+    columns = sequences_of(conf)
+    columns |= {mask_of(c) for c in conf.feature_columns} | set(map(label_mask_of, columns))
+    sequences = {name: batch.columns[name] for name in columns if name in batch.columns}
+    steps = max(column.shape[1] for column in sequences.values())
+    states = {}
+    for number, start in enumerate(range(0, steps, conf.tbptt[0])):
+        part = {n: column[:, start : start + conf.tbptt[0]] for n, column in sequences.items()}
+        ids = batch.ids + np.uint64(number % 64 << CHUNK_BITS)
+        share = (min(start + conf.tbptt[0], steps) - start) / steps
+        yield replace(batch, columns=batch.columns | part, ids=ids), share, states

@@ -1,0 +1,79 @@
+"""Layer that gives the indices or the values of the largest numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.config import Boolean, Integer, Size, option
+from sparkdl.engine import ops
+from sparkdl.engine.ops.reduce import equal
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.masks import LOWEST
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArgMax(Layer):
+    """The numbers of the `top_k` largest, of those alike the last first.
+
+    Caffe layer ArgMax. Gradients go to values only.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, top_k, H, W) for axis 0; without an axis y (batch, 1, top_k), with
+    values (batch, 2, top_k), and an axis of 1 for each further one of x
+    """
+
+    top_k: int = option(Size(minimum=1), "How many are looked for.", default=1)
+    axis: int | None = option(
+        Integer(minimum=0),
+        "Of an example; unless given, all its numbers are counted.",
+        default=None,
+    )
+    values: bool = option(
+        Boolean(),
+        "Whether the largest themselves are wanted: along an axis instead, else behind their "
+        "numbers.",
+        default=False,
+    )
+
+    def out_shape(self, in_shape):
+        if self.axis is not None and self.axis >= len(in_shape):
+            raise ShapeError(f"ArgMax.axis must be an axis of {in_shape}, got {self.axis}")
+        most = self.size(in_shape)
+        if self.top_k > most:
+            raise ShapeError(f"ArgMax.top_k must be at most {most}, got {self.top_k}")
+        if self.axis is None:
+            return (1 + self.values, self.top_k, *[1] * (len(in_shape) - 2))
+        return (*in_shape[: self.axis], self.top_k, *in_shape[self.axis + 1 :])
+
+    def size(self, shape):
+        """Returns how many numbers are compared with each other."""
+        return int(np.prod(shape)) if self.axis is None else shape[self.axis]
+
+    def forward(self, params, x, run):
+        out, shape = self.out_shape(tuple(x.shape[1:])), tuple(x.shape)
+        if self.axis is None:
+            parts = self.largest(ops.reshape(x, (shape[0], self.size(shape[1:]))))[
+                : 1 + self.values
+            ]
+            return ops.reshape(ops.concat(parts, 1), (shape[0], *out))
+        order = [i for i in range(len(shape)) if i != 1 + self.axis] + [1 + self.axis]
+        moved = ops.transpose(x, order)
+        rows = int(np.prod(moved.shape[:-1])), moved.shape[-1]
+        y = self.largest(ops.reshape(moved, rows))[self.values]
+        y = ops.reshape(y, (*moved.shape[:-1], self.top_k))
+        return ops.transpose(y, [order.index(i) for i in range(len(order))])
+
+    def largest(self, x):
+        """Returns (numbers, values) of rows x (n, size), each (n, top_k)."""
+        places = np.broadcast_to(np.arange(x.shape[1], dtype=x.dtype), x.shape)
+        found, values, left = [], [], x
+        for _ in range(self.top_k):
+            top = ops.max(left, 1, keepdims=True)
+            hit = equal(left, ops.broadcast_to(top, x.shape))
+            at = ops.max(ops.where(hit, places, -1.0), 1, keepdims=True)
+            left = ops.where(equal(places, ops.broadcast_to(at, x.shape)), LOWEST, left)
+            found.append(ops.stop_gradient(at))
+            values.append(top)
+        return ops.concat(found, 1), ops.concat(values, 1)

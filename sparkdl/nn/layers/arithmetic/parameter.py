@@ -1,0 +1,38 @@
+"""Numbers that are learned and depend on no input."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import Of, Sequence, Size, option
+from sparkdl.engine import ops
+from sparkdl.nn.initializers import Initializer
+from sparkdl.nn.layers.arithmetic.affine import Factors
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned(Factors):
+    """The same W for each example; of the input only the batch's size matters. Caffe's Parameter.
+
+    Shapes
+    ------
+    x (batch, ...), y (batch, *shape), W shape
+    """
+
+    pulled: ClassVar = ("W",)
+
+    shape: tuple[int, ...] = option(Sequence(of=Size(minimum=1), minimum=1), "Of W.")
+    initializer: Initializer = option(Of(family=Initializer), "First values of W.", default="zeros")
+
+    def out_shape(self, in_shape):
+        return self.shape
+
+    def param_shapes(self, in_shape):
+        return {"W": self.shape}
+
+    def initial(self, name, shape, rng):
+        return self.initializer.draw(shape, (1, 1), rng)
+
+    def forward(self, params, x, run):
+        return ops.broadcast_to(
+            ops.reshape(params["W"], (1, *self.shape)), (x.shape[0], *self.shape)
+        )

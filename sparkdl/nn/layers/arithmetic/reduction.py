@@ -1,0 +1,44 @@
+"""One number for all that lies along the last axes."""
+
+from dataclasses import dataclass
+from math import prod
+
+from sparkdl.config import Choice, Integer, Number, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.core.base import Layer
+
+OPERATIONS = {
+    "sum": lambda x: ops.sum(x, (2,)),
+    "asum": lambda x: ops.sum(ops.abs(x), (2,)),
+    "sumsq": lambda x: ops.sum(ops.square(x), (2,)),
+    "mean": lambda x: ops.mean(x, (2,)),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reduce(Layer):
+    """coefficient times the sum of x, of |x| or of x^2, or the mean of x, from `axis` on.
+
+    Caffe layer Reduction.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, 1) for axis 0, (batch, C) for axis 1, (batch, C, H) for axis 2
+    """
+
+    operation: str = option(Choice(of=tuple(OPERATIONS)), "What is taken.", default="sum")
+    axis: int = option(Integer(minimum=0), "First axis of an example that goes.", default=0)
+    coefficient: float = option(Number(), "Factor of the result.", default=1.0)
+
+    def out_shape(self, in_shape):
+        if self.axis >= len(in_shape):
+            raise ShapeError(f"Reduce has no axis {self.axis} of {in_shape}")
+        return tuple(in_shape[: self.axis]) or (1,)
+
+    def forward(self, params, x, run):
+        out = self.out_shape(tuple(x.shape[1:]))
+        rest = prod(x.shape[1:]) // prod(out)
+        y = OPERATIONS[self.operation](ops.reshape(x, (x.shape[0], prod(out), rest)))
+        y = y if self.coefficient == 1 else ops.mul(y, float(self.coefficient))
+        return ops.reshape(y, (x.shape[0], *out))

@@ -1,0 +1,22 @@
+"""Scaling and shifting by fixed numbers."""
+
+from dataclasses import dataclass
+
+from sparkdl.config import Number, option
+from sparkdl.engine import ops
+from sparkdl.nn.layers.core.base import Layer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rescaling(Layer):
+    """y = scale x + offset. Keras Rescaling, DL4J ScaleVertex and ShiftVertex."""
+
+    scale: float = option(Number(), "Factor of x.", default=1.0)
+    offset: float = option(Number(), "What is added.", default=0.0)
+
+    def out_shape(self, in_shape):
+        return in_shape
+
+    def forward(self, params, x, run):
+        y = x if self.scale == 1 else ops.mul(x, float(self.scale))
+        return y if self.offset == 0 else ops.add(y, float(self.offset))

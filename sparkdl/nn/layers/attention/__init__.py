@@ -1,0 +1,1 @@
+"""Layers in which every step looks at the steps of a sequence."""

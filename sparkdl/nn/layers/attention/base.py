@@ -1,0 +1,140 @@
+"""Base of the attention layers, in which every step attends to the steps of a sequence.
+
+N batch, T steps that look, S steps that are looked at, H heads of d numbers.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.config import Boolean, Number, Size, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.core.masks import fit_to_dtype
+from sparkdl.nn.layers.core.weights import WeightedLayer
+
+WEIGHTS = ("Wq", "Wk", "Wv", "Wo")
+OUT_OF_SIGHT = -1e30  # finite: where all steps are padding, softmax must not give NaN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attention(WeightedLayer, abstract=True):
+    """y = concat(head_1 ... head_H) Wo + bo, head_i = softmax(q_i k_i^T / sqrt(d)) v_i.
+
+    q = x Wq + bq, of it the i-th d numbers are q_i; k and v likewise. Steps that the mask says are
+    padding are not looked at. What is said of W and b below holds for all four weights and biases.
+
+    References
+    ----------
+    Vaswani et al., Attention is all you need (2017), section 3.2.
+    """
+
+    narrow: ClassVar = True
+    penalized: ClassVar = WEIGHTS
+    biases: ClassVar = ("bq", "bk", "bv", "bo")
+
+    heads: int = option(Size(minimum=1), "H, how many heads there are.", default=1)
+    head_size: int | None = option(
+        Size(minimum=1), "d. None: the width of what looks / heads.", default=None
+    )
+    units: int | None = option(
+        Size(minimum=1), "Width of the output. None: that of what looks.", default=None
+    )
+    causal: bool = option(Boolean(), "Whether step t looks at steps 0 to t only.", default=False)
+    dropout: float = option(
+        Number(minimum=0, below=1),
+        "Share of the softmax's numbers that is dropped while training.",
+        default=0.0,
+    )
+    bias: bool = option(Boolean(), "Whether there are bq, bk, bv and bo.", default=True)
+
+    def check_steps(self, queries, keys):
+        """Raises ShapeError where `causal` says nothing: queries and keys differ in steps."""
+        if self.causal and queries[0] != keys[0]:
+            raise ShapeError(f"causal attention needs as many keys as queries: {queries}, {keys}")
+
+    def width(self, queries):
+        """Returns H d, for queries of shape (T, F)."""
+        if self.head_size is None and queries[1] % self.heads:
+            kind = type(self).__name__
+            raise ShapeError(
+                f"{kind} with {self.heads} heads needs a width that they divide, got {queries}; "
+                "or give head_size"
+            )
+        return self.heads * (self.head_size or queries[1] // self.heads)
+
+    def projections(self, queries, keys, values):
+        """Returns {name: shape} for what is projected, of these shapes of one example."""
+        inner = self.width(queries)
+        units = self.units or queries[1]
+        widths = {"q": (queries[1], inner), "k": (keys[1], inner), "v": (values[1], inner)}
+        widths["o"] = (inner, units)
+        weights = {f"W{name}": shape for name, shape in widths.items()}
+        return weights | {f"b{n}": s[1:] for n, s in widths.items()} if self.bias else weights
+
+    def initial(self, name, shape, rng):
+        return super().initial(name[0], shape, rng)
+
+    def fans(self, shape):
+        return shape
+
+    def attend(self, params, queries, keys, values, mask, run):
+        """Returns (N, T, units) of (N, T, F), (N, S, G), (N, S, U) and a mask (N, S) or None."""
+        parts = {"q": queries, "k": keys, "v": values}
+        q, k, v = (project(params, name, x) for name, x in parts.items())
+        return project(params, "o", self.mix(q, k, v, mask, run))
+
+    def mix(self, q, k, v, mask, run):
+        """Returns (N, T, H d): for each head the values, mixed by how well keys fit the queries."""
+        hidden = self.hidden(q, mask)
+        scale = (self.heads / q.shape[2]) ** 0.5
+        scores = ops.head_scores(q, k, hidden, heads=self.heads, scale=scale)
+        return ops.head_mix(self.dropped(ops.softmax(scores), run), v, heads=self.heads)
+
+    def hidden(self, q, mask):
+        """Returns the mask that is added to the scores: (N, T, S), (N, 1, S) or None."""
+        n, steps, _ = q.shape
+        later = causal_mask(n, steps, q.dtype.name) if self.causal else None
+        if mask is None:
+            return later
+        there = ops.reshape(mask, (n, 1, mask.shape[1]))
+        padding = ops.mul(ops.sub(1.0, there), masked_score(q.dtype))
+        padding = ops.cast(padding, q.dtype)
+        return padding if later is None else ops.add(padding, later)
+
+    def dropped(self, maps, run):
+        if not run.training or self.dropout == 0:
+            return maps
+        rows, steps = self.heads * maps.shape[1], maps.shape[2]
+        lost = ops.greater(self.dropout, run.uniform((rows, steps)))
+        return ops.where(ops.reshape(lost, maps.shape), 0.0, ops.mul(maps, 1 / (1 - self.dropout)))
+
+
+def project(params, name, x):
+    """Returns x W + b with the weights of that name; x where there are none."""
+    if f"W{name}" not in params:
+        return x
+    rows = ops.matmul(ops.reshape(x, (-1, x.shape[-1])), params[f"W{name}"])
+    rows = ops.add_bias(rows, params[f"b{name}"]) if f"b{name}" in params else rows
+    return ops.reshape(rows, (*x.shape[:-1], rows.shape[-1]))
+
+
+def masked_score(dtype):
+    """Returns the number that, added to a score, hides its step; twice that is finite too."""
+    return fit_to_dtype(2 * OUT_OF_SIGHT, dtype) / 2
+
+
+@lru_cache(maxsize=16)
+def causal_mask(n, steps, dtype):
+    """Returns (n, steps, steps): 0 where step t may look, out of sight after it.
+
+    Not to be written.
+
+    One for all layers of a network; an example each, as oneDNN takes no other.
+    """
+    hidden = np.triu(np.full((steps, steps), masked_score(dtype), dtype), 1)
+    hidden = np.tile(hidden, (n, 1, 1))
+    hidden.setflags(write=False)
+    return hidden

@@ -1,0 +1,55 @@
+"""Attention of one sequence to another."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.attention.base import Attention
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiHeadAttention(Attention):
+    """The steps of the first input attend to those of the second; see Attention.
+
+    Inputs are queries, keys and values. Without a third the keys are the values as well (cross
+    attention); with one input alone it looks at itself.
+
+    Shapes
+    ------
+    x (batch, T, F), (batch, S, G), (batch, S, U); y (batch, T, units); Wq (F, H d), Wk (G, H d),
+    Wv (U, H d), Wo (H d, units)
+
+    References
+    ----------
+    DL4J AttentionVertex, Keras MultiHeadAttention, PyTorch MultiheadAttention, which calls H d
+    embed_dim.
+    """
+
+    several: ClassVar = True
+
+    def out_shape(self, in_shape):
+        queries, keys, values = fill_inputs(in_shape)
+        for shape in in_shape:
+            self.sequence(shape)
+        if keys[0] != values[0]:
+            raise ShapeError(f"MultiHeadAttention needs a value for each key: {keys}, {values}")
+        self.check_steps(queries, keys)
+        self.width(queries)
+        return (queries[0], self.units or queries[1])
+
+    def out_mask(self, mask, in_shape):
+        return mask[0]
+
+    def param_shapes(self, in_shape):
+        return self.projections(*fill_inputs(in_shape))
+
+    def forward(self, params, x, run):
+        mask = fill_inputs(run.masks)[1] if run.masks else None
+        return self.attend(params, *fill_inputs(x), mask, run)
+
+
+def fill_inputs(inputs):
+    """Returns (queries, keys, values) of one to three inputs."""
+    if not 1 <= len(inputs) <= 3:
+        raise ShapeError(f"MultiHeadAttention takes one to three inputs, got {len(inputs)}")
+    return (*inputs, *inputs[-1:] * (3 - len(inputs)))

@@ -1,0 +1,89 @@
+"""Position encodings, without which attention does not see the order of steps."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.config import Number, Of, Size, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+from sparkdl.nn.initializers import Initializer
+from sparkdl.nn.initializers.plain import Normal
+from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.parameters import TrainableLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionalEncoding(Layer):
+    """x + sines of the step: at step t feature 2 i gets sin(t / period^(2 i / F)), 2 i + 1 its cos.
+
+    Shapes
+    ------
+    x, y (batch, T, F)
+
+    References
+    ----------
+    Vaswani et al., Attention is all you need (2017), section 3.5.
+    """
+
+    narrow: ClassVar = True
+
+    period: float = option(
+        Number(above=1), "Waves are 2 pi steps to almost 2 pi times this long.", default=10_000.0
+    )
+
+    def out_shape(self, in_shape):
+        return self.sequence(in_shape)
+
+    def forward(self, params, x, run):
+        return ops.add(x, self.waves(*x.shape[1:]).astype(x.dtype))
+
+    def waves(self, steps, features):
+        """Returns (steps, features) float64"""
+        pairs = np.arange((features + 1) // 2)
+        angles = np.arange(steps)[:, None] / self.period ** (2 * pairs / features)
+        waves = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+        return waves.reshape(steps, -1)[:, :features]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionEmbedding(TrainableLayer):
+    """x + a learned row for each step.
+
+    Shapes
+    ------
+    x, y (batch, T, F), W (steps, F)
+
+    References
+    ----------
+    Gehring et al., Convolutional sequence to sequence learning (2017), section 3.1.
+    """
+
+    narrow: ClassVar = True
+    biases: ClassVar = ()
+
+    steps: int | None = option(
+        Size(minimum=1),
+        "Rows there are: the longest sequence. None: that of the network's input.",
+        default=None,
+    )
+    initializer: Initializer = option(
+        Of(family=Initializer), "First values of W.", default=Normal(std=0.02)
+    )
+
+    def out_shape(self, in_shape):
+        steps, _ = self.sequence(in_shape)
+        if self.steps is not None and steps > self.steps:
+            raise ShapeError(f"PositionEmbedding has {self.steps} rows, {in_shape} needs more")
+        return in_shape
+
+    def param_shapes(self, in_shape):
+        return {"W": (self.steps or in_shape[0], in_shape[1])}
+
+    def initial(self, name, shape, rng):
+        return self.initializer.draw(shape, shape, rng)
+
+    def forward(self, params, x, run):
+        rows = ops.slice(params["W"], (0, 0), x.shape[1:])
+        return ops.add(x, ops.cast(rows, x.dtype))

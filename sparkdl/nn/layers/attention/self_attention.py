@@ -1,0 +1,85 @@
+"""Attention of a sequence to itself, and of learned queries to a sequence."""
+
+from dataclasses import dataclass
+
+from sparkdl.config import Boolean, Size, option
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.layers.attention.base import WEIGHTS, Attention
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfAttention(Attention):
+    """Self-attention: every step attends to all steps of its sequence; see Attention.
+
+    Shapes
+    ------
+    x (batch, T, F), y (batch, T, units), Wq, Wk, Wv (F, H d), Wo (H d, units)
+
+    References
+    ----------
+    DL4J SelfAttentionLayer is this with bias=False.
+    """
+
+    project: bool = option(
+        Boolean(),
+        "Whether there are weights. Without, queries, keys and values are the sequence itself: "
+        "one head of its width.",
+        default=True,
+    )
+
+    def validate(self):
+        super().validate()
+        if not self.project:
+            require(self, "heads", self.heads == 1, "1 where nothing is projected")
+            for name in ("head_size", "units"):
+                require(self, name, getattr(self, name) is None, "None where nothing is projected")
+
+    @property
+    def penalized(self):
+        return WEIGHTS if self.project else ()
+
+    def out_shape(self, in_shape):
+        steps, features = self.sequence(in_shape)
+        self.width(in_shape)
+        return (steps, self.units or features)
+
+    def param_shapes(self, in_shape):
+        return self.projections(*[self.sequence(in_shape)] * 3) if self.project else {}
+
+    def forward(self, params, x, run):
+        return self.attend(params, x, x, x, run.mask, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnedSelfAttention(SelfAttention):
+    """A fixed number of learned queries attend to a sequence, and so summarise it at any length.
+
+    Shapes
+    ------
+    x (batch, T, F), y (batch, queries, units), Q (queries, F), the weights as SelfAttention
+
+    References
+    ----------
+    DL4J LearnedSelfAttentionLayer is this with bias=False.
+    """
+
+    queries: int = option(Size(minimum=1), "How many queries are learned.")
+
+    def validate(self):
+        super().validate()
+        require(self, "causal", not self.causal, "False: a query has no place in the sequence")
+
+    def out_shape(self, in_shape):
+        return (self.queries, super().out_shape(in_shape)[1])
+
+    def out_mask(self, mask, in_shape):
+        return None
+
+    def param_shapes(self, in_shape):
+        return {"Q": (self.queries, in_shape[1]), **super().param_shapes(in_shape)}
+
+    def forward(self, params, x, run):
+        queries = ops.cast(params["Q"], x.dtype)
+        queries = ops.broadcast_to(queries, (x.shape[0], *queries.shape))
+        return self.attend(params, queries, x, x, run.mask, run)

@@ -1,0 +1,1 @@
+"""Layers that put filters on windows."""

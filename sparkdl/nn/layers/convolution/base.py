@@ -1,0 +1,84 @@
+"""Bases of the convolution layers: filters, groups, windows."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import Size, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.layers.core.masks import fill_padding, window_mask
+from sparkdl.nn.layers.core.weights import ActivatedLayer, WeightedLayer
+from sparkdl.nn.layers.windows.window_layer import WindowLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convolution(WindowLayer, ActivatedLayer, abstract=True):
+    """Filters on the windows of each example, and an activation.
+
+    A masked sequence is 0 wherever it is padding before the filters see it, and a step of the
+    output is there where one of its window is; with stride 1 and "same" or "causal" the mask stays.
+    A step that sees only the layer's own padding is there where the step nearest to it is.
+    """
+
+    narrow: ClassVar = True
+
+    def convolve(self, x, w, groups):
+        """Filters x, its channels along axis 1, by w (O, C / groups, *kernel), both as `inward`."""
+        space = x.shape[-self.axes :]
+        stride, dilation = (self.wide(self.sizes(name)) for name in ("stride", "dilation"))
+        padding = self.wide(self.padding_of(tuple(space)), (0, 0))
+        w = ops.reshape(w, (*w.shape[:2], *self.wide(w.shape[2:])))
+        return ops.conv(x, w, stride, padding, dilation, groups)
+
+    def finished(self, y, params):
+        """Returns y + b and through the activation, as an output of the layer."""
+        y = ops.add_bias(y, params["b"], 1) if self.bias else y
+        return self.outward(self.activate(y))
+
+    def seen(self, x, run):
+        """Returns the input as the filters see it."""
+        return self.inward(fill_padding(x, run.mask) if self.axes == 1 else x)
+
+    def out_mask(self, mask, in_shape):
+        if self.axes != 1 or mask is None:
+            return None
+        if self.stride == 1 and self.padding in ("same", "causal"):
+            return mask
+        padding = self.padding_of((mask.shape[1],))[0]
+        return window_mask(mask, self.kernel, self.stride, padding, self.dilation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters(WeightedLayer, abstract=True):
+    """A layer whose output has as many channels as it has filters."""
+
+    filters: int = option(Size(minimum=1), "Channels of the output.")
+
+    def outputs(self):
+        return self.filters
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedFilters(Filters, abstract=True):
+    """Filters that may see a part of the channels."""
+
+    groups: int = option(
+        Size(minimum=1),
+        "The channels and the filters fall into so many groups that do not see each other.",
+        default=1,
+    )
+
+    def validate(self):
+        super().validate()
+        words = f"an integer >= 1 that divides filters ({self.filters})"
+        require(self, "groups", self.filters % self.groups == 0, words)
+
+    def split_groups(self, in_shape):
+        """Returns the channels of an input that falls into the groups."""
+        channels, _ = self.parts(in_shape)
+        if channels % self.groups:
+            kind = type(self).__name__
+            raise ShapeError(
+                f"{kind} in {self.groups} groups needs channels that fall into them, got {in_shape}"
+            )
+        return channels

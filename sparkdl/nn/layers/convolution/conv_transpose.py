@@ -1,0 +1,139 @@
+"""Transposed convolution: the way of a convolution's gradient, from few places to many."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.config import Size, Sizes, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.layers.convolution.base import Convolution, GroupedFilters
+from sparkdl.nn.layers.core.masks import as_image, as_mask
+from sparkdl.nn.layers.windows.geometry import same_padding, sides, spans_of
+from sparkdl.nn.layers.windows.padding import Padding
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvTranspose(Convolution, GroupedFilters, abstract=True):
+    """The transpose of a convolution with these options: maps its outputs back to inputs.
+
+    References
+    ----------
+    Zeiler et al., Deconvolutional networks (2010); Caffe's Deconvolution, DL4J's Deconvolution2D.
+    With padding 0 and a kernel smaller than the stride, Keras' is (stride - kernel) longer: `rest`.
+    """
+
+    padding: int | tuple | str = option(
+        Padding(),
+        'That of the convolution: taken off the output. "same" gives n stride places for n.',
+        default=0,
+    )
+    rest: int | tuple[int, ...] = option(
+        Sizes(of=Size(minimum=0)),
+        'Places behind the last window, fewer than the stride; not with "same". Keras and PyTorch '
+        "call it output_padding.",
+        default=0,
+    )
+
+    def validate(self):
+        super().validate()
+        require(self, "rest", self.rest_is_small(), f"at least 0, below the stride ({self.stride})")
+        require(
+            self, "rest", self.padding != "same" or not any(self.sizes("rest")), "0 with 'same'"
+        )
+
+    def rest_is_small(self):
+        """Returns whether the rest could be left over."""
+        pairs = zip(self.sizes("rest"), self.sizes("stride"), strict=True)
+        return all(rest < stride for rest, stride in pairs)
+
+    def weight_shape(self, in_shape):
+        return (self.split_groups(in_shape), self.filters // self.groups, *self.sizes("kernel"))
+
+    def fans(self, shape):
+        points = prod(shape[2:])
+        return shape[0] // self.groups * points, shape[1] * points
+
+    def incoming(self, name, shape):
+        grouped = (self.groups, shape[0] // self.groups, *shape[1:])
+        return grouped, (1, *range(3, len(grouped)))
+
+    def target(self, space):
+        """Returns (lengths of the output, padding) for an input of `space`."""
+        spans, strides = spans_of(self.kernel, self.dilation, self.axes), self.sizes("stride")
+        if self.padding == "same":
+            wide = tuple(n * s for n, s in zip(space, strides, strict=True))
+            return wide, tuple(map(same_padding, wide, spans, strides))
+        padding = sides(self.padding, self.axes)
+        lengths = zip(space, spans, strides, padding, self.sizes("rest"), strict=True)
+        return tuple((n - 1) * s + k - sum(p) + r for n, k, s, p, r in lengths), padding
+
+    def out_shape(self, in_shape):
+        self.weight_shape(in_shape)
+        space = self.parts(in_shape)[1]
+        wide, _ = self.target(space)
+        if min(wide) < 1:
+            kind = type(self).__name__
+            raise ShapeError(f"{kind} of {in_shape} with padding {self.padding} leaves nothing")
+        return self.joined(self.filters, wide)
+
+    def forward(self, params, x, run):
+        x = self.seen(x, run)
+        wide, padding = self.target(tuple(x.shape[-self.axes :]))
+        stride, dilation = (self.wide(self.sizes(name)) for name in ("stride", "dilation"))
+        w = params["W"]
+        w = ops.reshape(w, (*w.shape[:2], *self.wide(w.shape[2:])))
+        options = stride, self.wide(padding, (0, 0)), dilation, self.groups
+        return self.finished(ops.conv_transpose(x, w, self.wide(wide), *options), params)
+
+    def out_mask(self, mask, in_shape):
+        """Returns the mask: a step is there where a step that is there reaches."""
+        if self.axes != 1 or mask is None:
+            return None
+        wide, padding = self.target((mask.shape[1],))
+        ones = np.ones((1, 1, 1, *self.sizes("kernel")), mask.dtype)
+        stride, dilation = (self.wide(self.sizes(name)) for name in ("stride", "dilation"))
+        options = stride, self.wide(padding, (0, 0)), dilation
+        reached = ops.conv_transpose(as_image(mask), ones, self.wide(wide), *options)
+        return as_mask(ops.greater(reached, 0.0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conv1DTranspose(ConvTranspose):
+    """Transposed convolution over sequences.
+
+    Shapes
+    ------
+    x (batch, T, F), y (batch, T', filters), W (F, filters / groups, kernel), b (filters,);
+    T' = (T - 1) stride + dilation (kernel - 1) + 1 - before - after + rest
+    """
+
+    axes: ClassVar = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conv2DTranspose(ConvTranspose):
+    """Transposed convolution over images.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, filters, H', W'), W (C, filters / groups, rows, columns),
+    b (filters,); H' = (H - 1) stride + dilation (rows - 1) + 1 - top - bottom + rest
+    """
+
+    axes: ClassVar = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conv3DTranspose(ConvTranspose):
+    """Transposed convolution over volumes.
+
+    Shapes
+    ------
+    x (batch, C, D, H, W), y (batch, filters, D', H', W'),
+    W (C, filters / groups, planes, rows, columns), b (filters,); D' as H' of Conv2DTranspose
+    """
+
+    axes: ClassVar = 3

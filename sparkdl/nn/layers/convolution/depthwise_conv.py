@@ -1,0 +1,137 @@
+"""Convolution of each channel by filters of its own, and its mix with 1x1 filters."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from sparkdl.config import Size, option
+from sparkdl.engine import ops
+from sparkdl.nn.layers.convolution.base import Convolution, Filters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Depthwise(Convolution, abstract=True):
+    """Filters that each see one channel."""
+
+    multiplier: int = option(
+        Size(minimum=1),
+        "Filters for each channel. The output's channels are those of the first input channel, "
+        "then those of the second ...",
+        default=1,
+    )
+
+    def depthwise_shape(self, in_shape):
+        channels, _ = self.parts(in_shape)
+        return (channels * self.multiplier, 1, *self.sizes("kernel"))
+
+    def each_channel(self, x, w):
+        """Returns x as `inward`, each channel by its filters."""
+        return self.convolve(x, w, w.shape[0] // self.multiplier)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DepthwiseConv(Depthwise, abstract=True):
+    """y = activation(each channel of x * its filters + b)."""
+
+    def weight_shape(self, in_shape):
+        return self.depthwise_shape(in_shape)
+
+    def param_shapes(self, in_shape):
+        w = self.weight_shape(in_shape)
+        return {"W": w} | ({"b": w[:1]} if self.bias else {})
+
+    def fans(self, shape):
+        return prod(shape[2:]), self.multiplier * prod(shape[2:])
+
+    def out_shape(self, in_shape):
+        channels, space = self.parts(in_shape)
+        return self.joined(channels * self.multiplier, self.places(space))
+
+    def forward(self, params, x, run):
+        return self.finished(self.each_channel(self.seen(x, run), params["W"]), params)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DepthwiseConv1D(DepthwiseConv):
+    """Convolution of each feature of sequences by filters of its own.
+
+    Shapes
+    ------
+    x (batch, T, F), y (batch, T', F multiplier), W (F multiplier, 1, kernel), b (F multiplier,)
+    """
+
+    axes: ClassVar = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class DepthwiseConv2D(DepthwiseConv):
+    """Convolution of each channel of images by filters of its own.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, C multiplier, H', W'), W (C multiplier, 1, rows, columns),
+    b (C multiplier,)
+    """
+
+    axes: ClassVar = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeparableConv(Depthwise, Filters, abstract=True):
+    """Each channel by its filters D, then all of them mixed by filters W of size 1.
+
+    References
+    ----------
+    Chollet, Xception (2017), section 2: no activation between the two.
+    """
+
+    penalized: ClassVar = ("D", "W")
+
+    def weight_shape(self, in_shape):
+        return (self.filters, self.depthwise_shape(in_shape)[0], *[1] * self.axes)
+
+    def param_shapes(self, in_shape):
+        return {"D": self.depthwise_shape(in_shape)} | super().param_shapes(in_shape)
+
+    def fans(self, shape):
+        return shape[1], shape[0]
+
+    def initial(self, name, shape, rng):
+        if name != "D":
+            return super().initial(name, shape, rng)
+        points = prod(shape[2:])
+        return self.weights(shape, (points, self.multiplier * points), rng)
+
+    def out_shape(self, in_shape):
+        return self.joined(self.filters, self.places(self.parts(in_shape)[1]))
+
+    def forward(self, params, x, run):
+        w = params["W"]
+        w = ops.reshape(w, (*w.shape[:2], *self.wide(w.shape[2:])))
+        return self.finished(ops.conv(self.each_channel(self.seen(x, run), params["D"]), w), params)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeparableConv1D(SeparableConv):
+    """Depthwise convolution of sequences, then a mix of the features.
+
+    Shapes
+    ------
+    x (batch, T, F), y (batch, T', filters), D (F multiplier, 1, kernel),
+    W (filters, F multiplier, 1), b (filters,)
+    """
+
+    axes: ClassVar = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeparableConv2D(SeparableConv):
+    """Depthwise convolution of images, then a mix of the channels.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, filters, H', W'), D (C multiplier, 1, rows, columns),
+    W (filters, C multiplier, 1, 1), b (filters,)
+    """
+
+    axes: ClassVar = 2

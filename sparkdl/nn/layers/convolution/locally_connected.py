@@ -1,0 +1,79 @@
+"""Filters that differ from place to place."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from sparkdl.engine import ops
+from sparkdl.nn.layers.convolution.base import Convolution, Filters
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocallyConnected(Convolution, Filters, abstract=True):
+    """A convolution whose filters and bias are not shared: each window has its own.
+
+    References
+    ----------
+    Keras' and DL4J's layers of this name; as with Keras, each place has a bias of its own.
+    """
+
+    def weight_shape(self, in_shape):
+        channels, space = self.parts(in_shape)
+        return (prod(self.places(space)), channels * prod(self.sizes("kernel")), self.filters)
+
+    def param_shapes(self, in_shape):
+        weight = {"W": self.weight_shape(in_shape)}
+        return weight | {"b": self.out_shape(in_shape)} if self.bias else weight
+
+    def fans(self, shape):
+        return shape[1:]
+
+    def incoming(self, name, shape):
+        return shape, (1,)
+
+    def out_shape(self, in_shape):
+        return self.joined(self.filters, self.places(self.parts(in_shape)[1]))
+
+    def forward(self, params, x, run):
+        places = self.places(self.parts(tuple(x.shape[1:]))[1])
+        seen = self.windows(x, run)
+        y = ops.matmul(ops.transpose(seen, (2, 0, 1)), params["W"])  # (places, batch, filters)
+        y = ops.transpose(y, (1, 0, 2) if self.axes == 1 else (1, 2, 0))
+        y = ops.reshape(y, (x.shape[0], *self.joined(self.filters, places)))
+        return self.activate(ops.add(y, params["b"]) if self.bias else y)
+
+    def windows(self, x, run):
+        """Returns (batch, channels x points of the kernel, places)"""
+        x = self.seen(x, run)
+        padding = self.wide(self.padding_of(tuple(x.shape[-self.axes :])), (0, 0))
+        size, stride, dilation = (
+            self.wide(self.sizes(name)) for name in ("kernel", "stride", "dilation")
+        )
+        seen = ops.unfold(x, size, stride, padding, dilation)
+        return ops.reshape(seen, (*seen.shape[:2], prod(seen.shape[2:])))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocallyConnected1D(LocallyConnected):
+    """Filters over sequences of a fixed length that differ from step to step.
+
+    Shapes
+    ------
+    x (batch, T, F), y (batch, T', filters), W (T', F kernel, filters), b (T', filters); T' as
+    Conv1D has it
+    """
+
+    axes: ClassVar = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocallyConnected2D(LocallyConnected):
+    """Filters over images that differ from place to place.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, filters, H', W'), W (H' W', C rows columns, filters),
+    b (filters, H', W'); H' as Conv2D has it
+    """
+
+    axes: ClassVar = 2

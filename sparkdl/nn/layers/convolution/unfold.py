@@ -1,0 +1,28 @@
+"""The windows of images laid out beside each other."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from sparkdl.engine import ops
+from sparkdl.nn.layers.windows.window_layer import WindowLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unfold2D(WindowLayer):
+    """The numbers that each window sees, as channels. Caffe layer Im2col.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, C rows columns, H', W'), with H' as of Conv2D
+    """
+
+    axes: ClassVar = 2
+
+    def out_shape(self, in_shape):
+        channels, space = self.parts(in_shape)
+        return (channels * prod(self.sizes("kernel")), *self.places(space))
+
+    def forward(self, params, x, run):
+        kernel, stride, dilation = map(self.sizes, ("kernel", "stride", "dilation"))
+        return ops.unfold(x, kernel, stride, self.padding_of(tuple(x.shape[2:])), dilation)

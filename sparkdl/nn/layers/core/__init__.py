@@ -1,0 +1,1 @@
+"""The contract of a layer, and what layers of every kind share."""

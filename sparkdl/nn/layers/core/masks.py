@@ -1,0 +1,57 @@
+"""Masks of sequences (batch, T), 1 for a step and 0 for padding, in layers over windows."""
+
+import numpy as np
+
+from sparkdl.engine import ops
+from sparkdl.engine.dtypes import lowest
+from sparkdl.engine.ops.spatial.window import see_something, window_starts
+
+LOWEST = -3e38  # below all numbers, in float32 and in bfloat16
+
+
+def fill_padding(x, mask, fill=0.0):
+    """Returns x (N, T, F) with `fill` at the steps that are padding; x itself without a mask."""
+    if mask is None:
+        return x
+    return ops.where(over_features(mask), x, fit_to_dtype(fill, x.dtype))
+
+
+def fit_to_dtype(low, dtype):
+    """Returns a number below 0, or where it has no place in a type the lowest one there."""
+    return max(low, lowest(dtype))
+
+
+def over_features(mask):
+    """Returns (N, T, 1)"""
+    return ops.reshape(mask, (*mask.shape, 1))
+
+
+def window_mask(mask, *options):
+    """Returns the mask of windows: 1 where at least one step of the window is there.
+
+    A window that sees only padding is there where the first step is, or behind them the last one.
+    `options` are size, stride, padding and dilation for the one axis.
+    """
+    if mask is None:
+        return None
+    size, stride, (before, after), dilation = options
+    n, steps = mask.shape
+    whole = as_image(ops.pad(mask, (0, before), (0, after)))
+    there = as_mask(ops.max_pool(whole, (1, size), (1, stride), 0, (1, dilation)))
+    starts = window_starts(steps, size, stride, (before, after), dilation)
+    blind = ~see_something(starts, steps, size, dilation)
+    if not blind.any():
+        return there
+    first, last = ops.slice(mask, (0, 0), (n, 1)), ops.slice(mask, (0, steps - 1), (n, steps))
+    nearest = ops.where(np.broadcast_to(starts < 0, there.shape), first, last)
+    return ops.where(np.broadcast_to(blind, there.shape), nearest, there)
+
+
+def as_image(mask):
+    """Returns a mask as images (N, 1, 1, T)."""
+    return ops.reshape(mask, (mask.shape[0], 1, 1, mask.shape[1]))
+
+
+def as_mask(image):
+    """Returns images (N, 1, 1, T) as a mask."""
+    return ops.reshape(image, (image.shape[0], image.shape[3]))

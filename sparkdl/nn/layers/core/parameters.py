@@ -1,0 +1,48 @@
+"""Base of the layers with parameters: their options for training."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import Number, Of, Sequence, option
+from sparkdl.nn.constraints import Constraint
+from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.updaters import Updater
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainableLayer(Layer, abstract=True):
+    """A layer with parameters."""
+
+    biases: ClassVar[tuple[str, ...]] = ("b",)  # parameters that the bias_ options are for
+
+    rate_factor: float = option(
+        Number(minimum=0),
+        "Factor of the learning rate; with 0 the parameters stay as they are. Caffe's lr_mult.",
+        default=1.0,
+    )
+    bias_rate_factor: float | None = option(
+        Number(minimum=0), "The same of biases alone; rate_factor unless given.", default=None
+    )
+    updater: Updater | None = option(
+        Of(family=Updater),
+        "Of this layer, with a rate of its own; the network's unless given.",
+        default=None,
+    )
+    bias_updater: Updater | None = option(
+        Of(family=Updater), "Of this layer's biases; the layer's unless given.", default=None
+    )
+    decay_factor: float = option(
+        Number(minimum=0),
+        "Factor of l1 and l2, the network's or the layer's own, and of the updater's weight decay; "
+        "bias_l1 and bias_l2 hold as they are. Caffe's decay_mult of the weights.",
+        default=1.0,
+    )
+    constraints: tuple[Constraint, ...] | None = option(
+        Sequence(of=Of(family=Constraint)),
+        "Of the weights, one after the other; the network's unless given. In a layer that has no "
+        "weights, but factors that are learned, those given are of these.",
+        default=None,
+    )
+    bias_constraints: tuple[Constraint, ...] = option(
+        Sequence(of=Of(family=Constraint)), "Of the biases, one after the other.", default=()
+    )

@@ -1,0 +1,86 @@
+"""Bases of the layers with weights, and of those that an activation function follows."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import Boolean, Number, Of, option
+from sparkdl.nn.activations import ActivationFunction
+from sparkdl.nn.initializers import Initializer, XavierNormal
+from sparkdl.nn.layers.core.parameters import TrainableLayer
+from sparkdl.nn.weight_noise import WeightNoise
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedLayer(TrainableLayer, abstract=True):
+    """A layer with weights W and, unless `bias` is False, a bias b."""
+
+    inherited: ClassVar = ("initializer", "l1", "l2")
+    penalized: ClassVar = ("W",)
+
+    bias: bool = option(Boolean(), "Whether there is a b.", default=True)
+    initializer: Initializer | None = option(
+        Of(family=Initializer), "First values of W; the network's unless given.", default=None
+    )
+    bias_initializer: Initializer = option(
+        Of(family=Initializer), "First values of b.", default="zeros"
+    )
+    l1: float | None = option(
+        Number(minimum=0),
+        "l1 |W|, summed over W, is added to what is minimised; the network's unless given.",
+        default=None,
+    )
+    l2: float | None = option(
+        Number(minimum=0),
+        "l2 W^2 / 2, summed over W, is added to what is minimised; the network's unless given.",
+        default=None,
+    )
+    bias_l1: float = option(
+        Number(minimum=0), "l1 of b, which the network's does not touch.", default=0.0
+    )
+    bias_l2: float = option(
+        Number(minimum=0), "l2 of b, which the network's does not touch.", default=0.0
+    )
+    weight_noise: WeightNoise | None = option(
+        Of(family=WeightNoise), "How the weights change at random while training.", default=None
+    )
+
+    def weight_shape(self, in_shape):
+        raise NotImplementedError
+
+    def fans(self, shape):
+        """Returns the inputs to one output, and the outputs of one input, for W of `shape`."""
+        raise NotImplementedError
+
+    def outputs(self):
+        """Returns length of b."""
+        raise NotImplementedError
+
+    def param_shapes(self, in_shape):
+        weight = {"W": self.weight_shape(in_shape)}
+        return weight | {"b": (self.outputs(),)} if self.bias else weight
+
+    def initial(self, name, shape, rng):
+        if name == "b":
+            return self.bias_initializer.draw(shape, (shape[0], shape[0]), rng)
+        return self.weights(shape, self.fans(shape), rng)
+
+    def weights(self, shape, fans, rng):
+        """Returns first values of weights that join so many inputs and outputs."""
+        return (self.initializer or XavierNormal()).draw(shape, fans, rng)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActivatedLayer(WeightedLayer, abstract=True):
+    """A layer with weights that an activation function follows."""
+
+    inherited: ClassVar = ("activation", "initializer", "l1", "l2")
+
+    activation: ActivationFunction | None = option(
+        Of(family=ActivationFunction),
+        'What follows: "relu", or {"type": "leaky_relu", "alpha": 0.1}; unless given, that of '
+        "the network.",
+        default=None,
+    )
+
+    def activate(self, y):
+        return y if self.activation is None else self.activation.apply(y)

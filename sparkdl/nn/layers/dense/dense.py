@@ -1,0 +1,22 @@
+"""Fully connected layer."""
+
+from dataclasses import dataclass
+
+from sparkdl.engine import ops
+from sparkdl.nn.layers.core.weights import ActivatedLayer
+from sparkdl.nn.layers.dense.fully_connected import FullyConnected
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dense(ActivatedLayer, FullyConnected):
+    """y = activation(x W + b).
+
+    Shapes
+    ------
+    x (batch, n_in), y (batch, units), W (n_in, units), b (units,)
+    """
+
+    def forward(self, params, x, run):
+        # rows first: the activation stands right behind the product, and is worked out with it
+        rows = self.activate(self.affine(params, ops.reshape(x, (-1, x.shape[-1]))))
+        return ops.reshape(rows, (*x.shape[:-1], self.units))

@@ -1,0 +1,100 @@
+"""Rows of a table that is learned, looked up by their numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.config import Boolean, Size, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.core.weights import ActivatedLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lookup(ActivatedLayer, abstract=True):
+    """activation(W[i] + b) for each index i.
+
+    Indices arrive as features. float32 holds whole numbers exactly up to 2^24; what lies between
+    two is cut off. An index that W does not have is a DataError when the batch is run.
+    """
+
+    inputs: int = option(Size(minimum=1), "How many indices there are: they are 0 to inputs - 1.")
+    units: int = option(Size(minimum=1), "How many numbers there are for each index.")
+    bias: bool = False
+
+    def weight_shape(self, in_shape):
+        return (self.inputs, self.units)
+
+    def fans(self, shape):
+        return shape
+
+    def outputs(self):
+        return self.units
+
+    def rows_of(self, params, indices):
+        """Returns the output for an array of whole numbers."""
+        y = ops.gather(params["W"], ops.cast(indices, np.int32))
+        return self.activate(ops.add_bias(y, params["b"]) if self.bias else y)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedding(Lookup):
+    """y = activation(W[x] + b): a row of a learned table for one index per example.
+
+    Shapes
+    ------
+    x (batch, 1) or (batch,) whole numbers, y (batch, units), W (inputs, units), b (units,)
+
+    References
+    ----------
+    DL4J EmbeddingLayer; Caffe Embed has a bias unless told otherwise.
+    """
+
+    def out_shape(self, in_shape):
+        if in_shape not in ((), (1,)):
+            raise ShapeError(
+                f"Embedding takes one index per example, got {in_shape}; "
+                "EmbeddingSequence takes several"
+            )
+        return (self.units,)
+
+    def forward(self, params, x, run):
+        return self.rows_of(params, ops.reshape(x, (x.shape[0],)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingSequence(Lookup):
+    """y[t] = activation(W[x[t]] + b): a row of a learned table for each step of a sequence.
+
+    Shapes
+    ------
+    x (batch, T) or (batch, T, 1) whole numbers, y (batch, T, units), W (inputs, units), b (units,)
+
+    References
+    ----------
+    DL4J EmbeddingSequenceLayer, Keras Embedding.
+    """
+
+    mask_zero: bool = option(
+        Boolean(),
+        "Whether index 0 is padding: such steps are masked out in the layers that follow, as Keras "
+        "has it. A mask of the input holds as well.",
+        default=False,
+    )
+
+    def out_shape(self, in_shape):
+        if len(in_shape) not in (1, 2) or in_shape[1:] not in ((), (1,)):
+            raise ShapeError(
+                f"EmbeddingSequence takes one index per step (steps,) or (steps, 1), got {in_shape}"
+            )
+        return (in_shape[0], self.units)
+
+    def out_mask(self, mask, in_shape):
+        return mask
+
+    def forward(self, params, x, run):
+        x = ops.reshape(x, x.shape[:2])
+        if self.mask_zero:
+            there = ops.greater(x, 0.5)
+            run.mask_output(there if run.mask is None else ops.mul(there, run.mask))
+        return self.rows_of(params, x)

@@ -1,0 +1,43 @@
+"""Base of the layers that connect every input with every unit."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import Size, option
+from sparkdl.engine import ops
+from sparkdl.nn.layers.core.weights import WeightedLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullyConnected(WeightedLayer, abstract=True):
+    """x W + b.
+
+    Shapes
+    ------
+    x (batch, n_in), y (batch, units), W (n_in, units), b (units,); of sequences (batch, T, n_in)
+    each step by itself: (batch, T, units)
+    """
+
+    narrow: ClassVar = True
+
+    takes_rows: ClassVar = True
+
+    units: int = option(Size(minimum=1), "Width of the output.")
+
+    def weight_shape(self, in_shape):
+        return (self.rows(in_shape)[-1], self.units)
+
+    def fans(self, shape):
+        return shape
+
+    def outputs(self):
+        return self.units
+
+    def out_shape(self, in_shape):
+        return (*self.rows(in_shape)[:-1], self.units)
+
+    def affine(self, params, x):
+        """Returns x W, and + b where there is one."""
+        y = ops.matmul(ops.reshape(x, (-1, x.shape[-1])), params["W"])
+        y = ops.add_bias(y, params["b"], -1) if "b" in params else y
+        return ops.reshape(y, (*x.shape[:-1], self.units))

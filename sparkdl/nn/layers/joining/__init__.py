@@ -1,0 +1,1 @@
+"""Layers of several inputs, and layers that regroup the examples of a batch."""

@@ -1,0 +1,33 @@
+"""The examples of a batch in another order."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.joining.merge import JoiningLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchReindex(JoiningLayer):
+    """Example i of y is example index[i] of x. Caffe layer BatchReindex.
+
+    An index that the batch does not have is a DataError when it is run.
+
+    Shapes
+    ------
+    x (batch, ...), index (batch, 1) whole numbers; y (batch, ...)
+    """
+
+    def out_shape(self, in_shape):
+        if len(in_shape) != 2 or in_shape[1] != (1,):
+            raise ShapeError(f"BatchReindex takes x and one index for each example, got {in_shape}")
+        return in_shape[0]
+
+    def out_mask(self, mask, in_shape):
+        return None
+
+    def forward(self, params, x, run):
+        x, index = x
+        return ops.gather(x, ops.cast(ops.reshape(index, (-1,)), np.int32))

@@ -1,0 +1,46 @@
+"""Two inputs of which one has fewer axes, element by element."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import Choice, Integer, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.joining.merge import JoiningLayer
+
+OPERATIONS = {"add": ops.add, "product": ops.mul}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broadcasting(JoiningLayer):
+    """x with w added or multiplied, whose axes are those of x from `axis` on.
+
+    Caffe layers Bias and Scale with two bottoms.
+
+    Shapes
+    ------
+    x, y (batch, C, H, W); w (batch, C, H, W), (batch, C, H) or (batch, C) for axis 0,
+    (batch, H) or (batch, H, W) for axis 1; (batch, 1) for a number for each example
+    """
+
+    narrow: ClassVar = True
+
+    operation: str = option(Choice(of=tuple(OPERATIONS)), "What is done with w.", default="product")
+    axis: int = option(Integer(minimum=0), "Of one example.", default=0)
+
+    def out_shape(self, in_shape):
+        found = in_shape[1] if len(in_shape) == 2 else ()
+        alike = found and in_shape[0][self.axis : self.axis + len(found)] == found
+        if found != (1,) and not alike:
+            raise ShapeError(
+                f"Broadcasting needs two inputs, the second as the first from axis {self.axis} on, "
+                f"got {in_shape}"
+            )
+        return in_shape[0]
+
+    def forward(self, params, x, run):
+        x, w = x
+        before = 0 if tuple(w.shape[1:]) == (1,) else self.axis
+        behind = len(x.shape) - len(w.shape) - before
+        w = ops.reshape(w, (w.shape[0], *[1] * before, *w.shape[1:], *[1] * behind))
+        return OPERATIONS[self.operation](x, w)

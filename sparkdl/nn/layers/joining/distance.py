@@ -1,0 +1,59 @@
+"""Lengths and distances of the examples' rows."""
+
+from dataclasses import dataclass
+from math import prod
+
+from sparkdl.config import Number, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.joining.merge import JoiningLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class L2Distance(JoiningLayer):
+    """The Euclidean distance of two inputs. DL4J L2Vertex.
+
+    Shapes
+    ------
+    x two of (batch, ...), y (batch, 1)
+    """
+
+    epsilon: float = option(
+        Number(above=0),
+        "Added to the sum of squares, so that the gradient at distance 0 is finite.",
+        default=1e-8,
+    )
+
+    def out_shape(self, in_shape):
+        if len(in_shape) != 2 or in_shape[0] != in_shape[1]:
+            raise ShapeError(f"L2Distance needs two inputs of one shape, got {in_shape}")
+        return (1,)
+
+    def forward(self, params, x, run):
+        return l2_norm(ops.sub(*x), self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class L2Normalize(Layer):
+    """x over its Euclidean length, of each example as a whole. DL4J L2NormalizeVertex.
+
+    Shapes
+    ------
+    x, y (batch, ...)
+    """
+
+    epsilon: float = option(Number(above=0), "Added to the sum of squares.", default=1e-8)
+
+    def out_shape(self, in_shape):
+        return in_shape
+
+    def forward(self, params, x, run):
+        length = l2_norm(x, self.epsilon)
+        return ops.div(x, ops.reshape(length, (x.shape[0], *[1] * (len(x.shape) - 1))))
+
+
+def l2_norm(x, epsilon):
+    """Returns (batch, 1): the length of each example."""
+    flat = ops.reshape(x, (x.shape[0], prod(x.shape[1:])))
+    return ops.sqrt(ops.add(ops.sum(ops.square(flat), 1, keepdims=True), epsilon))

@@ -1,0 +1,101 @@
+"""Layers that join several inputs: one behind the other, or element by element."""
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import ClassVar
+
+from sparkdl.config import Choice, Integer, Number, Sequence, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.layers.core.base import Layer
+
+OPERATIONS = {"add": ops.add, "subtract": ops.sub, "product": ops.mul, "max": ops.maximum}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoiningLayer(Layer, abstract=True):
+    """A layer with several inputs. Its output has the first mask that any of them has."""
+
+    several: ClassVar = True
+
+    def out_mask(self, mask, in_shape):
+        out = self.out_shape(in_shape)
+        masks = (m for m, shape in zip(mask, in_shape) if m is not None and shape[0] == out[0])
+        return next(masks, None) if len(out) == 2 else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merge(JoiningLayer):
+    """The inputs one behind the other. DL4J MergeVertex, Caffe Concat.
+
+    Shapes
+    ------
+    x (batch, C1, H, W), (batch, C2, H, W) ... gives y (batch, C1 + C2 ..., H, W)
+    """
+
+    narrow: ClassVar = True
+
+    axis: int | None = option(
+        Integer(),
+        "Of one example: 0 for channels of images, -1 for features. None: the first axis of "
+        "images and the last of rows and sequences.",
+        default=None,
+    )
+
+    def axis_of(self, shape):
+        axis = (0 if len(shape) > 2 else -1) if self.axis is None else self.axis
+        if not -len(shape) <= axis < len(shape):
+            raise ShapeError(f"Merge.axis must be an axis of {shape}, got {axis}")
+        return axis % len(shape)
+
+    def out_shape(self, in_shape):
+        first = in_shape[0]
+        axis = self.axis_of(first)
+        others = {(len(s), *s[:axis], *s[axis + 1 :]) for s in in_shape}
+        if len(others) > 1:
+            raise ShapeError(f"Merge needs shapes that differ along axis {axis} only: {in_shape}")
+        return (*first[:axis], sum(s[axis] for s in in_shape), *first[axis + 1 :])
+
+    def forward(self, params, x, run):
+        return ops.concat(list(x), 1 + self.axis_of(x[0].shape[1:]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElementWise(JoiningLayer):
+    """The inputs, all of one shape, element by element. DL4J ElementWiseVertex, Caffe Eltwise.
+
+    Shapes
+    ------
+    x (batch, ...) several times, y (batch, ...)
+    """
+
+    narrow: ClassVar = True
+
+    operation: str = option(
+        Choice(of=(*OPERATIONS, "average")),
+        'What is done with them; "subtract" takes the others from the first.',
+        default="add",
+    )
+    coefficients: tuple[float, ...] | None = option(
+        Sequence(of=Number()), 'With "add", a factor for each input. None: 1.', default=None
+    )
+
+    def validate(self):
+        super().validate()
+        sound = self.coefficients is None or self.operation == "add"
+        require(self, "coefficients", sound, 'None unless operation is "add"')
+
+    def out_shape(self, in_shape):
+        if len(set(in_shape)) > 1:
+            raise ShapeError(f"ElementWise needs inputs of one shape, got {in_shape}")
+        if self.coefficients is not None and len(self.coefficients) != len(in_shape):
+            raise ShapeError(
+                f"ElementWise has {len(self.coefficients)} coefficients for {in_shape}"
+            )
+        return in_shape[0]
+
+    def forward(self, params, x, run):
+        if self.coefficients is not None:
+            x = [ops.mul(part, factor) for part, factor in zip(x, self.coefficients, strict=True)]
+        y = reduce(OPERATIONS.get(self.operation, ops.add), x)
+        return ops.mul(y, 1 / len(x)) if self.operation == "average" else y

@@ -1,0 +1,137 @@
+"""Normalisation with the statistics of the batch."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.config import Boolean, Choice, Number, option
+from sparkdl.engine import ops
+from sparkdl.engine.dtypes import computing_dtype
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.core.channels import channels_of
+from sparkdl.nn.layers.core.parameters import TrainableLayer
+
+LEAST = 1e-30  # below any weight but 0, with which all sums are 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchNorm(TrainableLayer):
+    """y = gamma (x - mean) / sqrt(variance + epsilon) + beta, per channel or feature.
+
+    While training, mean and variance are those of the batch (the biased variance), and the buffers
+    follow them: running <- momentum running + (1 - momentum) batch. In use, they are the buffers.
+    Steps that a mask leaves out do not count.
+
+    Shapes
+    ------
+    x, y (batch, C), (batch, C, H, W), (batch, C, D, H, W) or sequences (batch, T, C); gamma, beta,
+    mean, variance (C,); weight (1,)
+
+    References
+    ----------
+    Ioffe and Szegedy, Batch normalization (2015), algorithm 1.
+    """
+
+    biases: ClassVar = ("beta",)
+    narrow: ClassVar = True
+
+    momentum: float = option(
+        Number(minimum=0, below=1),
+        "Share of the old running value kept at each batch; PyTorch's is 1 minus this.",
+        default=0.9,
+    )
+    epsilon: float = option(Number(above=0), "What is added to the variance.", default=1e-5)
+    scale: bool = option(
+        Boolean(), "Whether there is a gamma. Caffe's BatchNorm has none.", default=True
+    )
+    shift: bool = option(
+        Boolean(), "Whether there is a beta. Caffe's BatchNorm has none.", default=True
+    )
+    variance: str = option(
+        Choice(of=("biased", "unbiased")),
+        'Which one the buffer follows: "biased" (Keras, DL4J) or "unbiased" (PyTorch, Caffe), '
+        "which is n / (n - 1) times as large.",
+        default="biased",
+    )
+    debias: bool = option(
+        Boolean(),
+        "Whether the buffers start from nothing and are divided by the weight of what they have "
+        "seen, as Caffe's three blobs are: running <- momentum running + batch, weight <- "
+        "momentum weight + 1. They are right from the first batch on; otherwise they move away "
+        "from 0 and 1.",
+        default=False,
+    )
+
+    def channels(self, in_shape):
+        """(C,)"""
+        if len(in_shape) not in (1, 2, 3, 4):
+            raise ShapeError(
+                "BatchNorm takes rows (n,), sequences (steps, n), images (channels, height, width) "
+                f"or volumes (channels, depth, height, width), got {in_shape}"
+            )
+        return channels_of(in_shape)
+
+    def out_shape(self, in_shape):
+        self.channels(in_shape)
+        return in_shape
+
+    def param_shapes(self, in_shape):
+        there = {"gamma": self.scale, "beta": self.shift}
+        return {name: self.channels(in_shape) for name, wanted in there.items() if wanted}
+
+    def buffer_shapes(self, in_shape):
+        shapes = dict.fromkeys(("mean", "variance"), self.channels(in_shape))
+        return shapes | ({"weight": (1,)} if self.debias else {})
+
+    def initial(self, name, shape, rng):
+        ones = name == "gamma" or (name == "variance" and not self.debias)
+        return np.ones(shape) if ones else np.zeros(shape)
+
+    def forward(self, params, x, run):
+        rows = ops.reshape(x, (-1, x.shape[-1])) if len(x.shape) == 3 else x
+        count, dtype = rows.shape[1], computing_dtype(x.dtype)
+        gamma = params["gamma"] if self.scale else np.ones(count, dtype)
+        beta = params["beta"] if self.shift else np.zeros(count, dtype)
+        if not run.training:
+            y = ops.normalize(rows, gamma, beta, *self.statistics(run), self.epsilon)
+        elif run.mask is None:
+            y, mean, variance = ops.batch_norm(rows, gamma, beta, self.epsilon)
+            number = prod(rows.shape) // count
+            self.follow(run, mean, variance, number / max(number - 1, 1))
+        else:
+            mask = ops.reshape(run.mask, (-1, 1))
+            mean, variance, number = masked_statistics(rows, mask)
+            y = ops.normalize(rows, gamma, beta, mean, variance, self.epsilon)
+            self.follow(run, mean, variance, number / ops.maximum(number - 1, 1.0))
+        return ops.reshape(y, x.shape)
+
+    def statistics(self, run):
+        """Returns (mean, variance) of what the buffers have seen.
+
+        With nothing seen zeros, as in Caffe.
+        """
+        found = run.buffers["mean"], run.buffers["variance"]
+        if not self.debias:
+            return found
+        share = ops.div(1.0, ops.maximum(run.buffers["weight"], LEAST))
+        return tuple(ops.mul(value, share) for value in found)
+
+    def follow(self, run, mean, variance, widening):
+        """Moves the buffers towards statistics; `widening` makes the variance unbiased."""
+        if self.variance == "unbiased":
+            variance = variance * widening
+        share = 1.0 if self.debias else 1 - self.momentum
+        for name, new in {"mean": mean, "variance": variance}.items():
+            run.update(name, self.momentum * run.buffers[name] + share * new)
+        if self.debias:
+            run.update("weight", self.momentum * run.buffers["weight"] + 1.0)
+
+
+def masked_statistics(rows, mask):
+    """Returns (mean, variance, how many) of the rows (n, C) for which mask (n, 1) is 1."""
+    count = ops.maximum(ops.sum(mask), 1.0)
+    mean = ops.div(ops.sum(ops.mul(rows, mask), 0), count)
+    away = ops.mul(ops.square(ops.sub(rows, mean)), mask)
+    return mean, ops.div(ops.sum(away, 0), count), count

@@ -1,0 +1,83 @@
+"""Normalisation of each example by itself."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.config import Boolean, Number, option
+from sparkdl.engine import ops
+from sparkdl.engine.dtypes import computing_dtype
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.core.channels import channel_axis
+from sparkdl.nn.layers.core.parameters import TrainableLayer
+from sparkdl.nn.layers.normalization.axes import Axes
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerNorm(TrainableLayer):
+    """y = gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics along `axes`.
+
+    Shapes
+    ------
+    x, y (batch, ...); gamma, beta as one example has it along `axes`: (F,) of (batch, T, F)
+
+    References
+    ----------
+    Ba, Kiros and Hinton, Layer normalization (2016), eq. 4. The numbers are those of PyTorch, with
+    `axes` as its normalized_shape, and Keras (whose epsilon is 1e-3).
+    """
+
+    biases: ClassVar = ("beta",)
+
+    axes: int | tuple[int, ...] | None = option(
+        Axes(),
+        "Axes of one example, without the batch, that are normalised together, with a gamma and "
+        "a beta for each place on them. None: the features of rows and sequences, the channels of "
+        "images and volumes at each place.",
+        default=None,
+    )
+    epsilon: float = option(Number(above=0), "What is added to the variance.", default=1e-5)
+    scale: bool = option(Boolean(), "Whether there is a gamma.", default=True)
+    shift: bool = option(Boolean(), "Whether there is a beta.", default=True)
+
+    def axes_of(self, in_shape):
+        """Returns the axes of an example that are normalised together, counted from the front."""
+        rank = len(in_shape)
+        axes = channel_axis(in_shape) if self.axes is None else self.axes
+        axes = (axes,) if isinstance(axes, int) else axes
+        if not in_shape or any(not -rank <= axis < rank for axis in axes):
+            raise ShapeError(f"LayerNorm along {axes} needs these axes, got {in_shape}")
+        return tuple(sorted({axis % rank for axis in axes}))
+
+    def out_shape(self, in_shape):
+        self.axes_of(in_shape)
+        return in_shape
+
+    def param_shapes(self, in_shape):
+        shape = tuple(in_shape[axis] for axis in self.axes_of(in_shape))
+        there = {"gamma": self.scale, "beta": self.shift}
+        return {name: shape for name, wanted in there.items() if wanted}
+
+    def initial(self, name, shape, rng):
+        return np.ones(shape) if name == "gamma" else np.zeros(shape)
+
+    def forward(self, params, x, run):
+        axes = [1 + axis for axis in self.axes_of(x.shape[1:])]
+        count = prod(x.shape[axis] for axis in axes)
+        dtype = computing_dtype(x.dtype)
+        gamma = flat(params["gamma"]) if self.scale else np.ones(count, dtype)
+        beta = flat(params["beta"]) if self.shift else np.zeros(count, dtype)
+        if len(axes) == 1:
+            return ops.layer_norm(x, gamma, beta, axes[0], self.epsilon)
+        rest = [axis for axis in range(len(x.shape)) if axis not in axes]
+        order = (*rest, *axes)
+        turned = ops.transpose(x, order)
+        rows = ops.reshape(turned, (*(x.shape[axis] for axis in rest), count))
+        y = ops.reshape(ops.layer_norm(rows, gamma, beta, -1, self.epsilon), turned.shape)
+        return ops.transpose(y, tuple(order.index(axis) for axis in range(len(order))))
+
+
+def flat(values):
+    return ops.reshape(values, (-1,))

@@ -1,0 +1,47 @@
+"""Each image brought to mean 0 and variance 1, with nothing learned."""
+
+from dataclasses import dataclass
+
+from sparkdl.config import Boolean, Number, option
+from sparkdl.engine import ops
+from sparkdl.nn.layers.core.base import Layer
+
+TINY = 1e-30  # below it a variance is 0, and has no gradient
+
+
+@dataclass(frozen=True, kw_only=True)
+class MVN(Layer):
+    """y = (x - mean) / (standard deviation + epsilon), of each channel of each example by itself.
+
+    Shapes
+    ------
+    x, y (batch, C, H, W)
+
+    References
+    ----------
+    Caffe MVN.
+    """
+
+    normalize_variance: bool = option(
+        Boolean(), "Whether x is divided by the standard deviation at all.", default=True
+    )
+    across_channels: bool = option(
+        Boolean(),
+        "Whether the statistics are of all channels of an example together.",
+        default=False,
+    )
+    epsilon: float = option(
+        Number(above=0), "What is added to the standard deviation.", default=1e-9
+    )
+
+    def out_shape(self, in_shape):
+        return self.images(in_shape)
+
+    def forward(self, params, x, run):
+        axes = (1, 2, 3) if self.across_channels else (2, 3)
+        centred = ops.sub(x, ops.mean(x, axes, keepdims=True))
+        if not self.normalize_variance:
+            return centred
+        variance = ops.mean(ops.square(centred), axes, keepdims=True)
+        deviation = ops.sqrt(ops.maximum(variance, TINY))
+        return ops.div(centred, ops.add(deviation, self.epsilon))

@@ -1,0 +1,1 @@
+"""Layers whose output is compared with labels, or that add a loss."""

@@ -1,0 +1,34 @@
+"""Layer that adds a term of its own to the loss."""
+
+from dataclasses import dataclass
+
+from sparkdl.config import Boolean, Number, option
+from sparkdl.engine import ops
+from sparkdl.nn.layers.core.base import Layer
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddedLoss(Layer):
+    """y = x, and `weight` times the sum of x over the batch is added to what is minimised.
+
+    Caffe's loss_weight of a blob that is no loss.
+
+    Shapes
+    ------
+    x, y (batch, ...)
+    """
+
+    weight: float = option(Number(), "Factor of the sum.", default=1.0)
+    mean: bool = option(
+        Boolean(),
+        "Whether the sum is over an example, and the mean over the batch.",
+        default=False,
+    )
+
+    def out_shape(self, in_shape):
+        return in_shape
+
+    def forward(self, params, x, run):
+        factor = self.weight * (1 if self.mean else x.shape[0])
+        run.add_loss(ops.mul(ops.sum(x, tuple(range(1, len(x.shape)))), float(factor)))
+        return x

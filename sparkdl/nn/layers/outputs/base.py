@@ -1,0 +1,142 @@
+"""Base of the layers whose output is compared with labels."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from sparkdl.config import Choice, Number, Of, Text, option
+from sparkdl.engine import ops
+from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.losses import Loss
+
+OF_BATCH = ("valid", "total")  # of the losses of all examples together
+REDUCTIONS = ("mean", "sum", "full", *OF_BATCH)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredLayer(Layer, abstract=True):
+    """A layer that gives z, which the loss compares with the labels. A prediction is output(z).
+
+    Of sequences every step has a label, of images every place, and an example's loss is their mean
+    or sum; steps that a mask leaves out do not count.
+
+    Shapes
+    ------
+    z (batch, units), (batch, T, units) or (batch, units, H, W)
+    """
+
+    reads_labels: ClassVar[bool] = True  # whether the data have something to compare with
+
+    loss: Loss = option(
+        Of(family=Loss),
+        '"softmax_cross_entropy" for classes; for values "sigmoid_cross_entropy", "mse", "mae", '
+        "or another of nn/losses.",
+        default="softmax_cross_entropy",
+    )
+    loss_weight: float = option(
+        Number(),
+        "Factor of the loss in that of the network; below 0 the loss is made large.",
+        default=1.0,
+    )
+    reduction: str = option(
+        Choice(of=REDUCTIONS),
+        'What becomes of the losses of an example\'s steps or places: "mean" of those that '
+        'count, "sum", or "full", the mean of all. "valid" divides their sum by how many count '
+        'in the whole batch and "total" by nothing, so that the loss of the batch is what '
+        'Caffe\'s normalization VALID or NONE gives; FULL and BATCH_SIZE are "full" and '
+        '"sum".',
+        default="mean",
+    )
+    labels: str | None = option(
+        Text(what="a column's name"),
+        "Column of the data that holds the labels; outputs that name the same one share it. "
+        'None: "labels" where the network has one output, else the layer\'s name.',
+        default=None,
+    )
+
+    @property
+    def label_kind(self):
+        """ "class" or "values"; see Loss."""
+        return self.loss.label_kind
+
+    def check(self, out_shape):
+        """Raises ShapeError where the loss cannot be of z of this shape."""
+        if self.loss.whole:
+            self.loss.label_shape(out_shape)
+        else:
+            self.loss.check(out_shape[units_axis(out_shape)])
+
+    def label_shape(self, out_shape):
+        """Returns the shape of one example's label, for z of this shape."""
+        if self.loss.whole:
+            return self.loss.label_shape(out_shape)
+        one = self.loss.label_shape(out_shape[units_axis(out_shape)])
+        if len(out_shape) == 1:
+            return one
+        return (out_shape[0], *one) if len(out_shape) == 2 else (*one, *out_shape[1:])
+
+    def output(self, z):
+        """Returns the prediction, of the shape of z."""
+        if len(z.shape) == 2 or self.loss.whole:
+            return self.loss.output(z)
+        order = units_last(z)
+        moved = ops.transpose(z, order)
+        y = ops.reshape(self.loss.output(flat(moved)), moved.shape)
+        return ops.transpose(y, tuple(order.index(i) for i in range(len(order))))
+
+    def per_example(self, z, labels, mask=None):
+        """Returns the loss of each example, (batch,); `mask` (batch, T) says which steps count."""
+        if self.loss.whole:
+            return self.loss.per_example(z, labels, mask)
+        if len(z.shape) == 2:
+            each = self.loss.per_example(z, labels)
+            if self.reduction not in OF_BATCH:
+                return each
+            each = ops.reshape(each, (z.shape[0], 1))
+            return self.reduced(each, self.counting(each, labels, None))
+        if len(labels.shape) == len(z.shape):
+            labels = flat(ops.transpose(labels, units_last(z)))
+        else:
+            labels = ops.reshape(labels, (-1,))
+        each = self.loss.per_example(flat(ops.transpose(z, units_last(z))), labels)
+        one = z.shape[1:]
+        places = prod(one) // one[units_axis(one)]
+        each = ops.reshape(each, (z.shape[0], places))
+        return self.reduced(each, self.counting(each, labels, mask))
+
+    def counting(self, each, labels, mask):
+        """Returns which of `each` (batch, places) count: masked in, and the label not ignored."""
+        counts = self.loss.counts(labels)
+        if counts is None:
+            return mask
+        counts = ops.reshape(ops.cast(counts, each.dtype), each.shape)
+        return counts if mask is None else ops.mul(counts, mask)
+
+    def reduced(self, each, mask):
+        """Returns (batch,) from the losses (batch, places)."""
+        total = ops.sum(each if mask is None else ops.mul(each, mask), 1)
+        if self.reduction == "sum":
+            return total
+        if self.reduction == "total":
+            return ops.mul(total, float(each.shape[0]))
+        if self.reduction == "valid" and mask is not None:
+            return ops.mul(total, ops.div(float(each.shape[0]), ops.maximum(ops.sum(mask), 1.0)))
+        if self.reduction == "full":
+            return total / each.shape[1]
+        return total / each.shape[1] if mask is None else total / ops.maximum(ops.sum(mask, 1), 1.0)
+
+
+def units_axis(out_shape):
+    """Returns the axis of one example's z that holds the units: the first of images, else last."""
+    return 0 if len(out_shape) > 2 else -1
+
+
+def units_last(z):
+    """Returns the order of axes that puts the units behind."""
+    rank = len(z.shape)
+    return (0, *range(2, rank), 1) if rank > 3 else tuple(range(rank))
+
+
+def flat(z):
+    """Returns (batch * places, units) of z with the units behind."""
+    return ops.reshape(z, (-1, z.shape[-1]))

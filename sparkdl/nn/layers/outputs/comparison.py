@@ -1,0 +1,100 @@
+"""Losses of two outputs of a network that should agree, without labels."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.outputs.base import ScoredLayer, flat, units_axis, units_last
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(ScoredLayer):
+    """z = the first input, which the loss compares with the second, as others do with labels.
+
+    An auto-encoder that shall give its own input again, or branches that shall see the same. The
+    third input, where there is one, has a number for each example: of those at 0 the loss does not
+    count, and "valid" divides by how many others there are.
+
+    Shapes
+    ------
+    z (batch, units), (batch, T, units) or (batch, units, H, W); the second input as labels of the
+    loss are, or any shape with as many numbers; the third (batch, 1)
+    """
+
+    several: ClassVar = True
+    reads_labels: ClassVar = False
+
+    def out_shape(self, in_shape):
+        if len(in_shape) not in (2, 3) or in_shape[2:] not in ((), ((1,),)):
+            raise ShapeError(f"Comparison takes two inputs and perhaps (1,), got {in_shape}")
+        wanted = self.label_shape(in_shape[0])
+        if prod(wanted) != prod(in_shape[1]):
+            raise ShapeError(f"Comparison of {in_shape[0]} needs {wanted}, got {in_shape[1]}")
+        return in_shape[0]
+
+    def out_mask(self, mask, in_shape):
+        return mask[0]
+
+    def forward(self, params, x, run):
+        losses = self.compared(x, run.mask)
+        run.add_loss(losses if self.loss_weight == 1 else ops.mul(losses, self.loss_weight))
+        return x[0]
+
+    def compared(self, x, mask=None):
+        """Returns (batch,) losses of the inputs, without the weight."""
+        z, labels, *counts = x
+        wanted = self.label_shape(tuple(z.shape[1:]))
+        labels = ops.reshape(labels, (z.shape[0], *wanted))
+        labels = ops.cast(labels, np.int32) if self.label_kind == "class" else labels
+        losses = self.per_example(z, labels, mask)
+        for count in counts:
+            present = ops.greater(ops.abs(ops.reshape(count, (-1,))), 0.0)
+            losses = self.masked_losses(losses, present)
+        return losses
+
+    def masked_losses(self, losses, there):
+        """Returns the losses of examples whose `there` is 1."""
+        losses = ops.mul(losses, there)
+        if self.reduction == "total":
+            return losses
+        return ops.mul(losses, ops.div(float(losses.shape[0]), ops.maximum(ops.sum(there), 1.0)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GainComparison(Comparison):
+    """z compared with labels by a matrix H: -sum over classes k of H[label][k] log softmax(z)_k.
+
+    Each example brings its own H, or all read the same of a Learned; no gradient goes back to it.
+    Caffe InfogainLoss with three bottoms.
+
+    Shapes
+    ------
+    z (batch, units), (batch, T, units) or (batch, units, H, W); labels as of SoftmaxCrossEntropy;
+    the matrices (batch, units, units), or any shape with as many numbers
+    """
+
+    def out_shape(self, in_shape):
+        if len(in_shape) != 3:
+            raise ShapeError(f"GainComparison takes three inputs, got {in_shape}")
+        z, _, gain = in_shape
+        units = z[units_axis(z)]
+        if prod(gain) != units * units:
+            raise ShapeError(f"GainComparison of {z} needs ({units}, {units}), got {gain}")
+        return super().out_shape(in_shape[:2])
+
+    def compared(self, x, mask=None):
+        z, labels, gain = x
+        order = units_last(z)
+        units, n = z.shape[order[-1]], z.shape[0]
+        labels = ops.cast(ops.reshape(labels, (-1,)), np.int32)
+        logs = ops.reshape(ops.log_softmax(flat(ops.transpose(z, order))), (n, -1, units))
+        at = ops.one_hot(self.loss.known(labels), units, z.dtype)
+        gain = ops.reshape(ops.stop_gradient(gain), (n, units, units))
+        rows = ops.matmul(ops.reshape(at, logs.shape), gain)
+        each = ops.neg(ops.sum(ops.mul(rows, logs), 2))
+        there = self.counting(each, labels, mask)
+        return self.reduced(each if there is None else ops.mul(each, there), there)

@@ -1,0 +1,21 @@
+"""The last layer where there is nothing more to compute: the loss alone."""
+
+from dataclasses import dataclass
+
+from sparkdl.nn.layers.outputs.base import ScoredLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossLayer(ScoredLayer):
+    """z = x, which the loss compares with the labels. DL4J LossLayer, RnnLossLayer, CnnLossLayer.
+
+    Shapes
+    ------
+    x, z (batch, units), (batch, T, units) or (batch, units, H, W)
+    """
+
+    def out_shape(self, in_shape):
+        return in_shape
+
+    def forward(self, params, x, run):
+        return x

@@ -1,0 +1,38 @@
+"""The last layer: a fully connected one, and the loss."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import Size, option
+from sparkdl.nn.layers.dense.fully_connected import FullyConnected
+from sparkdl.nn.layers.outputs.base import ScoredLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output(FullyConnected, ScoredLayer):
+    """z = x W + b, which the loss compares with the labels. A prediction is loss.output(z).
+
+    Shapes
+    ------
+    x (batch, n_in), z (batch, units), W (n_in, units), b (units,); of sequences each step by itself
+    """
+
+    narrow: ClassVar = False  # a loss of z in bfloat16 would see three digits
+
+    units: int = option(Size(minimum=1), "Classes, or numbers per label.")
+
+    def forward(self, params, x, run):
+        return self.affine(params, x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RnnOutput(Output):
+    """An Output of sequences alone: a label for each step. DL4J RnnOutputLayer.
+
+    Shapes
+    ------
+    x (batch, T, n_in), z (batch, T, units)
+    """
+
+    def rows(self, in_shape):
+        return self.sequence(in_shape)

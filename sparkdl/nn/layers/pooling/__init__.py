@@ -1,0 +1,1 @@
+"""Layers that bring each window down to one number."""

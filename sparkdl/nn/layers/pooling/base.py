@@ -1,0 +1,118 @@
+"""Base of the pooling layers."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import Choice, Sizes, option
+from sparkdl.engine import ops
+from sparkdl.engine.ops.spatial.window import see_something, window_starts
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.layers.core.masks import fill_padding, window_mask
+from sparkdl.nn.layers.windows.geometry import per_axis, sides, spans_of, window_padding, windows
+from sparkdl.nn.layers.windows.padding import Padding
+from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool(SpatialLayer, abstract=True):
+    """One number for each window of each channel.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, C, H', W'); sequences (batch, T, F), volumes (batch, C, D, H, W).
+    A step of a masked sequence is there where one of its window is.
+    """
+
+    narrow: ClassVar = True
+    fill: ClassVar[float] = 0.0  # what stands for steps that are padding
+
+    size: int | tuple[int, ...] = option(Sizes(), "How many points a window has.")
+    stride: int | tuple[int, ...] | None = option(
+        Sizes(), "Distance between two windows; the size unless given.", default=None
+    )
+    padding: int | tuple | str = option(
+        Padding(),
+        "What is added around each example, on each side less than a window. Each window sees at "
+        "least one number of the example: with a dilation that depends on the lengths of the axes "
+        'too. "same" gives ceil(n / stride) windows along an axis of n.',
+        default=0,
+    )
+    dilation: int | tuple[int, ...] = option(
+        Sizes(), "Distance between two points of a window.", default=1
+    )
+    rounding: str = option(
+        Choice(of=("floor", "ceil")),
+        'What happens to what is left over: "floor" leaves it out, "ceil" (as Caffe has it) gives '
+        "it a partial window.",
+        default="floor",
+    )
+
+    def validate(self):
+        super().validate()
+        require(self, "padding", self.padding_is_small(), f"smaller than the size ({self.size})")
+
+    def padding_is_small(self):
+        """Returns whether padding alone never holds a whole window."""
+        if self.padding == "same":
+            return True
+        spans = spans_of(self.size, self.dilation, self.axes)
+        return all(max(p) < k for p, k in zip(sides(self.padding, self.axes), spans, strict=True))
+
+    def sizes(self, name):
+        """Returns the option `name` with an entry for each axis."""
+        return per_axis(getattr(self, name), self.axes)
+
+    @property
+    def step(self):
+        """The stride, with an entry for each axis."""
+        return per_axis(self.size if self.stride is None else self.stride, self.axes)
+
+    def padding_of(self, space, rounding=None):
+        """Returns (before, after) for each axis.
+
+        Raises
+        ------
+        ShapeError
+            If a window would see nothing else.
+        """
+        options = self.size, self.step, self.padding, self.dilation
+        padding = window_padding(space, *options, rounding or self.rounding)
+        axes = zip(space, self.sizes("size"), self.step, padding, self.sizes("dilation"))
+        for n, size, stride, widths, dilation in axes:
+            starts = window_starts(n, size, stride, widths, dilation)
+            if not see_something(starts, n, size, dilation).all():
+                raise ShapeError(
+                    f"{type(self).__name__}.padding must leave each window a number of {space}, "
+                    f"got {self.padding!r}; take a smaller padding or dilation"
+                )
+        return padding
+
+    def places(self, space):
+        """Returns the number of windows along each axis."""
+        return windows(space, self.size, self.step, self.padding_of(space), self.dilation)
+
+    def out_shape(self, in_shape):
+        channels, space = self.parts(in_shape)
+        return self.joined(channels, self.places(space))
+
+    def out_mask(self, mask, in_shape):
+        if self.axes != 1 or mask is None:
+            return None
+        (padding,) = self.padding_of((mask.shape[1],))
+        return window_mask(mask, self.size, self.step[0], padding, self.dilation)
+
+    def forward(self, params, x, run):
+        if self.axes > 1:
+            return self.pool_windows(x, tuple(x.shape[2:]))
+        y = ops.sequence_to_image(fill_padding(x, run.mask, self.fill))
+        y = ops.image_to_sequence(self.pool_windows(y, (x.shape[1],)))
+        return fill_padding(y, self.out_mask(run.mask, tuple(x.shape[1:])))
+
+    def options(self, space):
+        """Returns size, stride and padding of the operation's windows."""
+        padding = self.wide(self.padding_of(space), (0, 0))
+        return self.wide(self.sizes("size")), self.wide(self.step), padding
+
+    def pool_windows(self, x, space):
+        """Returns x (N, C, ...) with its axes of space `space`, pooled."""
+        raise NotImplementedError

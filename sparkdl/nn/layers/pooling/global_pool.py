@@ -1,0 +1,54 @@
+"""One number for each channel."""
+
+from dataclasses import dataclass
+
+from sparkdl.config import Choice, Number, option
+from sparkdl.engine import ops
+from sparkdl.engine.ops.spatial.pool import norm_of
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.masks import LOWEST, fill_padding
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlobalPool(Layer):
+    """The mean, largest, sum or p-norm of each feature over the steps of a sequence, or of each
+    channel over an image or volume.
+
+    Shapes
+    ------
+    x (batch, T, F), (batch, C, H, W) or (batch, C, D, H, W); y (batch, F) or (batch, C). Steps that
+    a mask says are none do not count; without a step there is nothing but 0.
+    """
+
+    kind: str = option(
+        Choice(of=("avg", "max", "sum", "lp")), "What is taken of all numbers.", default="avg"
+    )
+    p: float = option(Number(minimum=1), 'Of the norm, with "lp".', default=2.0)
+
+    @property
+    def narrow(self):
+        """Three digits of a power are few."""
+        return self.kind != "lp"
+
+    def out_shape(self, in_shape):
+        if len(in_shape) not in (2, 3, 4):
+            raise ShapeError(f"GlobalPool takes sequences, images or volumes, got {in_shape}")
+        return in_shape[-1:] if len(in_shape) == 2 else in_shape[:1]
+
+    def forward(self, params, x, run):
+        axes = (1,) if len(x.shape) == 3 else tuple(range(2, len(x.shape)))
+        mask = run.mask if len(x.shape) == 3 else None
+        if mask is None:
+            return self.over(x, axes)
+        steps = ops.sum(mask, 1, keepdims=True)
+        y = self.over(fill_padding(x, mask, LOWEST if self.kind == "max" else 0.0), axes)
+        if self.kind == "avg":
+            y = ops.mul(y, ops.div(float(x.shape[1]), ops.maximum(steps, 1.0)))
+        return ops.where(steps, y, 0.0)
+
+    def over(self, x, axes):
+        """Returns x without these axes."""
+        if self.kind == "lp":
+            return norm_of(ops.sum(ops.power(ops.abs(x), self.p), axes), self.p)
+        return {"avg": ops.mean, "max": ops.max, "sum": ops.sum}[self.kind](x, axes)

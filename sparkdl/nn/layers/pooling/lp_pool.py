@@ -1,0 +1,48 @@
+"""The p-norm of each window."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import Number, option
+from sparkdl.engine import ops
+from sparkdl.nn.layers.pooling.base import Pool
+
+
+@dataclass(frozen=True, kw_only=True)
+class LpPool(Pool, abstract=True):
+    """y = (sum of |x|^p)^(1/p) over each window. Where a window is all 0, so is its gradient.
+
+    References
+    ----------
+    Gulcehre et al., Learned-norm pooling (2014). DL4J's Subsampling with PoolingType PNORM adds
+    1e-8 to the sum.
+    """
+
+    narrow: ClassVar = False  # three digits of a power are few
+
+    p: float = option(Number(minimum=1), "Of the norm.", default=2.0)
+
+    def pool_windows(self, x, space):
+        dilation = self.wide(self.sizes("dilation"))
+        return ops.lp_pool(x, *self.options(space), float(self.p), dilation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LpPool1D(LpPool):
+    """y = the p-norm of each window of a sequence, per feature."""
+
+    axes: ClassVar = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class LpPool2D(LpPool):
+    """y = the p-norm of each window of an image."""
+
+    axes: ClassVar = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class LpPool3D(LpPool):
+    """y = the p-norm of each window of a volume."""
+
+    axes: ClassVar = 3

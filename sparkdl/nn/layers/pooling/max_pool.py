@@ -1,0 +1,59 @@
+"""The largest number of each window."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.engine import ops
+from sparkdl.nn.layers.core.masks import LOWEST
+from sparkdl.nn.layers.pooling.base import Pool
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxPool(Pool, abstract=True):
+    """y = the largest number of each window; padding never wins, nor do steps that are none."""
+
+    fill: ClassVar = LOWEST
+
+    def pool_windows(self, x, space):
+        return ops.max_pool(x, *self.options(space), self.wide(self.sizes("dilation")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxPool1D(MaxPool):
+    """y = the largest number of each window of a sequence, per feature; padding never wins."""
+
+    axes: ClassVar = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxPool2D(MaxPool):
+    """y = the largest number of each window of an image; padding never wins."""
+
+    axes: ClassVar = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxPool3D(MaxPool):
+    """y = the largest number of each window of a volume; padding never wins."""
+
+    axes: ClassVar = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxPoolIndex2D(MaxPool2D):
+    """y = where the largest number of each window lies in its plane, counted by rows from 0.
+
+    Of equal ones it is the first. No gradient goes back. Caffe's Pooling gives it as a second top,
+    its mask.
+    """
+
+    narrow: ClassVar = False  # places have more digits than bfloat16
+
+    def pool_windows(self, x, space):
+        places = np.arange(prod(space), dtype=x.dtype).reshape(1, 1, *space)
+        places = ops.broadcast_to(places, x.shape)
+        options = (*self.options(space), self.wide(self.sizes("dilation")))
+        return ops.stop_gradient(ops.pick_largest(places, x, *options))

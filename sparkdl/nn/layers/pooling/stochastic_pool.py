@@ -1,0 +1,47 @@
+"""Pooling by chance: one number of each window, each as likely as it is large."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from sparkdl.engine import ops
+from sparkdl.engine.ops.reduce import equal
+from sparkdl.nn.layers.pooling.base import Pool
+
+TINY = 1e-30  # far below what a drawn number may be, and no kernel takes it for 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StochasticPool2D(Pool):
+    """While training, a number of each window, each as likely as it is large; in use, their mean
+    weighted by themselves. Numbers shall be 0 or above; padding is never drawn.
+
+    References
+    ----------
+    Zeiler and Fergus, Stochastic pooling for regularization of deep convolutional neural networks
+    (2013). Caffe's pooling STOCHASTIC. Drawn as the largest of log x - log(-log u).
+    """
+
+    narrow: ClassVar = False
+    axes: ClassVar = 2
+
+    def forward(self, params, x, run):
+        channels, space = x.shape[1], tuple(x.shape[2:])
+        places = self.places(space)
+        options = self.sizes("size"), self.step, self.padding_of(space), self.sizes("dilation")
+        seen = ops.unfold(x, *options)
+        seen = ops.reshape(seen, (x.shape[0], channels, prod(options[0]), prod(places)))
+        y = self.drawn(seen, run) if run.training else self.weighted(seen)
+        return ops.reshape(y, (x.shape[0], channels, *places))
+
+    def drawn(self, seen, run):
+        """Returns one of seen (N, C, window, places), (N, C, places)."""
+        u = ops.maximum(run.uniform(seen.shape[1:]), TINY)
+        noise = ops.neg(ops.log(ops.maximum(ops.neg(ops.log(u)), TINY)))
+        score = ops.stop_gradient(ops.add(ops.log(ops.maximum(seen, TINY)), noise))
+        best = ops.broadcast_to(ops.max(score, (2,), keepdims=True), score.shape)
+        return ops.sum(ops.where(equal(score, best), seen, 0.0), (2,))
+
+    def weighted(self, seen):
+        total = ops.maximum(ops.sum(seen, (2,)), TINY)
+        return ops.div(ops.sum(ops.square(seen), (2,)), total)

@@ -1,0 +1,162 @@
+"""Bases of the recurrent layers: weights for each gate, states, the walk over the steps."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.config import Boolean, Of, Size, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.activations import ActivationFunction, HardSigmoid, Sigmoid
+from sparkdl.nn.initializers import Initializer
+from sparkdl.nn.layers.core.weights import WeightedLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recurrent(WeightedLayer, abstract=True):
+    """A layer that goes over the steps of sequences and carries a state from each to the next.
+
+    Where a mask says that a step is padding, the state stays as it is and the output is 0.
+
+    Shapes
+    ------
+    x (batch, T, F); y (batch, T, units), or (batch, units) without `return_sequences`; W (F, gates
+    units), RW (units, gates units), b (gates units,)
+    """
+
+    penalized: ClassVar = ("W", "RW")
+    gates: ClassVar[int]
+    carried: ClassVar[tuple[str, ...]] = ("h",)
+
+    units: int = option(Size(minimum=1), "Width of the state and of the output.")
+    return_sequences: bool = option(
+        Boolean(),
+        "Whether every step has an output; else the state after the last step is the output.",
+        default=True,
+    )
+    recurrent_initializer: Initializer = option(
+        Of(family=Initializer), "First values of RW.", default="orthogonal"
+    )
+    continuation: bool = option(
+        Boolean(),
+        "Whether there is a second input (steps,) or (steps, 1), Caffe's indicators: at a step "
+        "where it is not above 0 a new sequence starts, with a state of zeros.",
+        default=False,
+    )
+
+    @property
+    def several(self):
+        """True if there are indicators beside the sequences."""
+        return self.continuation
+
+    def sequences(self, in_shape):
+        """Returns the shape of the sequences; with indicators, that of the first input."""
+        if not self.continuation:
+            return self.sequence(in_shape)
+        if len(in_shape) != 2 or in_shape[1] not in (in_shape[0][:1], (*in_shape[0][:1], 1)):
+            raise ShapeError(
+                f"{type(self).__name__} takes sequences (steps, features) and indicators (steps,), "
+                f"got {in_shape}"
+            )
+        return self.sequence(in_shape[0])
+
+    def out_shape(self, in_shape):
+        steps, _ = self.sequences(in_shape)
+        return (steps, self.units) if self.return_sequences else (self.units,)
+
+    def out_mask(self, mask, in_shape):
+        return (mask[0] if self.continuation else mask) if self.return_sequences else None
+
+    def state_shapes(self, in_shape):
+        return dict.fromkeys(self.carried, (self.units,))
+
+    def param_shapes(self, in_shape):
+        wide = self.gates * self.units
+        shapes = {"W": (self.sequences(in_shape)[1], wide), "RW": (self.units, wide)}
+        return shapes | {"b": (self.outputs(),)} if self.bias else shapes
+
+    def outputs(self):
+        return self.gates * self.units
+
+    def fans(self, shape):
+        return shape
+
+    def initial(self, name, shape, rng):
+        if name == "RW":
+            return self.recurrent_initializer.draw(shape, shape, rng)
+        return super().initial(name, shape, rng)
+
+    def forward(self, params, x, run):
+        x, keep = x if self.continuation else (x, None)
+        y, *last = self.over_time(params, x, run, keep)
+        return y if self.return_sequences else last[0]
+
+    def over_time(self, params, x, run, keep=None, backwards=False):
+        """Returns (y, last states ...).
+
+        Gradients go through the last run.backward_steps only.
+        """
+        n, steps = x.shape[:2]
+        keep = None if keep is None else ops.greater(ops.reshape(keep, (n, steps)), 0.0)
+        states, ys = [self.first(run, name, x) for name in self.carried], []
+        for start, stop in gradient_spans(steps, run.backward_steps):
+            part = {
+                "keep": slice_steps(keep, start, stop),
+                "mask": slice_steps(run.mask, start, stop),
+            }
+            states, ys = map(ops.stop_gradient, states), list(map(ops.stop_gradient, ys))
+            y, *states = self.walk(
+                params, slice_steps(x, start, stop), *states, backwards=backwards, **part
+            )
+            ys.append(y)
+        for name, state in zip(self.carried, states, strict=True):
+            run.carry(name, state)
+        return ys[0] if len(ys) == 1 else ops.concat(ys, 1), *states
+
+    def first(self, run, name, x):
+        """Returns the state that the first step goes on from."""
+        state = run.state(name)
+        return np.zeros((x.shape[0], self.units), x.dtype) if state is None else state
+
+    def walk(self, params, x, *states, keep, mask, backwards):
+        """Returns (y, last states ...) by the engine's operation."""
+        raise NotImplementedError
+
+    def weights_of(self, params):
+        """Returns W, RW, b; zeros where there is no b."""
+        w = params["W"]
+        return w, params["RW"], params["b"] if self.bias else np.zeros(self.outputs(), w.dtype)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatedRecurrent(Recurrent, abstract=True):
+    """A recurrent layer with gates."""
+
+    gate_activation: ActivationFunction = option(
+        Of(family=ActivationFunction), '"sigmoid" or "hard_sigmoid".', default="sigmoid"
+    )
+
+    def validate(self):
+        super().validate()
+        known = isinstance(self.gate_activation, Sigmoid | HardSigmoid)
+        require(self, "gate_activation", known, "sigmoid or hard_sigmoid")
+
+    @property
+    def slope(self):
+        """The slope of the hard sigmoid; None for the smooth one."""
+        return getattr(self.gate_activation, "slope", None)
+
+
+def gradient_spans(steps, backward_steps):
+    """Returns (start, stop) of the steps that gradients do not reach, and of those that they do."""
+    cut = 0 if backward_steps is None else max(steps - backward_steps, 0)
+    return [(0, cut), (cut, steps)] if cut else [(0, steps)]
+
+
+def slice_steps(x, start, stop):
+    """Returns some steps of x (N, T, ...); x itself where it is None or those are all."""
+    if x is None or (start, stop) == (0, x.shape[1]):
+        return x
+    n, _, *rest = x.shape
+    return ops.slice(x, (0, start, *(0 for _ in rest)), (n, stop, *rest))

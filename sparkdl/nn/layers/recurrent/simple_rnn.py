@@ -1,0 +1,38 @@
+"""The plain recurrent layer."""
+
+from dataclasses import dataclass
+
+from sparkdl.config import Of, option
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.activations import ActivationFunction, Relu, Tanh
+from sparkdl.nn.layers.recurrent.base import Recurrent
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimpleRnn(Recurrent):
+    """h <- activation(x W + h RW + b); y is h.
+
+    Shapes
+    ------
+    W (F, units), RW (units, units), b (units,)
+
+    References
+    ----------
+    Elman, Finding structure in time (1990). DL4J SimpleRnn, Keras SimpleRNN.
+    """
+
+    gates = 1
+
+    activation: ActivationFunction = option(
+        Of(family=ActivationFunction), '"tanh" or "relu".', default="tanh"
+    )
+
+    def validate(self):
+        super().validate()
+        known = isinstance(self.activation, Tanh | Relu)
+        require(self, "activation", known, "tanh or relu")
+
+    def walk(self, params, x, *states, **options):
+        options["activation"] = self.activation.type_name
+        return ops.simple_rnn(x, *self.weights_of(params), *states, **options)

@@ -1,0 +1,57 @@
+"""Layers for padded sequences: a mask from features, and the last step that is no padding."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.config import Number, option
+from sparkdl.engine import ops
+from sparkdl.engine.ops.reduce import equal
+from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.masks import fill_padding, over_features
+
+
+@dataclass(frozen=True, kw_only=True)
+class Masking(Layer):
+    """Steps whose features all equal `value` are padding: masked out in what follows, and 0 here.
+
+    A mask of the input holds as well. Keras Masking, DL4J MaskZeroLayer.
+
+    Shapes
+    ------
+    x, y (batch, T, F)
+    """
+
+    value: float = option(Number(), "What all features of padding are.", default=0.0)
+
+    def out_shape(self, in_shape):
+        return self.sequence(in_shape)
+
+    def forward(self, params, x, run):
+        there = ops.greater(ops.max(ops.abs(x - self.value), 2), 0.0)
+        mask = there if run.mask is None else ops.mul(there, run.mask)
+        run.mask_output(mask)
+        return fill_padding(x, mask)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastTimeStep(Layer):
+    """The last step of each sequence that the mask marks as present. DL4J LastTimeStepVertex. DL4J
+    LastTimeStepVertex.
+
+    Shapes
+    ------
+    x (batch, T, F), y (batch, F); zeros for a sequence without a step
+    """
+
+    def out_shape(self, in_shape):
+        return self.sequence(in_shape)[1:]
+
+    def forward(self, params, x, run):
+        n, steps, width = x.shape
+        if run.mask is None:
+            return ops.reshape(ops.slice(x, (0, steps - 1, 0), x.shape), (n, width))
+        numbers = ops.mul(run.mask, np.arange(1, steps + 1, dtype=x.dtype))
+        last = ops.broadcast_to(ops.max(numbers, 1, keepdims=True), numbers.shape)
+        here = over_features(ops.mul(equal(numbers, last), run.mask))
+        return ops.sum(ops.where(here, x, 0.0), 1)

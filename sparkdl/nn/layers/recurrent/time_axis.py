@@ -1,0 +1,47 @@
+"""Rows and sequences: one repeated over the steps of the other, steps in reverse order."""
+
+from dataclasses import dataclass
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.joining.merge import JoiningLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuplicateToTime(JoiningLayer):
+    """The first input at every step of the second. DL4J DuplicateToTimeSeriesVertex.
+
+    Shapes
+    ------
+    x (batch, F) and (batch, T, G), y (batch, T, F)
+    """
+
+    def out_shape(self, in_shape):
+        if [len(shape) for shape in in_shape] != [1, 2]:
+            raise ShapeError(f"DuplicateToTime takes rows and sequences, got {in_shape}")
+        return (in_shape[1][0], *in_shape[0])
+
+    def out_mask(self, mask, in_shape):
+        return mask[1]
+
+    def forward(self, params, x, run):
+        row, sequence = x
+        n, width = row.shape
+        return ops.broadcast_to(ops.reshape(row, (n, 1, width)), (n, sequence.shape[1], width))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReverseTime(Layer):
+    """The steps in reverse order; padding stays behind. DL4J ReverseTimeSeriesVertex.
+
+    Shapes
+    ------
+    x, y (batch, T, F)
+    """
+
+    def out_shape(self, in_shape):
+        return self.sequence(in_shape)
+
+    def forward(self, params, x, run):
+        return ops.reverse_time(x, run.mask)

@@ -1,0 +1,1 @@
+"""Layers that change what passes through them at random while training."""

@@ -1,0 +1,26 @@
+"""Random zeros while training."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.engine import ops
+from sparkdl.nn.layers.regularization.noise import DropoutNoise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dropout(DropoutNoise):
+    """While training, each number becomes 0 with probability `rate`, else x / (1 - rate).
+
+    What is dropped depends on the seed, the layer, the example and the epoch alone: not on the
+    batch or the worker that an example falls to.
+
+    References
+    ----------
+    Srivastava et al., Dropout (2014), section 10: the inverted scaling, so nothing changes in use.
+    """
+
+    narrow: ClassVar = True
+
+    def perturb(self, x, run):
+        dropped = ops.greater(self.rate, run.uniform(x.shape[1:]))
+        return ops.where(dropped, 0.0, ops.mul(x, 1 / (1 - self.rate)))

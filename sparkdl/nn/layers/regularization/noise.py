@@ -1,0 +1,148 @@
+"""Random changes of what passes through while training, none in use."""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import ClassVar
+
+from sparkdl.config import Number, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.layers.core.base import Layer
+
+ALPHA_PRIME = -1.6732632423543772 * 1.0507009873554805  # what selu tends to far below 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise(Layer, abstract=True):
+    """A layer that changes nothing in use.
+
+    Its numbers depend on the seed, the layer, the example and the epoch alone: not on the batch or
+    the worker that an example falls to.
+    """
+
+    def out_shape(self, in_shape):
+        return in_shape
+
+    def forward(self, params, x, run):
+        return self.perturb(x, run) if run.training else x
+
+    def perturb(self, x, run):
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropoutNoise(Noise, abstract=True):
+    """Noise whose strength is a rate."""
+
+    rate: float = option(Number(minimum=0, below=1), "Share that is dropped.", default=0.5)
+
+    def forward(self, params, x, run):
+        return x if self.rate == 0 else super().forward(params, x, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpatialDropout(DropoutNoise):
+    """While training, each channel becomes 0 with probability `rate`, else x / (1 - rate).
+
+    Shapes
+    ------
+    x, y sequences (batch, T, F), of which whole features are dropped; images (batch, C, H, W);
+    volumes (batch, C, D, H, W)
+
+    References
+    ----------
+    Tompson et al., Efficient object localization using convolutional networks (2015), section 3.2.
+    Keras SpatialDropout1D, 2D and 3D.
+    """
+
+    narrow: ClassVar = True
+
+    def out_shape(self, in_shape):
+        if len(in_shape) not in (2, 3, 4):
+            raise ShapeError(
+                f"SpatialDropout takes sequences, images or volumes, got {in_shape}; "
+                "Dropout takes rows"
+            )
+        return in_shape
+
+    def perturb(self, x, run):
+        sequences = len(x.shape) == 3
+        one = (1, x.shape[2]) if sequences else (x.shape[1], *[1] * (len(x.shape) - 2))
+        dropped = ops.greater(self.rate, run.uniform(one))
+        return ops.where(dropped, 0.0, ops.mul(x, 1 / (1 - self.rate)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaDropout(DropoutNoise):
+    """Dropout that keeps mean 0 and variance 1, for networks of selu.
+
+    While training, each number becomes alpha' = -1.7581 with probability `rate`, then all are
+    scaled and shifted so that inputs with mean 0 and variance 1 keep them.
+
+    References
+    ----------
+    Klambauer, Unterthiner, Mayr and Hochreiter, Self-normalizing neural networks (2017), section 2.
+    """
+
+    def perturb(self, x, run):
+        kept = 1 - self.rate
+        scale = 1 / sqrt(kept + ALPHA_PRIME**2 * kept * self.rate)
+        offset = -scale * self.rate * ALPHA_PRIME
+        dropped = ops.greater(self.rate, run.uniform(x.shape[1:]))
+        return ops.add(ops.mul(ops.where(dropped, ALPHA_PRIME, x), scale), offset)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianDropout(DropoutNoise):
+    """While training, x times normal numbers with mean 1 and variance rate / (1 - rate).
+
+    References
+    ----------
+    Srivastava et al., Dropout (2014), section 10.
+    """
+
+    rate: float = option(
+        Number(minimum=0, below=1),
+        "The Dropout of this rate has the same variance.",
+        default=0.5,
+    )
+
+    def perturb(self, x, run):
+        spread = sqrt(self.rate / (1 - self.rate))
+        return ops.mul(x, ops.add(ops.mul(run.normal(x.shape[1:]), spread), 1.0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianNoise(Noise):
+    """While training, x plus normal numbers with mean 0 and standard deviation `std`."""
+
+    std: float = option(Number(minimum=0), "Their standard deviation.", default=0.1)
+
+    def perturb(self, x, run):
+        return ops.add(x, ops.mul(run.normal(x.shape[1:]), self.std))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RRelu(Noise):
+    """x above 0, else slope x, the slope uniform in [low, high) while training, else their mean.
+
+    References
+    ----------
+    Xu, Wang, Chen and Li, Empirical evaluation of rectified activations (2015). DL4J RRELU.
+    """
+
+    low: float = option(Number(), "The smallest slope.", default=1 / 8)
+    high: float = option(Number(), "What all slopes are below; above low.", default=1 / 3)
+
+    def validate(self):
+        super().validate()
+        require(self, "high", self.high > self.low, f"a number above low ({self.low})")
+
+    def forward(self, params, x, run):
+        if not run.training:
+            return ops.leaky_relu(x, (self.low + self.high) / 2)
+        return self.perturb(x, run)
+
+    def perturb(self, x, run):
+        slopes = ops.add(ops.mul(run.uniform(x.shape[1:]), self.high - self.low), self.low)
+        return ops.where(ops.greater(x, 0.0), x, ops.mul(x, slopes))

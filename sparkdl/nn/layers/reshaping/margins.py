@@ -1,0 +1,125 @@
+"""Zeros around, or a border taken off."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.windows.geometry import sides
+from sparkdl.nn.layers.windows.padding import Amounts
+from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpatialBorder(SpatialLayer, abstract=True):
+    """A layer that changes how far each axis of space reaches."""
+
+    narrow: ClassVar = True
+
+    amount: int | tuple = option(
+        Amounts(),
+        "How much is added or taken off: a number, one for each axis, or (before, after) for each; "
+        "for sequences one pair (before, after).",
+    )
+
+    def margins(self):
+        """Returns (before, after) for each axis of an array (batch, *in_shape)."""
+        own, none = sides(self.amount, self.axes), (0, 0)
+        return ((0, 0), *own, none) if self.axes == 1 else (none, none, *own)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZeroPadding(SpatialBorder, abstract=True):
+    """Zeros around each example."""
+
+    def out_shape(self, in_shape):
+        channels, space = self.parts(in_shape)
+        wider = zip(space, sides(self.amount, self.axes), strict=True)
+        return self.joined(channels, tuple(n + sum(p) for n, p in wider))
+
+    def forward(self, params, x, run):
+        return ops.pad(x, *zip(*self.margins(), strict=True))
+
+    def out_mask(self, mask, in_shape):
+        """Returns the mask: zeros are there where the step beside them is."""
+        if self.axes != 1 or mask is None:
+            return None
+        ((before, after),), (n, steps) = sides(self.amount, 1), mask.shape
+        ends = ops.slice(mask, (0, 0), (n, 1)), ops.slice(mask, (0, steps - 1), (n, steps))
+        first, last = (
+            ops.broadcast_to(end, (n, count))
+            for end, count in zip(ends, (before, after), strict=True)
+        )
+        return ops.concat([first, mask, last], axis=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cropping(SpatialBorder, abstract=True):
+    """Each example without its border."""
+
+    def out_shape(self, in_shape):
+        channels, space = self.parts(in_shape)
+        narrower = zip(space, sides(self.amount, self.axes), strict=True)
+        left = tuple(n - sum(p) for n, p in narrower)
+        if min(left) < 1:
+            kind = type(self).__name__
+            raise ShapeError(f"{kind} of {in_shape} by {self.amount} leaves nothing")
+        return self.joined(channels, left)
+
+    def forward(self, params, x, run):
+        return within(x, self.margins())
+
+    def out_mask(self, mask, in_shape):
+        if self.axes != 1 or mask is None:
+            return None
+        return within(mask, self.margins()[:2])
+
+
+def within(x, margins):
+    """Returns x without its margins."""
+    starts = [before for before, _ in margins]
+    stops = [n - after for n, (_, after) in zip(x.shape, margins, strict=True)]
+    return ops.slice(x, starts, stops)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZeroPadding1D(ZeroPadding):
+    """Zeros before and after the steps of sequences (T, F)."""
+
+    axes: ClassVar = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZeroPadding2D(ZeroPadding):
+    """Zeros around images (C, H, W)."""
+
+    axes: ClassVar = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZeroPadding3D(ZeroPadding):
+    """Zeros around volumes (C, D, H, W)."""
+
+    axes: ClassVar = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cropping1D(Cropping):
+    """Sequences (T, F) without their first and last steps."""
+
+    axes: ClassVar = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cropping2D(Cropping):
+    """Images (C, H, W) without their border."""
+
+    axes: ClassVar = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cropping3D(Cropping):
+    """Volumes (C, D, H, W) without their border."""
+
+    axes: ClassVar = 3

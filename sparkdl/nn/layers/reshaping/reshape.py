@@ -1,0 +1,92 @@
+"""The numbers of an example in another arrangement."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from sparkdl.config import Integer, Sequence, Size, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.layers.core.base import Layer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reshape(Layer):
+    """The numbers of an example in the same order under another shape."""
+
+    narrow: ClassVar = True
+
+    shape: tuple[int, ...] = option(
+        Sequence(of=Size(minimum=-1)),
+        "Of an example, without the batch; none is 0, and one -1 is worked out.",
+    )
+
+    def validate(self):
+        super().validate()
+        holds = 0 not in self.shape and self.shape.count(-1) <= 1
+        require(self, "shape", holds, "a tuple of integers >= 1, one of which may be -1")
+
+    def out_shape(self, in_shape):
+        count, known = prod(in_shape), prod(n for n in self.shape if n != -1)
+        if count % known or (count != known and -1 not in self.shape):
+            raise ShapeError(f"Reshape to {self.shape} does not fit the {count} of {in_shape}")
+        return tuple(count // known if n == -1 else n for n in self.shape)
+
+    def out_mask(self, mask, in_shape):
+        return mask if self.out_shape(in_shape)[:1] == in_shape[:1] else None
+
+    def forward(self, params, x, run):
+        return ops.reshape(x, (x.shape[0], *self.out_shape(tuple(x.shape[1:]))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permute(Layer):
+    """The axes of an example in another order."""
+
+    narrow: ClassVar = True
+
+    order: tuple[int, ...] = option(
+        Sequence(of=Integer(minimum=0)),
+        "Axis i of the output is axis order[i] of the input, counted from 0 without the batch; "
+        "each is there once. Keras counts from 1.",
+    )
+
+    def validate(self):
+        super().validate()
+        holds = sorted(self.order) == list(range(len(self.order)))
+        require(self, "order", holds and self.order, "the numbers from 0, each once")
+
+    def out_shape(self, in_shape):
+        if len(in_shape) != len(self.order):
+            raise ShapeError(f"Permute to {self.order} needs as many axes, got {in_shape}")
+        return tuple(in_shape[axis] for axis in self.order)
+
+    def out_mask(self, mask, in_shape):
+        return mask if self.order[0] == 0 else None
+
+    def forward(self, params, x, run):
+        return ops.transpose(x, (0, *(1 + axis for axis in self.order)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatVector(Layer):
+    """A row at each of `count` steps. DL4J and Keras RepeatVector.
+
+    Shapes
+    ------
+    x (batch, F), y (batch, count, F)
+    """
+
+    narrow: ClassVar = True
+
+    count: int = option(Size(minimum=1), "How many steps there are.")
+
+    def out_shape(self, in_shape):
+        if len(in_shape) != 1:
+            raise ShapeError(f"RepeatVector takes rows of features (n,), got {in_shape}")
+        return (self.count, *in_shape)
+
+    def forward(self, params, x, run):
+        batch, features = x.shape
+        row = ops.reshape(x, (batch, 1, features))
+        return ops.broadcast_to(row, (batch, self.count, features))

@@ -1,0 +1,54 @@
+"""A part of the channels or features."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import Integer, Size, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.channels import channel_axis
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subset(Layer):
+    """Channels, or features, from `start` up to and without `stop`. DL4J SubsetVertex, Caffe Slice.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, stop - start, H, W); of rows and sequences the last axis
+    """
+
+    narrow: ClassVar = True
+
+    start: int = option(Size(minimum=0), "The first that is taken.")
+    stop: int = option(
+        Size(minimum=1), "The first behind it that is not, above start; DL4J's `to` is stop - 1."
+    )
+    axis: int | None = option(
+        Integer(minimum=0),
+        "Of one example; channels of images and features of others unless given.",
+        default=None,
+    )
+
+    def validate(self):
+        super().validate()
+        words = f"an integer above start ({self.start})"
+        require(self, "stop", self.stop > self.start, words)
+
+    def out_shape(self, in_shape):
+        axis = self.axis_of(in_shape)
+        if axis >= len(in_shape):
+            raise ShapeError(f"Subset.axis must be an axis of {in_shape}, got {axis}")
+        if self.stop > in_shape[axis]:
+            raise ShapeError(f"Subset ends at {self.stop}, beyond axis {axis} of {in_shape}")
+        return (*in_shape[:axis], self.stop - self.start, *in_shape[axis + 1 :])
+
+    def forward(self, params, x, run):
+        axis = 1 + self.axis_of(x.shape[1:])
+        starts, stops = [0] * len(x.shape), list(x.shape)
+        starts[axis], stops[axis] = self.start, self.stop
+        return ops.slice(x, starts, stops)
+
+    def axis_of(self, shape):
+        return channel_axis(shape) if self.axis is None else self.axis

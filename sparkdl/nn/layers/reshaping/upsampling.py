@@ -1,0 +1,89 @@
+"""Each number several times."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import Choice, Sizes, option
+from sparkdl.engine import ops
+from sparkdl.nn.layers.core.masks import as_image, as_mask
+from sparkdl.nn.layers.windows.geometry import per_axis
+from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpSampling(SpatialLayer, abstract=True):
+    """`size` numbers for each along every axis of space."""
+
+    narrow: ClassVar = True
+
+    size: int | tuple[int, ...] = option(Sizes(), "How many numbers each becomes.", default=2)
+
+    def larger(self, space):
+        return tuple(n * s for n, s in zip(space, per_axis(self.size, self.axes), strict=True))
+
+    def out_shape(self, in_shape):
+        channels, space = self.parts(in_shape)
+        return self.joined(channels, self.larger(space))
+
+    def forward(self, params, x, run):
+        x = self.inward(x)
+        space = self.larger(tuple(x.shape[-self.axes :]))
+        return self.outward(ops.resize(x, self.wide(space), self.linear))
+
+    @property
+    def linear(self):
+        """True if new numbers are interpolated linearly between their neighbours."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpSampling1D(UpSampling):
+    """Each step of a sequence `size` times, and its mask with it.
+
+    Shapes
+    ------
+    x (batch, T, F), y (batch, T size, F)
+    """
+
+    axes: ClassVar = 1
+
+    def out_mask(self, mask, in_shape):
+        if mask is None:
+            return None
+        return as_mask(ops.resize(as_image(mask), (1, mask.shape[1] * self.size)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpSampling2D(UpSampling):
+    """Images with `size` times as many rows and columns.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, C, H size, W size)
+    """
+
+    axes: ClassVar = 2
+
+    interpolation: str = option(
+        Choice(of=("nearest", "bilinear")),
+        '"nearest" repeats each number; "bilinear" draws lines between the centres of pixels '
+        "(those beyond the outermost centres are as these), as Keras and PyTorch with "
+        "align_corners=False.",
+        default="nearest",
+    )
+
+    @property
+    def linear(self):
+        return self.interpolation == "bilinear"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpSampling3D(UpSampling):
+    """Volumes with `size` times as many planes, rows and columns.
+
+    Shapes
+    ------
+    x (batch, C, D, H, W), y (batch, C, D size, H size, W size)
+    """
+
+    axes: ClassVar = 3

@@ -1,0 +1,48 @@
+"""Layers that work along the axes of space of their input, or along its steps in time."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers.core.base import Layer
+
+KINDS = {
+    1: "sequences (steps, features)",
+    2: "images (channels, height, width)",
+    3: "volumes (channels, depth, height, width)",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpatialLayer(Layer, abstract=True):
+    """A layer over sequences (T, F), images (C, H, W) or volumes (C, D, H, W), as `axes` says.
+
+    A sequence is worked on as an image of one row, whose channels are the features.
+    """
+
+    axes: ClassVar[int] = 2
+
+    def parts(self, in_shape):
+        """Returns (channels, lengths of the axes of space) of an input this layer can take."""
+        if len(in_shape) != self.axes + 1:
+            raise ShapeError(f"{type(self).__name__} takes {KINDS[self.axes]}, got {in_shape}")
+        if self.axes == 1:
+            return in_shape[1], in_shape[:1]
+        return in_shape[0], tuple(in_shape[1:])
+
+    def joined(self, channels, space):
+        """Returns the shape of an example with these channels and lengths."""
+        return (*space, channels) if self.axes == 1 else (channels, *space)
+
+    def inward(self, x):
+        """Returns x (batch, *in_shape) with its channels along axis 1."""
+        return ops.sequence_to_image(x) if self.axes == 1 else x
+
+    def outward(self, y):
+        """Undoes `inward`."""
+        return ops.image_to_sequence(y) if self.axes == 1 else y
+
+    def wide(self, values, fill=1):
+        """Returns an entry for each axis, with one in front for the single row of a sequence."""
+        return (fill, *values) if self.axes == 1 else tuple(values)

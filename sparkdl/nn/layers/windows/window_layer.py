@@ -1,0 +1,39 @@
+"""Layers whose windows slide over each example."""
+
+from dataclasses import dataclass
+
+from sparkdl.config import Sizes, option
+from sparkdl.nn.layers.windows.geometry import per_axis, window_padding, windows
+from sparkdl.nn.layers.windows.padding import Padding
+from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowLayer(SpatialLayer, abstract=True):
+    """A layer that looks at each example through windows, all of them full."""
+
+    kernel: int | tuple[int, ...] = option(Sizes(), "How many points a window has.")
+    stride: int | tuple[int, ...] = option(Sizes(), "Distance between two windows.", default=1)
+    padding: int | tuple | str = option(
+        Padding(causal=True),
+        'Zeros around each example. "same" gives ceil(n / stride) windows along an axis of n, the '
+        'odd zero behind; "causal", of sequences only, puts all zeros in front, so that no output '
+        "sees a later step.",
+        default=0,
+    )
+    dilation: int | tuple[int, ...] = option(
+        Sizes(), "Distance between two points of a window.", default=1
+    )
+
+    def sizes(self, name):
+        """Returns the option `name` with an entry for each axis."""
+        return per_axis(getattr(self, name), self.axes)
+
+    def padding_of(self, space):
+        """Returns (before, after) for each axis."""
+        return window_padding(space, self.kernel, self.stride, self.padding, self.dilation)
+
+    def places(self, space):
+        """Returns the number of windows along each axis."""
+        options = self.kernel, self.stride, self.padding_of(space), self.dilation
+        return windows(space, *options)

@@ -1,0 +1,60 @@
+"""A layer that is used but not trained."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from sparkdl.config import Of, option
+from sparkdl.engine import ops
+from sparkdl.errors import require
+from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.outputs.base import ScoredLayer
+from sparkdl.nn.layers.wrappers.base import Wrapper
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frozen(Wrapper):
+    """Another layer, as it is in use even while the network is trained.
+
+    Its parameters and buffers stay as they are: no gradient, no decay, no constraint reaches them.
+    Dropout inside does not drop, and batch normalisation uses its running statistics. Gradients
+    pass through to the layers before it. DL4J FrozenLayer.
+    """
+
+    rate_factor: ClassVar[float] = 0.0  # so that no updater's own decay moves them
+    constraints: ClassVar = ()
+    penalized: ClassVar[tuple[str, ...]] = ()
+    pulled: ClassVar[tuple[str, ...]] = ()
+    biases: ClassVar[tuple[str, ...]] = ()
+
+    layer: Layer = option(Of(family=Layer), "The layer inside; not an output.")
+
+    def validate(self):
+        super().validate()
+        require(self, "layer", not isinstance(self.layer, ScoredLayer), "no output layer")
+
+    @property
+    def takes_rows(self):
+        return self.layer.takes_rows
+
+    @property
+    def several(self):
+        return self.layer.several
+
+    def out_shape(self, in_shape):
+        return self.layer.out_shape(in_shape)
+
+    def param_shapes(self, in_shape):
+        return self.layer.param_shapes(in_shape)
+
+    def buffer_shapes(self, in_shape):
+        return self.layer.buffer_shapes(in_shape)
+
+    def state_shapes(self, in_shape):
+        return self.layer.state_shapes(in_shape)
+
+    def out_mask(self, mask, in_shape):
+        return self.layer.out_mask(mask, in_shape)
+
+    def forward(self, params, x, run):
+        fixed = {name: ops.stop_gradient(value) for name, value in params.items()}
+        return self.layer.forward(fixed, x, replace(run, training=False))

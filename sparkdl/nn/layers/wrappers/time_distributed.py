@@ -1,0 +1,76 @@
+"""A layer at each step of a sequence by itself."""
+
+from dataclasses import dataclass, fields
+
+from sparkdl.config import Of, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError, require
+from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
+from sparkdl.nn.layers.outputs.base import ScoredLayer
+from sparkdl.nn.layers.wrappers.base import Wrapper
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerStep(Run):
+    """A pass as a layer sees it to which steps are examples; the batch has `steps` of each."""
+
+    steps: int
+
+    def drawn(self, draw, shape):
+        return rows(super().drawn(draw, (self.steps, *shape)))
+
+    def add_loss(self, values):
+        super().add_loss(ops.sum(ops.reshape(values, (-1, self.steps)), 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeDistributed(Wrapper):
+    """The same layer, with the same weights, at each step by itself. Keras TimeDistributed.
+
+    Shapes
+    ------
+    x (batch, T, ...), y (batch, T, what the layer gives for one step)
+    """
+
+    layer: Layer = option(Of(family=Layer), "With one input and no state that it carries.")
+
+    def validate(self):
+        super().validate()
+        sound = not self.layer.several and not isinstance(self.layer, ScoredLayer)
+        require(self, "layer", sound, "a layer with one input, and no output layer")
+
+    @property
+    def narrow(self):
+        """True if the layer inside computes in bfloat16."""
+        return self.layer.narrow
+
+    def one(self, in_shape):
+        """Returns the shape of one step."""
+        if len(in_shape) < 2:
+            raise ShapeError(f"TimeDistributed takes sequences (steps, ...), got {in_shape}")
+        if self.layer.state_shapes(in_shape[1:]):
+            raise ShapeError("TimeDistributed takes a layer that carries no state")
+        return in_shape[1:]
+
+    def out_shape(self, in_shape):
+        return (in_shape[0], *self.layer.out_shape(self.one(in_shape)))
+
+    def out_mask(self, mask, in_shape):
+        return mask
+
+    def param_shapes(self, in_shape):
+        return self.layer.param_shapes(self.one(in_shape))
+
+    def buffer_shapes(self, in_shape):
+        return self.layer.buffer_shapes(self.one(in_shape))
+
+    def forward(self, params, x, run):
+        seen = {item.name: getattr(run, item.name) for item in fields(Run)} | {"masks": ()}
+        y = self.layer.forward(params, rows(x), PerStep(**seen, steps=x.shape[1]))
+        return ops.reshape(y, (*x.shape[:2], *y.shape[1:]))
+
+
+def rows(x):
+    """Returns (N T, ...) of x (N, T, ...)."""
+    return ops.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:]))

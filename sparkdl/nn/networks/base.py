@@ -1,0 +1,218 @@
+"""Base of both network configurations: training options, and layouts of parameters and buffers."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sparkdl.config import Boolean, Choice, Config, Integer, Number, Of, Sequence, option, text
+from sparkdl.errors import ConfigError
+from sparkdl.nn.activations import ActivationFunction
+from sparkdl.nn.clipping import Clipping
+from sparkdl.nn.constraints import Constraint
+from sparkdl.nn.initializers import Initializer
+from sparkdl.nn.layout import Layout
+from sparkdl.nn.networks.summary import summary
+from sparkdl.nn.optimization import loss_scale
+from sparkdl.nn.optimization.updater_groups import rate_at, slots_layout, updater_groups
+from sparkdl.nn.updaters import Sgd, Updater
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conf(Config):
+    """Base of NetworkConf and GraphConf."""
+
+    updater: Updater = option(
+        Of(family=Updater), "How weights follow from gradients.", default=Sgd(rate=0.01)
+    )
+    l1: float = option(
+        Number(minimum=0),
+        "Of layers that give none: l1 |w| is added to what is minimised.",
+        default=0.0,
+    )
+    l2: float = option(
+        Number(minimum=0),
+        "Of layers that give none: l2 w^2 / 2 is added to what is minimised.",
+        default=0.0,
+    )
+    clipping: Clipping | None = option(
+        Of(family=Clipping), "What is done with large gradients.", default=None
+    )
+    constraints: tuple[Constraint, ...] = option(
+        Sequence(of=Of(family=Constraint)),
+        "Where the weights of layers that give none must stay.",
+        default=(),
+    )
+    initializer: Initializer = option(
+        Of(family=Initializer),
+        "First values of weights, of layers that give none.",
+        default="xavier",
+    )
+    activation: ActivationFunction = option(
+        Of(family=ActivationFunction), "Of layers that give none.", default="identity"
+    )
+    seed: int = option(
+        Integer(minimum=0, below=2**63), "Of all random numbers: first values, dropout.", default=0
+    )
+    dtype: str = option(
+        Choice(of=DTYPES),
+        "What activations are stored and products computed in; narrow numbers only in layers "
+        "that can (`Layer.narrow`). Parameters, gradients and the updater stay float32. "
+        "float16 is for GPUs; with it the loss is scaled, and updates whose gradient is not "
+        "finite are left out: see loss_scale.py.",
+        default="float32",
+    )
+    tf32: bool = option(
+        Boolean(),
+        "Whether a GPU may round the factors of float32 products and convolutions to 11 bits, "
+        "as its tensor cores take them: several times faster. Without effect on a CPU.",
+        default=False,
+    )
+    tbptt: tuple[int, int] | None = option(
+        Sequence(of=Integer(minimum=1), length=2),
+        "Truncated backpropagation through time: sequences are cut into chunks of so many "
+        "steps (the first number), with an update after each; the state is carried from chunk "
+        "to chunk, and gradients go back through so many of a chunk's last steps (the "
+        "second).",
+        default=None,
+    )
+
+    @property
+    def stack(self):
+        """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
+        raise NotImplementedError
+
+    @property
+    def input_shapes(self):
+        """{name of an input: shape of one example}"""
+        raise NotImplementedError
+
+    @cached_property
+    def outputs(self):
+        """The places of the layers that are compared with labels or with each other."""
+        return tuple(place for place in self.stack if place.is_output)
+
+    @property
+    def labelled(self):
+        """The places of the outputs that the data have labels for."""
+        return tuple(place for place in self.outputs if place.layer.reads_labels)
+
+    @cached_property
+    def feature_columns(self):
+        """{column of a batch: the input that it feeds}: "features" where there is one input."""
+        names = list(self.input_shapes)
+        return {"features": names[0]} if len(names) == 1 else {name: name for name in names}
+
+    @cached_property
+    def label_columns(self):
+        """{column of a batch: place of the first output that it is for}"""
+        columns = {}
+        for place in self.labelled:
+            columns.setdefault(self.label_column(place), place)
+        return columns
+
+    def label_column(self, place):
+        """Returns the column of a batch that holds the labels of an output.
+
+        See ScoredLayer.labels.
+
+        None for an output that is compared with what the network gives itself.
+        """
+        if not place.layer.reads_labels:
+            return None
+        return place.layer.labels or ("labels" if len(self.labelled) == 1 else place.name)
+
+    @property
+    def output(self):
+        """The layer that predicts."""
+        return self.main.layer
+
+    @property
+    def output_size(self):
+        """Classes, or numbers per label, of the layer that predicts."""
+        shape = self.main.out_shape
+        return shape[0] if len(shape) > 2 else shape[-1]
+
+    @property
+    def loss(self):
+        """The loss of the layer that predicts."""
+        return self.output.loss
+
+    @property
+    def main(self):
+        """The place of the output that predicts: the first of those whose loss weighs most."""
+        if not self.outputs:
+            raise ConfigError(f"{type(self).__name__} has no output layer, so nothing to train")
+        return max(self.outputs, key=lambda place: place.layer.loss_weight)
+
+    @cached_property
+    def params_layout(self):
+        """The layout of the parameter vector."""
+        return Layout(entries(self.stack, "param_shapes"))
+
+    @cached_property
+    def buffers_layout(self):
+        """The layout of the buffer vector."""
+        scale = loss_scale.BUFFERS if self.dtype == loss_scale.FLOAT16 else ()
+        return Layout(entries(self.stack, "buffer_shapes") + scale)
+
+    @cached_property
+    def slots_layout(self):
+        """The layout of the slot vector, for the updaters' slots."""
+        layout = slots_layout(self.groups)
+        if self.dtype == loss_scale.FLOAT16:
+            return Layout(layout.entries + loss_scale.SLOTS)
+        return layout
+
+    @cached_property
+    def groups(self):
+        """Stretches of the parameter vector with an updater each, most often one."""
+        return updater_groups(self)
+
+    def rate_at(self, iteration, epoch):
+        """Returns the learning rate of update number `iteration`, from 0.
+
+        With several groups it is a vector of theirs.
+        """
+        return rate_at(self.groups, iteration, epoch)
+
+    @cached_property
+    def state_shapes(self):
+        """{"layer/name": shape for one example} of what recurrent layers carry."""
+        return dict(entries(self.stack, "state_shapes"))
+
+    @property
+    def parameter_count(self):
+        """The number of trained parameters."""
+        return self.params_layout.size
+
+    def summary(self, batch_size=64):
+        """Returns a table of layers, shapes and parameters, and the memory of a step, as text."""
+        return summary(self, batch_size)
+
+    def to_json(self):
+        """Returns the options that differ from their defaults, as JSON."""
+        return text.to_json(self.to_dict())
+
+    @classmethod
+    def from_json(cls, document):
+        """Returns the network that `to_json` wrote; ConfigError where it is not one."""
+        return cls.from_dict(text.from_json(document))
+
+    def to_yaml(self):
+        """Returns the options that differ from their defaults, as YAML, a layer a line."""
+        return text.to_yaml(self.to_dict())
+
+    @classmethod
+    def from_yaml(cls, document):
+        """Returns the network that `to_yaml` wrote; ConfigError where it is not one."""
+        return cls.from_dict(text.from_yaml(document))
+
+
+def entries(stack, kind):
+    """Returns ("layer/array", shape) of all arrays of one kind."""
+    return tuple(
+        (f"{place.name}/{name}", shape)
+        for place in stack
+        for name, shape in getattr(place, kind).items()
+    )

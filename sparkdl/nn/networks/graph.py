@@ -1,0 +1,193 @@
+"""The configuration of a network whose layers branch and join."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from sparkdl.config import Config, Nested, Of, Requirement, Row, Sequence, Text, option, suggestion
+from sparkdl.errors import ConfigError, require
+from sparkdl.nn.inputs.example_shape import ExampleShape
+from sparkdl.nn.inputs.labels import check_labels
+from sparkdl.nn.inputs.tbptt import check_tbptt
+from sparkdl.nn.layers import Flatten, Layer
+from sparkdl.nn.networks.base import Conf
+from sparkdl.nn.networks.placement import PlacedLayer, check_unique, shape_after
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vertex(Config):
+    """A layer of a graph, with its name and the names of its inputs."""
+
+    name: str = option(Text(), "Unique in the graph.")
+    layer: Layer = option(Of(family=Layer), "What it computes.")
+    inputs: tuple[str, ...] = option(
+        Sequence(of=Text(what="a name"), minimum=1),
+        "Names of inputs of the graph and of other vertices, or one name alone.",
+    )
+    shares: str | None = option(
+        Text(what="a name"),
+        "The vertex whose parameters and buffers this one uses; none of its own then.",
+        default=None,
+    )
+
+    def __post_init__(self):
+        if isinstance(self.inputs, str):
+            object.__setattr__(self, "inputs", (self.inputs,))
+        super().__post_init__()
+
+    def validate(self):
+        super().validate()
+        fits = len(self.inputs) == 1 or self.layer.several
+        kind = type(self.layer).__name__
+        require(self, "inputs", fits, f"one name, as {kind} reads one input")
+        object.__setattr__(self, "layer", replace(self.layer, name=self.name))
+
+    def to_dict(self):
+        """Returns options that differ from their defaults, the layer's less the vertex's name."""
+        return super().to_dict() | {"layer": replace(self.layer, name=None).to_dict()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputShapes(Requirement):
+    """A mapping of names to shapes, kept as pairs."""
+
+    phrase = f"a mapping of names to shapes {ExampleShape.phrase}"
+    plural = f"mappings of names to shapes {ExampleShape.phrase}"
+
+    def check(self, value, where):
+        pairs = list(value.items()) if isinstance(value, dict) else value
+        try:
+            return NAMED_SHAPES.check(pairs, where)
+        except ConfigError:
+            self.refuse(value, where)
+
+
+NAMED_SHAPES = Sequence(of=Row(of=(Text(), ExampleShape())), minimum=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphConf(Conf):
+    """Layers as the vertices of a graph without cycles: several inputs, several outputs.
+
+    The vertices may stand in any order. Where images meet a layer that takes rows, a Flatten is
+    put in. Vertices with an output layer are compared with labels: the column "labels" of the data
+    where there is one, else a column of the vertex's name, unless the layer says which; inputs
+    likewise read "features", or a column of their name. Of several outputs the one whose loss
+    weighs most predicts.
+
+    Raises
+    ------
+    ConfigError
+        For an option out of its range, a name that is taken or unknown, a cycle.
+    ShapeError
+        If a layer cannot take what it reads.
+
+    Examples
+    --------
+    >>> from sparkdl.nn import Dense, ElementWise, GraphConf, Output, Vertex
+    >>> conf = GraphConf(inputs={"x": (4,)}, vertices=[
+    ...     Vertex(name="up", layer=Dense(units=4, activation="relu"), inputs="x"),
+    ...     Vertex(name="sum", layer=ElementWise(operation="add"), inputs=("x", "up")),
+    ...     Vertex(name="out", layer=Output(units=3), inputs="sum")])
+    >>> conf.parameter_count
+    35
+    """
+
+    inputs: tuple[tuple[str, tuple[int, ...]], ...] = option(
+        InputShapes(), "Shape of one example of each input."
+    )
+    vertices: tuple[Vertex, ...] = option(
+        Sequence(of=Nested(of=Vertex), minimum=1), "The layers, in any order."
+    )
+
+    def validate(self):
+        super().validate()
+        names = [*dict(self.inputs), *(vertex.name for vertex in self.vertices)]
+        check_unique([*names, *self._doubled_inputs()], "names of inputs and vertices")
+        assert self.stack  # the graph and its shapes are looked at now, not when it is used
+        check_tbptt(self)
+        check_labels(self)
+
+    def _doubled_inputs(self):
+        return [name for i, (name, _) in enumerate(self.inputs) if name in dict(self.inputs[:i])]
+
+    @cached_property
+    def stack(self):
+        """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
+        return place_vertices(self)
+
+    @property
+    def input_shapes(self):
+        """{name of an input: shape of one example}"""
+        return dict(self.inputs)
+
+    @property
+    def layers(self):
+        """The layers, each behind what it reads."""
+        return tuple(place.layer for place in self.stack)
+
+    def to_dict(self):
+        return super().to_dict() | {
+            "inputs": {name: list(shape) for name, shape in self.inputs},
+            "vertices": [vertex.to_dict() for vertex in self.vertices],
+        }
+
+
+def place_vertices(graph):
+    """Returns the layers of a GraphConf in their places, each behind what it reads."""
+    shapes, result = dict(graph.input_shapes), []
+    numbers = {vertex.name: index for index, vertex in enumerate(graph.vertices)}
+    for vertex in topological_order(graph):
+        layer = vertex.layer.inherit(graph)
+        sources = vertex.inputs
+        if layer.takes_rows and len(shapes[sources[0]]) > 2:
+            flat = place_flatten(vertex, sources[0], shapes)
+            result.append(flat)
+            sources, shapes[flat.name] = (flat.name,), flat.out_shape
+        shape = tuple(shapes[s] for s in sources) if layer.several else shapes[sources[0]]
+        shapes[vertex.name] = after = shape_after(layer, shape, " and ".join(vertex.inputs))
+        owner = vertex.shares or vertex.name
+        result.append(PlacedLayer(numbers[vertex.name], layer, sources, shape, after, owner))
+    check_shared({place.name: place for place in result})
+    return tuple(result)
+
+
+def place_flatten(vertex, source, shapes):
+    """Returns the place of the Flatten between images and a vertex that takes rows."""
+    layer = Flatten(name=f"{vertex.name}/flatten")
+    return PlacedLayer(
+        -1, layer, (source,), shapes[source], layer.out_shape(shapes[source]), layer.name
+    )
+
+
+def topological_order(graph):
+    """Returns the vertices, each behind what it reads, else in the order given."""
+    known, waiting, order = set(graph.input_shapes), list(graph.vertices), []
+    names = known | {vertex.name for vertex in waiting}
+    for vertex in waiting:
+        for name in (*vertex.inputs, *([vertex.shares] if vertex.shares else [])):
+            if name not in names:
+                end = suggestion(name, names)
+                raise ConfigError(f"{vertex.name} reads {name!r}, which is not there{end}")
+    while waiting:
+        ready = next((v for v in waiting if known.issuperset(v.inputs)), None)
+        if ready is None:
+            circle = ", ".join(vertex.name for vertex in waiting)
+            raise ConfigError(f"GraphConf.vertices must have no cycle, got one among {circle}")
+        waiting.remove(ready)
+        order.append(ready)
+        known.add(ready.name)
+    return order
+
+
+def check_shared(places):
+    """Checks that a layer shares parameters with one of its kind, whose arrays have its shapes."""
+    for place in places.values():
+        owner = places.get(place.owner)
+        if owner is None or owner.owner != owner.name:
+            raise ConfigError(f"{place.name} must share with a vertex that has its own parameters")
+        wanted = place.layer.param_shapes(place.in_shape), place.layer.buffer_shapes(place.in_shape)
+        if wanted != (owner.param_shapes, owner.buffer_shapes):
+            raise ConfigError(
+                f"{place.name} cannot share {owner.param_shapes} of {owner.name}, "
+                f"it needs {wanted[0]}"
+            )

@@ -1,0 +1,69 @@
+"""Arrangement of the layers of a NetworkConf: names, Flatten where it is needed, shapes."""
+
+from dataclasses import replace
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn.layers import Flatten, ScoredLayer
+from sparkdl.nn.networks.placement import PlacedLayer, check_unique, shape_after
+
+INPUT = "features"
+
+
+def arrange_layers(layers, input_shape):
+    """Returns `layers` with Flatten where images meet rows, and each with a name.
+
+    Raises
+    ------
+    ConfigError
+        Unless the last layer, and only it, is an output, none joins inputs, and names are unique.
+    ShapeError
+        If a layer cannot take what the one before it gives; says which, and both shapes.
+    """
+    check_kinds(layers)
+    result, shape, before = [], input_shape, "the input"
+    for layer in layers:
+        for part in ([Flatten()] if layer.takes_rows and len(shape) > 2 else []) + [layer]:
+            part = part if part.name else replace(part, name=automatic_name(part, result))
+            shape, before = shape_after(part, shape, before), part.name
+            result.append(part)
+    check_unique([layer.name for layer in result], "layer names")
+    return tuple(result)
+
+
+def automatic_name(layer, before):
+    """Returns "dense_2" for the second Dense, whatever the first is called."""
+    number = 1 + sum(type(other) is type(layer) for other in before)
+    return f"{layer.type_name.lower()}_{number}"
+
+
+def without_automatic_names(layers):
+    """Returns the dicts of `layers`, with the names that would not come back by themselves."""
+    automatic = [automatic_name(layer, layers[:i]) for i, layer in enumerate(layers)]
+    plain = [replace(x, name=None) if x.name == a else x for x, a in zip(layers, automatic)]
+    return [layer.to_dict() for layer in plain]
+
+
+def check_kinds(layers):
+    """Checks that the last layer is an output, that no other is, and none needs several inputs."""
+    kinds = [type(layer).__name__ for layer in layers]
+    if not layers or not isinstance(layers[-1], ScoredLayer):
+        raise ConfigError(f"NetworkConf.layers must end with an Output, got {kinds}")
+    joining = [type(layer).__name__ for layer in layers if layer.several]
+    if joining:
+        raise ConfigError(
+            f"NetworkConf.layers must follow one another, got {joining[0]}, which joins several; "
+            "use a GraphConf"
+        )
+    if any(isinstance(layer, ScoredLayer) for layer in layers[:-1]):
+        raise ConfigError(f"NetworkConf.layers must have one Output, the last layer, got {kinds}")
+
+
+def place_layers(network):
+    """Returns the layers of a NetworkConf in their places."""
+    result, shape, before = [], network.input_shape, INPUT
+    for index, layer in enumerate(network.layers):
+        layer = layer.inherit(network)
+        after = layer.out_shape(shape)
+        result.append(PlacedLayer(index, layer, (before,), shape, after, layer.name))
+        shape, before = after, layer.name
+    return tuple(result)

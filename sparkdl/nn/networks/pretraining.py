@@ -1,0 +1,60 @@
+"""A part of a network that learns without labels."""
+
+from dataclasses import fields, replace
+
+from sparkdl.config import suggestion
+from sparkdl.errors import ConfigError
+from sparkdl.nn.layers import Frozen, Reconstruction
+from sparkdl.nn.layers.unsupervised.base import UnsupervisedLayer
+from sparkdl.nn.networks.base import Conf
+from sparkdl.nn.networks.graph import GraphConf, Vertex
+
+
+def unsupervised_layers(conf):
+    """Returns the names of the layers that can learn without labels, each behind what it reads."""
+    return [place.name for place in conf.stack if isinstance(place.layer, UnsupervisedLayer)]
+
+
+def pretraining(conf, name):
+    """Returns the network that trains the layer `name` of `conf` to give its input back.
+
+    It is the graph of the layers that lead to it, as they are in use and with their weights fixed,
+    and the layer, whose loss it is. Parameters and buffers have the names that they have in `conf`.
+
+    Parameters
+    ----------
+    conf : NetworkConf or GraphConf
+    name : str
+        Of an AutoEncoder, VariationalAutoencoder or another UnsupervisedLayer.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such layer.
+    """
+    known = unsupervised_layers(conf)
+    if name not in known:
+        raise ConfigError(
+            f"no layer {name!r} learns without labels{suggestion(name, known)}: {known}"
+        )
+    needed = ancestors(conf, name)
+    vertices = [vertex(place, name) for place in conf.stack if place.name in needed]
+    inputs = {n: shape for n, shape in conf.input_shapes.items() if n in needed}
+    options = {item.name: getattr(conf, item.name) for item in fields(Conf)}
+    return GraphConf(inputs=inputs, vertices=vertices, **options)
+
+
+def ancestors(conf, name):
+    """Returns the names of the layer, of all that it reads, and of their parameters' owners."""
+    needed = {name}
+    for place in reversed(conf.stack):
+        needed |= {*place.sources, place.owner} if place.name in needed else set()
+    return needed
+
+
+def vertex(place, name):
+    """Returns a layer in its place in the network that trains the layer `name`."""
+    bare = replace(place.layer, name=None)
+    layer = Reconstruction(layer=bare) if place.name == name else Frozen(layer=bare)
+    shares = None if place.owner == place.name else place.owner
+    return Vertex(name=place.name, layer=layer, inputs=place.sources, shares=shares)

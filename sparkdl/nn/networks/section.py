@@ -1,0 +1,86 @@
+"""Neighbouring layers of a network, whose parameters can be updated on their own."""
+
+from functools import cached_property
+
+import numpy as np
+
+from sparkdl.nn.clipping import ClipNorm
+from sparkdl.nn.layout import Layout
+from sparkdl.nn.networks.base import entries
+from sparkdl.nn.optimization.update import update_params
+from sparkdl.nn.optimization.updater_groups import rate_at, updater_groups
+
+
+class Section:
+    """To `update_params` it is a network of these layers alone.
+
+    Parameters
+    ----------
+    network : Conf
+    stack : tuple of PlacedLayer
+        Neighbours in the network's stack.
+    start : int
+        Where their parameters begin in the network's vector.
+    """
+
+    def __init__(self, network, stack, start):
+        self.stack, self.updater = stack, network.updater
+        self.clipping, self.constraints = network.clipping, network.constraints
+        self.params_layout = Layout(entries(stack, "param_shapes"))
+        self.part = slice(start, start + self.params_layout.size)
+        self._network = network
+
+    @cached_property
+    def groups(self):
+        """As Conf.groups."""
+        return updater_groups(self)
+
+    def rate_at(self, iteration, epoch):
+        """Returns the learning rate; see Conf.rate_at."""
+        return rate_at(self.groups, iteration, epoch)
+
+    def slots_in(self, vector):
+        """Returns {slot: view of the network's slot vector}, as `moved` takes them."""
+        return {name: vector[place] for name, place in self._slot_places()}
+
+    def moved(self, params, grad, slots, rate, t):
+        """Returns the parameters (n,) and {slot: vector} after one update; new arrays.
+
+        Parameters
+        ----------
+        params, grad : float32 (n,)
+            Of these layers.
+        slots : {slot: float32 (n,)}
+        rate : float, or float32 (groups,)
+            Of `rate_at`.
+        t : int
+            Number of the update, from 1.
+        """
+        return update_params(self, params, grad, slots, np.asarray(rate, np.float32), np.float32(t))
+
+    def _slot_places(self):
+        layout = self._network.slots_layout
+        for group in self.groups:
+            start, stop = self.part.start + group.part.start, self.part.start + group.part.stop
+            for whole in self._network.groups:
+                if whole.part.start <= start and stop <= whole.part.stop and start < stop:
+                    for name in group.updater.slot_names:
+                        begin = layout.slices[whole.slots[name]].start - whole.part.start
+                        yield group.slots[name], slice(begin + start, begin + stop)
+
+
+def sections(network, most):
+    """Returns at most so many Sections, about equal, that together are the parameters.
+
+    A network whose whole gradient is clipped by its norm is one.
+    """
+    if isinstance(network.clipping, ClipNorm):
+        most = 1
+    total, found, stack, start, end = network.params_layout.size, [], [], 0, 0
+    for place in network.stack:
+        stack.append(place)
+        end += Layout(entries((place,), "param_shapes")).size
+        if end > start and end * most >= total * (len(found) + 1):
+            found.append(Section(network, tuple(stack), start))
+            stack, start = [], end
+    return found

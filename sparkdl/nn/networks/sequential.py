@@ -1,0 +1,73 @@
+"""The configuration of a network whose layers follow one another."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sparkdl.config import Of, Sequence, option
+from sparkdl.nn.inputs.example_shape import ExampleShape
+from sparkdl.nn.inputs.labels import check_labels
+from sparkdl.nn.inputs.tbptt import check_tbptt
+from sparkdl.nn.layers import Layer
+from sparkdl.nn.networks.base import Conf
+from sparkdl.nn.networks.layer_sequence import (
+    INPUT,
+    arrange_layers,
+    place_layers,
+    without_automatic_names,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkConf(Conf):
+    """Layers, one after the other; a GraphConf is for those that branch and join.
+
+    Equal to what its JSON, YAML or dict gives back. Where images meet a layer that takes rows, a
+    Flatten is put in; layers without a name get one ("dense_1").
+
+    Raises
+    ------
+    ConfigError
+        For an option out of its range.
+    ShapeError
+        If a layer cannot take what the one before it gives.
+
+    Examples
+    --------
+    >>> from sparkdl.nn import Dense, NetworkConf, Output
+    >>> conf = NetworkConf(input_shape=(4,), layers=[
+    ...     Dense(units=8, activation="relu"), Output(units=3)])
+    >>> conf.parameter_count
+    67
+    >>> NetworkConf.from_yaml(conf.to_yaml()) == conf
+    True
+    """
+
+    input_shape: tuple[int, ...] = option(
+        ExampleShape(),
+        "Of one example: rows, sequences, images or volumes. Batches may have sequences of "
+        "other lengths.",
+    )
+    layers: tuple[Layer, ...] = option(
+        Sequence(of=Of(family=Layer)),
+        'The last one, and only it, is an Output. {"type": "Dense", "units": 3} stands for a '
+        "layer.",
+    )
+
+    def validate(self):
+        super().validate()
+        object.__setattr__(self, "layers", arrange_layers(self.layers, self.input_shape))
+        check_tbptt(self)
+        check_labels(self)
+
+    @cached_property
+    def stack(self):
+        """The layers in their places: a tuple of PlacedLayer."""
+        return place_layers(self)
+
+    @property
+    def input_shapes(self):
+        """{name of the input: shape of one example}"""
+        return {INPUT: self.input_shape}
+
+    def to_dict(self):
+        return super().to_dict() | {"layers": without_automatic_names(self.layers)}

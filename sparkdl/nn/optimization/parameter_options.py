@@ -1,0 +1,72 @@
+"""Options per parameter array: a layer's own setting, or else the network's."""
+
+from math import prod
+
+import numpy as np
+
+from sparkdl.nn.layers.core.parameters import TrainableLayer
+
+
+def option_of(layer, option):
+    """Returns an option of TrainableLayer; its default for layers that do not have it."""
+    return getattr(layer, option, getattr(TrainableLayer, option))
+
+
+def is_bias(layer, name):
+    """Returns whether the bias_ options hold for the parameter `name`."""
+    return name in getattr(layer, "biases", ())
+
+
+def updater_of(network, layer, name):
+    """Returns the updater of the parameter `name` of `layer`."""
+    own = option_of(layer, "bias_updater") if is_bias(layer, name) else None
+    return own or option_of(layer, "updater") or network.updater
+
+
+def rate_factor(layer, name):
+    """Returns the factor on the learning rate of the parameter `name` of `layer`."""
+    own = option_of(layer, "bias_rate_factor") if is_bias(layer, name) else None
+    return option_of(layer, "rate_factor") if own is None else own
+
+
+def constraints_of(network, layer, name):
+    """Returns the constraints of the parameter `name` of `layer`."""
+    if is_bias(layer, name):
+        return option_of(layer, "bias_constraints")
+    own = option_of(layer, "constraints")
+    if own is None:
+        return network.constraints if name in layer.penalized else ()
+    return own if name in (layer.penalized or (name,)) else ()
+
+
+def incoming(layer, name, shape):
+    """Returns `Layer.incoming` of the parameter `name`.
+
+    Biases are one vector, whatever their axes.
+    """
+    return ((prod(shape),), (0,)) if is_bias(layer, name) else layer.incoming(name, shape)
+
+
+def arrays(network):
+    """Returns (layer, name, shape) of each parameter array, in the parameter vector's order."""
+    return [
+        (place.layer, name, shape)
+        for place in network.stack
+        for name, shape in place.param_shapes.items()
+    ]
+
+
+def spread(network, number, other=0):
+    """Returns `number(layer, name)` for each entry of the parameter vector.
+
+    The result is None if all are `other`.
+
+    Returns
+    -------
+    float32 (n,) or None
+    """
+    found = [(number(layer, name), prod(shape)) for layer, name, shape in arrays(network)]
+    numbers = np.array([value for value, size in found if size], np.float32)
+    if (numbers == other).all():
+        return None
+    return np.repeat(numbers, [size for _, size in found if size])

@@ -1,0 +1,54 @@
+"""l1 and l2 penalties, which pull weights towards 0.
+
+Batch normalisation is left alone, and so are other factors that are learned, unless their layer
+says otherwise.
+
+To the loss, l1 |w| + l2 w^2 / 2 is added for each weight, as in DL4J; the gradient l2 w is what
+Caffe calls weight decay. The loss that is reported is without it.
+"""
+
+from sparkdl.engine import ops
+from sparkdl.nn.optimization.parameter_options import is_bias, option_of, spread
+
+
+def coefficients(network, kind):
+    """Returns the factor of each entry of the parameter vector, or None where all are 0.
+
+    Parameters
+    ----------
+    network : NetworkConf
+    kind : str
+        "l1" or "l2".
+
+    Returns
+    -------
+    float32 (n,) or None
+    """
+
+    def factor(layer, name):
+        if is_bias(layer, name):
+            return getattr(layer, f"bias_{kind}", 0.0)
+        if name not in (*layer.penalized, *layer.pulled):
+            return 0.0
+        return getattr(layer, kind) * option_of(layer, "decay_factor")
+
+    return spread(network, factor)
+
+
+def decay_factor(layer, name):
+    """Returns the factor on the decoupled decay of the parameter `name`: 0 for all but weights."""
+    return option_of(layer, "decay_factor") if name in layer.penalized else 0.0
+
+
+def penalty(network, params):
+    """Returns the number that l1 and l2 add to the loss at `params` (n,)."""
+    l1, l2 = (coefficients(network, kind) for kind in ("l1", "l2"))
+    total = 0.0 if l1 is None else ops.sum(ops.mul(l1, ops.abs(params)))
+    return total if l2 is None else total + ops.sum(ops.mul(l2, ops.square(params))) * 0.5
+
+
+def add_penalty(network, grad, params):
+    """Returns `grad` (n,) plus the gradient of the penalty at `params` (n,); arrays or Tensors."""
+    l1, l2 = (coefficients(network, kind) for kind in ("l1", "l2"))
+    grad = grad if l1 is None else ops.add(grad, ops.mul(l1, ops.sign(params)))
+    return grad if l2 is None else ops.add(grad, ops.mul(l2, params))

@@ -1,0 +1,96 @@
+"""One update of the parameter vector: clip, then l1 and l2, then the updater; as Caffe does it.
+
+Decoupled weight decay, where the updater has it, comes last and sees the old parameters.
+Constraints hold for what comes out.
+"""
+
+from sparkdl.engine import ops
+from sparkdl.nn.layout import cut
+from sparkdl.nn.optimization.parameter_options import (
+    arrays,
+    constraints_of,
+    incoming,
+    rate_factor,
+    spread,
+    updater_of,
+)
+from sparkdl.nn.optimization.penalty import add_penalty, decay_factor
+
+
+def update_params(network, params, grad, slots, rate, t):
+    """Returns the parameters and slots after one update. Arrays or Tensors.
+
+    Parameters
+    ----------
+    network : NetworkConf
+    params, grad : float (n,)
+        `grad` is that of the mean loss of the batch.
+    slots : dict of float vectors
+        By the names of network.slots_layout.
+    rate, t : float scalar
+        Learning rate (network.rate_at), and the number of this update, from 1. A network with
+        several updaters has a rate for each of its groups, (groups,).
+
+    Returns
+    -------
+    params, slots
+        Like those given.
+    """
+    if network.clipping is not None:
+        grad = network.clipping.clip(grad, network.params_layout)
+    grad = add_penalty(network, grad, params)
+    rates, decays = rates_of(network, rate), decays_of(network)
+    steps, after = [], {}
+    for group, own_rate, decay in zip(network.groups, rates, decays, strict=True):
+        old = {name: slots[key] for name, key in group.slots.items()}
+        here, slope = part_of(params, group), part_of(grad, group)
+        step, new = group.updater.move(here, slope, old, own_rate, t, group.layout, decay)
+        steps.append(step)
+        after |= {key: new[name] for name, key in group.slots.items()}
+    step = steps[0] if len(steps) == 1 else ops.concat(steps)
+    return constrain_params(network, ops.add(params, step)), after
+
+
+def part_of(vector, group):
+    """Returns the group's stretch of a vector."""
+    size = vector.shape[0]
+    return vector if group.layout.size == size else cut(vector, group.part)
+
+
+def rates_of(network, rate):
+    """Returns each group's learning rate: a number, or a vector where factors are not all 1."""
+    groups = network.groups
+    if len(groups) == 1:
+        rates = [rate]
+    else:
+        rates = [ops.reshape(cut(rate, slice(i, i + 1)), ()) for i in range(len(groups))]
+    factors = spread(network, rate_factor, other=1)
+    if factors is None:
+        return rates
+    return [ops.mul(own, factors[group.part]) for own, group in zip(rates, groups, strict=True)]
+
+
+def decays_of(network):
+    """Returns the decoupled decay of each entry of each group; None where a group has none."""
+
+    def decay(layer, name):
+        return updater_of(network, layer, name).weight_decay * decay_factor(layer, name)
+
+    decays = spread(network, decay)
+    if decays is None:
+        return [None] * len(network.groups)
+    parts = [decays[group.part] for group in network.groups]
+    return [part if part.any() else None for part in parts]
+
+
+def constrain_params(network, params):
+    """Returns `params` (n,) with the arrays that have constraints moved to where they may be."""
+    layout, parts, touched = network.params_layout, [], False
+    for (layer, name, shape), part in zip(arrays(network), layout.slices.values(), strict=True):
+        array = cut(params, part)
+        seen, axes = incoming(layer, name, shape)
+        for constraint in constraints_of(network, layer, name):
+            array = ops.reshape(constraint.apply(ops.reshape(array, seen), axes), (-1,))
+            touched = True
+        parts.append(array)
+    return ops.concat(parts) if touched else params

@@ -1,0 +1,1 @@
+"""Processes that compute on GPUs for Spark tasks."""

@@ -1,0 +1,99 @@
+"""The main loop of a process that computes for a Spark task."""
+
+import ctypes
+import os
+import signal
+import sys
+import traceback
+from contextlib import suppress
+
+from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.errors import SparkdlError
+from sparkdl.nn.execution.device import choose_backend, describe_device, own
+from sparkdl.spark.gpu_process.packing import pack, unpack
+
+PARENT_DEATH_SIGNAL = 1  # of prctl
+NOWHERE = "no GPU"
+
+
+def serve(pipe, parent, addresses, turn):
+    """Computes what the other end of the pipe asks for, until it hangs up or ends."""
+    end_with(parent)
+    own(addresses, turn)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for Spark's driver
+    line = TaskPipe(pipe)
+    with suppress(EOFError, OSError):  # hung up
+        while True:
+            line.compute(pipe.recv_bytes())
+
+
+def end_with(parent):
+    """Has this process killed when its parent ends, however that ends; on Linux."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:  # it has ended before
+        os._exit(1)
+
+
+class TaskPipe:
+    """The pipe to the parent process: sends results, requests items and other tasks' texts."""
+
+    def __init__(self, pipe):
+        self._pipe, self._results = pipe, []
+
+    def compute(self, job):
+        """Computes one job, as `apart` sends it."""
+        self._results = []
+        try:
+            device, compute, member = unpack(job)
+            self._say("computes", place_of(device))
+            meeting = () if member is None else (PipeRendezvous(self, *member),)
+            for result in compute(*meeting, self._items()):
+                self._results.append(result)
+            self._say("done", self._results)
+        except Exception as error:
+            if not isinstance(error, SparkdlError):
+                traceback.print_exc()
+            self._say("failed", error_to_json(error))
+
+    def ask(self, *message):
+        """Sends a message and returns the parent's answer."""
+        self._say(*message)
+        return unpack(self._pipe.recv_bytes())
+
+    def _items(self):
+        """Yields the items of the task, as it has them; results go the other way."""
+        while True:
+            results, self._results = self._results, []
+            answer = self.ask("next", results)
+            if not answer:
+                return
+            yield answer[0]
+
+    def _say(self, *message):
+        self._pipe.send_bytes(pack(message))
+
+
+class PipeRendezvous:
+    """The rendezvous of the Spark task."""
+
+    def __init__(self, line, rank, size):
+        self._line, self.rank, self.size = line, rank, size
+
+    def all_gather(self, text, timeout):
+        """Returns the texts of all ranks, in their order; see exchange.rendezvous.Rendezvous."""
+        (found,) = self._line.ask("meeting", text, timeout)
+        if isinstance(found, dict):
+            raise error_from_json(found, "the rendezvous")
+        return found
+
+
+def place_of(device):
+    """Returns where this process computes, or NOWHERE.
+
+    The computation itself will raise the error.
+    """
+    try:
+        return describe_device(choose_backend(device))
+    except SparkdlError:
+        return NOWHERE

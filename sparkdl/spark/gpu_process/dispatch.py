@@ -1,0 +1,156 @@
+"""Runs tasks that take a GPU in processes of their own, which know nothing of Spark.
+
+Spark forks the processes of its tasks and uses them again, so none of them may meet CUDA: their
+memory on the GPU would stay taken, and a call that hangs could not be ended. A spawned one ends
+with the task where workers train together, and in any case with the process that it computes for.
+"""
+
+import logging
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+
+from pyspark import TaskContext
+
+from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.errors import WorkerError
+from sparkdl.nn.execution.device import PROCESSOR, may_be_gpu, why_no_gpu
+from sparkdl.spark.gpu_process.child import NOWHERE
+from sparkdl.spark.gpu_process.process import GpuProcess
+from sparkdl.spark.jobs.error_notes import note_errors
+
+log = logging.getLogger(__name__)
+STARTING = 300.0  # seconds for a process to start, and to find its GPU
+SILENCE = 600.0  # seconds that it computes between two words
+IDLE = []  # Processes of this one: what they have compiled is there for the next task
+
+
+def run_on_device(device, compute, items, meeting=None, tally=None):
+    """Returns compute(items) of a Spark task: here, or in another process where it takes a GPU.
+
+    Parameters
+    ----------
+    device : str
+        The task_device of a TrainingMaster.
+    compute : function of an iterator that gives an iterator
+        With `meeting`, of that and the iterator.
+    items : iterator
+    meeting : Rendezvous, optional
+        Of tasks that train together.
+    tally : DeviceTally, optional
+        Is told where this task computes.
+
+    Raises
+    ------
+    WorkerError
+        The other process has ended, or says nothing for too long; or `compute` raises in it what
+        is no SparkdlError.
+    """
+    addresses = gpus()
+    if may_be_gpu(device):
+        return run_in_process(device, compute, items, addresses, meeting, tally)
+    if addresses and device == "auto":
+        log.warning("the task owns the GPUs %s and takes none: %s", addresses, why_no_gpu())
+    if tally is not None:
+        tally.add(PROCESSOR)
+    return compute(items) if meeting is None else compute(meeting, items)
+
+
+def run_partition_on_device(device, compute, partition, items, tally=None):
+    """Yields the same for a function of the partition's number and the items; errors are noted."""
+    with note_errors():
+        yield from run_on_device(device, partial(compute, partition), items, tally=tally)
+
+
+def gpus():
+    """Returns the addresses of the GPUs that Spark has dealt to this task."""
+    found = TaskContext.get().resources().get("gpu")
+    return tuple(found.addresses) if found else ()
+
+
+def turn():
+    """Returns the index of this task on its host, for use where Spark deals out no GPUs."""
+    context = TaskContext.get()
+    rank = context.partitionId()
+    if not hasattr(context, "getTaskInfos"):
+        return rank
+    hosts = [info.address.rpartition(":")[0] for info in context.getTaskInfos()]
+    return hosts[:rank].count(hosts[rank])
+
+
+def run_in_process(device, compute, items, addresses, meeting, tally):
+    """Yields the results of compute(items), run in another process, as they come."""
+    with open_process(addresses, meeting is None, turn()) as process:
+        yield from compute_in_process(process, device, compute, iter(items), meeting, tally)
+
+
+def compute_in_process(process, device, compute, items, meeting, tally=None):
+    """Yields the results of compute(items) from a process."""
+    process.send(device, compute, None if meeting is None else (meeting.rank, meeting.size))
+    kind, found = process.receive(STARTING, "its device")
+    if kind == "failed":
+        raise error_from_json(found, str(process))
+    process.device = found
+    if tally is not None and found != NOWHERE:
+        tally.add(found)
+    yield from answering(process, items, meeting)
+
+
+def answering(process, items, meeting):
+    """Yields the results of a process, and sends it the items and the texts that it asks for."""
+    silence = SILENCE if meeting is None else None  # the driver watches those that train together
+    while True:
+        kind, *said = process.receive(silence, "a result")
+        if kind == "failed":
+            raise error_from_json(said[0], str(process))
+        if kind == "meeting":
+            process.send(gather_texts(meeting, *said))
+            continue
+        yield from said[0]
+        if kind == "done":
+            return
+        process.send(*islice(items, 1))
+
+
+def gather_texts(meeting, text, timeout):
+    """Returns the texts of all, or as JSON the error that the other process shall raise."""
+    try:
+        return meeting.all_gather(text, timeout)
+    except WorkerError as error:
+        return error_to_json(error)
+
+
+@contextmanager
+def open_process(addresses, keep, turn):
+    """Gives a GpuProcess for these GPUs; none is left behind by a failure or a dropped task."""
+    process = idle(addresses) if keep else None
+    if not keep:
+        end_idle()  # they hold memory of the GPU
+    process = process or GpuProcess(addresses, turn)
+    try:
+        yield process
+    except BaseException:
+        process.kill()
+        raise
+    if keep:
+        IDLE.append(process)
+    else:
+        process.kill()
+
+
+def idle(addresses):
+    """Returns one that waits, and is for these GPUs.
+
+    Others are of no use to this process any more.
+    """
+    for process in IDLE:
+        if process.addresses == addresses and process.is_alive():
+            IDLE.remove(process)
+            return process
+    end_idle()
+    return None
+
+
+def end_idle():
+    while IDLE:
+        IDLE.pop().kill()

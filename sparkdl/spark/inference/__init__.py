@@ -1,0 +1,1 @@
+"""Networks in use on Spark: predictions, features, evaluations, and tables of them."""

@@ -1,0 +1,1 @@
+"""Spark jobs: their names, their errors, their slots, and what their tasks share."""

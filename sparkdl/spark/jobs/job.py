@@ -1,0 +1,102 @@
+"""Runs Spark jobs with a description for Spark's pages and with clear errors."""
+
+import re
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from sparkdl.error_messages import error_from_json
+from sparkdl.errors import WorkerError
+from sparkdl.spark.jobs.error_notes import noted_error
+
+DESCRIPTION = "spark.job.description"
+LOCALITY_WAIT = "spark.locality.wait"
+TRACEBACK = "Traceback (most recent call last):"
+OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
+
+
+@contextmanager
+def job(sc, description, doing):
+    """Gives the jobs run inside a description; one that fails for good is a clear error.
+
+    Parameters
+    ----------
+    description : str
+        What Spark's pages show.
+    doing : str
+        Begins the error: "a round" failed on the cluster.
+    """
+    with describe_jobs(sc, description), clear_errors(doing):
+        yield
+
+
+@contextmanager
+def describe_jobs(sc, description):
+    """Gives the jobs run inside a description on Spark's pages."""
+    before = sc.getLocalProperty(DESCRIPTION)
+    sc.setJobDescription(f"sparkdl: {description}")
+    try:
+        yield
+    finally:
+        sc.setLocalProperty(DESCRIPTION, before)
+
+
+@contextmanager
+def clear_errors(doing):
+    """Raises a clear error for a Spark job that failed for good.
+
+    It is the error of ours that a task raised, or a WorkerError that says why.
+    """
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        raise error_in_text(message(error), doing) from error
+
+
+def error_in_text(text, doing):
+    """Returns the error that Spark's text stands for: ours, if a task raised one, is restored."""
+    whose = f"{doing} failed on the cluster"
+    if (noted := noted_error(text, whose)) is not None:
+        return noted
+    why = reason(text)
+    if own := OURS.fullmatch(why):  # it was not noted, but its line says enough
+        return error_from_json({"error": own[1], "arguments": [own[2]]}, whose)
+    return WorkerError(f"{whose}: {why}")
+
+
+def message(error):
+    """Returns Spark's message in an error of py4j or pyspark."""
+    cause = getattr(error, "java_exception", None)
+    return str(error if cause is None else cause.getMessage())
+
+
+def reason(text):
+    """Returns the line of a Spark message that says why: the Python error's if there is one."""
+    lines = [line for line in text.splitlines() if line.strip()] or ["no reason given"]
+    traces = [number for number, line in enumerate(lines) if TRACEBACK in line]
+    if traces:  # the frames of a traceback are indented, the error below them is not
+        errors = [line for line in lines[traces[-1] + 1 :] if not line[0].isspace()]
+        if errors:
+            return errors[0]
+    last_try = re.sub(r".* most recent failure: (Lost task [^:]*: )?", "", lines[0])
+    return re.sub(r"^([a-z]+\.)+[A-Z]\w+: ", "", last_try)
+
+
+@contextmanager
+def no_waiting_for_locality(sc):
+    """Runs a task wherever a slot is free.
+
+    A task would else wait 3 s for the executor that holds its block, while another one idles: a
+    block is fetched in milliseconds. Spark reads the option for each stage.
+    """
+    conf = sc._jsc.sc().conf()
+    before = conf.get(LOCALITY_WAIT, None)
+    conf.set(LOCALITY_WAIT, "0")
+    try:
+        yield
+    finally:
+        if before is None:
+            conf.remove(LOCALITY_WAIT)
+        else:
+            conf.set(LOCALITY_WAIT, before)

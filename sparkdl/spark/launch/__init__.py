@@ -1,0 +1,1 @@
+"""Workers that run all at once, as the tasks of one barrier stage."""

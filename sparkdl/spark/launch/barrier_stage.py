@@ -1,0 +1,117 @@
+"""Workers of one fit that run until it ends, all at once: the tasks of a barrier stage."""
+
+import logging
+import time
+import uuid
+from contextlib import suppress
+from functools import partial
+
+from py4j.protocol import Py4JError
+from pyspark import BarrierTaskContext, InheritableThread
+from pyspark.errors import PySparkException
+
+from sparkdl.spark.gpu_process.dispatch import run_on_device
+from sparkdl.spark.gpu_process.multi_gpu import run_on_gpus
+from sparkdl.spark.jobs.error_notes import note_errors
+from sparkdl.spark.jobs.job import describe_jobs, message, no_waiting_for_locality
+from sparkdl.spark.jobs.log_prefix import sign_logs
+from sparkdl.spark.jobs.shared_value import sharing
+from sparkdl.spark.jobs.stage_failure import failure
+from sparkdl.spark.launch.barrier_rendezvous import BarrierRendezvous
+from sparkdl.spark.launch.worker_shares import split_items
+
+log = logging.getLogger(__name__)
+GRACE = 15.0  # seconds: Spark kills the process of a cancelled task after some 4
+POLL = 0.05
+
+
+class BarrierStage:
+    """A barrier stage that runs beside the driver's own work; see training's LaunchedWorkers.
+
+    Parameters
+    ----------
+    sc : SparkContext
+    task : function (shared, rank, rendezvous, blocks, validation)
+    dealt : RDD with a partition for each task, of items as `split_items` takes them
+    shared : what all workers are given
+    judged : bool
+        Whether there is data to evaluate on among the items.
+    device : str
+        Of a TrainingMaster.
+    team : Team
+    """
+
+    def __init__(self, sc, task, dealt, shared, judged, device, team):
+        self._sc, self._tag = sc, f"sparkdl-{uuid.uuid4().hex}"
+        self._error, self._done = None, False
+        arguments = task, dealt, shared, judged, device, team
+        self._thread = InheritableThread(target=self._run, args=arguments, daemon=True)
+        self._thread.start()
+
+    def error(self):
+        """Returns why the stage has ended before its time, or None."""
+        return self._error
+
+    def finished(self):
+        """Returns whether all workers have ended well."""
+        return self._done
+
+    def stop(self):
+        """Ends what still runs, and waits until it has."""
+        deadline = time.monotonic() + GRACE
+        with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
+            while self._thread.is_alive() and time.monotonic() < deadline:
+                self._sc.cancelJobsWithTag(self._tag)  # again, as its job may only now begin
+                self._thread.join(POLL)
+            while (tasks := self._tasks()) and time.monotonic() < deadline:
+                time.sleep(POLL)
+            if tasks:
+                log.warning("%d workers still run %g s after they were cancelled", tasks, GRACE)
+
+    def _run(self, task, dealt, shared, judged, device, team):
+        try:
+            self._sc.addJobTag(self._tag)
+            doing = f"{team.size} workers that train together"
+            with sharing(self._sc, shared) as sent, no_waiting_for_locality(self._sc):
+                with describe_jobs(self._sc, doing):
+                    each = partial(work, task, sent, judged, device, team)
+                    dealt.barrier().mapPartitions(each).collect()
+            self._done = True
+        except (Py4JError, PySparkException) as error:
+            self._error = failure(message(error))
+        except Exception as error:  # most often that task or shared cannot travel
+            self._error = error
+
+    def _tasks(self):
+        """Returns how many tasks of ours still run.
+
+        Those of a cancelled job end some seconds later.
+        """
+        tracker, running = self._sc._jsc.sc().statusTracker(), 0
+        for number in tracker.getJobIdsForTag(self._tag):
+            for stage in tracker.getJobInfo(number).get().stageIds():
+                info = tracker.getStageInfo(stage)
+                running += info.get().numActiveTasks() if info.isDefined() else 0
+        return running
+
+
+def work(task, shared, judged, device, team, items):
+    """Runs a task on an executor."""
+    meeting = BarrierRendezvous(BarrierTaskContext.get())
+    compute = partial(train, task, shared, judged)
+    with note_errors():
+        if team.each > 1:
+            run_on_gpus(device, compute, items, meeting, team)
+            return iter(())
+        return iter(list(run_on_device(device, compute, items, meeting)))
+
+
+def train(task, shared, judged, rendezvous, items):
+    """Trains in the process that computes for a worker; yields nothing."""
+    rank, began = rendezvous.rank, time.perf_counter()
+    with sign_logs(rank, rendezvous.size):
+        with split_items(items) as (blocks, validation):
+            log.info("begins to train")
+            task(shared.value, rank, rendezvous, blocks, validation if judged else None)
+        log.info("has trained for %.1f s", time.perf_counter() - began)
+    return iter(())

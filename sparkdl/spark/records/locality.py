@@ -1,0 +1,124 @@
+"""Splits as tasks that run near their bytes, where executors run on the hosts of HDFS."""
+
+import warnings
+from collections import Counter
+
+from py4j.protocol import Py4JJavaError
+from pyspark import RDD
+from pyspark.serializers import CPickleSerializer
+from pyspark.sql import DataFrame
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from sparkdl.data.hadoop import SCHEMES
+from sparkdl.spark.jobs.job import message
+
+NOBODY = ("localhost",)  # what file systems say that have no blocks
+
+
+def split_rdd(sc, splits):
+    """Returns an RDD with a partition for each split, which prefers the hosts of its bytes."""
+    hosts, pickled = hosts_of(sc, splits), CPickleSerializer()
+    if not any(hosts):
+        return sc.parallelize(splits, max(len(splits), 1))
+    return RDD(make_located_rdd(sc, list(map(pickled.dumps, splits)), hosts, "[B"), sc, pickled)
+
+
+def split_frame(spark, splits):
+    """Returns the same as a DataFrame, whose one column holds the splits pickled."""
+    sc, dumps = spark.sparkContext, CPickleSerializer().dumps
+    rows = [(dumps(split),) for split in splits]
+    made = make_located_rdd(sc, rows, hosts_of(sc, splits), "[Ljava.lang.Object;")
+    schema = StructType([StructField("split", BinaryType(), False)])
+    frame = spark._jsparkSession.applySchemaToPythonRDD(made.rdd(), schema.json())
+    return DataFrame(frame, spark)
+
+
+def splits_in(tables):
+    """Yields the splits that Arrow tables of such a DataFrame hold, on an executor."""
+    for table in tables:
+        yield from map(CPickleSerializer().loads, table.column(0).to_pylist())
+
+
+def hosts_of(sc, splits):
+    """Returns the hosts that hold the bytes of each split.
+
+    Hadoop's own client in the driver's JVM says who does, with Spark's configuration and tokens:
+    one question for each file.
+    """
+    blocks = {}
+    return [
+        preferred_hosts(split.spans(), lambda path: blocks_of(sc, path, blocks)) for split in splits
+    ]
+
+
+def preferred_hosts(spans, blocks_of):
+    """Returns hosts that hold at least half of the bytes, the ones with most first.
+
+    Parameters
+    ----------
+    spans : list of (path, start, stop or None)
+    blocks_of : function path -> [(start, stop, hosts)]
+    """
+    held, total = Counter(), 0
+    for path, start, stop in spans:
+        for first, end, hosts in blocks_of(path):
+            inside = max(0, min(end, end if stop is None else stop) - max(first, start))
+            total += inside
+            held.update(dict.fromkeys(hosts, inside))
+    most = sorted(held.items(), key=lambda item: (-item[1], item[0]))
+    return [host for host, nbytes in most if nbytes and 2 * nbytes >= total]
+
+
+def blocks_of(sc, path, known):
+    """Returns [(start, stop, hosts)] of a file's blocks; nothing where it is not on HDFS."""
+    if path.partition(":")[0] not in SCHEMES:
+        return []
+    if path not in known:
+        try:
+            known[path] = ask_block_hosts(sc, path)
+        except Py4JJavaError as error:
+            text = message(error).partition("\n")[0]
+            warnings.warn(
+                f"{path}: Spark cannot say where its blocks lie, so tasks run anywhere: {text}",
+                stacklevel=2,
+            )
+            known[path] = []
+    return known[path]
+
+
+def ask_block_hosts(sc, path):
+    place = sc._jvm.org.apache.hadoop.fs.Path(path)
+    system = place.getFileSystem(sc._jsc.hadoopConfiguration())
+    status = system.getFileStatus(place)
+    return [
+        (
+            block.getOffset(),
+            block.getOffset() + block.getLength(),
+            [host for host in block.getHosts() if host not in NOBODY],
+        )
+        for block in system.getFileBlockLocations(status, 0, status.getLen())
+    ]
+
+
+def make_located_rdd(sc, items, hosts, kind):
+    """Returns a JavaRDD of bytes, or of tuples as arrays, one a partition, with these hosts.
+
+    Parameters
+    ----------
+    kind : str
+        The items' class in the JVM.
+    """
+    jvm = sc._jvm
+    seq = jvm.scala.jdk.javaapi.CollectionConverters.asScala
+    known = {names: i for i, names in enumerate(dict.fromkeys(map(tuple, hosts)))}
+    lists = seq([seq(list(names)).toSeq() for names in known]).toSeq()
+    numbers = [known[tuple(names)] for names in hosts]
+    # A call for each item would take seconds for some thousand. A Seq is a function of a number.
+    pairs = seq(send_to_jvm(jvm, items)).zip(seq(send_to_jvm(jvm, numbers)).map(lists)).toSeq()
+    tag = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName(kind))
+    return sc._jsc.sc().makeRDD(pairs, tag).toJavaRDD()
+
+
+def send_to_jvm(jvm, values):
+    """Returns a list as one of the JVM, in one call."""
+    return jvm.net.razorvine.pickle.Unpickler().loads(bytearray(CPickleSerializer().dumps(values)))

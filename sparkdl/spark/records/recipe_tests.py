@@ -1,0 +1,28 @@
+"""Records for the tests of a recipe."""
+
+from functools import partial
+
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.recipe import tag_batch
+from sparkdl.training.workers.contribution import Failure
+
+
+def batches_of_tests(sc, confs, tests):
+    """Returns an RDD of all tests' Batches, tagged with their test's number, and Failures.
+
+    Parameters
+    ----------
+    confs : sequence of NetworkConf or GraphConf
+        See Recipe.test_confs.
+    tests : sequence of SparkRecords
+        For each conf; or none at all.
+    """
+    found = []
+    for number, records in enumerate(tests):
+        schema = schema_of(confs[number], transform=records.transform)
+        found.append(records.batches(sc, schema).map(partial(tag_item, number)))
+    return sc.union(found) if found else None
+
+
+def tag_item(number, item):
+    return item if isinstance(item, Failure) else tag_batch(item, number)

@@ -1,0 +1,159 @@
+"""Turns the data handed to fit into an RDD of Batches, read and checked on the executors.
+
+A record that cannot be used becomes a Failure among the Batches, not an exception: Spark would try
+the task again, four times, and bury the reason in a stack trace.
+"""
+
+import json
+import platform
+from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pyarrow
+from pyspark import RDD, TaskContext
+from pyspark.sql import DataFrame
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.data.batches.type_names import kind_of, package_of
+from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
+from sparkdl.data.source import checked_batches
+from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.errors import ConfigError, DataError, SparkdlError
+from sparkdl.spark.records.locality import split_rdd
+from sparkdl.training.workers.contribution import Failure
+
+PACKED = pyarrow.schema([("packed", pyarrow.binary()), ("error", pyarrow.string())])
+KINDS = "an RDD, a DataFrame or a source such as LMDB(path)"
+# What to do with data that is of another package, or of none.
+CURES = {
+    "pandas": "make one that Spark has: spark.createDataFrame(df)",
+    "polars": "make one that Spark has: spark.createDataFrame(df.to_pandas())",
+}
+FOR_ARRAYS = "arrays are a source as Arrays(features, labels)"
+
+
+@dataclass(frozen=True)
+class SparkRecords:
+    """Data of any kind that Spark can read, and the columns of it to take.
+
+    Parameters
+    ----------
+    data : RDD, DataFrame or Source
+    features, label, weights : str
+        Columns, where the records have names; of several features or labels each has its own.
+    transform : callable or None
+        What a worker does to each minibatch, of an RDD or DataFrame; sources have their own.
+    """
+
+    data: Any
+    features: str = "features"
+    label: str = "label"
+    weights: str | None = None
+    transform: Any = None
+
+    def __post_init__(self):
+        if isinstance(self.data, DataFrame) and self.data.isStreaming:
+            raise ConfigError(f"data must be {KINDS}, got a DataFrame that streams; fit takes one")
+        if isinstance(self.data, RDD | DataFrame):
+            return
+        if not hasattr(self.data, "splits"):
+            cure = CURES.get(package_of(self.data), FOR_ARRAYS)
+            raise ConfigError(f"data must be {KINDS}, got {kind_of(self.data)}; {cure}")
+        if self.transform is not None:
+            kind = type(self.data).__name__
+            raise ConfigError(f"transform must be that of the source {kind}, got another one")
+        object.__setattr__(self, "transform", self.data.transform)
+
+    def batches(self, sc, schema):
+        """Returns an RDD of Batches, checked against the schema, and Failures."""
+        if isinstance(self.data, DataFrame):
+            return self._of_frame(schema)
+        if isinstance(self.data, RDD):
+            names = {"features": self.features, "label": self.label, "weights": self.weights}
+            read = partial(read_rows, schema, names)
+            return self.data.mapPartitionsWithIndex(read)
+        splits = self.data.splits()
+        read = partial(read_splits, schema, self.data.read)
+        return split_rdd(sc, splits).mapPartitions(read)
+
+    def _of_frame(self, schema):
+        columns = schema.fields(self.features, self.label, self.weights)
+        for column in columns.values():
+            require_column(column, self.data.columns, "the DataFrame")
+        read = partial(read_tables, schema, columns)
+        chosen = self.data.select(*dict.fromkeys(columns.values()))  # some may be the same
+        return chosen.mapInArrow(read, "packed binary, error string").rdd.map(of_row)
+
+
+def read_rows(schema, names, partition, rows):
+    """Returns Batches of an RDD's partition."""
+    return until_failure(schema.records(rows, partition, **names))
+
+
+def read_splits(schema, read, splits):
+    """Yields Batches of a source's splits."""
+    for split in splits:
+        yield from until_failure(on_this_host(checked_batches(read, split, schema)))
+
+
+def on_this_host(batches):
+    """Yields the batches; an error says on which host, as its disk may be at fault."""
+    try:
+        yield from batches
+    except DataError as error:
+        raise DataError(f"{error} (read on {platform.node()})") from error
+
+
+def until_failure(batches):
+    """Yields the batches, and a Failure in place of an error of ours, which ends them."""
+    try:
+        yield from batches
+    except SparkdlError as error:
+        yield Failure(error)
+
+
+def read_tables(schema, columns, tables):
+    """Yields Batches of a DataFrame's partition, each as one Arrow row of bytes."""
+    partition = TaskContext.get().partitionId()
+    for item in until_failure(table_batches(schema, columns, partition, tables)):
+        yield pyarrow.RecordBatch.from_pylist([to_row(item)], schema=PACKED)
+
+
+def to_row(item):
+    """Returns the row of a Batch or a Failure."""
+    if isinstance(item, Failure):
+        return {"error": json.dumps(error_to_json(item.error))}
+    return {"packed": pack_batch(item)}
+
+
+def table_batches(schema, columns, partition, tables):
+    start, where = 0, f"partition {partition}"
+    for table in tables:
+        if table.num_rows:
+            batch = table_batch(table, columns, where, partition, start, schema.masks)
+            yield schema.check(batch, where)
+            start += table.num_rows
+
+
+def pack_batch(batch):
+    """Returns a Batch as bytes of numpy's own format."""
+    file = BytesIO()
+    np.savez(file, ids=batch.ids, **batch.columns)
+    return file.getvalue()
+
+
+def unpack_batch(data):
+    """Returns the Batch of such bytes."""
+    with np.load(BytesIO(data), allow_pickle=False) as arrays:
+        columns = dict(arrays)
+    return Batch(ids=columns.pop("ids"), columns=columns)
+
+
+def of_row(row):
+    """Returns the Batch, or the Failure, of a row."""
+    if row.error is None:
+        return unpack_batch(bytes(row.packed))
+    return Failure(error_from_json(json.loads(row.error)))

@@ -1,0 +1,184 @@
+"""A network trained on a stream: Spark runs a query, and each of its micro-batches is a fit.
+
+After each the model is saved with the micro-batch's number, and only then does Spark note it as
+done. A query that is started again on the same folder therefore begins with the next one, or is
+given the last one once more, which is known by its number and left out.
+
+Training stays in the thread that asked for it: Spark interrupts the query's own thread to stop it,
+and what training has to clean up would fail there.
+"""
+
+import logging
+import queue
+from concurrent.futures import Future
+from contextlib import suppress
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from sparkdl.errors import ConfigError, NoRecords, SparkdlError, WorkerError
+from sparkdl.spark.jobs.job import message, reason
+from sparkdl.spark.records.data_frames import uri
+from sparkdl.spark.streaming.stream_folder import StreamFolder
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.listeners import Listener
+
+log = logging.getLogger(__name__)
+POLL = 0.05
+GRACE = 60.0  # seconds for a query to end that is no longer active
+ENDING = {"availableNow", "once"}  # triggers of queries that end by themselves
+
+
+class Ended(SparkdlError):
+    """The query was stopped while a micro-batch was trained on."""
+
+
+class Desk:
+    """The hand-over of micro-batches, at which the query's thread waits for their training."""
+
+    def __init__(self):
+        self._items, self.closed = queue.SimpleQueue(), False
+
+    def __call__(self, frame, number):
+        done = Future()
+        self._items.put((frame, number, done))
+        while not done.done():
+            if self.closed:
+                raise Ended("nobody trains any more")
+            with suppress(TimeoutError):
+                done.result(POLL)
+        done.result()
+
+    def items(self, query):
+        """Yields (DataFrame, number, Future) of micro-batches, until the query has ended."""
+        while query.isActive:
+            with suppress(queue.Empty):
+                yield self._items.get(timeout=POLL)
+
+
+class Pupil(Listener):
+    """A network in training, and the micro-batches that it has been trained on.
+
+    Parameters
+    ----------
+    network : Network
+        Trained in place.
+    fit : function (DataFrame, listener) -> History
+    place : StreamFolder or None
+        Where checkpoints go.
+    """
+
+    def __init__(self, network, fit, place):
+        self._network, self._fit, self._place = network, fit, place
+        self.history, self.query = History(), None
+        self.last = None  # number of the last micro-batch that was trained on
+
+    def take(self, frame, number):
+        """Trains on a micro-batch, unless that has been done, and saves the model."""
+        if self._place is None or self._place.awaits(number):
+            with suppress(NoRecords):  # as when a filter left none
+                self._add(self._fit(frame, self))
+            if self._place is not None:
+                self._place.write(self._network, number)
+        self.last = number
+
+    def _add(self, history):
+        self.history.rounds += history.rounds
+        self.history.epochs += history.epochs
+        self.history.restarts += history.restarts
+
+    def on_round(self, report, state):
+        if not self.query.isActive:
+            raise Ended("its query was stopped")
+
+    def note(self, number):
+        """Returns the note that is added to an error."""
+        good = None if self._place is None else self._place.newest
+        return f"in micro-batch {number} of a stream; the last checkpoint is {good}"
+
+    @property
+    def where(self):
+        return "before a micro-batch" if self.last is None else f"after micro-batch {self.last}"
+
+
+def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
+    """Trains until the stream ends; returns the History, whose `ended` says why it did.
+
+    Parameters
+    ----------
+    network : Network
+        Trained in place; where `checkpoints` has one of this stream, it goes on from that.
+    frame : DataFrame that streams
+    fit : function (DataFrame of a micro-batch, listener) -> History
+    trigger : dict or None
+        Options of DataStreamWriter.trigger.
+    checkpoints : Checkpoints or None
+
+    Raises
+    ------
+    ConfigError
+        The query cannot be started.
+    CheckpointError
+        The folder's checkpoint is not of this stream, or is behind it.
+    WorkerError
+        The query failed, as its source cannot be read. Errors of training are themselves.
+    """
+    place = None if checkpoints is None else StreamFolder(checkpoints, network)
+    desk, pupil = Desk(), Pupil(network, fit, place)
+    query = start_query(frame.writeStream.foreachBatch(desk), trigger, place)
+    pupil.query, stopped = query, False
+    try:
+        for batch, number, done in desk.items(query):
+            stopped = not train_on(pupil, batch, number, done)
+        finish(query)
+    finally:
+        desk.closed = True
+        query.stop()
+    return outcome(query, pupil, through=not stopped and not ENDING.isdisjoint(trigger or {}))
+
+
+def start_query(writer, trigger, place):
+    """Returns the running query."""
+    try:
+        if trigger is not None:
+            writer = writer.trigger(**trigger)
+        if place is not None:
+            writer = writer.option("checkpointLocation", uri(place.stream))
+        return writer.start()
+    except (Py4JError, PySparkException, TypeError) as error:
+        text = reason(message(error))
+        raise ConfigError(f"the stream cannot be started with trigger {trigger}: {text}") from error
+
+
+def train_on(pupil, batch, number, done):
+    """Trains on a micro-batch; returns whether it did, and the query was not stopped meanwhile."""
+    try:
+        pupil.take(batch, number)
+    except Ended as error:
+        done.set_exception(error)
+        return False
+    except BaseException as error:
+        error.add_note(pupil.note(number))
+        done.set_exception(error)  # so that Spark does not note it as done
+        raise
+    done.set_result(None)
+    return True
+
+
+def finish(query):
+    """Waits for the thread of a query that is no longer active."""
+    with suppress(PySparkException):  # `outcome` tells why it failed
+        if not query.awaitTermination(GRACE):
+            text = f"its query {query.id} is not active, but runs on after {GRACE:g} s"
+            raise WorkerError(f"the stream has not ended: {text}")
+
+
+def outcome(query, pupil, through):
+    """Returns the History of a query that has ended. Raises WorkerError where it failed."""
+    failure = query.exception()
+    if failure is not None:
+        raise WorkerError(f"the stream failed {pupil.where}: {reason(message(failure))}")
+    why = "all that was there has been trained on" if through else "its query was stopped"
+    pupil.history.ended = f"the stream ended {pupil.where}: {why}"
+    log.info(pupil.history.ended)
+    return pupil.history

@@ -1,0 +1,88 @@
+"""Folders of a stream's checkpoints: the model's, and those of Spark's own query."""
+
+from sparkdl.data import files
+from sparkdl.errors import CheckpointError, require
+from sparkdl.training.saving.checkpoint import (
+    CheckpointWriter,
+    latest,
+    list_checkpoints,
+    load_checkpoint,
+)
+from sparkdl.training.saving.manifest import as_text, parse_json
+
+STREAM, METADATA = "stream", "metadata"
+
+
+class StreamFolder:
+    """A folder of checkpoints, each with the number of the last micro-batch it was trained on.
+
+    Parameters
+    ----------
+    checkpoints : Checkpoints
+    network : Network
+        Takes the state of the newest whole checkpoint, where there is one.
+
+    Raises
+    ------
+    CheckpointError
+        They are of another network, of no stream, or none is whole.
+    """
+
+    def __init__(self, checkpoints, network):
+        for name in ("every_rounds", "every_minutes"):
+            text = "None for a stream: a checkpoint is written after each micro-batch"
+            require(checkpoints, name, getattr(checkpoints, name) is None, text)
+        self.path = as_text(checkpoints.path)
+        self.stream = f"{self.path}/{STREAM}"
+        self._writer = CheckpointWriter(checkpoints)
+        self._query, self._last = None, -1
+        if list_checkpoints(self.path):
+            self._go_on(network)
+
+    @property
+    def newest(self):
+        """The path of the newest checkpoint, or None."""
+        return self._writer.last
+
+    def _go_on(self, network):
+        conf, state, extra = load_checkpoint(self.path)
+        if conf != network.conf:
+            raise CheckpointError(f"{self.path} holds another network than the one to be trained")
+        if STREAM not in extra:
+            text = "holds checkpoints of a fit that had no stream; choose another path"
+            raise CheckpointError(f"{self.path} {text}")
+        network.state, self._writer.last = state, latest(self.path)
+        self._query, self._last = extra[STREAM]["query"], extra[STREAM]["batch"]
+
+    def awaits(self, number):
+        """Returns whether the micro-batch has not been trained on yet.
+
+        Raises
+        ------
+        CheckpointError
+            It is that of another query, or there were others between.
+        """
+        query = self._id()
+        if self._query not in (None, query):
+            text = f"the model's is of query {self._query}, Spark's of {query}"
+            raise CheckpointError(
+                f"{self.path}: checkpoints must be of one stream, but {text}; choose another path"
+            )
+        if number > self._last + 1:
+            found = f"the newest whole model has {self._last + 1} micro-batches"
+            raise CheckpointError(
+                f"{self.path}: {found}, and Spark goes on behind {number}: those between would be "
+                "skipped; load the model and fit it with another path"
+            )
+        return number > self._last
+
+    def write(self, network, number):
+        """Saves the model, as trained on all micro-batches up to this one."""
+        self._query, self._last = self._id(), number
+        extra = {STREAM: {"query": self._query, "batch": number}}
+        self._writer.write(network.conf, network.state, extra)
+
+    def _id(self):
+        path = f"{self.stream}/{METADATA}"
+        with files.open(path) as file:
+            return parse_json(path, file.read())["id"]

@@ -1,0 +1,115 @@
+"""Evaluation of a replica on batches, wherever they are."""
+
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+
+from sparkdl.errors import DataError
+from sparkdl.training.evaluation import evaluation_for
+from sparkdl.training.evaluation.selection import predictions_to_judge
+from sparkdl.training.inputs.minibatch import prepare_minibatch
+
+BATCH = 256  # examples that inference computes at once
+
+
+class Judge:
+    """Evaluates a network by its own loss.
+
+    Another class with its methods may evaluate otherwise; it travels to workers.
+
+    Parameters
+    ----------
+    conf : NetworkConf or GraphConf
+    transform : callable or None
+        Batch to Batch, of the data to evaluate on.
+    """
+
+    def __init__(self, conf, transform=None):
+        self.conf, self.transform = conf, transform
+
+    def judged(self, replica, blocks):
+        """Returns an Evaluation of the replica, with the weights it has, on blocks of records."""
+        evaluation = new_evaluation(self.conf)
+        for block in blocks:
+            evaluate_batches(replica, pieces(block, self.transform, self.conf), evaluation)
+        return evaluation
+
+    def counts(self, evaluation):
+        """Returns all that it has counted, as arrays."""
+        return counts_of(evaluation)
+
+    def counted(self, arrays):
+        """Returns the Evaluation that `counts` gave these arrays of."""
+        return with_counts(new_evaluation(self.conf), arrays)
+
+
+def pieces(batch, transform, conf):
+    """Yields the batch in parts small enough to compute at once, ready for the network."""
+    for start in range(0, len(batch), BATCH):
+        yield prepare_minibatch(batch.take(slice(start, start + BATCH)), transform, conf)
+
+
+def new_evaluation(conf):
+    return evaluation_for(conf.loss, conf.output_size)
+
+
+def evaluate_batches(replica, batches, evaluation):
+    """Adds the replica's predictions for batches to an evaluation; see `predictions_to_judge`."""
+    for batch in batches:
+        prediction, losses = replica.losses(batch)
+        evaluation.add(*predictions_to_judge(replica.conf, batch, prediction, losses))
+
+
+def counts_of(evaluation):
+    """Returns all that an Evaluation has counted, as arrays."""
+    return [np.atleast_1d(x) for name in evaluation.sums for x in parts(getattr(evaluation, name))]
+
+
+def with_counts(evaluation, arrays):
+    """Returns an empty Evaluation, filled with what `counts_of` gave of another.
+
+    Raises
+    ------
+    DataError
+        If they are not the counts of such an evaluation.
+    """
+    left = list(arrays)
+    try:
+        for name in evaluation.sums:
+            like = getattr(evaluation, name)
+            number = len(parts(like))
+            setattr(evaluation, name, made_of(like, left[:number]))
+            left = left[number:]
+        if left:
+            raise ValueError("no more")
+    except ValueError as error:
+        found = [(array.shape, array.dtype.kind) for array in arrays]
+        raise DataError(f"{evaluation!r} counts arrays of {error}, got {found}") from error
+    return evaluation
+
+
+def parts(value):
+    """Returns the numbers and arrays in a value: itself, or those of a dataclass's fields."""
+    if hasattr(value, "arrays"):
+        return value.arrays()
+    return [getattr(value, f.name) for f in fields(value)] if is_dataclass(value) else [value]
+
+
+def made_of(like, arrays):
+    """Returns a value like the given one from arrays as its `parts`.
+
+    Raises ValueError if they do not fit.
+    """
+    if hasattr(like, "with_arrays"):
+        return like.with_arrays(arrays)
+    wanted = [(x.shape, x.dtype.kind) for x in map(np.atleast_1d, parts(like))]
+    if [(x.shape, x.dtype.kind) for x in arrays] != wanted:
+        raise ValueError(f"{wanted}")
+    if is_dataclass(like):
+        values = (getattr(like, f.name) for f in fields(like))
+        return type(like)(*map(restore_type, values, arrays))
+    return restore_type(like, *arrays)
+
+
+def restore_type(like, array):
+    return array if isinstance(like, np.ndarray) else array[0].item()

@@ -1,0 +1,48 @@
+"""Layers that learn without labels, one after the other, before the network is trained."""
+
+from dataclasses import replace
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn.networks.pretraining import pretraining, unsupervised_layers
+
+
+def pretrain_layers(network, layers, fit):
+    """Trains layers; returns {name: History}; `network` takes over what they learn.
+
+    Parameters
+    ----------
+    network : Network
+    layers : sequence of str or None
+        None: all layers that can learn without labels, in their order.
+    fit : function (Network of a layer) -> History
+    """
+    layers = unsupervised_layers(network.conf) if layers is None else layers
+    if not layers:
+        raise ConfigError("no layer of the network learns without labels")
+    return {name: pretrain_one(network, name, fit) for name in layers}
+
+
+def pretrain_one(network, name, fit):
+    part = type(network)(pretraining(network.conf, name))
+    part.state = with_arrays_of(part, network)
+    history = fit(part)
+    network.state = with_arrays_of(network, part, f"{name}/")
+    return history
+
+
+def with_arrays_of(network, other, start=""):
+    """Returns the state of `network` with `other`'s values of the arrays that both have.
+
+    Those alone whose name has this `start`: averages round, so those of layers that are fixed may
+    come back a little changed.
+    """
+    vectors = {}
+    for kind in ("params", "buffers"):
+        vector = getattr(network.state, kind).copy()
+        own = getattr(network.conf, f"{kind}_layout").views(vector)
+        theirs = getattr(other.conf, f"{kind}_layout").views(getattr(other.state, kind))
+        for name in own.keys() & theirs.keys():
+            if name.startswith(start):
+                own[name][...] = theirs[name]
+        vectors[kind] = vector
+    return replace(network.state, **vectors)

@@ -1,0 +1,216 @@
+"""A fit: epochs of rounds, with listeners, validation, and runs that go on where they stopped."""
+
+import logging
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+
+from sparkdl.errors import CheckpointError, ConfigError, DivergedError
+from sparkdl.training.reporting.events import drive_rounds
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.listeners import Listeners
+from sparkdl.training.reporting.reports import FitPlan
+from sparkdl.training.resident.fit_setup import Due, FitSetup
+from sparkdl.training.resident.per_worker_state import redistribute_worker_states
+from sparkdl.training.resident.schedule import BEGUN, schedule_of
+from sparkdl.training.resident.supervisor import Supervisor
+from sparkdl.training.rounds.milestones import Milestones
+from sparkdl.training.rounds.round_part import locate_update
+from sparkdl.training.saving.checkpoint import CheckpointWriter
+
+log = logging.getLogger(__name__)
+
+
+class Trainer:
+    """Runs a master's rounds over blocks.
+
+    Parameters
+    ----------
+    conf : NetworkConf
+    master : TrainingMaster
+    workers : Workers
+    listeners : sequence of Listener
+    checkpoints : Checkpoints or None
+    evaluate : function of a TrainState that gives an Evaluation, or None
+    validation : Validation or None
+        What workers that stay evaluate themselves, in place of `evaluate`.
+    marks : Milestones
+        Where it ends, and where else workers meet; listeners may ask for more.
+    """
+
+    def __init__(
+        self,
+        conf,
+        master,
+        workers,
+        *,
+        listeners=(),
+        checkpoints=None,
+        evaluate=None,
+        validation=None,
+        marks=Milestones(),  # noqa: B008
+    ):
+        self.conf, self.master, self.workers = conf, master, workers
+        self.every = () if checkpoints is None else (checkpoints.every_rounds,)
+        self.validation = validation
+        self.writer = None if checkpoints is None else CheckpointWriter(checkpoints)
+        # The checkpoint is written before others hear of the round: what they do may fail.
+        self.listeners = Listeners(*([self.writer] if self.writer else []), *listeners)
+        self.evaluate = evaluate
+        self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
+        if self.marks and conf.tbptt is not None:
+            raise ConfigError("with tbptt a fit cannot tell where updates are; give it epochs")
+
+    def fit(self, blocks, state, epochs, transform=None, resumed=None):
+        """Trains until `epochs` epochs after the state's own are done.
+
+        `resumed` is the extra of the checkpoint that the state is from, where a fit goes on: it
+        ends where that fit would have.
+
+        Returns
+        -------
+        state, history
+            A fit that has nothing left to do gives the state it was given.
+
+        Raises
+        ------
+        DivergedError
+            If the loss is not finite; names the round and the last good checkpoint.
+        """
+        first = (resumed or {}).get("first_epoch", state.epoch)
+        state = self._owned(state, bool(resumed))
+        history, extra = History(), self.fingerprint(blocks) | {"first_epoch": first}
+        if self.master.resident:
+            extra[BEGUN] = (resumed or {}).get(BEGUN)
+        self.listeners.on_fit_start(self._plan(blocks, state, first + epochs, extra))
+        events = self._events(blocks, state, first + epochs, transform, extra)
+        try:
+            with closing(events):
+                for event in events:
+                    event.tell(history, self.listeners)
+                    state = event.state or state
+        except DivergedError as error:
+            raise self._with_checkpoint(error) from error
+        finally:
+            self.listeners.on_fit_end(history)
+        return state, history
+
+    def placed(self, blocks, state):
+        """Returns the state at the place in the data that a fit has after so many updates.
+
+        So a state that comes with no more than its number of updates is gone on from.
+        """
+        marks = replace(self.marks, last=state.iteration)
+        if not state.iteration:
+            return state
+        if self.master.resident:
+            schedule = schedule_of(blocks, self.workers, state, {})
+            part = partial(schedule.part, master=self.master, marks=marks)
+        else:
+            part = partial(self.master.part, self.workers, blocks, marks=marks)
+        return locate_update(state, part, blocks.sizes, self.master)
+
+    def fingerprint(self, blocks):
+        """Returns what a resumed run must have in common with the interrupted one to equal it."""
+        sizes = blocks.sizes
+        data = {"workers": self.workers.size, "records": sum(sizes), "blocks": len(sizes)}
+        marks = {"marks": self.marks.identity()}
+        return {"master": type(self.master).__name__} | self.master.identity() | data | marks
+
+    def check_resumed(self, blocks, extra, path):
+        """Raises CheckpointError where data, master or workers are not those of the checkpoint."""
+        if "first_epoch" not in extra:
+            raise CheckpointError(
+                f"{path} is a saved model, not a checkpoint that a fit has left; load it and fit it"
+            )
+        for name, now in self.fingerprint(blocks).items():
+            then = extra.get(name)
+            if then != now:
+                raise CheckpointError(
+                    f"{path} was written with {name} {then}, this fit has {now}; resumed, it "
+                    "would not give the same weights: use the same, or load the model and fit it"
+                )
+
+    def _owned(self, state, resumed):
+        """Returns the state with what each worker of this fit has for itself to go on from."""
+        owner, own = self.master.owner(), state.own
+        if own and not resumed and state.owner != owner:
+            log.warning(
+                "what the workers of another master have kept for themselves is of no use to this "
+                "one: its workers begin without (%s, now %s)",
+                state.owner,
+                owner,
+            )
+            own = ()
+        if resumed and len(own) not in (0, self.workers.size):
+            raise CheckpointError(
+                f"the checkpoint holds the own states of {len(own)} workers, needs "
+                f"{self.workers.size}"
+            )
+        codec = getattr(self.master, "codec", None)
+        if resumed and not own and codec is not None and codec.coder(1).kept():
+            log.warning(
+                "the checkpoint holds nothing of what its workers kept back with %s: what they had "
+                "yet to send is lost, so the fit is not the one that was interrupted",
+                codec,
+            )
+        if own:
+            own = redistribute_worker_states(own, self.workers.size, self.master.averages_messages)
+        return replace(state, own=own, owner=owner)
+
+    def _events(self, blocks, state, epochs, transform, extra):
+        """Returns RoundDone, EpochDone ... as they come."""
+        if not self.master.resident:
+            parts = self.master, self.workers, self.conf, blocks, state
+            return drive_rounds(*parts, epochs, transform, self.evaluate, self.marks)
+        return self._supervisor(blocks, state, epochs, transform, extra).events()
+
+    def _supervisor(self, blocks, state, epochs, transform, extra):
+        on = self.validation
+        shared = FitSetup(
+            conf=self.conf,
+            master=self.master,
+            state=state,
+            epochs=epochs,
+            schedule=schedule_of(blocks, self.workers, state, extra),
+            transform=transform,
+            judge=None if on is None else on.judge,
+            marks=self.marks,
+            owes=Due(judged=self.marks.first and state.iteration == 0),
+            every=(self.master.snapshot_every, *filter(None, self.every)),
+        )
+        batches = None if on is None else on.batches
+        return Supervisor(self.workers, blocks, shared, extra, batches, self.evaluate)
+
+    def _plan(self, blocks, state, epochs, extra):
+        return FitPlan(
+            conf=self.conf,
+            epochs=epochs,
+            rounds_in_epoch=self.master.rounds_in_epoch(self.workers, blocks),
+            workers=self.workers.size,
+            epoch=state.epoch,
+            round=state.round,
+            rounds=state.rounds,
+            iteration=state.iteration,
+            updates=self.marks.last,
+            extra=extra,
+        )
+
+    def _with_checkpoint(self, error):
+        last = None if self.writer is None else self.writer.last
+        where = (
+            f"the last good checkpoint is {last}"
+            if last
+            else "there is no checkpoint to go back to"
+        )
+        return DivergedError(f"{error}; {where}")
+
+
+def start_state(conf, master, state):
+    """Returns the state to start from, with the seed of the master or else of the network."""
+    return replace(state, seed=conf.seed if master.seed is None else master.seed)
+
+
+def check_epochs(epochs):
+    if not (isinstance(epochs, int) and not isinstance(epochs, bool) and epochs >= 1):
+        raise ConfigError(f"epochs must be an integer >= 1, got {epochs!r}")

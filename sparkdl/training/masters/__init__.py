@@ -1,0 +1,1 @@
+"""Ways to train on several workers: one folder for each TrainingMaster."""

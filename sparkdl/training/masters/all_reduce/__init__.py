@@ -1,0 +1,1 @@
+"""Synchronous SGD: all workers add up their gradients for every update."""

@@ -1,0 +1,147 @@
+"""Slices of the gradient that are summed over workers as soon as they are final."""
+
+from functools import partial
+
+import numpy as np
+
+from sparkdl.exchange.compressed_sum import CompressedSum
+from sparkdl.training.resident.per_worker_state import prefix, worker_state_part
+
+GRADIENTS = "gradients"
+
+
+class Buckets:
+    """Turns a replica's gradient into the weighted mean over all workers.
+
+    All workers exchange the buckets in one order, from the last layers to the first, as gradients
+    become final; the sum of the weights travels before them. A worker that is ahead waits for it
+    until the last one has begun too, and ends no later for that: the last one has more to do yet.
+
+    Parameters
+    ----------
+    worker : Worker
+    nbytes : int
+        Size of a bucket; a larger array is one by itself.
+    codec : Codec or None
+        With one, all is one bucket, encoded when the last gradient is final.
+    """
+
+    def __init__(self, worker, nbytes, codec=None):
+        self.worker = worker
+        slices = worker.conf.params_layout.slices
+        limit = self.grad.nbytes if codec is not None else nbytes
+        self._owners, self._slices = cut_buckets(slices, limit / self.grad.itemsize)
+        self._compressed, self._earlier, self._keeps = None, None, False
+        if codec is not None:
+            self._compressed = CompressedSum(worker.group, codec, len(self.grad))
+            if worker.own:
+                self._compressed.restore(worker_state_part(GRADIENTS, worker.own))
+
+    def own(self):
+        """Returns what the codec keeps back, as Strategy.own gives it."""
+        return {} if self._compressed is None else prefix(GRADIENTS, self._compressed.state())
+
+    def flush(self):
+        """Returns what the codec keeps back on all workers, summed; None where that is nothing."""
+        if self._compressed is None:
+            return None
+        with self.worker.exchanging():
+            kept = self._compressed.flush()
+        return kept if kept.any() else None
+
+    @property
+    def grad(self):
+        return self.worker.replica.grad
+
+    def begin(self, weight):
+        """Begins a new gradient; `weight` is that of all that this worker gives to it."""
+        self._missing = [list(self._owners.values()).count(i) for i in range(len(self._slices))]
+        self._pending = []
+        self._total = np.array([weight], np.float64)
+        self._counting = self.worker.group.start_all_reduce(self._total)
+
+    def keep(self, weight):
+        """Keeps the replica's gradient, one of several that this worker gives."""
+        if self._earlier is None:
+            self._earlier = np.zeros_like(self.grad)
+        self._earlier += weight * self.grad
+        self._keeps = True
+
+    def last(self, step, weight):
+        """Computes the last gradient that this worker gives, and sends it on its way meanwhile."""
+        after = self.when_final(weight, self._earlier if self._keeps else None)
+        self.worker.gradient(step, after)
+        if self._keeps:
+            self._earlier[:], self._keeps = 0, False
+
+    def when_final(self, weight, earlier):
+        """Returns the functions that Replica.gradient calls `after` each array is final.
+
+        Parameters
+        ----------
+        weight : float
+            Of the gradient that is being computed.
+        earlier : vector or None
+            What is added to it, weighted already.
+        """
+        return {n: partial(self._final, i, weight, earlier) for n, i in self._owners.items()}
+
+    def add_zeros(self):
+        """Gives zeros, as this worker has no gradient."""
+        self.grad[:] = 0
+        for place in range(len(self._slices)):
+            self._start(place)
+
+    def end(self):
+        """Waits until all have come; the replica's gradient is the mean."""
+        with self.worker.exchanging():
+            for pending in self._pending:
+                if pending is not None:
+                    pending.wait()
+        if self._compressed is not None and self.worker.all_finite():
+            with self.worker.exchanging():
+                self._compressed.sum(self.grad)
+
+    def settle(self):
+        """Ends a round: nothing is under way any more, and all has gone well."""
+
+    def _final(self, place, weight, earlier):
+        self._missing[place] -= 1
+        if not self._missing[place]:
+            part, total = self._slices[place], self._counted()
+            self.grad[part] *= weight / total
+            if earlier is not None:
+                self.grad[part] += earlier[part] / total
+        while len(self._pending) < len(self._slices) and not self._missing[len(self._pending)]:
+            self._start(len(self._pending))
+
+    def _counted(self):
+        """Returns the sum of all weights."""
+        with self.worker.exchanging():
+            self._counting.wait()
+        return self._total[0]
+
+    def _start(self, place):
+        plain, view = self._compressed is None, self.grad[self._slices[place]]
+        self._pending.append(self.worker.group.start_all_reduce(view) if plain else None)
+
+
+def cut_buckets(slices, size):
+    """Returns {name: bucket}, [slice of each bucket]: neighbours, from the vector's end on.
+
+    Parameters
+    ----------
+    slices : {name: slice}, one behind the other
+    size : float
+        Numbers of a bucket: it ends with the array that makes it so large.
+    """
+    owners, parts, stop = {}, [], None
+    for name, part in reversed(slices.items()):
+        owners[name] = len(parts)
+        stop = part.stop if stop is None else stop
+        if stop - part.start >= size:
+            parts.append(slice(part.start, stop))
+            stop = None
+    if stop is not None:
+        parts.append(slice(0, stop))
+    return owners, parts

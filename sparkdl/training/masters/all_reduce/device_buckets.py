@@ -1,0 +1,61 @@
+"""Slices of a gradient on a device, summed there with those of other devices."""
+
+from functools import partial
+
+from sparkdl.training.masters.all_reduce.buckets import Buckets
+
+GRADIENT = "grad"
+
+
+class DeviceBuckets(Buckets):
+    """As Buckets, but the gradient never leaves the devices.
+
+    A bucket is summed on a stream of its own, beside the rest of the backward pass; the update
+    comes behind all sums on the device, and this process waits for none of them before `settle`.
+
+    Parameters
+    ----------
+    worker : Worker
+        Its group is a DeviceGroup.
+    nbytes : int
+    """
+
+    def begin(self, weight):
+        super().begin(weight)
+        self._marks, self._started = {}, 0
+
+    def keep(self, weight):
+        self.worker.group.keep(GRADIENT, weight)
+        self._keeps = True
+
+    def last(self, step, weight):
+        names = [[] for _ in self._slices]
+        for name, place in self._owners.items():
+            names[place].append(name)
+        queued = [(some, partial(self._final, i, weight)) for i, some in enumerate(names)]
+        self.worker.gradient(step, queued=queued)
+        self._keeps = False
+
+    def add_zeros(self):
+        mark = self.worker.group.clear(GRADIENT)
+        for place in range(len(self._slices)):
+            self._final(place, 0, mark)
+
+    def end(self):
+        self.worker.group.join_in()
+
+    def settle(self):
+        with self.worker.exchanging():
+            self.worker.group.settle()
+
+    def _final(self, place, weight, mark):
+        """Begins a bucket: buckets begin in one order on all workers."""
+        self._marks[place] = weight, mark
+        while self._started in self._marks:
+            self._sum(self._started, *self._marks[self._started])
+            self._started += 1
+
+    def _sum(self, place, weight, mark):
+        total, part = self._counted(), self._slices[place]
+        share = 1 / total if self._keeps else None
+        self.worker.group.add_up(GRADIENT, part, weight / total, share, mark)

@@ -1,0 +1,207 @@
+"""Bases of the TrainingMasters: shared options, and how they describe a fit."""
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparkdl.config import (
+    Boolean,
+    Choice,
+    Config,
+    Integer,
+    Member,
+    Nested,
+    Number,
+    Of,
+    Size,
+    Text,
+    option,
+)
+from sparkdl.data.batches.dealing import WAYS
+from sparkdl.errors import require
+from sparkdl.exchange.codecs import Codec
+from sparkdl.exchange.connections.tls import Tls
+from sparkdl.exchange.devices.choice import WISHES
+from sparkdl.nn.execution.device import DEVICES
+
+# On the weights. The number of workers has one, but here it is only asked for.
+WITHOUT_EFFECT = {"prefetch", "storage_level", "workers", "timeout", "patience", "snapshot_every"}
+WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingMaster(Member):
+    """Defines which worker computes what, and when they exchange; each has a file of its own.
+
+    A master whose workers start anew in each round has `epoch`; one whose workers stay for the
+    whole fit (`resident`) has `strategy`, its half in the workers; see training/resident.
+    """
+
+    complete: ClassVar = True
+    resident = False
+
+    batch_size_per_worker: int = option(Size(minimum=1), "Examples of a minibatch.", default=64)
+    workers: int | None = option(
+        Integer(minimum=1),
+        "None: as many as the cluster runs at once. The result depends on it.",
+        default=None,
+    )
+    prefetch: int = option(
+        Integer(minimum=0), "Minibatches made ready ahead; 0 for none.", default=2
+    )
+    repartition: str = option(
+        Choice(of=WAYS),
+        '"always": deal records to workers at random; "uneven": only if partitions are small '
+        'or uneven; "never": a worker\'s block comes from one partition.',
+        default="uneven",
+    )
+    storage_level: str = option(
+        Text(what="a name"),
+        "Where Spark keeps blocks, a name of pyspark.StorageLevel.",
+        default="MEMORY_AND_DISK",
+    )
+    seed: int | None = option(
+        Integer(minimum=0, below=2**63),
+        "Of the order of records; None: the network's.",
+        default=None,
+    )
+    device: str = option(
+        Choice(of=DEVICES),
+        'Where workers compute, and where the network is used. "auto": on a GPU where the '
+        'worker has one, which its log and the History tell; "cpu": on none; "cuda": on a '
+        "GPU, or it is an error that says why there is none. A Spark task that owns several "
+        "GPUs has a worker on each only where the master is `resident`; else, and in use, it "
+        "computes on the first.",
+        default="auto",
+    )
+    backend: str = option(
+        Text(what="a name"),
+        'Which engine of the processor; "auto": oneDNN where it is installed, else the '
+        'reference. One that is named is an engine of the processor, so "auto" then takes no '
+        "GPU.",
+        default="auto",
+    )
+
+    def validate(self):
+        super().validate()
+        of_cpu = self.backend != "cuda" and (self.backend == "auto" or self.device != "cuda")
+        cure = "it names an engine of the processor: give device='cuda' alone"
+        require(self, "backend", of_cpu, "'auto' for a GPU", cure)
+
+    @property
+    def task_device(self):
+        """The `device` of Spark's tasks: "cpu" where `backend` names an engine."""
+        return self.device if self.backend == "auto" else "cpu"
+
+    @property
+    def minibatches_per_round(self):
+        """The minibatches of each worker in a round."""
+        raise NotImplementedError
+
+    @property
+    def records_per_block(self):
+        """The records that a worker trains on in a round."""
+        return self.batch_size_per_worker * self.minibatches_per_round
+
+    def minibatches_for(self, updates, workers):
+        """Returns minibatches that each of the workers trains for so many updates."""
+        return updates
+
+    def updates_of(self, minibatches):
+        """Updates of a round, or of a part of it, in which workers train so many minibatches."""
+        return max(minibatches)
+
+    def to_dict(self):
+        """Returns the options by name, as JSON has them."""
+        return Config.to_dict(self)
+
+    def identity(self):
+        """Returns the options that the weights depend on: a resumed run must have the same."""
+        return {n: value for n, value in self.to_dict().items() if n not in WITHOUT_EFFECT}
+
+    def owner(self):
+        """Returns a text, the same for masters that can go on from each other's workers' states."""
+        options = {n: value for n, value in self.identity().items() if n != "seed"}
+        return json.dumps({"master": type(self).__name__} | options, sort_keys=True)
+
+    def rounds_in_epoch(self, workers, blocks):
+        """Returns rounds that an epoch over `blocks` takes."""
+        return -(-len(blocks.sizes) // workers.size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResidentMaster(TrainingMaster, abstract=True):
+    """A master whose workers stay for the whole fit and talk to each other."""
+
+    resident = True
+
+    timeout: float = option(
+        Number(above=0),
+        "Silence after which a worker, or the driver, counts as lost.",
+        default=60.0,
+        unit="seconds",
+    )
+    patience: float = option(
+        Number(above=0),
+        "How long a worker that lives may keep the others waiting.",
+        default=600.0,
+        unit="seconds",
+    )
+    snapshot_every: int = option(
+        Integer(minimum=1),
+        "Rounds after which the driver is sent the state, besides after each epoch: what a "
+        "fit goes back to when a worker is lost. With a codec each worker also sends what it "
+        "keeps back, a vector as long as the weights; if then there are other workers than "
+        "before, worker r goes on with what worker r had, modulo the old number, and what was "
+        "yet to be sent stays in sum.",
+        default=100,
+    )
+    max_restarts: int = option(
+        Integer(minimum=0),
+        "How often in a fit workers are launched again after one was lost.",
+        default=3,
+    )
+    ports: str = option(
+        Text(what="a port or a range"),
+        'On which processes listen: "0" (any), "40000" or a range "40000-40100".',
+        default="0",
+    )
+    interface: str | None = option(
+        Text(what="a name or an address"),
+        "Interface, address or network on which workers listen; None: SPARKDL_INTERFACE, else "
+        "the one that reaches the driver.",
+        default=None,
+    )
+    tls: Tls | None = option(
+        Nested(of=Tls),
+        "Certificates, at the same paths on the driver and all executors: with them "
+        "connections are encrypted.",
+        default=None,
+    )
+    shared_memory: bool = option(
+        Boolean(), "Whether workers of one machine exchange through its memory.", default=True
+    )
+    exchange: str = option(
+        Choice(of=WISHES),
+        '"auto": between GPUs by NCCL, where all workers have one of their own, and NCCL; '
+        '"nccl": so, or not at all; "sockets": through the hosts. Codecs, and stores, always '
+        "use the hosts.",
+        default="auto",
+    )
+    codec: Codec | None = option(
+        Of(family=Codec),
+        "What gradients, or changes of weights, are encoded with on their way; what an "
+        "encoding leaves out is sent later, also by a fit that goes on from a snapshot or "
+        "checkpoint, or after another fit with the same options. Buffers and updater state "
+        "travel as they are.",
+        default=None,
+    )
+
+    @property
+    def averages_messages(self):
+        """True if the sum of encoded vectors is divided by the number of workers or examples."""
+        return False
+
+    def strategy(self, worker):
+        """Returns the master's half in a worker; see resident.strategy.Strategy."""
+        raise NotImplementedError

@@ -1,0 +1,1 @@
+"""Block momentum: averages of parameters pass through a filter with momentum."""

@@ -1,0 +1,132 @@
+"""Block momentum: averages of workers that train alone, filtered with momentum."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.config import Boolean, Integer, Number, option
+from sparkdl.errors import require
+from sparkdl.training.masters.base import ResidentMaster
+from sparkdl.training.masters.parameter_averaging.worker import ParameterAveragingWorker
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockMomentum(ResidentMaster):
+    """Parameter averaging whose averages gather momentum (BMUF).
+
+    Each worker trains a block alone. With G, how far the mean of all workers, weighted by examples,
+    has come from where they began, the step of all is
+
+        step = m * step + block_learning_rate * G
+
+    With m = 0 that is parameter averaging; with m = 1 - 1/N for N workers, what each has learnt
+    counts in full in the end. The fit's weights are those after the step; with Nesterov's momentum
+    the next block begins a further m * step ahead of them. The step is part of snapshots and
+    checkpoints.
+
+    That is the paper's. CNTK does the same, but for two things: it multiplies the rate by
+    N * (1 - m), which is 1 unless m is chosen; and with Nesterov's momentum it takes the next step
+    from where the block began, and so gets 1 + m times as far.
+
+    References
+    ----------
+    Chen and Huo, Scalable training of deep learning machines by incremental block training with
+    intra-block parallel optimization and blockwise model-update filtering (2016). CNTK
+    block_momentum_distributed_learner, whose options and defaults these are.
+    """
+
+    block_size_per_worker: int = option(
+        Integer(minimum=1),
+        "Examples that a worker trains between two averages. (CNTK's 120000 are frames of speech.)",
+        default=1280,
+    )
+    block_momentum: float | None = option(
+        Number(minimum=0, below=1),
+        "m. None: 1 - 1/N, unless there is a time constant. One worker then has none.",
+        default=None,
+    )
+    block_momentum_as_time_constant: float | None = option(
+        Number(above=0),
+        "In examples of all workers: m = exp(-block_size_per_worker * N / time constant).",
+        default=None,
+    )
+    use_nesterov_momentum: bool = option(
+        Boolean(), "Whether the next block begins a further m * step ahead.", default=True
+    )
+    reset_sgd_momentum_after_aggregation: bool = option(
+        Boolean(),
+        "Whether updater state starts anew with each block; else it is averaged.",
+        default=True,
+    )
+    block_learning_rate: float = option(Number(above=0), "Factor of G in the step.", default=1.0)
+
+    def validate(self):
+        super().validate()
+        least = self.batch_size_per_worker
+        holds = self.block_size_per_worker >= least
+        require(self, "block_size_per_worker", holds, f"an integer >= {least}")
+        given = "block_momentum_as_time_constant"
+        holds = self.block_momentum is None or getattr(self, given) is None
+        require(self, given, holds, "None where block_momentum is given")
+
+    @property
+    def records_per_block(self):
+        return self.block_size_per_worker
+
+    @property
+    def minibatches_per_round(self):
+        return -(-self.block_size_per_worker // self.batch_size_per_worker)
+
+    @property
+    def average_updater_state(self):
+        return not self.reset_sgd_momentum_after_aggregation
+
+    def momentum_of(self, workers):
+        """Returns m, with so many workers."""
+        if self.block_momentum is not None:
+            return self.block_momentum
+        if self.block_momentum_as_time_constant is not None:
+            examples = self.block_size_per_worker * workers
+            return math.exp(-examples / self.block_momentum_as_time_constant)
+        return 1 - 1 / workers
+
+    def strategy(self, worker):
+        return BlockMomentumWorker(self, worker)
+
+
+class BlockMomentumWorker(ParameterAveragingWorker):
+    """Strategy of BlockMomentum in a worker. All workers keep the same weights and step. All
+    workers keep the same weights and step.
+    """
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        params, momentum = worker.replica.params, master.momentum_of(worker.size)
+        self._momentum, self._rate = np.float32(momentum), np.float32(master.block_learning_rate)
+        self._weights, self._step = params.copy(), np.zeros_like(params)
+        if "block_step" in worker.kept:
+            np.copyto(self._step, worker.kept["block_step"])
+        self._look_ahead()
+
+    def round(self, steps):
+        began = self.worker.replica.params.copy()
+        super().round(steps)
+        with np.errstate(all="ignore"):  # whether all is finite is asked of the round
+            self._step *= self._momentum
+            self._step += self._rate * (self.worker.replica.params - began)
+            self._weights += self._step
+            self._look_ahead()
+
+    def state(self):
+        return super().state() | {"params": self._weights, "kept": {"block_step": self._step}}
+
+    def _look_ahead(self):
+        """Gives the replica what a block begins with."""
+        np.copyto(self.worker.replica.params, self._weights)
+        if self.master.use_nesterov_momentum:
+            self.worker.replica.params += self._momentum * self._step
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,147 @@
+"""Strategies of ElasticAveraging in a worker: synchronous, or around a store."""
+
+import numpy as np
+
+from sparkdl.exchange.compressed_sum import CompressedSum
+from sparkdl.training.resident.buffer_mean import mean_buffers
+from sparkdl.training.resident.per_worker_state import copy_worker_state, prefix, worker_state_part
+from sparkdl.training.resident.strategy import Strategy
+
+CENTRE = "centre"
+MOVES = "moves"
+OWN = ("params", "slots")
+
+
+class ElasticWorker(Strategy):
+    """Base of both halves."""
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        alpha = 0.9 / worker.size if master.alpha is None else master.alpha
+        self._alpha = np.float32(alpha)
+        self._centre = worker.replica.params.copy()
+        self._moved = np.empty_like(self._centre)
+        if worker.own:
+            for name in OWN:
+                copy_worker_state(worker.own, name, getattr(worker.replica, name))
+
+    def round(self, steps):
+        start, trained, since = self.worker.iteration, 0.0, 0.0
+        number = 0
+        for number, step in enumerate(steps, 1):
+            examples = self._train(step)
+            trained, since = trained + examples, since + examples
+            if number % self.master.tau == 0:
+                self._exchange(since > 0)
+                since = 0.0
+        if number % self.master.tau:
+            self._exchange(since > 0)
+        self.worker.iteration = start + self.worker.maximum(self.worker.iteration - start)
+        mean_buffers(self.worker, trained)
+
+    def state(self):
+        """Returns the centre; updater state is the mean over workers."""
+        slots = self.worker.replica.slots / np.float32(self.worker.size)
+        with self.worker.exchanging():
+            if len(slots):
+                self.worker.group.all_reduce(slots)
+            self._settle()
+        return super().state() | {"params": self._centre, "slots": slots}
+
+    def own(self):
+        """Returns the worker's weights and updater state."""
+        return {name: getattr(self.worker.replica, name) for name in OWN}
+
+    def _train(self, step):
+        """Updates the worker alone, if there is a step; returns how many examples it had."""
+        if step is None:
+            return 0.0
+        self.worker.update(step)
+        return step.share * len(step.batch)
+
+    def _exchange(self, trained):
+        """Draws the worker and the centre nearer to each other, if it has trained anything."""
+        with self.worker.exchanging(), np.errstate(all="ignore"):
+            self._move(trained)
+
+    def _away(self):
+        """Moves the worker towards the centre; returns how far, in the other direction."""
+        params = self.worker.replica.params
+        np.subtract(params, self._centre, out=self._moved)
+        self._moved *= self._alpha
+        params -= self._moved
+        return self._moved
+
+    def _move(self, trained):
+        raise NotImplementedError
+
+    def _settle(self):
+        """Has all workers know the same centre."""
+
+
+class SynchronousElasticWorker(ElasticWorker):
+    """Workers hold the same centre, and exchange at the same time."""
+
+    lockstep = True
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        self._sums = None
+        if master.codec is not None:
+            self._sums = CompressedSum(worker.group, master.codec, len(self._centre))
+            if worker.own:
+                self._sums.restore(worker_state_part(MOVES, worker.own))
+
+    def end_epoch(self):
+        if self._sums is not None:
+            with self.worker.exchanging():
+                self._sums.settle()
+
+    def own(self):
+        return super().own() | prefix(MOVES, {} if self._sums is None else self._sums.state())
+
+    def _move(self, trained):
+        if trained:
+            self._away()
+        else:
+            self._moved[:] = 0
+        if self._sums is None:
+            self.worker.group.all_reduce(self._moved)
+        else:
+            self._sums.sum(self._moved)
+        self._centre += self._moved
+
+
+class StoreElasticWorker(ElasticWorker):
+    """The centre is in a store; each worker exchanges with it when it gets there."""
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        self._store = worker.store(mode="async")
+        if master.codec is not None:
+            self._store.set_compression(master.codec)
+        self._store.set_optimizer(move_centre)
+        self._store.init(CENTRE, self._centre)
+        if worker.own:
+            self._store.restore_compression(CENTRE, worker_state_part(MOVES, worker.own))
+
+    def own(self):
+        return super().own() | prefix(MOVES, self._store.compression_state(CENTRE))
+
+    def close(self):
+        self._store.abandon()
+
+    def _move(self, trained):
+        if trained:
+            self._store.pull(CENTRE, self._centre)
+            self._store.push(CENTRE, self._away())
+
+    def _settle(self):
+        """Ends a round, after all have pushed; nobody pushes before all are here."""
+        self._store.pull(CENTRE, self._centre)
+        self.worker.group.barrier()
+
+
+def move_centre(key, value, moved, slots):
+    """Applies a push to the centre; runs in a thread of the store."""
+    value += moved

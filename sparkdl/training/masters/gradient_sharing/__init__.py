@@ -1,0 +1,1 @@
+"""Gradient sharing: workers exchange compressed gradients after each minibatch."""

@@ -1,0 +1,1 @@
+"""Local SGD: workers train in step at first, then alone between averages."""

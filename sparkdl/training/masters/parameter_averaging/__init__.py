@@ -1,0 +1,1 @@
+"""Parameter averaging: workers train alone for some minibatches, then go on from their mean."""

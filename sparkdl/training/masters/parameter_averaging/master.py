@@ -1,0 +1,181 @@
+"""Parameter averaging: workers train alone for some minibatches, then go on from their mean."""
+
+import time
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from sparkdl.config import Boolean, Choice, Integer, option
+from sparkdl.data.batches.blocks import permutation
+from sparkdl.errors import DivergedError, WorkerError, require
+from sparkdl.training.masters.base import ResidentMaster
+from sparkdl.training.masters.parameter_averaging.worker import ParameterAveragingWorker
+from sparkdl.training.reporting.reports import RoundReport
+from sparkdl.training.rounds.block_training import Round, train_block
+from sparkdl.training.rounds.milestones import Milestones
+from sparkdl.training.rounds.round_part import part_of
+
+AGGREGATIONS = ("driver", "peers")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParameterAveraging(ResidentMaster):
+    """Workers train alone for `averaging_frequency` minibatches, then continue from the mean.
+
+    Parameters, buffers and updater state are averaged, weighted by examples. With a frequency of 1
+    and plain SGD this is synchronous SGD over the workers' batches together.
+
+    References
+    ----------
+    McDonald, Hall and Mann, Distributed training strategies for the structured perceptron (2010).
+    DL4J ParameterAveragingTrainingMaster, whose options these are.
+    """
+
+    averaging_frequency: int = option(
+        Integer(minimum=1), "Minibatches of each worker between two averages.", default=5
+    )
+    average_updater_state: bool = option(
+        Boolean(),
+        "Average momentum and the like too; else they start anew after each average (as "
+        "DL4J's saveUpdater=false).",
+        default=True,
+    )
+    aggregation: str = option(
+        Choice(of=AGGREGATIONS),
+        '"driver": each round is an ordinary job, and what is lost is computed again; of the '
+        'GPUs that a task owns it uses only the first. "peers": the workers stay for the '
+        "whole fit, one on each GPU, and sum among themselves, which takes a fraction of the "
+        "time.",
+        default="driver",
+    )
+    aggregation_depth: int = option(
+        Integer(minimum=1),
+        'Of "driver": levels of the tree that sums over workers; with 1 the driver takes all '
+        "vectors itself.",
+        default=2,
+    )
+
+    def validate(self):
+        super().validate()
+        plain = self.codec is None or self.aggregation == "peers"
+        require(self, "codec", plain, "None", "aggregation='peers' can have one")
+
+    @property
+    def resident(self):
+        return self.aggregation == "peers"
+
+    @property
+    def minibatches_per_round(self):
+        return self.averaging_frequency
+
+    def strategy(self, worker):
+        return ParameterAveragingWorker(self, worker)
+
+    def epoch(self, workers, conf, blocks, state, transform=None, marks=Milestones()):  # noqa: B008
+        """Trains the rest of the state's epoch, or up to the last mark.
+
+        Yields
+        ------
+        state, report
+            After each round. The last state of an epoch points at the next epoch's round 0.
+
+        Raises
+        ------
+        DivergedError
+            If loss or parameters are no longer finite.
+        """
+        epoch = state.epoch
+        while state.epoch == epoch and not marks.over(state.iteration):
+            began = time.perf_counter()
+            part = self.part(workers, blocks, state, marks)
+            start = part.start * self.batch_size_per_worker
+            chosen = [number for number in part.blocks if blocks.sizes[number] > start]
+            shared = self._round(conf, state, part, transform)
+            result = workers.run_round(train_block, blocks, chosen, shared, self.aggregation_depth)
+            came = time.perf_counter()
+            check_result(result, part.examples, state)
+            state = self._next(state, result, part)
+            ended = time.perf_counter()
+            seconds = time_shares(result, result.averaging + ended - came, ended - began)
+            yield state, round_report(epoch, part, chosen, state, result, seconds)
+
+    def plan(self, workers, blocks, state):
+        """Returns [[block of each worker] for each round]: all blocks once, in an epoch's order."""
+        return plan_rounds(state.seed, state.epoch, len(blocks.sizes), workers.size)
+
+    def part(self, workers, blocks, state, marks):
+        """Returns the RoundPart that is next, where the driver averages."""
+        plan = self.plan(workers, blocks, state)
+        return part_of(state, plan[state.round], len(plan), blocks.sizes, self, marks)
+
+    def _round(self, conf, state, part, transform):
+        return Round(
+            conf=conf,
+            state=state,
+            examples=part.examples,
+            start=part.start,
+            stop=part.stop,
+            batch_size=self.batch_size_per_worker,
+            prefetch=self.prefetch,
+            transform=transform,
+            keep_slots=self.average_updater_state,
+            device=self.device,
+            backend=self.backend,
+        )
+
+    def _next(self, state, result, part):
+        ends = np.cumsum([len(state.params), len(state.buffers)])
+        params, buffers, slots = np.split(result.vector, ends)
+        slots = slots if self.average_updater_state else state.slots
+        state = part.after(state, state.iteration + result.updates)
+        return replace(state, params=params, buffers=buffers, slots=slots, kept={})
+
+
+@lru_cache(maxsize=2)
+def plan_rounds(seed, epoch, blocks, size):
+    order = permutation(seed, epoch, n=blocks).tolist()
+    return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+def check_result(result, examples, state):
+    """Checks that nothing was lost, and that all is finite."""
+    if result.examples != examples:
+        raise WorkerError(f"round {state.rounds} must train {examples}, got {result.examples}")
+    with np.errstate(all="ignore"):
+        sums = result.loss, result.vector.sum(dtype=np.float64)
+    if not np.isfinite(sums).all():
+        mean = result.loss / result.examples
+        raise DivergedError(
+            f"loss {mean} in epoch {state.epoch}, round {state.round}: training has diverged; "
+            "lower the learning rate or clip gradients"
+        )
+
+
+def time_shares(result, averaging, duration):
+    """Returns seconds of a round by part.
+
+    What workers and driver do not account for is overhead.
+    """
+    known = result.reading + result.compute + averaging
+    return {
+        "reading": result.reading,
+        "compute": result.compute,
+        "averaging": averaging,
+        "overhead": max(0.0, duration - known),
+    }
+
+
+def round_report(epoch, part, chosen, state, result, seconds):
+    return RoundReport(
+        epoch=epoch,
+        round=part.round,
+        rounds_in_epoch=part.rounds,
+        iteration=state.iteration,
+        examples=result.examples,
+        loss=result.loss / result.examples,
+        seconds=seconds,
+        workers=len(chosen),
+        skipped=result.skipped,
+        devices=result.devices,
+    )

@@ -1,0 +1,1 @@
+"""Parameter server: workers push gradients to servers and pull parameters from them."""

@@ -1,0 +1,101 @@
+"""Workers that push gradients to servers among them, and pull the parameters."""
+
+from dataclasses import dataclass
+
+from sparkdl.config import Boolean, Choice, Integer, option
+from sparkdl.errors import require
+from sparkdl.exchange.store import MODES
+from sparkdl.training.masters.base import ResidentMaster
+from sparkdl.training.masters.parameter_server.worker import ParameterServerWorker
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParameterServer(ResidentMaster):
+    """Some workers keep the parameters of some layers each, and update them with what all push.
+
+    The network's updater runs where the parameters are kept. A layer's parameters stay together;
+    with ClipNorm, which needs the whole gradient, all are kept by one worker.
+
+    References
+    ----------
+    Dean et al., Large scale distributed deep networks (2012), Downpour SGD. Li et al., Scaling
+    distributed machine learning with the parameter server (2014). Chen et al., Revisiting
+    distributed synchronous SGD (2016), backup workers; TensorFlow's SyncReplicasOptimizer. Ho et
+    al., More effective distributed ML via a stale synchronous parallel parameter server (2013).
+    Zhang et al., Staleness-aware async-SGD for distributed deep learning (2016). Niu et al.,
+    Hogwild (2011).
+    """
+
+    mode: str = option(
+        Choice(of=MODES),
+        '"sync": an update takes the mean gradient of all workers\' minibatches, each weighted '
+        'by its examples. "async": an update takes one worker\'s gradient, as soon as it '
+        'comes. "bounded": as "async", but no worker gets ahead of another by more than '
+        '`staleness` pushes. "hogwild": as "async", and parameters are read and changed '
+        "without a lock.",
+        default="sync",
+    )
+    backup: int = option(
+        Integer(minimum=0),
+        'Of "sync": workers that an update does not wait for. A gradient that comes too late '
+        "is dropped, and counted in the round's report.",
+        default=0,
+    )
+    staleness: int = option(
+        Integer(minimum=0), 'Of "bounded": pushes that a worker may be ahead of another.', default=0
+    )
+    scale_by_staleness: bool = option(
+        Boolean(),
+        'Whether an update of "async", "bounded" and "hogwild" divides the learning rate by '
+        "the number of updates that its worker had not seen.",
+        default=True,
+    )
+    push_every: int = option(
+        Integer(minimum=1),
+        "Minibatches between two pushes: their gradients are added up. Downpour SGD's n_push.",
+        default=1,
+    )
+    fetch_every: int = option(
+        Integer(minimum=1),
+        "Minibatches between two pulls; in between, a worker updates its own copy. Downpour "
+        "SGD's n_fetch.",
+        default=1,
+    )
+    updates_per_round: int = option(
+        Integer(minimum=1),
+        "Pushes of each worker in a round. Rounds end together: then all have the same "
+        "parameters, buffers are averaged, and there is a report.",
+        default=50,
+    )
+    servers: int | None = option(
+        Integer(minimum=1), "Workers that keep parameters, the first ones; None: all.", default=None
+    )
+
+    def validate(self):
+        super().validate()
+        for name, mode in (("backup", "sync"), ("staleness", "bounded")):
+            holds = getattr(self, name) == 0 or self.mode == mode
+            require(self, name, holds, f"0 in mode {self.mode!r}", f"it belongs to {mode!r}")
+
+    @property
+    def minibatches_per_round(self):
+        return self.updates_per_round * self.push_every
+
+    def minibatches_for(self, updates, workers):
+        """Returns the minibatches as TrainingMaster does.
+
+        But for "sync" each worker's pushes are updates.
+        """
+        pushes = updates if self.mode == "sync" else -(-updates // workers)
+        return pushes * self.push_every
+
+    def updates_of(self, minibatches):
+        pushes = [-(-number // self.push_every) for number in minibatches]
+        return max(pushes) if self.mode == "sync" else sum(pushes)
+
+    @property
+    def averages_messages(self):
+        return True
+
+    def strategy(self, worker):
+        return ParameterServerWorker(self, worker)

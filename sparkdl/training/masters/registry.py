@@ -1,0 +1,27 @@
+"""All TrainingMasters by name, as configurations name them."""
+
+from sparkdl.config import Of
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.masters.block_momentum.master import BlockMomentum
+from sparkdl.training.masters.elastic_averaging.master import ElasticAveraging
+from sparkdl.training.masters.gradient_sharing.master import GradientSharing
+from sparkdl.training.masters.local_sgd.master import LocalSGD
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.masters.parameter_server.master import ParameterServer
+
+CLASSES = (
+    AllReduceSGD,
+    BlockMomentum,
+    ElasticAveraging,
+    GradientSharing,
+    LocalSGD,
+    ParameterAveraging,
+    ParameterServer,
+)
+MASTERS = {master.__name__: master for master in CLASSES}
+
+
+def training_master(options):
+    """The TrainingMaster that `options` is, names, or describes as a mapping that has "type"."""
+    return Of(family=TrainingMaster).check(options, "type")

@@ -1,0 +1,74 @@
+"""Events of a fit, and the loop that emits them round by round."""
+
+from typing import Any, NamedTuple
+
+from sparkdl.training.reporting.reports import ValidationReport
+
+
+class RoundDone(NamedTuple):
+    """`state` is None where the workers keep it."""
+
+    report: Any
+    state: Any
+
+    def tell(self, history, listeners):
+        history.add_round(self.report)
+        listeners.on_round(self.report, self.state)
+
+
+class EpochDone(NamedTuple):
+    """All rounds of an epoch are done, and `validation` is its Evaluation or None."""
+
+    state: Any
+    validation: Any
+
+    def tell(self, history, listeners):
+        listeners.on_epoch(history.end_epoch(self.validation), self.state)
+
+
+class Validated(NamedTuple):
+    """An evaluation that was due at this number of updates."""
+
+    report: Any
+    state: Any
+
+    def tell(self, history, listeners):
+        history.validations.append(self.report)
+        listeners.on_validation(self.report, self.state)
+
+
+class Restarted(NamedTuple):
+    """Workers were lost, and others have been requested."""
+
+    restart: Any
+    state = None
+
+    def tell(self, history, listeners):
+        history.go_back(self.restart)
+        listeners.on_restart(self.restart)
+
+
+def drive_rounds(master, workers, conf, blocks, state, epochs, transform, evaluate, marks):
+    """Yields events of a fit whose rounds the driver runs one by one, up to epoch `epochs`."""
+    if marks.first and evaluate is not None and state.iteration == 0:
+        yield validation_event(state, evaluate(state))
+    while state.epoch < epochs and not marks.over(state.iteration):
+        for after, report in master.epoch(workers, conf, blocks, state, transform, marks):
+            yield RoundDone(report, after)
+            yield from events_after(state, after, evaluate, marks)
+            state = after
+
+
+def events_after(before, state, evaluate, marks):
+    """Yields the events that follow a round: Validated, EpochDone."""
+    judged = evaluate is not None and marks.judged(before, state)
+    evaluation = evaluate(state) if judged else None
+    if judged and marks.validate is not None:
+        yield validation_event(state, evaluation)
+    if state.starts_epoch:
+        yield EpochDone(state, None if marks.validate else evaluation)
+
+
+def validation_event(state, evaluation):
+    report = ValidationReport(iteration=state.iteration, epoch=state.epoch, validation=evaluation)
+    return Validated(report, state)

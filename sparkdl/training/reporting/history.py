@@ -1,0 +1,115 @@
+"""The record of a fit: every round, every epoch, and where the time went."""
+
+from dataclasses import asdict, dataclass, field
+from itertools import takewhile
+
+from sparkdl.training.reporting.reports import (
+    PARTS,
+    EpochReport,
+    Restart,
+    RoundReport,
+    ValidationReport,
+    format_devices,
+    total_seconds,
+)
+from sparkdl.training.reporting.text_table import align
+
+
+@dataclass
+class History:
+    """Reports of a fit in the order in which they were made.
+
+    Of rounds that were done twice, since a worker was lost, the second time counts. Of a stream
+    `ended` says why it did.
+    """
+
+    rounds: list[RoundReport] = field(default_factory=list)
+    epochs: list[EpochReport] = field(default_factory=list)
+    validations: list[ValidationReport] = field(default_factory=list)
+    restarts: list[Restart] = field(default_factory=list)
+    ended: str | None = None
+
+    def add_round(self, report):
+        self.rounds.append(report)
+
+    def end_epoch(self, validation=None):
+        """Closes the epoch of the last round and returns its EpochReport."""
+        epoch = self.rounds[-1].epoch
+        rounds = list(takewhile(lambda report: report.epoch == epoch, reversed(self.rounds)))
+        self.epochs.append(EpochReport.of(rounds, validation))
+        return self.epochs[-1]
+
+    def go_back(self, restart):
+        """Forgets the rounds that are lost."""
+        self.restarts.append(restart)
+        del self.rounds[len(self.rounds) - restart.lost :]
+
+    @property
+    def skipped(self):
+        """Updates left out in all rounds; see RoundReport."""
+        return sum(report.skipped for report in self.rounds)
+
+    @property
+    def devices(self):
+        """{device: workers} of the round in which most workers computed; of equals the last.
+
+        In other rounds, as the last of an epoch often is, some workers may have had no records.
+        """
+        rounds = [report.devices for report in reversed(self.rounds)]
+        return max(rounds, key=lambda devices: sum(devices.values()), default={})
+
+    def times(self):
+        """Returns seconds of all rounds by part: reading, compute, averaging, overhead."""
+        return total_seconds(self.rounds)
+
+    def shares(self):
+        """Returns the share of each part in the time of all rounds, in [0, 1]."""
+        times = self.times()
+        total = sum(times.values())
+        return {part: seconds / total if total > 0 else 0.0 for part, seconds in times.items()}
+
+    def to_dict(self):
+        """Returns plain lists and numbers, as JSON has them."""
+        return {
+            "rounds": [report.to_dict() for report in self.rounds],
+            "epochs": [report.to_dict() for report in self.epochs],
+            "validations": [report.to_dict() for report in self.validations],
+            "times": self.times(),
+            "restarts": [asdict(restart) for restart in self.restarts],
+        }
+
+    def __str__(self):
+        """Describes the fit in lines.
+
+        One per epoch, then evaluations by updates, where the time went, who computed where, updates
+        left out, restarts, and why a stream ended.
+        """
+        if not self.rounds:
+            return self.ended or "no rounds"
+        validations, restarts = ("\n".join(map(str, x)) for x in (self.validations, self.restarts))
+        skipped = f"{self.skipped} updates left out: gradients in float16 were not finite"
+        where = format_devices("workers", self.devices)
+        parts = [_epoch_table(self.epochs), validations, _time_table(self), where]
+        parts += [skipped if self.skipped else "", restarts, self.ended]
+        return "\n\n".join(filter(None, parts))
+
+
+def _epoch_table(epochs):
+    if not epochs:
+        return ""
+    head = ["epoch", "loss", "score", "examples", "examples/s", "seconds", *PARTS]
+    return align([head, *(_epoch_row(report) for report in epochs)])
+
+
+def _epoch_row(report):
+    score = "-" if report.score is None else f"{report.score:.4f}"
+    speed, duration = f"{report.examples_per_second:.0f}", f"{report.duration:.1f}"
+    numbers = [str(report.epoch + 1), f"{report.loss:.4f}", score, str(report.examples)]
+    return [*numbers, speed, duration, *(f"{report.seconds[part]:.1f}" for part in PARTS)]
+
+
+def _time_table(history):
+    times, shares = history.times(), history.shares()
+    rows = [[part, f"{times[part]:.2f} s", f"{100 * shares[part]:.1f} %"] for part in PARTS]
+    total = f"{sum(times.values()):.2f} s"
+    return align([["where time went", "", ""], *rows, ["total", total, ""]], left=1)

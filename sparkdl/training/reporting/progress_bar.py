@@ -1,0 +1,88 @@
+"""A progress bar for a fit: epoch, round, loss, examples/s, time left."""
+
+import sys
+
+from tqdm import tqdm
+
+from sparkdl.training.reporting.listeners import Listener
+
+FORMAT = "{desc} |{bar}| {percentage:3.0f}% {elapsed} gone, {remaining} left{postfix}"
+
+
+class ProgressBar(Listener):
+    """One bar over all rounds of a fit, and one line for each finished epoch.
+
+    Parameters
+    ----------
+    show : bool or None
+        None shows it on a terminal and in a notebook only, so that log files stay clean.
+    file : text stream or None
+        Where it goes; None is standard error.
+    interval : float
+        Seconds between two redraws.
+    """
+
+    def __init__(self, show=None, file=None, interval=0.1):
+        self.show = show
+        self.file = file
+        self.interval = interval
+        self._bar = None
+        self._epochs, self._updates = 0, None
+
+    def on_fit_start(self, plan):
+        file = self.file or sys.stderr
+        self._close()
+        self._epochs, self._updates = plan.epochs, plan.updates
+        self._bar = tqdm(
+            desc="preparing",
+            total=plan.updates or plan.rounds_in_all,
+            initial=plan.iteration if plan.updates else plan.rounds_before,
+            file=file,
+            disable=not (_is_watched(file) if self.show is None else self.show),
+            mininterval=self.interval,
+            bar_format=FORMAT,
+            dynamic_ncols=True,
+        )
+
+    def on_round(self, report, state):
+        if self._updates:
+            place = f"update {report.iteration}/{self._updates} epoch {report.epoch + 1}"
+        else:
+            place = f"epoch {report.epoch + 1}/{self._epochs}"
+        place += f" round {report.round + 1}/{report.rounds_in_epoch}"
+        figures = f"loss {report.loss:.4f}, {report.examples_per_second:.0f} examples/s"
+        self._bar.set_description_str(place, refresh=False)
+        self._bar.set_postfix_str(figures, refresh=False)
+        self._bar.update(report.iteration - self._bar.n if self._updates else 1)
+
+    def on_epoch(self, report, state):
+        if not self._bar.disable:
+            score = "" if report.score is None else f", score {report.score:.4f}"
+            of = "" if self._updates else f"/{self._epochs}"
+            line = f"epoch {report.epoch + 1}{of}: loss {report.loss:.4f}{score}, "
+            self._bar.write(f"{line}{report.duration:.1f} s", file=self._bar.fp)
+
+    def on_restart(self, restart):
+        if not self._updates:
+            self._bar.update(-restart.lost)
+        if not self._bar.disable:
+            self._bar.write(str(restart), file=self._bar.fp)
+
+    def on_fit_end(self, history):
+        self._close()
+
+    def _close(self):
+        if self._bar is not None:
+            self._bar.close()
+        self._bar = None
+
+
+def _is_watched(file):
+    """Returns whether a person sees what is written to `file` as it is written."""
+    return file.isatty() or _in_notebook()
+
+
+def _in_notebook():
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return hasattr(shell, "kernel")

@@ -1,0 +1,77 @@
+"""Settings of a fit that the driver sends to all workers."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sparkdl.training.resident.schedule import BlockSchedule
+from sparkdl.training.rounds.milestones import Milestones
+
+
+class Due(NamedTuple):
+    """The events due after a round: an evaluation of the state, the end of an epoch."""
+
+    judged: bool = False
+    epoch: bool = False
+
+
+NOTHING = Due()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FitSetup:
+    """Plain data that the driver sends to all workers.
+
+    Parameters
+    ----------
+    conf : NetworkConf
+    master : ResidentMaster
+    state : TrainState
+        What all start from.
+    epochs : int
+        The epoch to stop before.
+    schedule : Schedule
+    transform : callable or None
+        Batch to Batch, of the data to train on.
+    judge : Judge or None
+        Where there is data to evaluate on.
+    marks : Milestones
+    owes : Due
+        What has yet to follow the round before the state.
+    every : tuple of int
+        Rounds, counted over all epochs: after multiples of any of them the driver gets the state.
+    address : (str, int)
+        Where the driver listens.
+    secret : bytes
+        Of this launch.
+    """
+
+    conf: Any
+    master: Any
+    state: Any
+    epochs: int
+    schedule: BlockSchedule
+    transform: Any = None
+    judge: Any = None
+    marks: Milestones = field(default_factory=Milestones)
+    owes: Due = NOTHING
+    every: tuple[int, ...] = ()
+    address: tuple[str, int] = ("", 0)
+    secret: bytes = field(default=b"", repr=False)
+
+    def over(self, state):
+        """Returns whether nothing is left to train."""
+        return state.epoch >= self.epochs or self.marks.over(state.iteration)
+
+    def part(self, state):
+        """Returns the RoundPart that is next."""
+        return self.schedule.part(state, self.master, self.marks)
+
+    def due(self, before, state):
+        """Returns the events that follow a round, given the counters before and after it."""
+        return Due(self.marks.judged(before, state), state.starts_epoch)
+
+    def is_snapshot(self, before, state):
+        """Returns whether the driver is sent the state after a round."""
+        by_rounds = any(state.rounds % n == 0 for n in self.every)
+        shown = self.marks.shown(before.iteration, state.iteration)
+        return state.starts_epoch or by_rounds or shown

@@ -1,0 +1,174 @@
+"""The life cycle of a worker, from start to end."""
+
+import logging
+import time
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+
+from sparkdl.errors import SparkdlError
+from sparkdl.exchange.group import Group
+from sparkdl.nn.execution.device import PROCESSOR, choose_backend, describe_device
+from sparkdl.nn.optimization.loss_scale import check_scale
+from sparkdl.training.resident.control import VECTORS, Control
+from sparkdl.training.resident.metrics import WorkerMetrics
+from sparkdl.training.resident.record_cache import RecordCache
+from sparkdl.training.resident.steps import lockstep, steps_of
+from sparkdl.training.resident.worker import Worker
+from sparkdl.training.rounds.block_training import limit_threads
+
+log = logging.getLogger(__name__)
+ADVICE = (
+    "each keeps a network of its own there, they take turns, and gradients go through the host; "
+    "spark.task.resource.gpu.amount=1 or fewer workers give each a GPU"
+)
+
+
+def run_worker(shared, rank, rendezvous, blocks, validation):
+    """Runs the task of a resident master's workers; see Workers.launch."""
+    limit_threads()
+    with closing(Control(shared, rank)) as control, report_errors(control):
+        device = describe_device(choose_backend(shared.master.device, shared.master.backend))
+        control.report_device(device)  # first, since there may be none
+        log.info("computes on %s", device)
+        with (
+            open_shelf(blocks, control) as shelf,
+            open_shelf(enumerate(validation or ()), control) as held,
+        ):
+            with closing(join_group(shared, rendezvous, device)) as group, report_errors(control):
+                WorkerLifecycle(
+                    shared, control, Worker(shared, group, control.own), shelf, held
+                ).run()
+
+
+@contextmanager
+def report_errors(control):
+    """Tells the driver what goes wrong in here, before others see the consequences."""
+    try:
+        yield
+    except Exception as error:
+        with suppress(SparkdlError):  # the driver may be what is lost
+            control.report_failure(error)
+        raise
+
+
+@contextmanager
+def open_shelf(blocks, control):
+    """Gives a RecordCache with all blocks; tells the driver meanwhile that they still come."""
+    with closing(RecordCache(control.report_reading(blocks))) as shelf:
+        yield shelf
+
+
+def join_group(shared, rendezvous, device):
+    """Joins the Group of all workers; those who have their records wait for those who read more."""
+    master = shared.master
+    several = rendezvous.all_gather(device, master.patience).count(device)
+    if several > 1 and device != PROCESSOR:
+        log.warning("%d workers compute on one %s: %s", several, device, ADVICE)
+    return Group.form(
+        rendezvous,
+        shared.secret,
+        timeout=master.timeout,
+        patience=master.patience,
+        ports=master.ports,
+        interface=master.interface,
+        tls=master.tls,
+        toward=shared.address[0],
+        shared_memory=master.shared_memory,
+    )
+
+
+class WorkerLifecycle:
+    """Epochs of rounds.
+
+    Parameters
+    ----------
+    shared : FitSetup
+    control : Control
+    worker : Worker
+    shelf, held : RecordCache
+        This worker's blocks, and its share of the data to evaluate on.
+    """
+
+    def __init__(self, shared, control, worker, shelf, held):
+        self.shared, self.control, self.worker = shared, control, worker
+        self.shelf, self.held = shelf, held
+        self.strategy = shared.master.strategy(worker)
+
+    def run(self):
+        """Trains until all epochs are done."""
+        state = self.shared.state
+        with closing(self.strategy):
+            self._follow(state, self.shared.owes)
+            while not self.shared.over(state):
+                before, part = state, self.shared.part(state)
+                self.worker.epoch = state.epoch
+                self._round(part)
+                state = part.after(state, self.worker.iteration)
+                self._tell(before, state)
+                self._follow(state, self.shared.due(before, state))
+            self.control.done()
+
+    def _follow(self, state, due):
+        if due.judged and self.shared.judge is not None:
+            self._evaluate(state)
+
+    def _round(self, part):
+        worker, began, sent = self.worker, time.perf_counter(), self.worker.sent_bytes
+        worker.figures, skipped = WorkerMetrics(), worker.replica.left_out
+        steps = steps_of(self.shared, self.shelf, part.blocks[worker.rank], part, worker)
+        with closing(self._checked(steps)) as steps:
+            if self.strategy.lockstep:
+                steps = lockstep(steps, self.shared, part, worker)
+            self.strategy.round(steps)
+        if part.ends_epoch:
+            self.strategy.end_epoch()
+        figures = worker.figures
+        check_scale(worker.conf, worker.replica.buffers)
+        figures.skipped = worker.replica.left_out - skipped
+        figures.iteration, figures.finite = worker.iteration, float(worker.is_finite())
+        figures.sent = worker.sent_bytes - sent
+        figures.duration = time.perf_counter() - began
+
+    def _checked(self, steps):
+        """Yields the steps, as long as the driver is there."""
+        self.control.check()
+        for step in steps:
+            self.control.check()
+            yield step
+
+    def _tell(self, before, state):
+        """Sends snapshot and report, in this order: what is reported can be gone back to."""
+        if self.shared.is_snapshot(before, state):
+            self._send_snapshot(state)
+        self.control.report(state, self.worker.figures)
+
+    def _send_snapshot(self, state):
+        held, figures = {"kept": {}} | self.strategy.state(), self.worker.figures
+        began = time.perf_counter()
+        if self.worker.rank == 0:
+            self.control.snapshot(replace(state, **held))
+        if own := self.strategy.own():
+            self.control.own_state(state, own)
+        figures.telling = time.perf_counter() - began
+        figures.duration += figures.telling
+
+    def _evaluate(self, state):
+        judge, replica = self.shared.judge, self.worker.replica
+        with with_vectors(replica, self.strategy.state()):
+            found = judge.judged(replica, map(self.held.block, self.held))
+        self.control.report_evaluation(state.rounds, judge.counts(found))
+
+
+@contextmanager
+def with_vectors(replica, vectors):
+    """Gives the replica other vectors for a while."""
+    own = {name: getattr(replica, name) for name in VECTORS}
+    if all(own[name] is vectors[name] for name in VECTORS):
+        yield
+        return
+    own = {name: vector.copy() for name, vector in own.items()}
+    replica.load(**{name: vectors[name] for name in VECTORS})
+    try:
+        yield
+    finally:
+        replica.load(**own)

@@ -1,0 +1,137 @@
+"""Cache of a worker's records in files, so that they may exceed its memory."""
+
+import mmap
+import tempfile
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.errors import WorkerError
+
+IDS = "ids"  # stands beside the columns in the files
+
+
+class RecordCache:
+    """Blocks of records, written once and then read in any order, any number of times.
+
+    The files have no names: when the process ends, however it ends, they are gone.
+    """
+
+    def __init__(self, blocks=()):
+        self._files, self._pieces = {}, {}
+        for number, piece in blocks:
+            self.put(number, piece)
+
+    def put(self, number, piece):
+        """Adds a Batch to a block; its pieces may come in any order."""
+        columns = {f".{name}": column for name, column in piece.columns.items()}
+        places = {name: self._append(name, x) for name, x in (columns | {IDS: piece.ids}).items()}
+        self._pieces.setdefault(number, []).append(places)
+
+    def __iter__(self):
+        """Returns the numbers of the blocks, in the order in which they first came."""
+        return iter(self._pieces)
+
+    def block(self, number):
+        """Returns the CachedBlock block; WorkerError if none of its records has come."""
+        if number not in self._pieces:
+            raise WorkerError(f"block {number} should be here, got only {sorted(self._pieces)}")
+        return CachedBlock(self._pieces[number])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Gives the files back."""
+        for column in self._files.values():
+            column.close()
+        self._files.clear()
+        self._pieces.clear()
+
+    def _append(self, name, array):
+        key = name, array.dtype.str, array.shape[1:]
+        file = self._files.setdefault(key, None)
+        if file is None:
+            file = self._files[key] = Column(array.dtype, array.shape[1:])
+        return file.append(array)
+
+
+@dataclass(eq=False)
+class Column:
+    """Rows of one shape and type, one behind the other in a file without a name."""
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    count: int = 0
+    rows: np.ndarray | None = field(default=None, repr=False)
+
+    def __post_init__(self):
+        self._file = tempfile.TemporaryFile(prefix="sparkdl-")  # noqa: SIM115, lives as we do
+
+    def append(self, array):
+        """Writes rows; returns where they are, as (self, start, stop)."""
+        start, self.count, self.rows = self.count, self.count + len(array), None
+        self._file.write(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
+        return self, start, self.count
+
+    def close(self):
+        self._file.close()
+
+    def all(self):
+        """Returns all rows, mapped into memory (count, ...)."""
+        if self.rows is None:
+            self._file.flush()
+            shape = (self.count, *self.shape)
+            self.rows = np.empty(shape, self.dtype) if 0 in shape else self._mapped(shape)
+        return self.rows
+
+    def _mapped(self, shape):
+        data = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        return np.frombuffer(data, self.dtype).reshape(shape)
+
+
+class CachedBlock:
+    """A block in the cache; its records are in the order of their ids, however they came.
+
+    Parameters
+    ----------
+    pieces : list of {column: (Column, start, stop)}
+    """
+
+    def __init__(self, pieces):
+        self._pieces = pieces
+        ids = np.concatenate([rows(piece[IDS]) for piece in pieces])
+        self._order = np.argsort(ids, kind="stable")
+        self._ends = np.cumsum([piece[IDS][2] - piece[IDS][1] for piece in pieces])
+
+    def __len__(self):
+        return len(self._order)
+
+    def take(self, index):
+        """Returns a Batch of copies of the records at the positions `index`."""
+        places = self._order[index]
+        owners = np.searchsorted(self._ends, places, side="right")
+        columns = {name: self._gathered(name, places, owners) for name in self._pieces[0]}
+        ids = columns.pop(IDS)
+        return Batch(columns={name[1:]: x for name, x in columns.items()}, ids=ids)
+
+    def _gathered(self, name, places, owners):
+        found = None
+        for owner in np.unique(owners):
+            mine = owners == owner
+            start = self._ends[owner] - len(rows(self._pieces[owner][IDS]))
+            part = rows(self._pieces[owner][name])[places[mine] - start]
+            if found is None:
+                found = np.empty((len(places), *part.shape[1:]), part.dtype)
+            found[mine] = part
+        return rows(self._pieces[0][name])[:0] if found is None else found
+
+
+def rows(place):
+    """Returns the rows at (Column, start, stop)."""
+    column, start, stop = place
+    return column.all()[start:stop]

@@ -1,0 +1,141 @@
+"""Checkpoints, the models that a fit writes on its way, and the search for the newest."""
+
+import re
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkdl.config import Config, Integer, Number, Path, option
+from sparkdl.data import files
+from sparkdl.errors import CheckpointError, DivergedError
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.manifest import MANIFEST, as_text
+from sparkdl.training.saving.model_directory import load_model, save_model
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoints(Config):
+    """The folder and the intervals of the checkpoints that a fit writes. Given neither interval,
+    after each epoch.
+
+    A checkpoint has what each worker keeps for itself, too: with a codec that is a vector as long
+    as the weights for each worker, which the driver collects and writes only for checkpoints and
+    snapshots.
+    """
+
+    path: str = option(
+        Path(), "Folder, local or a URI; a checkpoint is a model in it, such as round-00000120."
+    )
+    every_rounds: int | None = option(
+        Integer(minimum=1),
+        "Write when the number of rounds done is a multiple of this.",
+        default=None,
+    )
+    every_minutes: float | None = option(
+        Number(above=0),
+        "Write at the end of a round when so much time has passed since the last; where "
+        "workers stay for the whole fit, of a round after which they sent the state.",
+        default=None,
+        unit="minutes",
+    )
+    keep: int = option(Integer(minimum=1), "How many of the last to keep.", default=3)
+
+
+class CheckpointWriter(Listener):
+    """Writes checkpoints during a fit.
+
+    `last` is the path of the newest one, None before the first.
+    """
+
+    def __init__(self, options, clock=time.monotonic):
+        self.options = options
+        self.clock = clock
+        self.last = None
+
+    def on_fit_start(self, plan):
+        """Raises CheckpointError where checkpoints of another run would get mixed with ours."""
+        self._conf, self._extra, self._written_at = plan.conf, plan.extra, self.clock()
+        present = list_checkpoints(self.options.path)
+        for rounds in present:
+            if rounds > plan.rounds:
+                raise CheckpointError(
+                    f"{present[rounds]} is ahead of round {plan.rounds}, where this fit starts; "
+                    "resume from it, remove it, or choose another path"
+                )
+        self.last = present[max(present)] if present else None
+
+    def on_round(self, report, state):
+        if state is not None and self._is_due(state):
+            self.write(self._conf, state, self._extra)
+
+    def on_epoch(self, report, state):
+        if self.options.every_rounds is None and self.options.every_minutes is None:
+            self.write(self._conf, state, self._extra)
+
+    def _is_due(self, state):
+        rounds, minutes = self.options.every_rounds, self.options.every_minutes
+        by_rounds = rounds is not None and state.rounds % rounds == 0
+        return by_rounds or (
+            minutes is not None and self.clock() - self._written_at >= 60 * minutes
+        )
+
+    def write(self, conf, state, extra):
+        """Saves the state, and deletes all but the last `keep`. Raises DivergedError."""
+        self._refuse_diverged(state)
+        path = f"{as_text(self.options.path)}/round-{state.rounds:08d}"
+        save_model(path, conf, state, extra)
+        self.last, self._written_at = path, self.clock()
+        self._prune(state.rounds)
+
+    def _refuse_diverged(self, state):
+        if not (np.isfinite(state.params).all() and np.isfinite(state.buffers).all()):
+            good = f"the last good checkpoint is {self.last}" if self.last else "no checkpoint yet"
+            raise DivergedError(f"weights are not finite after round {state.rounds}; {good}")
+
+    def _prune(self, newest):
+        """Deletes all but the last `keep` up to the one just written, which is whole."""
+        present = list_checkpoints(self.options.path)
+        older = sorted(rounds for rounds in present if rounds <= newest)
+        for rounds in older[: -self.options.keep]:
+            files.remove(present[rounds])
+
+
+def latest(path):
+    """Returns the path of the newest checkpoint under `path` that is whole.
+
+    Raises
+    ------
+    CheckpointError
+        There is none; names those that are damaged.
+    """
+    return _newest(path)[0]
+
+
+def load_checkpoint(path):
+    """Loads (NetworkConf, TrainState, extra) from a model, or from the newest one in a folder."""
+    path = as_text(path)
+    return load_model(path) if files.exists(f"{path}/{MANIFEST}") else _newest(path)[1]
+
+
+def list_checkpoints(path):
+    """Returns {rounds: path} of all checkpoints in a folder, whole or not.
+
+    Empty if it does not exist.
+    """
+    path = as_text(path)
+    names = files.list(path) if files.exists(path) else []
+    matches = (re.fullmatch(r"round-(\d{8,})", name) for name in names)
+    return {int(match[1]): f"{path}/{match[0]}" for match in matches if match}
+
+
+def _newest(path):
+    present, damaged = list_checkpoints(path), []
+    for rounds in sorted(present, reverse=True):
+        try:
+            return present[rounds], load_model(present[rounds])
+        except CheckpointError as error:
+            damaged.append(str(error))
+    if damaged:
+        raise CheckpointError(f"{path}: no checkpoint is whole: {'; '.join(damaged)}")
+    raise CheckpointError(f"{path}: there are no checkpoints")

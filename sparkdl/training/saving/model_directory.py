@@ -1,0 +1,166 @@
+"""Models on disk: a directory with the network as JSON, its vectors, and a manifest."""
+
+import json
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from sparkdl.errors import CheckpointError, ConfigError
+from sparkdl.nn import conf_from_json
+from sparkdl.training.saving.manifest import (
+    as_text,
+    parse_json,
+    read_directory,
+    read_manifest,
+    write_directory,
+)
+from sparkdl.training.saving.state import COUNTERS, TrainState
+
+NETWORK, TRAINING, VECTORS = "network.json", "training.json", "vectors.safetensors"
+WORKERS = "workers.safetensors"  # what each worker alone has; only where there is something
+NAMES = ("params", "buffers", "slots")
+KEPT = "kept."  # before the names of what a master carries on besides
+
+
+def save_model(path, conf, state, extra=None):
+    """Writes a network and its state as the directory `path`, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        Local, or a URI of a file system that sparkdl.data knows. A model that is there is replaced
+        once the new one is whole; anything else that is there is left alone and refused.
+    conf : NetworkConf
+    state : TrainState
+    extra : dict or None
+        What else to keep; JSON values only (lists for tuples).
+
+    Raises
+    ------
+    CheckpointError
+        `path` holds something else, the state does not fit the network, or extra is no JSON.
+    """
+    _check_vectors("the state", conf, {name: getattr(state, name) for name in NAMES})
+    training = {"state": state.counters, "extra": extra or {}, "owner": state.owner}
+    contents = {
+        NETWORK: conf.to_json().encode(),
+        TRAINING: _to_json(training).encode(),
+        VECTORS: safetensors.numpy.save(
+            {name: np.ascontiguousarray(vector) for name, vector in _vectors_by_name(state).items()}
+        ),
+    }
+    if state.own:
+        contents[WORKERS] = safetensors.numpy.save(_of_workers(state.own))
+    if _network(NETWORK, contents[NETWORK]) != conf:  # it must not replace one that can be read
+        raise CheckpointError(f"the network must be equal to what its JSON gives back: {conf}")
+    write_directory(path, contents)
+
+
+def load_model(path):
+    """Loads a model written by `save_model`: (NetworkConf, TrainState, extra).
+
+    Raises
+    ------
+    CheckpointError
+        Missing, damaged, foreign or of a later format; names the file and what is wrong with it.
+    """
+    path = as_text(path)
+    names = (NETWORK, TRAINING, VECTORS)
+    if WORKERS in read_manifest(path)["files"]:
+        names += (WORKERS,)
+    contents = dict(read_directory(path, names))
+    conf = _network(f"{path}/{NETWORK}", contents[NETWORK])
+    vectors = _vectors(f"{path}/{VECTORS}", contents.pop(VECTORS))
+    _check_vectors(f"{path}/{VECTORS}", conf, vectors)
+    counters, extra, owner = _training(f"{path}/{TRAINING}", contents[TRAINING])
+    kept = {n.removeprefix(KEPT): vectors.pop(n) for n in list(vectors) if n not in NAMES}
+    own = ()
+    if WORKERS in contents:
+        own = _by_worker(f"{path}/{WORKERS}", contents.pop(WORKERS))
+    try:
+        return conf, TrainState(**vectors, **counters, kept=kept, own=own, owner=owner), extra
+    except ConfigError as error:
+        raise CheckpointError(f"{path}/{TRAINING}: {error}") from error
+
+
+def _vectors_by_name(state):
+    """Returns {name in the file: vector}"""
+    vectors = {name: getattr(state, name) for name in NAMES}
+    return vectors | {KEPT + name: vector for name, vector in state.kept.items()}
+
+
+def _of_workers(own):
+    """Returns {"rank.name": vector}"""
+    return {
+        f"{rank}.{name}": np.ascontiguousarray(vector)
+        for rank, vectors in enumerate(own)
+        for name, vector in vectors.items()
+    }
+
+
+def _by_worker(path, content):
+    """Returns ({name: vector} of each worker), from what `_of_workers` gave."""
+    found = {}
+    for name, vector in _arrays(path, content).items():
+        rank, _, rest = name.partition(".")
+        if not (rank.isdecimal() and rest):
+            raise CheckpointError(f"{path}: names must begin with a worker's number, got {name!r}")
+        found.setdefault(int(rank), {})[rest] = vector
+    if sorted(found) != list(range(len(found))):
+        raise CheckpointError(f"{path}: must hold workers from 0 on, got {sorted(found)}")
+    return tuple(found[rank] for rank in range(len(found)))
+
+
+def _network(path, content):
+    try:
+        return conf_from_json(content.decode())
+    except ValueError as error:  # also ConfigError, ShapeError, bytes that are no text
+        raise CheckpointError(f"{path}: {error}") from error
+
+
+def _training(path, content):
+    training = parse_json(path, content)
+    counters, extra = training.get("state"), training.get("extra")
+    if isinstance(counters, dict):
+        counters = {"done": 0} | counters  # models of before rounds could be cut lack it
+    if not isinstance(counters, dict) or set(counters) != set(COUNTERS):
+        raise CheckpointError(f"{path}: state must have {list(COUNTERS)}, got {counters!r}")
+    if not isinstance(extra, dict):
+        raise CheckpointError(f"{path}: extra must be a JSON object, got {extra!r}")
+    return counters, extra, training.get("owner", "")  # older models have none
+
+
+def _vectors(path, content):
+    loaded = _arrays(path, content)
+    if {name for name in loaded if not name.startswith(KEPT)} != set(NAMES):
+        raise CheckpointError(f"{path}: must hold {list(NAMES)}, got {sorted(loaded)}")
+    return loaded
+
+
+def _arrays(path, content):
+    try:
+        loaded = safetensors.numpy.load(content)
+    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path}: not a safetensors file, {error}") from error
+    return {name: np.require(array, requirements="CAW") for name, array in loaded.items()}
+
+
+def _check_vectors(where, conf, vectors):
+    layouts = (conf.params_layout, conf.buffers_layout, conf.slots_layout)
+    for name, size in zip(NAMES, (layout.size for layout in layouts), strict=True):
+        vector = vectors[name]
+        if vector.shape != (size,):
+            need = f"{NETWORK} needs {size} numbers in {name}"
+            found = vector.size if vector.ndim == 1 else f"shape {vector.shape}"
+            raise CheckpointError(f"{where}: {need}, got {found}")
+        if vector.dtype != np.float32:
+            need = f"{NETWORK} needs float32 in {name}"
+            raise CheckpointError(f"{where}: {need}, got {vector.dtype}")
+
+
+def _to_json(value):
+    try:
+        return json.dumps(value, indent=2, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"extra must be JSON values: {error}") from error

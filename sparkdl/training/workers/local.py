@@ -1,0 +1,212 @@
+"""Workers that are processes of this machine: for tests, notebooks and one big host."""
+
+import multiprocessing
+import os
+import signal
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from threading import Event, Timer
+from typing import Any
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.data.batches.dealing import assemble_block, deal
+from sparkdl.data.source import checked_batches
+from sparkdl.errors import ConfigError, NoRecords, WorkerError
+from sparkdl.nn.execution.device import own
+from sparkdl.training.workers.contribution import Failure, tree_total
+from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
+
+GRACE = 5.0  # seconds for an idle process to end by itself
+
+
+@dataclass(frozen=True, eq=False)
+class LocalBlocks:
+    """Blocks in this process's memory; each round sends the workers what they train on."""
+
+    blocks: list[Batch]
+
+    @property
+    def sizes(self):
+        return [len(block) for block in self.blocks]
+
+    def close(self):
+        self.blocks.clear()
+
+
+class LocalWorkers:
+    """Processes on this machine.
+
+    They are spawned, not forked, for a fork of a process that ran OpenMP hangs: a script that
+    uses them needs `if __name__ == "__main__":`.
+
+    Parameters
+    ----------
+    size : int
+        Number of workers.
+    timeout : float
+        Seconds to wait for a worker's result, at most.
+    threads : int or None
+        Threads of each; None: the cores divided by the workers.
+    """
+
+    def __init__(self, size=2, timeout=600.0, threads=None):
+        if not (isinstance(size, int) and size >= 1):
+            raise ConfigError(f"LocalWorkers.size must be an integer >= 1, got {size!r}")
+        self.size, self.timeout, self.host = size, timeout, "127.0.0.1"
+        self.threads = threads or max(1, (os.cpu_count() or 1) // size)
+        self._processes = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def load(self, data, schema, size, options):
+        """Reads a source in this process and deals its records into blocks; see Workers.load."""
+        parts = [list(checked_batches(data.read, split, schema)) for split in data.splits()]
+        counts = [sum(map(len, part)) for part in parts]
+        if not sum(counts):
+            raise NoRecords("there are no records to train on")
+        nbytes = sum(batch.nbytes for part in parts for batch in part)
+        dealing = deal(counts, nbytes, size, self.size, options.repartition, options.seed or 0)
+        pieces = [[] for _ in dealing.sizes]
+        for partition, part in enumerate(parts):
+            for block, piece in dealing.pieces(partition, part):
+                pieces[block].append(piece)
+        return LocalBlocks([assemble_block(piece) for piece in pieces])
+
+    def run_round(self, task, blocks, chosen, shared, depth):
+        """Runs the task on each chosen block, a block a worker; see Workers.run_round."""
+        self._start()
+        jobs = list(zip(self._processes[: len(chosen)], chosen, strict=True))
+        try:
+            for worker, number in jobs:
+                worker.send(BlockJob(task, shared, number, blocks.blocks[number]))
+            results = [(rank, worker.receive()) for rank, (worker, _) in enumerate(jobs)]
+        except BaseException:
+            self._kill()  # what others still send would be taken for results of the next round
+            raise
+        began = time.perf_counter()
+        result = tree_total(results, len(results), depth)
+        result.averaging += time.perf_counter() - began
+        return result
+
+    def room(self):
+        """Returns as many as it has: see Workers.room."""
+        return self.size
+
+    def launch(self, task, blocks, shares, shared, validation=None):
+        """Has the processes that run rounds stay for a fit; see Workers.launch."""
+        if len(shares) > self.size:
+            raise ConfigError(f"there is room for {self.size} workers, got {len(shares)}")
+        self._start()
+        processes = self._processes[: len(shares)]
+        return LocalLaunchedWorkers(processes, self._kill, task, blocks, shares, shared, validation)
+
+    def close(self):
+        """Ends the processes; the next round starts new ones."""
+        for worker in self._processes:
+            worker.pipe.close()  # an idle one ends when its owner hangs up
+        for worker in self._processes:
+            worker.process.join(GRACE)
+        self._kill()
+
+    def _start(self):
+        for rank in range(len(self._processes), self.size):
+            self._processes.append(WorkerProcess(rank, self.threads, self.timeout))
+
+    def _kill(self):
+        for worker in self._processes:
+            worker.kill()
+        self._processes = []
+
+
+class WorkerProcess:
+    """One worker process as its owner sees it."""
+
+    def __init__(self, rank, threads, timeout):
+        self.rank, self.timeout = rank, timeout
+        context = multiprocessing.get_context("spawn")
+        self.pipe, far = context.Pipe()
+        self.process = context.Process(target=serve, args=(far, threads, rank), daemon=True)
+        self.process.start()
+        far.close()
+
+    def __str__(self):
+        return f"worker {self.rank} (process {self.process.pid})"
+
+    def send(self, job):
+        """Hands over a job; WorkerError if the process has ended or does not take it in time."""
+        with self._in_time("did not take its part of a round"):
+            self.pipe.send(job)
+
+    def receive(self):
+        """Returns the result of the last job; WorkerError if the process ends or takes too long."""
+        with self._in_time("no result of a round"):
+            return self.pipe.recv()
+
+    def kill(self):
+        """Ends the process whatever it does, and waits until it is gone."""
+        self.pipe.close()
+        self.process.kill()
+        self.process.join()
+
+    @contextmanager
+    def _in_time(self, late):
+        """Kills the process when time is up: a pipe knows no time limit, but hangs up then."""
+        expired = Event()
+        watch = Timer(self.timeout, lambda: (expired.set(), self.process.kill()))
+        watch.start()
+        try:
+            yield
+        except (EOFError, OSError):
+            if expired.is_set():
+                raise WorkerError(f"{self}: {late} within {self.timeout} s") from None
+            raise self.lost("in the middle of a round") from None
+        finally:
+            watch.cancel()
+
+    def lost(self, when):
+        """Returns the error for a process that has hung up."""
+        self.process.join(GRACE)
+        return WorkerError(f"{self}: ended with exit code {self.process.exitcode} {when}")
+
+
+def serve(pipe, threads, rank=0):
+    """Serves as a worker: runs jobs until the other end hangs up."""
+    own((), turn=rank)  # GPUs go round
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner, who then hangs up
+    with suppress(EOFError, OSError):  # the owner has hung up
+        while True:
+            pipe.send(serve_job(pipe))
+
+
+def serve_job(pipe):
+    """Runs the next job and returns its result."""
+    try:
+        job = pipe.recv()
+    except (EOFError, OSError):
+        raise
+    except Exception as error:  # most often a task that this process cannot import
+        return Failure(error, "a job cannot be read")
+    return job.run(pipe)
+
+
+@dataclass(frozen=True)
+class BlockJob:
+    """A task of `run_round` on one block."""
+
+    task: Any
+    shared: Any
+    number: int
+    block: Batch
+
+    def run(self, pipe):
+        """Runs in the process: returns the task's result, or what went wrong as a Failure."""
+        try:
+            return self.task(self.shared, self.number, self.block)
+        except Exception as error:
+            return Failure(error, f"block {self.number}")

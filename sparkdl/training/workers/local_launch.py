@@ -1,0 +1,139 @@
+"""Processes of this machine that stay for a whole fit."""
+
+import gc
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.errors import PeerError, SparkdlError
+from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
+from sparkdl.training.workers.contribution import Failure
+
+END = "end"  # comes behind the blocks, and behind the batches to evaluate on
+
+
+@dataclass(frozen=True)
+class ResidentJob:
+    """The job of a spawned process: a task, and where it meets the others. Records follow."""
+
+    task: Any
+    shared: Any
+    rank: int
+    size: int
+    folder: Path
+    evaluates: bool
+
+    def run(self, pipe):
+        """Runs in the process: returns None, or what went wrong as a Failure."""
+        rendezvous = FileRendezvous(self.folder, self.rank, self.size)
+        validation = receive_items(pipe) if self.evaluates else None
+        try:
+            self.task(self.shared, self.rank, rendezvous, receive_items(pipe), validation)
+        except Exception as error:
+            return Failure(error, f"worker {self.rank}")
+        gc.collect()  # the process goes on: a group's memory, held in cycles, is not for the next
+        return None
+
+
+def receive_items(pipe):
+    """Yields the owner's items until it says that this is all."""
+    while (item := pipe.recv()) != END:
+        yield item
+
+
+class LocalLaunchedWorkers:
+    """See LaunchedWorkers.
+
+    Parameters
+    ----------
+    processes : list of WorkerProcess
+        One for each rank; idle.
+    give_up : function ()
+        Ends all processes, whatever they do.
+    """
+
+    def __init__(self, processes, give_up, task, blocks, shares, shared, validation):
+        self._folder = Path(tempfile.mkdtemp(prefix="sparkdl-"))
+        self._left, self._give_up, self._error = dict(enumerate(processes)), give_up, None
+        self._feeder, self._stopped = None, False
+        size, evaluates = len(shares), validation is not None
+        try:
+            for rank, process in enumerate(processes):
+                place = rank, size, self._folder / "meeting", evaluates
+                process.send(ResidentJob(task, shared, *place))
+        except BaseException:
+            self.stop()
+            raise
+        self._start(processes, blocks, shares, validation)
+
+    def error(self):
+        """Returns why the first worker that failed did; None while all is well."""
+        self._look()
+        return self._error
+
+    def finished(self):
+        """Returns whether every task has returned."""
+        self._look()
+        return not self._left and self._error is None
+
+    def stop(self):
+        """Ends what still runs. Processes whose tasks have all returned stay, for other work."""
+        if not self.finished():
+            self._stopped = True  # how they end now says nothing
+            self._give_up()
+        if self._feeder is not None:
+            self._feeder.join()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _start(self, processes, blocks, shares, validation):
+        arguments = processes, blocks, shares, validation
+        self._feeder = Thread(target=self._feed, args=arguments, name="sparkdl-feed", daemon=True)
+        self._feeder.start()
+
+    def _feed(self, processes, blocks, shares, validation):
+        """Sends the records, in a thread: the processes take them when they get to it."""
+        try:
+            for process, share in zip(processes, shares, strict=True):
+                for number in share:
+                    process.pipe.send((number, blocks.blocks[number]))
+                process.pipe.send(END)
+            if validation is not None:
+                for number, batch in enumerate(validation):
+                    processes[number % len(processes)].pipe.send(batch)
+                for process in processes:
+                    process.pipe.send(END)
+        except OSError:
+            pass  # a process has ended, which the others look after
+        except SparkdlError as error:
+            self._error = self._error or error
+        except Exception as error:
+            error = error_from_json(error_to_json(error), "the data to evaluate on")
+            self._error = self._error or error
+
+    def _look(self):
+        for rank, process in () if self._stopped else list(self._left.items()):
+            if found := task_outcome(process):
+                del self._left[rank]
+                self._error = root_cause(self._error, found[0])
+
+
+def root_cause(known, found):
+    """Returns the first of two errors, but a lost peer gives way to the cause of the loss."""
+    if known is None or (isinstance(known, PeerError) and not isinstance(found, PeerError | None)):
+        return found
+    return known
+
+
+def task_outcome(process):
+    """Returns (failure or None,) of a process that has ended its task, None of one that works."""
+    try:
+        if not process.pipe.poll():
+            return None
+        result = process.pipe.recv()
+    except (EOFError, OSError):
+        return (process.lost("in the middle of a fit"),)
+    return (result.error if isinstance(result, Failure) else None,)

@@ -1,0 +1,152 @@
+"""Every kind of Arrow column becomes an array, and a null is named."""
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sparkdl.data.readers.encodings.arrow_columns import table_batch, to_array
+from sparkdl.errors import DataError
+
+ROWS = [[0.0, 1.0, 2.0], [3.0, 0.0, 0.0], [6.0, 7.0, 8.0], [9.0, 8.0, 7.0]]
+VECTOR = pa.struct(
+    {
+        "type": pa.int8(),
+        "size": pa.int32(),
+        "indices": pa.list_(pa.int32()),
+        "values": pa.list_(pa.float64()),
+    }
+)
+
+
+def dense(row):
+    return {"type": 1, "size": None, "indices": None, "values": row}
+
+
+def sparse(row):
+    indices = [i for i, value in enumerate(row) if value]
+    values = [row[i] for i in indices]
+    return {"type": 0, "size": len(row), "indices": indices, "values": values}
+
+
+def ints(kind):
+    return pa.array([[int(v) for v in row] for row in ROWS], kind)
+
+
+COLUMNS = {
+    "list": pa.array(ROWS),
+    "float list": pa.array(ROWS, pa.list_(pa.float32())),
+    "int list": ints(pa.list_(pa.int32())),
+    "large list": pa.array(ROWS, pa.large_list(pa.float64())),
+    "fixed list": pa.array(ROWS, pa.list_(pa.float64(), 3)),
+    "nested": pa.array([[[v] for v in row] for row in ROWS]),
+    "nested fixed": pa.array([[row] for row in ROWS], pa.list_(pa.list_(pa.float32(), 3), 1)),
+    "binary": pa.array([bytes(map(int, row)) for row in ROWS]),
+    "large binary": pa.array([bytes(map(int, row)) for row in ROWS], pa.large_binary()),
+    "fixed binary": pa.array([bytes(map(int, row)) for row in ROWS], pa.binary(3)),
+    "list of bytes": ints(pa.list_(pa.uint8())),
+    "dense vectors": pa.array([dense(row) for row in ROWS], VECTOR),
+    "sparse vectors": pa.array([sparse(row) for row in ROWS], VECTOR),
+    "mixed vectors": pa.array([(sparse, dense)[i % 2](r) for i, r in enumerate(ROWS)], VECTOR),
+    "decimals": pa.array([[Decimal(int(v)) for v in row] for row in ROWS]),
+    "tensor": pa.ExtensionArray.from_storage(
+        pa.fixed_shape_tensor(pa.float64(), [3]), pa.array(ROWS, pa.list_(pa.float64(), 3))
+    ),
+}
+BYTES = {"binary", "large binary", "fixed binary", "list of bytes"}
+FORMS = {
+    "array": lambda c: c,
+    "chunked": lambda c: pa.chunked_array([c[:1], c[1:3], c[3:]]),
+    "sliced": lambda c: pa.concat_arrays([c, c])[4:],
+    "sliced twice": lambda c: pa.concat_arrays([c, c, c])[2:9][2:6],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_columns_of_every_kind(kind, form):
+    found = to_array(FORMS[form](COLUMNS[kind]))
+    np.testing.assert_array_equal(found.reshape(4, 3), ROWS)
+    assert (found.dtype == np.uint8) == (kind in BYTES)
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_columns_of_no_records(kind):
+    assert len(to_array(COLUMNS[kind][:0])) == 0
+
+
+SCALARS = {
+    "int8": pa.array([1, 2], pa.int8()),
+    "uint64": pa.array([1, 2], pa.uint64()),
+    "float16": pa.array(np.array([1, 2], np.float16)),
+    "double": pa.array([1.0, 2.0]),
+    "decimal": pa.array([Decimal(1), Decimal(2)]),
+}
+
+
+@pytest.mark.parametrize("kind", SCALARS)
+def test_numbers_of_every_kind(kind):
+    np.testing.assert_array_equal(to_array(SCALARS[kind]), [1, 2])
+
+
+def test_truth_values():
+    np.testing.assert_array_equal(to_array(pa.array([True, False])), [1, 0])
+
+
+def test_nested_keeps_its_axes():
+    assert to_array(COLUMNS["nested"]).shape == (4, 3, 1)
+
+
+OFFENCES = {
+    "null": (pa.array([1, None]), 1, "must have a value, got null"),
+    "null list": (pa.array([[1], [2], None]), 2, "must have a value, got null"),
+    "null in a list": (pa.array([[1, 2], [3, None]]), 1, "must have a value, got null"),
+    "null vector": (pa.array([dense([1.0]), None], VECTOR), 1, "must have a value, got null"),
+    "null in a vector": (pa.array([dense([1.0, None])], VECTOR), 0, "must have a value, got null"),
+    "null fixed list": (pa.array([[1, 2], None], pa.list_(pa.int8(), 2)), 1, "got null"),
+    "null binary": (pa.array([b"a", None]), 1, "must have a value, got null"),
+    "null in nested": (pa.array([[[1], [2]], [[3], None]]), 1, "got null"),
+    "deep null": (pa.array([[[1, 2]], [[3, None]]]), 1, "got null"),
+    "uneven lists": (
+        pa.array([[1, 2], [3, 4], [5]]),
+        2,
+        "must have 2 numbers as in the records before, got 1",
+    ),
+    "uneven nested": (pa.array([[[1, 2]], [[3]]]), 1, "must have 2 numbers"),
+    "uneven binary": (pa.array([b"ab", b"abc"]), 1, "must have 2 numbers"),
+    "uneven vectors": (pa.array([dense([1.0]), sparse([1.0, 2.0])], VECTOR), 1, "must have 1 num"),
+    "index too large": (
+        pa.array([{"type": 0, "size": 2, "indices": [2], "values": [1.0]}], VECTOR),
+        0,
+        "must have indices below 2, got 2",
+    ),
+    "strings": (pa.array(["a"]), 0, "must hold numbers, lists of numbers, .*, got string"),
+    "lists of strings": (pa.array([["a"]]), 0, "got string"),
+    "dates": (pa.array([0], pa.date32()), 0, "got date32"),
+    "structs": (pa.array([{"a": 1}]), 0, "got struct"),
+}
+
+
+@pytest.mark.parametrize("case", OFFENCES)
+def test_the_offending_record_is_named(case):
+    column, row, message = OFFENCES[case]
+    with pytest.raises(DataError, match=f"^here, record {100 + row}: column 'x' .*{message}"):
+        table_batch(pa.table({"x": column}), {"features": "x"}, "here", 0, start=100)
+
+
+@pytest.mark.parametrize("make", [pa.table, pa.record_batch])
+def test_tables_become_batches(make):
+    table = make({"x": COLUMNS["list"], "y": pa.array([1, 0, 2, 1]), "z": pa.array(["a"] * 4)})
+    batch = table_batch(table, {"features": "x", "labels": "y"}, "here", 2, start=5)
+    np.testing.assert_array_equal(batch.features, ROWS)
+    np.testing.assert_array_equal(batch.labels, [1, 0, 2, 1])
+    np.testing.assert_array_equal(batch.ids, (2 << 40) + np.arange(5, 9))
+
+
+def test_a_missing_column_gets_its_nearest():
+    with pytest.raises(DataError) as caught:
+        table_batch(pa.table({"features": [1], "y": [1]}), {"features": "featurs"}, "here", 0)
+    assert str(caught.value) == (
+        "here: has no column 'featurs'; columns are ['features', 'y']; did you mean 'features'?"
+    )

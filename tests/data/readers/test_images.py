@@ -1,0 +1,200 @@
+"""Image files in folders of classes and in lists: what is read, in which order, what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from sparkdl.data import Batch, Images, Resize, Schema, Source, checked_batches, files
+from sparkdl.data.readers.encodings.image_codec import encode_image
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.nn import Dense, NetworkConf, Output
+from sparkdl.training.network import Network
+
+X = np.random.default_rng(3).integers(0, 256, (12, 3, 6, 5)).astype(np.uint8)
+CLASSES = ["bird", "cat", "dog"]
+
+
+def write(path, content):
+    with files.open(path, "wb") as file:
+        file.write(content)
+    return str(path)
+
+
+def folder_of(root, images=X):
+    """Class i % 3 holds image i as <i>.png."""
+    for i, x in enumerate(images):
+        write(f"{root}/{CLASSES[i % 3]}/{i}.png", encode_image(x))
+    return str(root)
+
+
+def batches(source):
+    return [b for split in source.splits() for b in source.read(pickle.loads(pickle.dumps(split)))]
+
+
+def read(source):
+    return Batch.concat(batches(source))
+
+
+@pytest.mark.parametrize("size", [None, 1, 5])
+@pytest.mark.parametrize("form", ["{}", "file://{}", "memory:/{}"])
+def test_a_folder_of_classes(tmp_path, form, size):
+    source = Images(folder_of(form.format(tmp_path)), records_per_split=size)
+    batch, numbers = read(source), [int(name[:-4].split("/")[1]) for name, _ in source.listing()]
+    assert source.classes() == CLASSES
+    assert sorted(numbers) == list(range(12))
+    np.testing.assert_array_equal(batch.features, X[numbers])
+    np.testing.assert_array_equal(batch.labels, np.array(numbers) % 3)
+    assert len(set(batch.ids.tolist())) == 12
+    if form.startswith("memory"):
+        files.remove(form.format(tmp_path))
+
+
+def test_classes_are_mixed_and_always_the_same_way(tmp_path):
+    labels = [label for _, label in Images(folder_of(tmp_path)).listing()]
+    assert labels != sorted(labels)
+    assert labels == [label for _, label in Images(str(tmp_path)).listing()]
+
+
+def test_another_reader_agrees(tmp_path):
+    source = Images(folder_of(tmp_path))
+    for x, (name, _) in zip(read(source).features, source.listing()):
+        others = np.rint(imread(f"{tmp_path}/{name}") * 255)
+        np.testing.assert_array_equal(x, others.transpose(2, 0, 1))
+
+
+def test_a_list_keeps_its_order(tmp_path):
+    folder_of(tmp_path / "root")
+    lines = "dog/2.png 7\n\nbird/0.png 300\n/cat/1.png 0\n"
+    path = write(tmp_path / "list.txt", lines.encode())
+    batch = read(Images(str(tmp_path / "root"), list_file=path))
+    np.testing.assert_array_equal(batch.features, X[[2, 0, 1]])
+    np.testing.assert_array_equal(batch.labels, [7, 300, 0])
+
+
+def test_names_in_a_list_may_hold_spaces(tmp_path):
+    write(tmp_path / "a b.png", encode_image(X[0]))
+    path = write(tmp_path / "list.txt", b"a b.png 3")
+    np.testing.assert_array_equal(read(Images(str(tmp_path), list_file=path)).features, X[:1])
+
+
+def test_channels(tmp_path):
+    folder_of(tmp_path, X[:1])
+    np.testing.assert_array_equal(read(Images(str(tmp_path), channels="BGR")).features, X[:1, ::-1])
+    gray = read(Images(str(tmp_path), channels="gray")).features
+    wanted = np.tensordot([0.299, 0.587, 0.114], X[0].astype(float), 1)  # ITU-R 601
+    assert np.abs(gray[0, 0] - wanted).max() <= 1
+
+
+@pytest.mark.parametrize("size, pair", [(4, (4, 4)), ([3, 8], (3, 8))])
+def test_images_of_every_size_are_resized(tmp_path, size, pair):
+    images = [X[0], X[1, :, :4], X[2].reshape(3, 10, 3), X[3, :, :1, :1]]
+    for i, x in enumerate(images):
+        write(tmp_path / f"a/{i}.png", encode_image(x))
+    source = Images(str(tmp_path), size=size)
+    for x, (name, _) in zip(read(source).features, source.listing()):
+        wanted = Resize(size=pair)(Batch.of(images[int(name[2])][np.newaxis]))
+        np.testing.assert_array_equal(x, wanted.features[0])
+
+
+@pytest.mark.parametrize("kind, error", [("PNG", 0), ("BMP", 0), ("TIFF", 0), ("JPEG", 9)])
+def test_kinds_of_files(tmp_path, kind, error):
+    x = np.mgrid[:3, :16, :16].sum(axis=0).astype(np.uint8) * 5
+    write(tmp_path / f"a/1.{kind.lower()}", encode_image(x, kind))
+    write(tmp_path / "a/notes.txt", b"no image")
+    [found] = read(Images(str(tmp_path))).features
+    assert np.abs(found.astype(int) - x).max() <= error
+
+
+def test_large_splits_come_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr("sparkdl.data.readers.images.BYTES_PER_BATCH", 4 * X[0].nbytes)
+    found = batches(Images(folder_of(tmp_path)))
+    assert [len(batch) for batch in found] == [4, 4, 4]
+    assert Batch.concat(found).ids.tolist() == list(range(12))
+
+
+def cut(content):
+    return content[: len(content) // 2]
+
+
+DAMAGED = [
+    (cut(encode_image(X[0])), "image cannot be decoded: "),
+    (cut(encode_image(np.zeros((3, 64, 64), np.uint8), "JPEG")), "image cannot be decoded: "),
+    (b"", "must be an image, got b''"),
+    (b"GIF? no, text", "must be an image, got b'GIF\\? no"),
+    (
+        encode_image(X[0, :, :4]),
+        r"must have the shape \(3, 6, 5\) of those before, got \(3, 4, 5\)",
+    ),
+    (encode_image(np.zeros((1, 6, 5), np.uint16)), "image must have 8 bits a channel, got mode I"),
+]
+
+
+@pytest.mark.parametrize("content, message", DAMAGED)
+def test_a_file_that_cannot_be_used_is_named(tmp_path, content, message):
+    folder_of(tmp_path, X[:2])
+    write(tmp_path / "cat/9.png", content)
+    path = write(tmp_path / "list.txt", b"bird/0.png 0\ncat/9.png 1\n")
+    with pytest.raises(DataError, match=f"^{tmp_path}/cat/9.png: {message}"):
+        read(Images(str(tmp_path), list_file=path))
+
+
+def test_what_is_missing_is_named(tmp_path):
+    with pytest.raises(DataError, match=f"^{tmp_path}/none: there is no such folder"):
+        Images(f"{tmp_path}/none").splits()
+    with pytest.raises(DataError, match=f"^{tmp_path}/none: there is no such file"):
+        Images(str(tmp_path), list_file=f"{tmp_path}/none").splits()
+    path = write(tmp_path / "list.txt", b"none.png 1")
+    with pytest.raises(DataError, match=f"^{tmp_path}/none.png: there is no such file"):
+        read(Images(str(tmp_path), list_file=path))
+
+
+LISTS = [
+    (b"a.png 1\nb.png\n", "line 2: must be a file and a whole number, got 'b.png'"),
+    (b"a.png 1.5\n", "line 1: must be a file and a whole number, got 'a.png 1.5'"),
+    (b"\xff 1\n", "must be UTF-8"),
+    (b"\n", "must name images, but has none"),
+]
+
+
+@pytest.mark.parametrize("content, message", LISTS)
+def test_a_list_that_is_none_is_named(tmp_path, content, message):
+    path = write(tmp_path / "list.txt", content)
+    with pytest.raises(DataError, match=f"^{path}.*{message}"):
+        Images(str(tmp_path), list_file=path).splits()
+
+
+def test_folders_without_images_are_named(tmp_path):
+    with pytest.raises(DataError, match="must hold a folder for each class, but has none; a list"):
+        Images(str(tmp_path)).splits()
+    write(tmp_path / "a/b.txt", b"")
+    with pytest.raises(DataError, match=f"^{tmp_path}: must name images, but has none"):
+        Images(str(tmp_path)).splits()
+
+
+def test_wrong_shapes_are_named(tmp_path):
+    source, schema = Images(folder_of(tmp_path)), Schema(features=(3, 5, 6))
+    with pytest.raises(DataError, match=f"^{tmp_path}, partition 0, record 0: features must have"):
+        list(checked_batches(source.read, source.splits()[0], schema))
+
+
+def test_a_network_trains_on_it(tmp_path):
+    folder_of(tmp_path)
+    written = {"type": "Images", "path": str(tmp_path), "size": [4, 4], "scale": 0.01}
+    conf = NetworkConf(input_shape=(3, 4, 4), seed=1, layers=[Dense(units=4), Output(units=3)])
+    history = Network(conf).fit(Source.from_dict(written), epochs=1)
+    assert history.epochs[0].examples == 12
+
+
+REFUSED = [
+    ({"channels": "CMYK"}, "Images.channels must be 'RGB', 'BGR' or 'gray', got 'CMYK'"),
+    ({"size": 0}, "Images.size must be an integer >= 1 or a pair of them or None, got 0"),
+    ({"records_per_split": 0}, "Images.records_per_split must be an integer >= 1 or None, got 0"),
+]
+
+
+@pytest.mark.parametrize("options, message", REFUSED)
+def test_options_are_refused(options, message):
+    with pytest.raises(ConfigError, match=message):
+        Images("a", **options)

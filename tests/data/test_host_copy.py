@@ -1,0 +1,218 @@
+"""LMDBs on other file systems: a copy for each host, made once, kept within a budget."""
+
+import fcntl
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import fsspec
+import numpy as np
+import pytest
+
+from sparkdl.data import LMDB, Batch, files, host_copy, write_lmdb
+from sparkdl.data.readers.lmdb_files.databases import first_image
+from sparkdl.errors import DataError
+from tests.data.lmdbs import X, Y, caffe_db, datum, put, read
+
+URI = "memory://elsewhere/db"
+
+
+@pytest.fixture(autouse=True)
+def copies(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARKDL_COPIES", str(tmp_path / "copies"))
+    yield tmp_path / "copies"
+    files.remove("memory://elsewhere")
+
+
+def upload(path, uri=URI):
+    with open(f"{path}/data.mdb", "rb") as source, files.open(f"{uri}/data.mdb", "wb") as out:
+        out.write(source.read())
+    return uri
+
+
+def held(copies):
+    return sorted(one.name for one in copies.glob("*.mdb"))
+
+
+@pytest.mark.parametrize("uri", [URI, f"{URI}/data.mdb"])
+def test_it_is_copied_once(tmp_path, copies, uri, monkeypatch):
+    upload(caffe_db(tmp_path / "db"))
+    source = LMDB(uri, records_per_split=4)
+    splits = source.splits()
+    assert not copies.exists()  # the driver reads a few pages
+    assert [split.count for split in splits] == [4, 4, 2]
+    np.testing.assert_array_equal(read(source).features, X)
+    assert len(held(copies)) == 1
+    monkeypatch.setattr(host_copy, "_copy", None)
+    np.testing.assert_array_equal(read(source).labels, Y)
+
+
+@pytest.mark.parametrize("count", [1, 300, 20_000])
+def test_keys_are_found_in_trees_of_every_depth(tmp_path, count, copies):
+    x = np.zeros((count, 1, 8, 8), np.uint8)
+    write_lmdb(str(tmp_path / "db"), [Batch.of(x, np.zeros(count, int))])
+    splits = LMDB(upload(tmp_path / "db")).splits()
+    assert [(s.first, s.stop, s.count) for s in splits] == [
+        (s.first, s.stop, s.count) for s in LMDB(str(tmp_path / "db")).splits()
+    ]
+    assert not copies.exists()
+
+
+@pytest.mark.parametrize("count, size", [(0, 1), (1, 3), (2000, 3), (2, 100), (300, 100)])
+def test_the_first_image_is_read_where_it_lies(tmp_path, count, size, copies):
+    x = np.arange(count * size * size, dtype=np.uint8).reshape(count, 1, size, size)
+    put(tmp_path / "db", [(b"%08d" % i, datum(one, 1)) for i, one in enumerate(x)])
+    for path in (str(tmp_path / "db"), upload(tmp_path / "db")):
+        found = first_image(path)
+        assert found is None if count == 0 else np.array_equal(found, x[0])
+    assert not copies.exists()
+
+
+def test_keys_that_are_no_numbers_cost_the_driver_a_copy(tmp_path, copies):
+    items = [(b"key %d" % i, datum(x, 1)) for i, x in enumerate(X)]
+    source = LMDB(upload(put(tmp_path / "db", items)), records_per_split=3)
+    assert [split.count for split in source.splits()] == [3, 3, 3, 1]
+    np.testing.assert_array_equal(read(source).features, X)
+
+
+def test_a_file_uri_needs_no_copy(tmp_path, copies):
+    np.testing.assert_array_equal(read(LMDB(f"file://{caffe_db(tmp_path / 'db')}")).features, X)
+    assert not copies.exists()
+
+
+def test_a_changed_one_is_copied_again(tmp_path, copies):
+    read(LMDB(upload(caffe_db(tmp_path / "db"))))
+    write_lmdb(str(tmp_path / "other"), [Batch.of(X[::-1], Y[::-1])])
+    upload(tmp_path / "other")
+    np.testing.assert_array_equal(read(LMDB(URI)).features, X[::-1])
+    assert len(held(copies)) == 2
+
+
+def test_tasks_that_come_together_make_one_copy(tmp_path, copies, monkeypatch):
+    upload(caffe_db(tmp_path / "db"))
+    made, copy = [], host_copy._copy
+
+    def slow(path, size, target):
+        made.append(path)
+        time.sleep(0.2)
+        copy(path, size, target)
+
+    monkeypatch.setattr(host_copy, "_copy", slow)
+    found = []
+    tasks = [
+        threading.Thread(target=lambda: found.append(read(LMDB(URI)).features), daemon=True)
+        for _ in range(4)
+    ]
+    for task in tasks:
+        task.start()
+    for task in tasks:
+        task.join(30)
+    assert (len(made), len(found)) == (1, 4)
+
+
+def test_a_copy_that_gets_no_further_is_an_error(tmp_path, copies, monkeypatch):
+    monkeypatch.setattr(host_copy, "PATIENCE", 0.2)
+    upload(caffe_db(tmp_path / "db"))
+    path = host_copy.host_copy(f"{URI}/data.mdb")
+    os.remove(path)
+    with open(f"{path}.lock", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(DataError, match=f"^{URI}/data.mdb: another process copies it and got"):
+            read(LMDB(URI))
+    np.testing.assert_array_equal(read(LMDB(URI)).features, X)  # the lock is free again
+
+
+def test_the_least_recently_used_go_first(tmp_path, copies, monkeypatch):
+    caffe_db(tmp_path / "db")
+    size = os.path.getsize(tmp_path / "db/data.mdb")
+    monkeypatch.setenv("SPARKDL_COPIES_BYTES", str(2 * size))
+    paths = []
+    for name, age in [("a", 100), ("b", 200), ("c", 0)]:
+        upload(tmp_path / "db", f"memory://elsewhere/{name}")
+        paths.append(host_copy.host_copy(f"memory://elsewhere/{name}/data.mdb"))
+        os.utime(paths[-1], (time.time() - age,) * 2)
+    assert [os.path.exists(path) for path in paths] == [True, False, True]
+    monkeypatch.setenv("SPARKDL_COPIES_BYTES", "100")
+    with pytest.raises(
+        DataError, match="bytes are above the budget of 100; raise SPARKDL_COPIES_B"
+    ):
+        read(LMDB(upload(tmp_path / "db", "memory://elsewhere/d")))
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(tmp_path, copies, monkeypatch):
+    upload(caffe_db(tmp_path / "db"))
+
+    def full(source, out, size):
+        out.write(b"some")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(host_copy.shutil, "copyfileobj", full)
+    message = f"^{URI}/data.mdb: cannot be copied to {copies} on .+: No space left on device"
+    with pytest.raises(DataError, match=message):
+        read(LMDB(URI))
+    assert [one.suffix for one in copies.iterdir()] == [".lock"]
+
+
+def test_what_is_missing_or_damaged_is_named(tmp_path):
+    with pytest.raises(DataError, match="^memory://elsewhere/none: there is no such file"):
+        LMDB("memory://elsewhere/none").splits()
+    fsspec.filesystem("memory").makedirs("/elsewhere/empty")
+    with pytest.raises(DataError, match="must be an LMDB, but the folder has no data.mdb"):
+        LMDB("memory://elsewhere/empty").splits()
+    for content in (b"", b"no database" * 999):
+        with files.open(f"{URI}/data.mdb", "wb") as out:
+            out.write(content)
+        with pytest.raises(DataError, match=f"^{URI}: must be an LMDB"):
+            LMDB(URI).splits()
+    put(tmp_path / "db", [])
+    with pytest.raises(DataError, match=f"^{URI}: must hold records, but the LMDB is empty"):
+        LMDB(upload(tmp_path / "db")).splits()
+
+
+def test_several_are_read_one_after_the_other(tmp_path):
+    paths = [caffe_db(tmp_path / "a"), upload(caffe_db(tmp_path / "b"))]
+    batch = read(LMDB(paths, records_per_split=4))
+    np.testing.assert_array_equal(batch.features, np.concatenate([X, X]))
+    assert len(set(batch.ids.tolist())) == 20
+    splits = LMDB(paths).splits()
+    assert [split.partition for split in splits] == list(range(len(splits)))
+
+
+def test_where_copies_lie(tmp_path, monkeypatch):
+    assert host_copy.folder() == tmp_path / "copies"
+    monkeypatch.delenv("SPARKDL_COPIES")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    assert str(host_copy.folder()) == "/cache/sparkdl/copies"
+    monkeypatch.setenv("LOCAL_DIRS", "/disk1/a,/disk2/a")
+    assert str(host_copy.folder()) == "/disk1/a/sparkdl-copies"
+
+
+COPIER = """
+import shutil, sys, time
+from sparkdl.data import host_copy
+
+def stuck(source, out, size):
+    out.write(b"some")
+    out.flush()
+    print("copying", flush=True)
+    time.sleep(60)
+
+host_copy.shutil.copyfileobj = stuck
+host_copy.host_copy(sys.argv[1])
+"""
+
+
+def test_a_process_that_dies_while_it_copies_leaves_the_way_free(tmp_path, copies):
+    path = f"{caffe_db(tmp_path / 'db')}/data.mdb"
+    command = [sys.executable, "-c", COPIER, path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "copying\n"
+        finally:
+            process.kill()
+    assert [one.suffix for one in sorted(copies.iterdir())] == [".lock", ".part"]
+    with open(path, "rb") as wanted, open(host_copy.host_copy(path), "rb") as made:
+        assert made.read() == wanted.read()
+    assert [one.suffix for one in sorted(copies.iterdir())] == [".mdb", ".lock"]

@@ -1,0 +1,150 @@
+"""Plans of cuDNN's: timed where a device has a clock, and kept on disk; what is missing is told."""
+
+import sys
+from dataclasses import replace
+from threading import Thread
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sparkdl.engine import Spec
+from sparkdl.engine.backends.cuda.cudnn import adapter
+from sparkdl.engine.backends.cuda.cudnn.adapter import Cudnn
+from sparkdl.engine.backends.cuda.cudnn.convolutions import ForwardRequest
+from sparkdl.engine.ops.spatial.conv import ConvOp
+from sparkdl.errors import DeviceError, UnsupportedError
+from tests.support.cuda import cudnn_double
+from tests.support.cuda.host_driver import HostDriver
+
+X, W, Y = Spec((2, 8, 4, 4)), Spec((8, 8, 3, 3)), Spec((2, 8, 2, 2))
+REQUEST = ForwardRequest(op=ConvOp((3, 3), (1, 1), ((0, 0),) * 2, (1, 1)), x=X, w=W, y=Y)
+SECONDS = {0: 3.0, 2: 1.0}  # of the engines; the double refuses the others
+
+
+class Clocked(HostDriver):
+    """Runs at once what is to be timed."""
+
+    def seconds(self, work, stream):
+        with np.errstate(all="ignore"):
+            work(1)
+        return SECONDS[cudnn_double.RUN[-1]]
+
+
+class Full(HostDriver):
+    def allocate(self, size):
+        raise DeviceError("no memory")
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize(("driver", "engine"), [(Clocked, 2), (HostDriver, 0), (Full, 0)])
+def test_the_fastest_engine_is_taken_where_a_device_has_time_and_room(driver, engine):
+    assert Cudnn(cudnn_double, driver()).plan(REQUEST).graph.index == engine
+
+
+def test_nothing_runs_on_the_stream_on_which_another_thread_times_plans():
+    found, put, threads = Cudnn(cudnn_double, HostDriver()), [], []
+    plan = found.plan(REQUEST)
+    plan.graph = SimpleNamespace(execute=lambda *words, handle: put.append(handle.stream))
+
+    class Timing(HostDriver):
+        def seconds(self, work, stream):
+            if not threads:
+                found.follow(1)
+                threads.append(Thread(target=plan.run, args=({}, 0, 2)))
+                threads[0].start()
+                threads[0].join(0.1)
+                assert not put
+            return 0.0
+
+    found.driver = Timing()
+    found.plan(replace(REQUEST, x=Spec((3, 8, 4, 4)), y=Spec((3, 8, 2, 2))))
+    threads[0].join(60)
+    assert put == [2]
+
+
+def test_a_plan_is_kept_on_disk(monkeypatch):
+    first = Cudnn(cudnn_double, HostDriver()).plan(REQUEST)
+    monkeypatch.setattr(ForwardRequest, "draw", None)
+    second = Cudnn(cudnn_double, another_of_the_kind())
+    assert second.plan(REQUEST).graph.nodes is first.graph.nodes
+    with pytest.raises(TypeError):
+        second.plan(REQUEST, tf32=True)
+
+
+def another_of_the_kind():
+    driver = HostDriver()
+    driver.properties = replace(driver.properties, id="GPU-another")
+    return driver
+
+
+@pytest.mark.parametrize(
+    ("kind", "tf32", "exact"),
+    [("float32", False, True), ("float32", True, False), ("bfloat16", False, False)],
+)
+def test_float32_is_rounded_only_where_that_is_allowed(monkeypatch, kind, tf32, exact):
+    asked = []
+    monkeypatch.setattr(
+        cudnn_double.pygraph, "deselect_numeric_notes", lambda g, n: asked.append(n)
+    )
+    x, w, y = (replace(spec, dtype=kind) for spec in (X, W, Y))
+    Cudnn(cudnn_double, HostDriver()).plan(replace(REQUEST, x=x, w=w, y=y), tf32)
+    assert bool(asked) is exact
+
+
+@pytest.mark.parametrize("verb", ["serialize", "deserialize"])
+def test_what_is_not_kept_or_no_longer_taken_is_planned_anew(monkeypatch, verb):
+    refusal = cudnn_double.cudnnGraphNotSupportedError("another driver")
+    monkeypatch.setattr(cudnn_double.pygraph, verb, raising(refusal))
+    Cudnn(cudnn_double, HostDriver()).plan(REQUEST)
+    assert Cudnn(cudnn_double, HostDriver()).plan(REQUEST).graph.nodes
+
+
+def raising(error):
+    def call(*words):
+        raise error
+
+    return call
+
+
+def test_a_refusal_is_remembered_with_its_reason(monkeypatch):
+    refusal = "Warning: CUDNN_STATUS_NOT_SUPPORTED_X; Reason: too  odd\nand more"
+    refuses = raising(cudnn_double.cudnnGraphNotSupportedError(refusal))
+    monkeypatch.setattr(cudnn_double.pygraph, "validate", refuses)
+    graphs = Cudnn(cudnn_double, HostDriver())
+    for _ in range(2):
+        with pytest.raises(
+            UnsupportedError, match=r"^CUDNN_STATUS_NOT_SUPPORTED_X; Reason: too odd$"
+        ):
+            graphs.plan(REQUEST)
+        monkeypatch.setattr(cudnn_double.pygraph, "validate", None)
+
+
+MISSING = [
+    (None, {}, "pip install 'sparkdl"),
+    (
+        cudnn_double,
+        {"__version__": "1.29.1"},
+        r"nvidia-cudnn-frontend>=1.20,<1.29 is needed, not 1.29.1",
+    ),
+    (cudnn_double, {"create_handle": raising(RuntimeError("no lib"))}, "nvidia-cudnn-cu13 .no lib"),
+]
+
+
+@pytest.mark.parametrize(("module", "attributes", "message"), MISSING)
+def test_what_is_missing_is_told(monkeypatch, module, attributes, message):
+    monkeypatch.setitem(sys.modules, "cudnn", module)
+    for name, value in attributes.items():
+        monkeypatch.setattr(cudnn_double, name, value)
+    with pytest.raises(UnsupportedError, match=message):
+        adapter.load_adapter(HostDriver())
+
+
+def test_it_is_found(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cudnn", cudnn_double)
+    assert adapter.load_adapter(HostDriver()).name == "cuDNN 9.28.0"

@@ -1,5 +1,0 @@
-"""A backend whose library is looked for anew when it is imported, as oneDNN's is at first."""
-
-from sparkdl.engine.backends.onednn.library import load
-
-load.__wrapped__()

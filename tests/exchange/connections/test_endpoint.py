@@ -1,0 +1,239 @@
+"""Who knows the secret gets in, whoever else does harm to nobody."""
+
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from sparkdl.errors import ConfigError, PeerError, WorkerError
+from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.connections.handshake import HELLO, PROTOCOL
+from sparkdl.exchange.connections.sockets import BUFFER, LIMITS, kernel_limit
+from tests.exchange.pairs import OTHER, SECRET
+
+
+@pytest.fixture
+def endpoint():
+    with Endpoint(SECRET, timeout=5.0) as endpoint:
+        yield endpoint
+
+
+def within(seconds, holds):
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+    return holds()
+
+
+def talk(one, other):
+    one.sendall(b"ping")
+    assert other.recv(4) == b"ping"
+    other.sendall(b"pong")
+    assert one.recv(4) == b"pong"
+
+
+def test_a_call_is_accepted_with_its_rank(endpoint):
+    with endpoint.connect(endpoint.address, "links", rank=7) as here:
+        rank, there = endpoint.accept("links")
+        with there:
+            assert rank == 7
+            talk(here, there)
+
+
+def test_sockets_send_at_once_have_large_buffers_and_are_not_inherited(endpoint):
+    with endpoint.connect(endpoint.address, "links") as here, endpoint.accept("links")[1] as there:
+        for sock in (here, there):
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            assert not sock.get_inheritable()
+            for option, limit in LIMITS.items():
+                wanted = kernel_limit(limit) >= BUFFER
+                assert not wanted or sock.getsockopt(socket.SOL_SOCKET, option) >= BUFFER
+
+
+def test_all_may_connect_before_any_accepts(endpoint):
+    with Endpoint(SECRET) as other:
+        calls = [
+            other.connect(endpoint.address, "links", 1),
+            endpoint.connect(other.address, "links"),
+        ]
+        taken = [endpoint.accept("links"), other.accept("links")]
+        assert [rank for rank, _ in taken] == [1, 0]
+        for sock in [*calls, *(sock for _, sock in taken)]:
+            sock.close()
+
+
+def test_channels_are_apart(endpoint):
+    calls = [endpoint.connect(endpoint.address, name, i) for i, name in enumerate(["a", "b", "a"])]
+    taken = [endpoint.accept(name) for name in ["b", "a", "a"]]
+    assert [rank for rank, _ in taken] == [1, 0, 2]
+    for sock in [*calls, *(sock for _, sock in taken)]:
+        sock.close()
+
+
+def test_callers_are_handed_to_a_handler_also_those_that_came_before(endpoint):
+    early = endpoint.connect(endpoint.address, "store", 1)
+    endpoint.serve("store", lambda rank, sock: sock.sendall(b"hello %d" % rank))
+    late = endpoint.connect(endpoint.address, "store", 2)
+    assert early.recv(100) == b"hello 1"
+    assert late.recv(100) == b"hello 2"
+    assert late.recv(100) == b""  # closed when the handler is through
+    early.close(), late.close()
+
+
+def test_a_failed_handler_is_logged_and_the_next_caller_served(endpoint, caplog):
+    endpoint.serve("store", lambda rank, sock: sock.sendall(b"%d" % (1 // rank)))
+    with endpoint.connect(endpoint.address, "store", 0) as sock:
+        assert sock.recv(1) == b""
+    with endpoint.connect(endpoint.address, "store", 1) as sock:
+        assert sock.recv(1) == b"1"
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_call_waits_for_the_other_to_start(endpoint):
+    started = []
+    with silent_place() as address:
+        late = threading.Timer(
+            0.5, lambda: started.append(Endpoint(SECRET, ports=str(address[1]), timeout=5))
+        )
+        late.start()
+        endpoint.connect(address, "links", timeout=30).close()
+        late.join()
+    started[0].close()
+
+
+def test_nobody_there_is_an_error_at_the_limit(endpoint):
+    with silent_place() as address:
+        text = f"{address[1]}: did not answer on channel 'links'.*0.5 s"
+        with pytest.raises(PeerError, match=text):
+            endpoint.connect(address, "links", timeout=0.5)
+
+
+@contextmanager
+def silent_place():
+    """An address at which nobody listens, whose port no other process gets meanwhile."""
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(("127.0.0.1", 0))
+        yield sock.getsockname()
+
+
+def test_nobody_calling_is_an_error_at_the_limit(endpoint):
+    with pytest.raises(WorkerError, match="nobody called on channel 'links' within 0.2 s"):
+        endpoint.accept("links", timeout=0.2)
+
+
+def test_another_secret_is_refused_on_both_sides(endpoint):
+    with Endpoint(OTHER) as stranger:
+        with pytest.raises(PeerError, match="secrets differ"):
+            stranger.connect(endpoint.address, "links")
+    assert within(5, lambda: endpoint.refused["another secret"] == 1)
+    endpoint.connect(endpoint.address, "links").close()
+
+
+STRANGERS = {
+    "a browser": b"GET / HTTP/1.1\r\nHost: here\r\n\r\n",
+    "nothing but zeros": bytes(1000),
+    "a long length": PROTOCOL + bytes(32) + HELLO.pack(0, 255) + b"\xff" * 400,
+}
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_strangers_are_refused_and_counted(endpoint, name):
+    with socket.create_connection(endpoint.address, timeout=5) as sock:
+        sock.sendall(STRANGERS[name])
+        with_reset(sock)
+    assert within(5, lambda: sum(endpoint.refused.values()) == 1)
+    endpoint.connect(endpoint.address, "links").close()
+
+
+def with_reset(sock):
+    """Read to the end, which may be an abrupt one."""
+    try:
+        while sock.recv(1 << 16):
+            pass
+    except ConnectionResetError:
+        pass
+
+
+def test_silent_strangers_hold_nobody_up():
+    with Endpoint(SECRET, timeout=2.0) as endpoint:
+        silent = [socket.create_connection(endpoint.address) for _ in range(200)]
+        endpoint.connect(endpoint.address, "links", timeout=30).close()
+        assert within(30, lambda: endpoint.refused["too slow"] >= 200), endpoint.refused
+        for sock in silent:
+            sock.close()
+
+
+def test_the_door_stays_open_when_there_are_no_more_threads(endpoint, monkeypatch, caplog):
+    start = threading.Thread.start
+
+    def none_left(thread):
+        if thread.name == "sparkdl-handshake" and not endpoint.refused:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", none_left)
+    endpoint.connect(endpoint.address, "links").close()  # at the second attempt
+    assert endpoint.refused == {"failed": 1}
+
+
+def test_a_caller_that_nobody_takes_is_sent_away():
+    with Endpoint(SECRET, timeout=0.3) as endpoint:
+        with endpoint.connect(endpoint.address, "links", timeout=5) as sock:
+            sock.settimeout(5)
+            assert sock.recv(1) == b""
+        assert within(5, lambda: endpoint.refused["not taken"] == 1)
+
+
+def test_closing_ends_what_waits_and_all_threads():
+    before = set(threading.enumerate())
+    endpoint = Endpoint(SECRET, timeout=5.0)
+    endpoint.serve("store", lambda rank, sock: sock.recv(1))
+    calls = [endpoint.connect(endpoint.address, name) for name in ["store", "links"]]
+    silent = socket.create_connection(endpoint.address)
+    failed = []
+    waiting = threading.Thread(target=lambda: failed.append(closed_while_awaited(endpoint)))
+    waiting.start()
+    endpoint.close()
+    waiting.join(5)
+    for sock in [*calls, silent]:
+        sock.settimeout(5)
+        with_reset(sock)
+        sock.close()
+    assert "was closed" in failed[0]
+    assert within(5, lambda: not set(threading.enumerate()) - before)
+
+
+def closed_while_awaited(endpoint):
+    with pytest.raises(WorkerError) as error:
+        endpoint.accept("other", timeout=5)
+    return str(error.value)
+
+
+def test_ports_come_from_the_range():
+    with Endpoint(SECRET) as any_port:
+        port = any_port.address[1]
+        with Endpoint(SECRET, ports=f"{port}-{min(port + 20, 65535)}") as second:
+            assert port < second.address[1] <= port + 20
+        with pytest.raises(ConfigError, match=f"must have a free one at 127.0.0.1, got '{port}'"):
+            Endpoint(SECRET, ports=str(port))
+
+
+@pytest.mark.parametrize("ports", ["", "x", "5-", "70000", "9-8", "-1"])
+def test_what_is_no_range_of_ports_is_refused(ports):
+    with pytest.raises(ConfigError, match="ports must be"):
+        Endpoint(SECRET, ports=ports)
+
+
+@pytest.mark.parametrize("secret", [b"", b"short", "text of some length, but text"])
+def test_a_poor_secret_is_refused(secret):
+    with pytest.raises(ConfigError, match="secret must be at least 16 bytes"):
+        Endpoint(secret)
+
+
+@pytest.mark.parametrize("channel", ["", "x" * 256])
+def test_a_channel_needs_a_short_name(endpoint, channel):
+    with pytest.raises(ConfigError, match="channel must have 1 to 255 bytes"):
+        endpoint.connect(endpoint.address, channel)

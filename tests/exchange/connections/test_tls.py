@@ -1,0 +1,145 @@
+"""With TLS all is as without it, for those whose certificates are good."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError, PeerError
+from sparkdl.exchange.connections.dialer import dial
+from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.messages.wire import Wire
+from tests.exchange.certificates import authority, member
+from tests.exchange.pairs import SECRET
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("certificates")
+
+
+@pytest.fixture(scope="module")
+def ours(folder):
+    return authority(folder, "ours")
+
+
+@pytest.fixture(scope="module")
+def tls(folder, ours):
+    return member(folder, "member", ours)
+
+
+@pytest.fixture(scope="module")
+def stranger(folder):
+    return member(folder, "stranger", authority(folder, "theirs"))
+
+
+@pytest.fixture
+def endpoint(tls):
+    with Endpoint(SECRET, tls=tls, timeout=5.0) as endpoint:
+        yield endpoint
+
+
+def connected(endpoint):
+    here = endpoint.connect(endpoint.address, "wire", rank=1)
+    rank, there = endpoint.accept("wire")
+    assert rank == 1
+    assert here.getpeername() == endpoint.address and there.getpeername()[0] == "127.0.0.1"
+    return Wire(here, "here", 5.0), Wire(there, "there", 5.0)
+
+
+def test_messages_travel_both_ways_at_once(endpoint):
+    big = np.random.default_rng(0).normal(size=1_000_000)
+    a, b = connected(endpoint)
+    with a, b:
+        senders = [threading.Thread(target=w.send, args=({}, big, big[:3])) for w in (a, b)]
+        for sender in senders:
+            sender.start()
+        got = [wire.receive()[1] for wire in (a, b)]
+        for sender in senders:
+            sender.join(5)
+        for whole, part in got:
+            np.testing.assert_array_equal(whole, big)
+            np.testing.assert_array_equal(part, big[:3])
+    wait_for_no("sparkdl-tls")
+
+
+def test_the_end_of_a_peer_is_seen_after_its_last_message(endpoint):
+    a, b = connected(endpoint)
+    with b:
+        a.send({"last": 1}, np.ones(100_000))
+        a.close()
+        meta, [array] = b.receive()
+        assert meta == {"last": 1} and array.sum() == 100_000
+        with pytest.raises(PeerError, match="hung up"):
+            b.receive()
+    wait_for_no("sparkdl-tls")
+
+
+def wait_for_no(name):
+    end = time.monotonic() + 10
+    while any(thread.name == name for thread in threading.enumerate()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+LAST_WORDS = """
+import sys
+from sparkdl.exchange.connections.dialer import dial
+from sparkdl.exchange.connections.tls import Tls
+host, port, secret, *files = sys.argv[1:]
+tls = Tls(**dict(zip(["certificate", "key", "authorities"], files)))
+sock = dial((host, int(port)), bytes.fromhex(secret), "wire", timeout=20, tls=tls)
+sock.setblocking(True)
+sock.sendall(bytes(150_000))
+"""
+
+
+def test_the_last_bytes_of_a_process_that_ends_arrive(endpoint, tls):
+    host, port = endpoint.address
+    files = dataclasses.astuple(tls)
+    command = [sys.executable, "-c", LAST_WORDS, host, str(port), SECRET.hex(), *files]
+    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}):
+        _, sock = endpoint.accept("wire", timeout=30)
+        sock.settimeout(10)
+        with sock:
+            got = 0
+            while part := sock.recv(1 << 20):
+                got += len(part)
+    assert got == 150_000
+
+
+def test_a_certificate_of_other_authorities_is_refused(endpoint, stranger):
+    trusting = dataclasses.replace(stranger, authorities=endpoint._tls.authorities)
+    for caller in (stranger, trusting):
+        with Endpoint(SECRET, tls=caller) as other:
+            with pytest.raises(PeerError, match="no certificate of the given authorities"):
+                other.connect(endpoint.address, "wire")
+    end = time.monotonic() + 30
+    while endpoint.refused["TLS"] < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert endpoint.refused == {"TLS": 2}
+
+
+def test_tls_on_one_side_only_is_refused(tls):
+    with Endpoint(SECRET) as bare, Endpoint(SECRET, tls=tls) as safe:
+        with pytest.raises(PeerError, match="TLS on one side only"):
+            safe.connect(bare.address, "wire")
+        with pytest.raises(PeerError, match="did not answer on channel 'wire' within 2 s"):
+            bare.connect(safe.address, "wire", timeout=2)
+
+
+@pytest.mark.parametrize("field", ["certificate", "key", "authorities"])
+def test_files_must_be_there_and_fit(field, tls, stranger, tmp_path):
+    garbage = tmp_path / "garbage"
+    garbage.write_text("none")
+    for value, text in [("/none", f"Tls.{field} must be a file"), (garbage, "PEM files that fit")]:
+        broken = dataclasses.replace(tls, **{field: str(value)})
+        with pytest.raises(ConfigError, match=text):
+            Endpoint(SECRET, tls=broken)
+        with pytest.raises(ConfigError, match=text):
+            dial(("127.0.0.1", 9), SECRET, "wire", tls=broken)

@@ -1,0 +1,52 @@
+"""Everything registered beats on, until it is discarded, forgotten or broken."""
+
+import gc
+import threading
+
+from sparkdl.exchange.liveness.heartbeat import Heartbeat
+
+
+class Heart:
+    def __init__(self, beats):
+        self.left, self.stopped = beats, threading.Event()
+
+    def beat(self):
+        self.left -= 1
+        if self.left == 0:
+            self.stopped.set()
+            raise ValueError("worn out")
+
+
+def ended(pulse):
+    thread = pulse._thread
+    if thread:
+        thread.join(5)
+    return pulse._thread is None
+
+
+def test_what_is_registered_beats_and_a_broken_one_harms_no_other(caplog):
+    pulse, short, long = Heartbeat(), Heart(2), Heart(10)
+    pulse.add(short, 0.01)
+    pulse.add(long, 0.02)
+    assert long.stopped.wait(5) and short.stopped.is_set()
+    assert ended(pulse)
+    assert caplog.text.count("no more heartbeats") == 2
+
+
+def test_no_thread_stays_for_what_is_discarded():
+    pulse, heart = Heartbeat(), Heart(1)
+    pulse.add(heart, 100)
+    pulse.discard(heart)
+    pulse.discard(heart)
+    assert ended(pulse)
+    pulse.add(heart, 0.01)  # and again
+    assert heart.stopped.wait(5)
+    assert ended(pulse)
+
+
+def test_what_is_forgotten_is_not_held_alive():
+    pulse, heart = Heartbeat(), Heart(-1)
+    pulse.add(heart, 0.01)
+    del heart
+    gc.collect()
+    assert ended(pulse)

@@ -1,0 +1,25 @@
+"""Silence counts from the last time that this process was away."""
+
+import pytest
+
+from sparkdl.exchange.liveness.pause import Attendance
+
+LOOKS = [  # with a timeout of 10 s: (time, whether there was no break, since when silence counts)
+    [(1.0, True, 0.0), (6.0, True, 0.0), (11.0, True, 0.0)],
+    [(5.1, False, 5.1), (6.0, True, 5.1)],
+    [(4.0, True, 0.0), (30.0, False, 30.0), (34.0, True, 30.0), (50.0, False, 50.0)],
+]
+
+
+@pytest.mark.parametrize("looks", LOOKS)
+def test_looks(looks):
+    attention = Attendance(10.0, 0.0)
+    for now, unbroken, since in looks:
+        assert (attention.unbroken(now), attention.since) == (unbroken, since)
+
+
+def test_it_begins_anew():
+    attention = Attendance(10.0, 0.0)
+    attention.begin(60.0)
+    assert attention.since == 60.0
+    assert attention.unbroken(65.0)

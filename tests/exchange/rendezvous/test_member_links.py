@@ -1,0 +1,76 @@
+"""The ways in which a group can form, each with a sum over its links."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from sparkdl.exchange.connections.address import addresses
+from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.group import Group
+from sparkdl.exchange.rendezvous.address_rendezvous import AddressRendezvous, RendezvousServer
+from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
+from tests.exchange.certificates import authority, member
+from tests.exchange.pairs import SECRET
+
+SIZE = 3
+
+
+@contextmanager
+def by_files(folder):
+    yield [FileRendezvous(folder / "meeting", rank, SIZE) for rank in range(SIZE)], {}
+
+
+@contextmanager
+def by_address(folder):
+    with Endpoint(SECRET) as endpoint:
+        RendezvousServer(SIZE, endpoint)
+        places = [AddressRendezvous(endpoint.address, SECRET, r, SIZE) for r in range(SIZE)]
+        yield places, {"toward": endpoint.address[0]}
+        for place in places:
+            place.close()
+
+
+@contextmanager
+def under_tls(folder):
+    tls = member(folder, "member", authority(folder, "ours"))
+    with Endpoint(SECRET, tls=tls) as endpoint:
+        RendezvousServer(SIZE, endpoint)
+        places = [
+            AddressRendezvous(endpoint.address, SECRET, r, SIZE, tls=tls) for r in range(SIZE)
+        ]
+        yield places, {"tls": tls}
+        for place in places:
+            place.close()
+
+
+@contextmanager
+def by_six(folder):
+    if "::1" not in [ip for ip, _ in addresses()]:
+        pytest.skip("this host has no IPv6 loopback")
+    with by_files(folder) as (places, _):
+        yield places, {"interface": "::1"}
+
+
+@contextmanager
+def in_a_range_of_ports(folder):
+    with Endpoint(SECRET) as free:
+        first = min(free.address[1] + 1, 65000)
+    with by_files(folder) as (places, _):
+        yield places, {"ports": f"{first}-{first + 400}"}
+
+
+@pytest.mark.parametrize("way", [by_files, by_address, under_tls, by_six, in_a_range_of_ports])
+def test_a_group_forms_and_sums(way, tmp_path):
+    with way(tmp_path) as (places, options), ThreadPoolExecutor(SIZE) as pool:
+        sums = list(pool.map(lambda place: summed(place, options), places))
+    assert sums == [6 * 100_000] * SIZE
+
+
+def summed(place, options):
+    with Group.form(place, SECRET, timeout=30.0, **options) as group:
+        x = np.full(100_000, place.rank + 1, np.float32)
+        group.all_reduce(x)
+        group.barrier()
+        return x.sum(dtype=np.float64)

@@ -1,0 +1,226 @@
+"""Sums through codecs: the same on every rank, and nothing lost on the way."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    DivergedError,
+    PeerError,
+    ShapeError,
+)
+from sparkdl.exchange.codecs import (
+    AdaptiveThreshold,
+    FixedThreshold,
+    Half,
+    OneBit,
+    Threshold,
+    TopK,
+    TwoBit,
+)
+from sparkdl.exchange.compressed_sum import CompressedSum
+from tests.exchange.crew import crew
+
+SIZES = [1, 2, 3, 4]
+CODECS = [
+    Half("bfloat16"),
+    OneBit(chunk=64),
+    TwoBit(),
+    Threshold(FixedThreshold(0.7), clip=None),
+    TopK(0.2),
+]
+LENGTHS = [0, 1, 3, 1000, 300_007]
+STEPS = 4
+
+
+def checked(results):
+    """The results of a crew, none of which is an error."""
+    for result in results:
+        assert result is not None
+        if isinstance(result, Exception):
+            raise result
+    return results
+
+
+def vector(rank, step, n):
+    return np.random.default_rng([rank, step]).standard_normal(n, dtype=np.float32)
+
+
+def sum_all(group):
+    """For all codecs and lengths what all sums add up to; and what this rank keeps."""
+    return [summed(group, codec, n) for codec in CODECS for n in LENGTHS]
+
+
+def summed(group, codec, n):
+    sums, total = CompressedSum(group, codec, n), np.zeros(n, np.float32)
+    for step in range(STEPS):
+        x = vector(group.rank, step, n)
+        if step % 2:
+            assert sums.sum(x) is x
+        else:
+            assert sums.start(x).wait() is x
+        total += x
+    return total, kept(sums, n)
+
+
+def kept(sums, n):
+    """What a rank keeps back, at its place in the vector."""
+    return sums.state().get("residual", np.zeros(n, np.float32))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_all_ranks_get_the_same_and_nothing_is_lost(size):
+    results = checked(crew(size, sum_all))
+    cases = [(codec, n) for codec in CODECS for n in LENGTHS]
+    for (codec, n), ranks in zip(cases, zip(*results), strict=True):
+        totals, keeps = zip(*ranks)
+        assert len({total.tobytes() for total in totals}) == 1
+        given = sum(vector(rank, step, n) for rank in range(size) for step in range(STEPS))
+        tolerance = 0.25 if isinstance(codec, Half) else 1e-3
+        np.testing.assert_allclose(totals[0] + sum(keeps), given, atol=tolerance, err_msg=codec)
+
+
+def flush(group):
+    """What this rank kept back, what flushing gave, and what it then keeps back, for all codecs."""
+    found = []
+    for codec in CODECS:
+        sums = CompressedSum(group, codec, 700)
+        sums.sum(vector(group.rank, 0, 700))
+        found.append((kept(sums, 700), sums.flush(), kept(sums, 700)))
+    return found
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_all_ranks_get_all_that_was_kept_back_once(size):
+    for ranks in zip(*checked(crew(size, flush)), strict=True):
+        before, got, after = zip(*ranks)
+        assert len({total.tobytes() for total in got}) == 1
+        np.testing.assert_allclose(got[0], sum(x.astype(float) for x in before), atol=1e-5)
+        assert not np.any(after)
+
+
+def count_bytes(group, n):
+    """Bytes that a sum sends, by codec, less those of headers."""
+    counts = []
+    for codec in (OneBit(), Half(), TwoBit(), TopK(0.001)):
+        sums, before = CompressedSum(group, codec, n), group.sent_bytes
+        sums.sum(vector(group.rank, 0, n))
+        counts.append(group.sent_bytes - before)
+    return counts
+
+
+def test_bytes_on_the_wire():
+    n, size = 1 << 20, 4
+    for one_bit, half, two_bit, top_k in checked(crew(size, count_bytes, n)):
+        around_the_ring = 2 * (size - 1) / size * 4 * n  # of float32
+        assert around_the_ring / one_bit > 28
+        assert around_the_ring / half == pytest.approx(2, rel=1e-2)
+        assert two_bit == pytest.approx((size - 1) * n / 4, rel=1e-2)
+        assert top_k == pytest.approx((size - 1) * 8 * 0.001 * n, rel=5e-2)
+
+
+def use_badly(group):
+    """What is asked for too early, or does not fit, is refused, and the sum under way goes on."""
+    sums, x, flag = CompressedSum(group, OneBit(), 1000), vector(group.rank, 0, 1000), np.zeros(1)
+    with pytest.raises(CheckpointError, match="OneBit needs state"):
+        sums.restore(CompressedSum(group, OneBit(), 2000).state())
+    if group.rank == 1:
+        group.receive(flag, 0)  # so that the first sum of rank 0 cannot end before
+    pending = sums.start(x)
+    if group.rank == 0:
+        with pytest.raises(ConfigError, match="one vector at a time"):
+            sums.sum(x)
+        group.send(flag, 1)
+    return pending.wait().tobytes()
+
+
+def test_what_cannot_be_is_refused():
+    first, second = checked(crew(2, use_badly))
+    assert first == second
+
+
+def go_on(group):
+    """Whether a restored sum gives what the first one gives."""
+    same = []
+    for codec in CODECS:
+        first, second = CompressedSum(group, codec, 500), CompressedSum(group, codec, 500)
+        for step in range(3):
+            first.sum(vector(group.rank, step, 500))
+        second.restore(first.state())
+        ours, theirs = (s.sum(vector(group.rank, 3, 500)) for s in (first, second))
+        same.append(ours.tobytes() == theirs.tobytes())
+    return same
+
+
+def test_a_restored_sum_goes_on_as_the_first_would_have():
+    for same in checked(crew(2, go_on)):
+        assert all(same)
+
+
+def settle(group):
+    """Thresholds before and after ranks settle on one."""
+    sums = CompressedSum(group, Threshold(AdaptiveThreshold(initial=1.0)), 1000)
+    for step in range(3):
+        sums.sum(vector(group.rank, step, 1000) * np.float32(1000 * group.rank))
+    before = sums.state()["last"]
+    sums.settle()
+    CompressedSum(group, OneBit(), 10).settle()  # which has nothing to settle
+    return before, sums.state()["last"]
+
+
+def test_ranks_settle_on_the_mean_of_their_thresholds():
+    (low, settled), (high, also) = checked(crew(2, settle))
+    assert low[0] < 1 < high[0] and low[1] < high[1]
+    np.testing.assert_array_equal(settled, also)
+    np.testing.assert_allclose(settled, (low + high) / 2)
+
+
+def damage(group, codec):
+    sums = CompressedSum(group, codec, 6400)
+    if group.rank == 1:
+        for coder in sums._coders:
+            coder._message[:4] = 0
+    sums.sum(np.ones(6400, np.float32))
+
+
+def differ(group):
+    CompressedSum(group, OneBit(chunk=64 * (1 + group.rank)), 64).sum(np.ones(64, np.float32))
+
+
+@pytest.mark.parametrize("codec", [OneBit(), TwoBit()], ids=str)
+def test_a_rank_that_sends_no_message_is_named_on_all(codec):
+    first, second, third = crew(3, damage, codec, timeout=5.0)
+    for error in (first, third):
+        assert isinstance(error, PeerError) and error.rank == 1
+    assert "sent what cannot be decoded: a message of" in f"{first} {third}"
+    assert isinstance(second, PeerError | DataError)
+
+
+def test_ranks_of_different_codecs_find_out():
+    for error in crew(2, differ, timeout=5.0):
+        assert isinstance(error, PeerError)
+        assert "another call" in str(error)
+
+
+def diverge(group, codec, n):
+    x = np.ones(n, np.float32)
+    x[7 * group.rank] = np.nan if group.rank else 1
+    CompressedSum(group, codec, n).sum(x)
+
+
+@pytest.mark.parametrize("codec", [OneBit(), TwoBit()], ids=str)
+def test_a_rank_whose_vector_is_not_finite_is_named_on_all(codec):
+    first, second = crew(2, diverge, codec, 10, timeout=5.0)
+    assert isinstance(second, DivergedError) and "is nan" in str(second)
+    assert isinstance(first, PeerError) and first.rank == 1 and "is nan" in str(first)
+
+
+def test_a_vector_of_another_length_is_refused():
+    [error] = crew(1, shorten)
+    assert isinstance(error, ShapeError)
+
+
+def shorten(group):
+    CompressedSum(group, TwoBit(), 10).sum(np.ones(9, np.float32))

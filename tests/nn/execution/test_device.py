@@ -1,0 +1,61 @@
+"""Which backend a process computes with, by what it is told and what is there."""
+
+import pytest
+
+from sparkdl.engine.backends import base
+from sparkdl.engine.backends.device_grant import GRANT, DeviceGrant
+from sparkdl.errors import UnsupportedError
+from sparkdl.nn.execution import device
+from sparkdl.nn.execution.device import PROCESSOR, choose_backend, describe_device, own
+from tests.support.cuda.compiler import available
+
+HERE, BROKEN = "tests.support.cuda.backend", "tests.nn.no_gpu"
+PLACED = {
+    "told nothing, and there is none": ("auto", "auto", "no driver", HERE, "auto"),
+    "told nothing, and there is one": ("auto", "auto", None, HERE, "cuda"),
+    "told nothing, and it does not work": ("auto", "auto", None, BROKEN, "auto"),
+    "the processor": ("cpu", "auto", None, HERE, "auto"),
+    "an engine of the processor": ("auto", "reference", None, HERE, "reference"),
+    "both": ("cpu", "reference", None, HERE, "reference"),
+    "a GPU that shows no files": ("cuda", "auto", "no driver", HERE, "cuda"),
+}
+
+
+@pytest.fixture
+def there(monkeypatch):
+    """A function that says what is there: why there is no GPU or None, the module of cuda."""
+
+    def of(reason, module):
+        monkeypatch.setattr(device, "why_no_gpu", lambda: reason)
+        monkeypatch.setitem(base.MODULES, "cuda", module)
+        choose_backend.cache_clear()
+
+    yield of
+    choose_backend.cache_clear()
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_where_a_process_computes(name, there):
+    told, backend, reason, module, expected = PLACED[name]
+    if expected == "cuda" and not available():
+        pytest.skip("no g++ to run the kernels of cuda on the host")
+    there(reason, module)
+    assert choose_backend(told, backend) == expected
+    where = "the host (GPU-0)" if expected == "cuda" else PROCESSOR
+    assert describe_device(expected) == where
+
+
+def test_a_gpu_that_does_not_work_is_told_or_an_error(there, caplog):
+    there(None, BROKEN)
+    assert choose_backend("auto") == "auto"
+    assert "computes on the processor: there is a driver, but no device" in caplog.text
+    with pytest.raises(UnsupportedError, match="there is a driver, but no device"):
+        choose_backend("cuda")
+
+
+def test_a_process_is_told_what_is_its_own():
+    try:
+        own(["2", "3"], turn=1)
+        assert DeviceGrant(("2", "3"), 1) == GRANT
+    finally:
+        own(())

@@ -1,0 +1,138 @@
+"""Truncated backpropagation through time: what is cut, what is carried, how far gradients go."""
+
+import numpy as np
+import pytest
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.engine import ops
+from sparkdl.errors import ConfigError
+from sparkdl.nn import (
+    GRU,
+    LSTM,
+    Bidirectional,
+    Dense,
+    Frozen,
+    GraphConf,
+    LastTimeStep,
+    NetworkConf,
+    Output,
+    RnnOutput,
+    Vertex,
+)
+from sparkdl.nn.execution import forward
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.execution.scoring import example_losses
+from sparkdl.nn.inputs.tbptt import chunks
+from tests.nn.support import value_and_gradients
+
+N, T = 3, 10
+
+
+def network(tbptt=(4, 3), layers=None, **options):
+    layers = layers or [LSTM(units=3), GRU(units=2), RnnOutput(units=2)]
+    return NetworkConf(**{"input_shape": (T, 2), "layers": layers, "tbptt": tbptt} | options)
+
+
+def batch(rng, **columns):
+    features = rng.normal(size=(N, T, 2)).astype(np.float32)
+    columns = {"features": features, "labels": rng.integers(0, 2, (N, T))} | columns
+    return Batch(columns=columns, ids=np.arange(N, dtype=np.uint64))
+
+
+def test_a_batch_is_cut_along_its_steps(rng):
+    whole = batch(rng, mask=np.ones((N, T)), weights=np.ones(N), labels_mask=np.zeros((N, T)))
+    parts = list(chunks(network(), whole))
+    assert [part.features.shape[1] for part, _, _ in parts] == [4, 4, 2]
+    assert [share for _, share, _ in parts] == pytest.approx([0.4, 0.4, 0.2])
+    for name in ("features", "labels", "mask", "labels_mask"):
+        joined = np.concatenate([part.columns[name] for part, _, _ in parts], 1)
+        np.testing.assert_array_equal(joined, whole.columns[name])
+    assert all(part.columns["weights"] is whole.columns["weights"] for part, _, _ in parts)
+    assert len({i for part, _, _ in parts for i in part.ids.tolist()}) == 3 * N
+    assert len({id(states) for _, _, states in parts}) == 1
+
+
+def test_without_tbptt_a_batch_stays_whole(rng):
+    whole = batch(rng)
+    assert list(chunks(network(tbptt=None), whole)) == [(whole, 1, None)]
+
+
+def test_a_chunk_of_all_steps_has_the_gradient_of_the_whole(rng):
+    cut, plain = Replica(network((T, T))), Replica(network(None))
+    whole = batch(rng)
+    assert cut.gradient(whole, states={}) == pytest.approx(plain.gradient(whole))
+    np.testing.assert_allclose(cut.grad, plain.grad, rtol=1e-5, atol=1e-7)
+
+
+def test_gradients_of_a_later_chunk_start_from_the_states_before(rng):
+    conf = network()
+    replica, states = Replica(conf), {}
+    (first, *_), (second, *_), _ = chunks(conf, batch(rng))
+    replica.gradient(first, states=states)
+    before = {name: state.astype(float) for name, state in states.items()}
+    assert {name: state.shape[1:] for name, state in before.items()} == conf.state_shapes
+    loss, _ = replica.gradient(second, states=states)
+    arrays = {name: view.astype(float) for name, view in replica.arrays()[0].items()}
+
+    def value(*params):
+        given = dict(zip(arrays, params, strict=True))
+        options = {"training": True, "states": before, "backward_steps": 3}
+        result = forward(conf, given, {}, second.features.astype(float), **options)
+        return ops.sum(example_losses(conf, result, {"labels": second.labels})) / N
+
+    expected, grads = value_and_gradients(value, *arrays.values())
+    assert loss == pytest.approx(expected * N, rel=1e-5)
+    views = conf.params_layout.views(replica.grad)
+    for view, grad in zip(views.values(), grads, strict=True):
+        np.testing.assert_allclose(view, grad, rtol=1e-4, atol=1e-6)
+    assert any((states[name] != before[name]).any() for name in states)
+
+
+def test_states_of_other_sequences_are_refused(rng):
+    replica, states = Replica(network()), {}
+    replica.gradient(batch(rng), states=states)
+    with pytest.raises(ConfigError, match="the states are those of 3 sequences, got 2"):
+        replica.gradient(batch(rng).take(slice(2)), states=states)
+
+
+def test_comes_back_from_json():
+    conf = network()
+    assert NetworkConf.from_json(conf.to_json()) == conf
+
+
+def test_a_graph_may_be_cut_too():
+    vertices = [
+        Vertex(name="lstm", layer=LSTM(units=2), inputs="x"),
+        Vertex(name="out", layer=RnnOutput(units=2), inputs="lstm"),
+    ]
+    conf = GraphConf(inputs={"x": (T, 2)}, vertices=vertices, tbptt=[5, 5])
+    assert GraphConf.from_json(conf.to_json()) == conf
+
+
+NUMBERS = "NetworkConf.tbptt must be (forward, backward), numbers of steps with"
+REFUSALS = {
+    "one number": ({"tbptt": 5}, "NetworkConf.tbptt must be two integers >= 1 or None, got 5"),
+    "no steps": ({"tbptt": (5, 0)}, "NetworkConf.tbptt[1] must be an integer >= 1, got 0"),
+    "further back than the chunk": ({"tbptt": (5, 6)}, NUMBERS),
+    "nothing is carried": ({"layers": [RnnOutput(units=2)]}, "no recurrent layer"),
+    "both directions": (
+        {"layers": [Bidirectional(layer=LSTM(units=2)), RnnOutput(units=2)]},
+        "bidirectional_1 reads sequences from their end",
+    ),
+    "both directions, frozen": (
+        {"layers": [Frozen(layer=Bidirectional(layer=GRU(units=2))), RnnOutput(units=2)]},
+        "frozen_1 reads sequences from their end",
+    ),
+    "one label per sequence": (
+        {"layers": [LSTM(units=2), LastTimeStep(), Dense(units=2), Output(units=2)]},
+        "tbptt needs sequences (steps, features) as inputs and outputs",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_refuses(case):
+    options, words = REFUSALS[case]
+    with pytest.raises(ConfigError) as error:
+        network(**options)
+    assert words in str(error.value)

@@ -1,0 +1,163 @@
+"""What every layer promises, asked of every layer: shapes, numbers and gradients against jax."""
+
+from math import prod
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from sparkdl.engine import ops
+from sparkdl.engine.gradient_check import check_gradients
+from sparkdl.nn.layers import Dense, Layer
+from sparkdl.nn.layers.core.run import Run
+from tests.nn.examples import ACTIVATIONS
+from tests.nn.layer_cases import LAYERS, THEIRS
+from tests.nn.layer_cases.core import dense
+from tests.nn.layer_cases.place import BATCH, EPOCH, IDS, SEED, STREAM
+from tests.nn.support import value_and_gradients
+
+BATCHWISE = {"Stack", "Unstack", "BatchReindex"}  # they change the batch itself: test_stacking.py
+DRAWING = {"StochasticPool2D"}  # it takes no number below 0: test_stochastic_pool.py
+INDEXED = {"Embedding", "EmbeddingSequence"}  # they take whole numbers
+COMPARED = [row for row in LAYERS if row[0].type_name not in BATCHWISE | DRAWING]
+STOPPING = {"Frozen", "StopGradient"}  # what it depends on has no gradient on purpose
+DIFFERENTIATED = [row for row in COMPARED if row[0].type_name not in STOPPING]
+
+cases = pytest.mark.parametrize("layer, in_shape", COMPARED, ids=str)
+
+
+def drawn(shapes, rng):
+    return {name: rng.uniform(0.5, 1.5, shape) for name, shape in shapes.items()}
+
+
+def batch_of(layer, in_shape, draw):
+    """What `draw(shape)` gives for the input, or for each of several: a tuple of arrays."""
+    shapes = in_shape if layer.several else (in_shape,)
+    arrays = tuple(draw((BATCH, *shape)) for shape in shapes)
+    return arrays if layer.type_name not in INDEXED else tuple(indices(layer, a) for a in arrays)
+
+
+def indices(layer, array):
+    """What `array` says, as numbers whose whole part is an index."""
+    return (np.floor(abs(3 * array)) % layer.inputs + 0.5).astype(array.dtype)
+
+
+def given(layer, xs):
+    """The inputs as the layer takes them."""
+    return xs if layer.several else xs[0]
+
+
+def reference(layer, *arguments):
+    """What another library makes of the input; compiled as a whole, in a fifth of the time."""
+    return THEIRS[layer.type_name](layer, *arguments)
+
+
+def normal(rng):
+    return lambda shape: rng.normal(size=shape)
+
+
+def apart(rng):
+    """Numbers that differ by far more than the step, and none near 0: no kink is crossed."""
+
+    def draw(shape):
+        numbers = np.linspace(-3, 3.1, prod(shape)) + rng.uniform(0, 0.3 / prod(shape))
+        return rng.permuted(numbers).reshape(shape)
+
+    return draw
+
+
+def run_of(layer, in_shape, rng, training=True):
+    buffers = drawn(layer.buffer_shapes(in_shape), rng)
+    options = {"seed": SEED, "stream": STREAM, "ids": IDS, "epoch": EPOCH}
+    return Run(training=training, buffers=buffers, **options)
+
+
+def test_every_layer_is_compared():
+    ours = {n for n, c in Layer.members.items() if c.__module__.startswith("sparkdl.")}
+    assert set(THEIRS) | BATCHWISE | DRAWING == ours
+
+
+@cases
+@pytest.mark.parametrize("training", [True, False], ids=["training", "in use"])
+def test_equals_jax(layer, in_shape, training, rng, x64):
+    params = drawn(layer.param_shapes(in_shape), rng)
+    xs, run = batch_of(layer, in_shape, normal(rng)), run_of(layer, in_shape, rng, training)
+    y = layer.forward(params, given(layer, xs), run)
+    x = given(layer, tuple(map(jnp.asarray, xs)))
+    theirs = jax.jit(lambda x, p: reference(layer, p, x, run.buffers, training))(x, params)
+    assert y.shape == (BATCH, *layer.out_shape(in_shape))
+    np.testing.assert_allclose(y, theirs, rtol=1e-9, atol=1e-12)
+
+
+@cases
+def test_gradients_equal_those_of_jax(layer, in_shape, rng, x64):
+    params = drawn(layer.param_shapes(in_shape), rng)
+    xs, run = batch_of(layer, in_shape, normal(rng)), run_of(layer, in_shape, rng)
+    weights = rng.normal(size=(BATCH, *layer.out_shape(in_shape)))
+    count = len(xs)
+
+    def ours(*arrays):
+        values = dict(zip(params, arrays[count:], strict=True))
+        return ops.sum(layer.forward(values, given(layer, arrays[:count]), run) * weights)
+
+    def theirs(xs, params):
+        x = given(layer, xs)
+        return (reference(layer, params, x, run.buffers, True) * weights).sum()
+
+    loss, grads = value_and_gradients(ours, *xs, *params.values())
+    expected, (theirs_xs, theirs_params) = jax.jit(jax.value_and_grad(theirs, (0, 1)))(xs, params)
+    assert loss == pytest.approx(float(expected), rel=1e-9)
+    for grad, wanted in zip(grads[:count], theirs_xs, strict=True):
+        np.testing.assert_allclose(grad, wanted, rtol=1e-7, atol=1e-10)
+    for name, grad in zip(params, grads[count:], strict=True):
+        np.testing.assert_allclose(grad, theirs_params[name], rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("layer, in_shape", DIFFERENTIATED, ids=str)
+def test_gradients_equal_central_differences(layer, in_shape, rng):
+    params = drawn(layer.param_shapes(in_shape), rng)
+    xs, run = batch_of(layer, in_shape, apart(rng)), run_of(layer, in_shape, rng)
+
+    def function(*arrays):
+        values = dict(zip(params, arrays[len(xs) :], strict=True))
+        return layer.forward(values, given(layer, arrays[: len(xs)]), run)
+
+    check_gradients(function, *xs, *params.values())
+
+
+@cases
+def test_float32_stays_float32(layer, in_shape, rng):
+    params = {n: p.astype(np.float32) for n, p in drawn(layer.param_shapes(in_shape), rng).items()}
+    run = run_of(layer, in_shape, rng)
+    run.buffers.update({n: b.astype(np.float32) for n, b in run.buffers.items()})
+    xs = batch_of(layer, in_shape, lambda shape: rng.normal(size=shape).astype(np.float32))
+    assert layer.forward(params, given(layer, xs), run).dtype == np.float32
+    assert all(value.dtype == np.float32 for value in run.updates.values())
+
+
+@cases
+def test_every_parameter_and_buffer_has_a_first_value(layer, in_shape, rng):
+    for name, shape in (layer.param_shapes(in_shape) | layer.buffer_shapes(in_shape)).items():
+        assert layer.initial(name, shape, rng).shape == shape
+    assert set(layer.penalized) <= set(layer.param_shapes(in_shape))
+
+
+@cases
+def test_does_not_change_its_inputs(layer, in_shape, rng):
+    params = drawn(layer.param_shapes(in_shape), rng)
+    xs, run = batch_of(layer, in_shape, normal(rng)), run_of(layer, in_shape, rng)
+    before = [a.copy() for a in (*xs, *params.values(), *run.buffers.values())]
+    layer.forward(params, given(layer, xs), run)
+    for old, new in zip(before, (*xs, *params.values(), *run.buffers.values()), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize("function", ACTIVATIONS, ids=str)
+def test_every_activation_may_follow_dense(function, rng, x64):
+    layer = Dense(units=4, activation=function)
+    sign = np.abs if function.type_name == "log" else np.array  # a logarithm is of numbers above 0
+    params = {"W": sign(rng.normal(size=(3, 4))), "b": sign(rng.normal(size=4))}
+    x = sign(rng.normal(size=(2, 3)))
+    y = layer.forward(params, x, None)
+    np.testing.assert_allclose(y, dense(layer, params, x, {}, True), rtol=1e-9, atol=1e-12)

@@ -1,0 +1,90 @@
+"""Losses of what a network gives itself: no column of labels is read."""
+
+import numpy as np
+import pytest
+
+from sparkdl.data import Batch
+from sparkdl.errors import ConfigError, ShapeError
+from sparkdl.nn import AddedLoss, Comparison, Dense, GraphBuilder, Output, Run, Sgd
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.training.network import Network
+
+X = np.random.default_rng(3).normal(size=(8, 6)).astype(np.float32)
+BATCH = Batch(columns={"features": X}, ids=np.arange(8, dtype=np.uint64))
+
+
+def auto_encoder(**options):
+    build = GraphBuilder(x=(6,))
+    build.add(Dense(units=3, activation="tanh"), "x", name="code")
+    build.add(Dense(units=6), name="again")
+    build.add(Comparison(**options), "again", "x", name="loss")
+    return build.conf(updater=Sgd(rate=0.1), seed=1)
+
+
+def test_an_auto_encoder_learns_without_labels():
+    conf = auto_encoder(loss="euclidean")
+    assert conf.label_columns == {} and conf.main.name == "loss"
+    replica = Replica(conf)
+    views = conf.params_layout.views(replica.params)
+    hidden = np.tanh(X @ views["code/W"] + views["code/b"])
+    again = hidden @ views["again/W"] + views["again/b"]
+    first = replica.step(BATCH, 0.1, 1) / 8
+    assert first == pytest.approx(((again - X) ** 2).sum() / 16, rel=1e-5)
+    for t in range(2, 60):
+        last = replica.step(BATCH, 0.1, t) / 8
+    assert last < first / 2
+    np.testing.assert_allclose(replica.losses(BATCH)[1].mean(), last, rtol=0.1)
+
+
+@pytest.mark.slow
+def test_a_network_is_fitted_on_features_alone():
+    net = Network(auto_encoder(loss="euclidean"))
+    net.fit(BATCH, epochs=2)
+    assert net.predict(X).shape == (8, 6)
+    with pytest.raises(ConfigError, match="loss reads no labels, so there is nothing to evaluate"):
+        net.evaluate(BATCH)
+
+
+def test_examples_that_do_not_count(rng):
+    z, y = rng.normal(size=(2, 4, 3))
+    there = np.array([[1.0], [0.0], [-2.0], [0.0]])
+    each = ((z - y) ** 2).sum(axis=1) / 2
+    layer = Comparison(loss="euclidean", reduction="valid")
+    assert loss_of(layer, z, y, there) == pytest.approx((each[0] + each[2]) / 2)
+    layer = Comparison(loss="euclidean", reduction="total", loss_weight=0.5)
+    assert loss_of(layer, z, y, there) == pytest.approx((each[0] + each[2]) / 2)
+
+
+def loss_of(layer, *x):
+    run = Run(training=True, seed=0)
+    layer.forward({}, x, run)
+    return run.left.losses[0].mean()
+
+
+def test_classes_from_another_layer(rng):
+    z, labels = rng.normal(size=(4, 3)), np.array([[0.0], [2.0], [1.0], [2.0]])
+    wanted = -np.log(np.exp(z) / np.exp(z).sum(1, keepdims=True))[np.arange(4), [0, 2, 1, 2]]
+    assert loss_of(Comparison(), z, labels) == pytest.approx(wanted.mean())
+
+
+def test_labels_and_comparisons_beside_each_other(rng):
+    build = GraphBuilder(x=(6,))
+    build.add(Dense(units=6), "x", name="again")
+    build.add(Comparison(loss="mse", loss_weight=0.1), "again", "x", name="same")
+    build.add(Output(units=2), "again", name="class")
+    conf = build.conf()
+    assert list(conf.label_columns) == ["labels"] and conf.main.name == "class"
+
+
+def test_a_loss_of_any_blob():
+    x = np.arange(6.0).reshape(2, 3)
+    for mean, wanted in [(False, 0.5 * 15), (True, 0.5 * 15 / 2)]:
+        run = Run(training=True, seed=0)
+        AddedLoss(weight=0.5, mean=mean).forward({}, x, run)
+        assert run.left.losses[0].mean() == wanted
+
+
+@pytest.mark.parametrize("shapes", [((4,),), ((4,), (3,)), ((4,), (4,), (2,))])
+def test_shapes_that_cannot_be_compared(shapes):
+    with pytest.raises(ShapeError, match="Comparison"):
+        Comparison(loss="mse").out_shape(shapes)

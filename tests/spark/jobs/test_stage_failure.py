@@ -1,0 +1,157 @@
+"""What Spark says of a barrier stage that failed, in our words; no Spark is needed for these."""
+
+import traceback
+from types import SimpleNamespace
+
+import pytest
+from py4j.protocol import Py4JError
+
+from sparkdl.errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    DivergedError,
+    PeerError,
+    ShapeError,
+    SparkdlError,
+    WorkerError,
+)
+from sparkdl.spark.jobs.error_notes import NOTE, note_errors
+from sparkdl.spark.jobs.job import clear_errors
+from sparkdl.spark.jobs.slots import check_barrier, executors_wanted
+from sparkdl.spark.jobs.stage_failure import failure
+
+STAGE = (
+    "Job aborted due to stage failure: Could not recover from a failed barrier ResultStage. Most "
+    "recent failure reason: Stage failed because barrier task ResultTask(5, 1) finished "
+    "unsuccessfully.\n"
+)
+TRACE = "Traceback (most recent call last):\n  File 'a.py', line 3, in work\n    f()\n"
+PYTHON = f"{STAGE}org.apache.spark.api.python.PythonException: {TRACE}"
+LOST = "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: gone"
+CRASH = "org.apache.spark.SparkException: Python worker exited unexpectedly. Consider setting 'a'"
+CASES = [
+    (f"{PYTHON}ValueError: no\n\n\tat org.apache.spark.A", WorkerError, "worker 1: ValueError: no"),
+    (f"{STAGE}{LOST}", WorkerError, f"worker 1: {LOST}"),
+    (f"{STAGE}{CRASH}\n\tat org", WorkerError, "worker 1: Python worker exited unexpectedly."),
+    (STAGE, WorkerError, "worker 1: no reason given"),
+    (f"Job aborted: {TRACE}sparkdl.errors.DataError: no 3\n\n\tat org", DataError, "no 3"),
+    ("No space left", WorkerError, "the workers' job failed on the cluster: No space left"),
+    ("[SPARK_JOB_CANCELLED] Job 3", SparkdlError, "the workers' job was cancelled on the cluster"),
+]
+
+
+@pytest.mark.parametrize("text, kind, message", CASES)
+def test_a_loss_names_the_worker(text, kind, message):
+    error = failure(text)
+    assert (type(error), str(error)) == (kind, message)
+
+
+JOBS = [
+    (f"Job aborted: {TRACE}sparkdl.errors.DataError: no 3\n\n\tat org", DataError, "no 3"),
+    (
+        f"Job aborted: {TRACE}ValueError: no",
+        WorkerError,
+        "a test failed on the cluster: ValueError: no",
+    ),
+    (f"{TRACE}sparkdl.errors.PeerError: gone", WorkerError, "a test failed .*PeerError: gone"),
+]
+
+
+@pytest.mark.parametrize("text, kind, message", JOBS)
+def test_a_job_fails_with_the_error_of_its_task(text, kind, message):
+    with pytest.raises(kind, match=f"^{message}$"), clear_errors("a test"):
+        raise Py4JError(text)
+
+
+OURS = [
+    DataError("a\nb: c"),
+    PeerError(None, "left", "gone"),
+    ShapeError("a"),
+    CheckpointError("b"),
+    DivergedError("c"),
+]
+
+
+@pytest.mark.parametrize("error", OURS)
+def test_an_error_of_ours_is_itself_again(error):
+    with pytest.raises(type(error)) as raised, note_errors():
+        raise error
+    [note] = raised.value.__notes__
+    again = failure(f"{PYTHON}sparkdl.errors.{type(error).__name__}: {error}\n{note}\n\n\tat org")
+    assert (type(again), again.args) == (type(error), error.args)
+
+
+def test_an_error_whose_parts_cannot_travel_keeps_its_text():
+    error = DataError({1, 2})
+    with pytest.raises(DataError) as raised, note_errors():
+        raise error
+    assert failure(raised.value.__notes__[0]).args == ("{1, 2}",)
+
+
+class Cut(ShapeError):
+    """Of a class that only the worker has."""
+
+
+def test_an_error_of_another_class_is_of_the_nearest_of_ours():
+    with pytest.raises(Cut) as raised, note_errors():
+        raise Cut("too short")
+    again = failure(raised.value.__notes__[0])
+    assert (type(again), str(again)) == (ShapeError, "too short")
+
+
+def spark_text(error):
+    """What Spark says of a task of rank 1 in which an error was raised."""
+    with pytest.raises(type(error)) as raised, note_errors():
+        raise error
+    trace = "".join(traceback.format_exception(raised.value))
+    return f"{STAGE}org.apache.spark.api.python.PythonException: {trace}\n\tat org.apache.spark.A"
+
+
+def test_an_error_that_is_none_of_ours_names_the_worker_and_brings_its_traceback():
+    error = failure(spark_text(ZeroDivisionError("no")))
+    assert (type(error), str(error)) == (WorkerError, "worker 1: ZeroDivisionError: no")
+    assert "in spark_text" in error.__notes__[0]
+
+
+def test_an_error_of_a_job_is_of_the_same_class_with_all_its_lines_and_notes():
+    error = DivergedError("first line\nsecond line")
+    error.add_note("the last checkpoint is a")
+    text = spark_text(error)
+    with pytest.raises(DivergedError) as caught:
+        with clear_errors("a test"):
+            raise Py4JError(text)
+    assert str(caught.value) == "first line\nsecond line"
+    assert caught.value.__notes__ == ["the last checkpoint is a"]
+
+
+@pytest.mark.parametrize("note", ["", "{", "[]", "3", '{"error": "NoSuch"}', "[" * 100_000])
+def test_a_note_that_says_nothing_is_no_crash(note):
+    assert type(failure(f"{PYTHON}ValueError: no\n{NOTE}{note}\n")) is WorkerError
+
+
+def context(master, **options):
+    options = {f"spark.{name}": value for name, value in options.items()}
+    return SimpleNamespace(master=master, getConf=lambda: options)
+
+
+def test_dynamic_allocation_is_refused_by_name():
+    sc = context("yarn", **{"dynamicAllocation.enabled": "true"})
+    with pytest.raises(ConfigError, match="spark.dynamicAllocation.enabled must be false"):
+        check_barrier(sc, 2, 2)
+    check_barrier(context("local[2]", **{"dynamicAllocation.enabled": "true"}), 2, 2)
+
+
+WANTED = [
+    (context("local-cluster[ 3 , 1, 512]"), 3),
+    (context("yarn", **{"executor.instances": "4"}), 4),
+    (context("yarn", **{"executor.instances": "4", "dynamicAllocation.enabled": "true"}), 0),
+    (context("spark://a:7077", **{"cores.max": "8", "executor.cores": "2"}), 4),
+    (context("spark://a:7077", **{"cores.max": "8"}), 0),
+    (context("local[2]"), 0),
+]
+
+
+@pytest.mark.parametrize("sc, count", WANTED)
+def test_executors_that_spark_was_asked_for(sc, count):
+    assert executors_wanted(sc) == count

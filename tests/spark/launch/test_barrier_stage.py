@@ -1,0 +1,160 @@
+"""Workers that stay until a fit ends: what they get, and how their end is told."""
+
+import json
+import re
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+
+from sparkdl.errors import ConfigError, DataError, PeerError, ShapeError, WorkerError
+from sparkdl.spark import SparkWorkers
+from sparkdl.spark.records.records import SparkRecords
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from tests.spark import staying
+from tests.spark.networks import arrays, plain
+from tests.spark.slow import executor_of
+from tests.support.waiting import gone, until
+
+RECORDS, SIZE = 62, 6
+OPTIONS = ParameterAveraging(seed=3)
+
+
+@pytest.fixture(scope="module")
+def workers(spark):
+    return SparkWorkers(spark.sparkContext, 2)
+
+
+@pytest.fixture(scope="module")
+def blocks(workers):
+    made = workers.load(SparkRecords(arrays(RECORDS)), schema_of(plain()), SIZE, OPTIONS)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def launch(workers, blocks, tmp_path):
+    """A function that launches a task in two workers; what runs at the end of a test is stopped."""
+    started = []
+
+    def of(task, shares=None, **options):
+        shares = shares or [range(0, len(blocks.sizes), 2), range(1, len(blocks.sizes), 2)]
+        started.append(workers.launch(task, blocks, shares, str(tmp_path), **options))
+        return started[-1]
+
+    yield of
+    for launched in started:
+        launched.stop()
+
+
+def ended(launched):
+    """The error of a launch that has ended."""
+    until(lambda: launched.finished() or launched.error() is not None)
+    return launched.error()
+
+
+def processes(launched, folder):
+    """The processes of the two workers, once both are there."""
+    until(lambda: launched.error() or {"0", "1"} <= {path.name for path in folder.iterdir()})
+    assert launched.error() is None
+    return [psutil.Process(int(Path(folder, rank).read_text())) for rank in "01"]
+
+
+@pytest.mark.parametrize("judged", [None, 45])
+def test_each_takes_its_share_and_they_find_each_other(judged, launch, blocks, tmp_path, sc):
+    shares = [[5, 0, *range(6, len(blocks.sizes))], [], [1, 4, 3, 2]][:: 2 if judged else 1][:2]
+    shares[1] = sorted(set(range(len(blocks.sizes))) - set(shares[0]))
+    on = judged and SparkRecords(arrays(judged, records_per_split=10)).batches(
+        sc, schema_of(plain())
+    )
+    launched = launch(staying.take, shares, validation=on)
+    assert ended(launched) is None and launched.finished()
+    found = [json.loads(Path(tmp_path, rank).read_text()) for rank in "01"]
+    for share, own in zip(shares, found):
+        assert sorted(number for number, _ in own["blocks"]) == sorted(share)
+        assert own["texts"] == [["one 0", "one 1"], ["two 0", "two 1"]]
+        assert own["size"] == 2
+    ids = [n for own in found for _, block in own["blocks"] for n in block]
+    assert len(ids) == len(set(ids)) == RECORDS
+    if judged is None:
+        assert [own["judged"] for own in found] == [None, None]
+    else:
+        assert [[len(ids) for ids in own["judged"]] for own in found] == [[10, 10, 5], [10, 10]]
+        assert all(own["judged"] == sorted(own["judged"]) for own in found)
+    launched.stop()
+    launched.stop()
+
+
+FAILURES = [
+    (staying.refuse, DataError, "^record 7: features must be finite,\nnot nan$"),
+    (staying.misfit, ShapeError, r"^features must be \(6,\), got \(5,\)$"),
+    (staying.miss, PeerError, "^rank 0 on left: silent for 5 s$"),
+    (staying.divide, WorkerError, "^worker 1: ZeroDivisionError: division by zero$"),
+    (staying.die, WorkerError, r"^worker 1: Python worker exited unexpectedly \(crashed\)\.$"),
+    (staying.be_late, WorkerError, "^rank 1: of 2 workers not all were there within 1 s$"),
+    (staying.judge_first, WorkerError, "^batches for validation come last: take all blocks"),
+]
+
+
+@pytest.mark.parametrize("task, kind, message", FAILURES, ids=lambda v: getattr(v, "__name__", ""))
+def test_an_error_comes_as_it_is_and_a_loss_names_the_worker(task, kind, message, launch, sc):
+    batches = SparkRecords(arrays(20)).batches(sc, schema_of(plain()))
+    launched = launch(task, validation=batches)
+    error = ended(launched)
+    assert isinstance(error, kind) and re.search(message, str(error))
+    assert not launched.finished()
+
+
+def test_an_error_that_is_none_of_ours_brings_its_traceback(launch):
+    [note] = ended(launch(staying.divide)).__notes__
+    assert note.startswith("Traceback") and "in divide" in note
+
+
+def test_bad_records_to_evaluate_on_are_told(launch, sc):
+    rows = sc.parallelize([([0.0] * 6, 1), ([0.0] * 5, 1)], 2)
+    batches = SparkRecords(rows).batches(sc, schema_of(plain()))
+    with pytest.raises(DataError, match="partition 1"):
+        raise ended(launch(staying.take, validation=batches))
+
+
+@pytest.mark.parametrize("task", [staying.wait, staying.hold_out])
+def test_stopped_workers_are_gone_and_their_slots_free(task, launch, workers, tmp_path, sc):
+    launched = launch(task)
+    running = processes(launched, tmp_path)
+    launched.stop()
+    until(lambda: all(map(gone, running)))  # Spark's daemon kills after the task has ended
+    assert workers.room() == 2
+    assert sc.parallelize([1, 2], 2).sum() == 3
+
+
+def test_a_lost_executor_ends_all_workers_and_another_takes_its_place(
+    launch, workers, tmp_path, sc
+):
+    launched = launch(staying.wait)
+    running = processes(launched, tmp_path)
+    assert psutil.Process() in running[1].parents()  # it is one of this test's
+    executor_of(running[1]).kill()
+    error = ended(launched)
+    assert type(error) is WorkerError
+    assert str(error).startswith("worker 1: ExecutorLostFailure")
+    assert str(error).endswith("exited with code 137")
+    launched.stop()
+    until(lambda: all(map(gone, running)))  # Spark's daemon ends those of the lost executor
+    assert workers.room() == 2
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert ended(launch(staying.take)) is None  # blocks that are lost are made again
+
+
+def test_more_workers_than_slots_are_refused_at_once(spark, blocks):
+    workers = SparkWorkers(spark.sparkContext, 3)
+    with pytest.raises(ConfigError, match="workers must be at most 2, got 3: .* has 2 slots; ask"):
+        workers.launch(staying.take, blocks, [[0], [1], [2]], None)
+
+
+def test_what_cannot_travel_is_told(workers, blocks):
+    launched = workers.launch(staying.take, blocks, [[0], [1]], threading.Lock())
+    with pytest.raises(ConfigError, match="must travel to the executors"):
+        raise ended(launched)

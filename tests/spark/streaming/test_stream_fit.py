@@ -1,0 +1,256 @@
+"""Training on streams: each micro-batch once, whatever comes between, and an end with a reason."""
+
+import json
+import os
+import threading
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+from pyspark.sql import DataFrame
+
+from sparkdl.data import files
+from sparkdl.errors import CheckpointError, ConfigError, DataError, WorkerError
+from sparkdl.spark import SparkNetwork
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.checkpoint import Checkpoints, latest
+from tests.interop.caffe.solver_files import write_solver
+from tests.spark.networks import data, rich
+from tests.training.models import assert_equal
+
+MASTER = ParameterAveraging(batch_size_per_worker=4, averaging_frequency=2, workers=2)
+SCHEMA = "number int, features array<float>, label int"
+NOW = {"availableNow": True}
+PARTS = 4
+
+
+class Stop(Exception):
+    """What interrupts a fit."""
+
+
+class StopAt(Listener):
+    def __init__(self, epoch):
+        self.epoch = epoch
+
+    def on_round(self, report, state):
+        if report.epoch == self.epoch:
+            raise Stop
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One file for each micro-batch."""
+    folder = tmp_path_factory.mktemp("stream")
+    for i in range(PARTS):
+        x, y = data(20, seed=i)
+        numbers = np.full(20, i, "i4")
+        table = pyarrow.table({"number": numbers, "features": list(x), "label": y.astype("i4")})
+        pyarrow.parquet.write_table(table, folder / f"{i}.parquet")
+        os.utime(folder / f"{i}.parquet", (1e9 + i, 1e9 + i))  # the oldest comes first
+    return folder
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(spark, folder):
+    """The network fitted to one file after the other."""
+    net = SparkNetwork(spark, rich(), MASTER)
+    for i in range(PARTS):
+        net.fit(spark.read.schema(SCHEMA).parquet(f"file:{folder}/{i}.parquet"))
+    return net.network.state
+
+
+def stream(spark, folder):
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+    return reader.parquet(f"file:{folder}")
+
+
+def fitted(spark, frame, path=None, master=MASTER, **options):
+    """(network, history) of a fit on all that is there."""
+    if path is not None:
+        options["checkpoints"] = Checkpoints(path=str(path))
+    net = SparkNetwork(spark, rich(), master)
+    return net, net.fit(frame, trigger=NOW, **options)
+
+
+def test_each_micro_batch_is_trained_on_in_turn(spark, folder, uninterrupted, tmp_path):
+    net, history = fitted(spark, stream(spark, folder), tmp_path)
+    assert_equal(net.network.state, uninterrupted)
+    assert [report.examples for report in history.epochs] == [20] * PARTS
+    assert (
+        history.ended
+        == "the stream ended after micro-batch 3: all that was there has been trained on"
+    )
+    assert str(history).endswith(history.ended)
+    assert_equal(SparkNetwork.load(spark, latest(tmp_path)).network.state, uninterrupted)
+    again, history = fitted(spark, stream(spark, folder), tmp_path)
+    assert_equal(again.network.state, uninterrupted)
+    assert not history.rounds
+
+
+def test_a_restarted_query_goes_on_where_it_failed(spark, folder, uninterrupted, tmp_path):
+    with pytest.raises(Stop) as caught:
+        fitted(spark, stream(spark, folder), tmp_path, listeners=[StopAt(2)])
+    assert (
+        f"in micro-batch 2 of a stream; the last checkpoint is {tmp_path}"
+        in caught.value.__notes__[0]
+    )
+    net, history = fitted(spark, stream(spark, folder), tmp_path)
+    assert_equal(net.network.state, uninterrupted)
+    assert [report.epoch for report in history.epochs] == [2, 3]
+
+
+def test_a_micro_batch_that_spark_did_not_note_is_not_repeated(
+    spark, folder, uninterrupted, tmp_path
+):
+    """As when the driver dies between our checkpoint and Spark's."""
+    fitted(spark, stream(spark, folder), tmp_path)
+    (tmp_path / "stream/commits/3").unlink()
+    (tmp_path / "stream/commits/.3.crc").unlink()
+    net, history = fitted(spark, stream(spark, folder), tmp_path)
+    assert (tmp_path / "stream/commits/3").exists()
+    assert_equal(net.network.state, uninterrupted)
+    assert not history.rounds
+
+
+def test_a_model_that_is_not_the_streams_is_refused(spark, folder, tmp_path):
+    with pytest.raises(Stop):
+        fitted(spark, stream(spark, folder), tmp_path, listeners=[StopAt(2)])
+    newest = latest(tmp_path)
+    files.remove(f"{newest}/vectors.safetensors")
+    with pytest.raises(
+        CheckpointError, match="has 1 micro-batches, and Spark goes on behind 2: .*skip"
+    ):
+        fitted(spark, stream(spark, folder), tmp_path)
+    files.remove(newest)
+    files.remove(f"{tmp_path}/stream")
+    with pytest.raises(CheckpointError, match="checkpoints must be of one stream, but the model's"):
+        fitted(spark, stream(spark, folder), tmp_path)
+
+
+def test_what_a_filter_leaves_empty_is_passed_over(spark, folder, tmp_path):
+    frame = stream(spark, folder).where("number % 2 = 1")
+    _, history = fitted(spark, frame, tmp_path, epochs=2)
+    assert [report.examples for report in history.epochs] == [20] * 4
+    _, history = fitted(spark, frame, tmp_path)
+    assert history.ended.startswith("the stream ended before a micro-batch")
+
+
+def test_workers_that_talk_to_each_other(spark, folder):
+    master = AllReduceSGD(batch_size_per_worker=4, workers=2)
+    _, history = fitted(spark, stream(spark, folder).where("number < 2"), master=master)
+    assert [report.examples for report in history.epochs] == [20, 20]
+
+
+class StopQuery(Listener):
+    def on_epoch(self, report, state):
+        if report.epoch == 1:
+            [query] = self.spark.streams.active
+            self.thread = threading.Thread(target=query.stop, daemon=True)
+            self.thread.start()
+
+
+def test_an_endless_stream_ends_when_it_is_stopped(spark):
+    numbers = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 12).load()
+    columns = ["array_repeat(float(value % 3), 6) features", "int(value % 3) label"]
+    stop = StopQuery()
+    stop.spark = spark
+    net = SparkNetwork(spark, rich(), MASTER)
+    history = net.fit(numbers.selectExpr(*columns), listeners=[stop])
+    stop.thread.join(30)
+    assert not stop.thread.is_alive()
+    assert "its query was stopped" in history.ended
+    assert net.network.state.epoch == len(history.epochs) >= 2
+    assert not spark.streams.active
+
+
+def test_a_record_that_cannot_be_used_and_a_file_that_cannot_be_read(spark, folder, tmp_path):
+    with pytest.raises(DataError, match="partition 0, record 0: features must have 6 numbers"):
+        fitted(spark, stream(spark, folder).selectExpr("slice(features, 1, 5) features", "label"))
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1" * 9)
+    with pytest.raises(WorkerError, match="bad.parquet"):
+        fitted(spark, stream(spark, tmp_path))
+    assert spark.sparkContext._jsc.getPersistentRDDs().isEmpty()
+
+
+REFUSED = [
+    ({"trigger": {"often": 3}}, "cannot be started with trigger .*often"),
+    ({"trigger": {"processingTime": "x"}}, "cannot be started with trigger"),
+    ({"resume": "a"}, "'resume'. must be left out where data is a stream"),
+    ({"checkpoints": Checkpoints(path="memory://no", every_rounds=3)}, "every_rounds must be None"),
+    ({"checkpoints": Checkpoints(path="memory://no")}, 'No FileSystem for scheme "memory"'),
+]
+
+
+@pytest.mark.parametrize("options, message", REFUSED, ids=str)
+def test_options_are_refused(spark, folder, options, message):
+    with pytest.raises(ConfigError, match=message):
+        SparkNetwork(spark, rich(), MASTER).fit(stream(spark, folder), **options)
+
+
+def test_streams_and_what_is_none_are_not_mixed_up(spark, folder):
+    net, frame = SparkNetwork(spark, rich(), MASTER), stream(spark, folder)
+    with pytest.raises(ConfigError, match="got a DataFrame that streams; fit takes one"):
+        net.evaluate(frame)
+    with pytest.raises(ConfigError, match="trigger must be None for data that is no stream"):
+        net.fit(
+            spark.createDataFrame([([1.0] * 6, 1)], "features array<float>, label int"), trigger=NOW
+        )
+
+
+class More(Listener):
+    """Adds records to a memory stream when an epoch ends, and stops its query after the second."""
+
+    def __init__(self, spark, add):
+        self.spark, self.add, self.threads = spark, add, []
+
+    def on_epoch(self, report, state):
+        [query] = self.spark.streams.active
+        act = self.add if report.epoch == 0 else query.stop
+        self.threads.append(threading.Thread(target=act, daemon=True))
+        self.threads[-1].start()
+
+
+def memory_stream(spark):
+    """(DataFrame, function that adds so many records) of Spark's memory stream.
+
+    pyspark has no name for it: it is reached as a class of the JVM.
+    """
+    jvm = spark._jvm
+    kind = jvm.org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+    stream = kind.apply(jvm.org.apache.spark.sql.Encoders.STRING(), spark._jsparkSession)
+
+    def add(count):
+        x, y = data(count, seed=count)
+        rows = [{"features": one.tolist(), "label": int(label)} for one, label in zip(x, y)]
+        scala = jvm.scala.jdk.javaapi.CollectionConverters
+        stream.addData(scala.asScala([json.dumps(row) for row in rows]).toSeq())
+
+    text = DataFrame(stream.toDF(), spark)
+    return text.selectExpr(f"inline(array(from_json(value, '{SCHEMA}')))"), add
+
+
+def test_sparks_memory_stream(spark):
+    """What is added while the network trains is the next micro-batch."""
+    frame, add = memory_stream(spark)
+    add(20)
+    more = More(spark, lambda: add(12))
+    history = SparkNetwork(spark, rich(), MASTER).fit(frame, listeners=[more])
+    for thread in more.threads:
+        thread.join(30)
+        assert not thread.is_alive()
+    assert [report.examples for report in history.epochs] == [20, 12]
+    assert "its query was stopped" in history.ended
+
+
+def test_a_solver_that_says_when_to_stop_takes_no_stream(spark, folder, tmp_path):
+    net = SparkNetwork(spark, write_solver(tmp_path, "max_iter: 9"))
+    jobs = spark._jsc.sc().dagScheduler().numTotalJobs()
+    with pytest.raises(
+        ConfigError, match="must be no stream where a solver file says when to stop"
+    ):
+        net.fit(stream(spark, folder), trigger=NOW)
+    assert spark._jsc.sc().dagScheduler().numTotalJobs() == jobs
+    assert not spark.streams.active

@@ -1,0 +1,81 @@
+"""What every TrainingMaster promises on every kind of workers. A new master is one more row."""
+
+import numpy as np
+import pytest
+
+from sparkdl.spark import SparkNetwork, SparkWorkers
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.network import Network
+from sparkdl.training.workers.local import LocalWorkers
+from tests.spark.networks import arrays, images, plain, rich
+from tests.training.models import assert_equal
+
+
+def averaging(**options):
+    small = {"batch_size_per_worker": 3, "averaging_frequency": 2, "workers": 2}
+    return ParameterAveraging(**small | options)
+
+
+MASTERS = {
+    "averaging, one worker": (averaging(workers=1), rich),
+    "averaging, two workers": (averaging(), rich),
+    "averaging, images": (averaging(), images),
+    "averaging, slots anew": (averaging(average_updater_state=False), images),
+    "averaging, five workers, flat": (averaging(workers=5, aggregation_depth=1), rich),
+    "averaging, five workers, a tree": (averaging(workers=5, aggregation_depth=2), rich),
+    "averaging, seven workers, a deep tree": (averaging(workers=7, aggregation_depth=3), rich),
+    "averaging, records scattered": (averaging(repartition="always", seed=11), rich),
+    "averaging, records stay": (averaging(repartition="never", workers=3, prefetch=0), plain),
+}
+
+
+@pytest.fixture(params=MASTERS)
+def master_and_conf(request):
+    master, network = MASTERS[request.param]
+    return master, network()
+
+
+def fit(master, conf, workers, data):
+    network = Network(conf)
+    network.fit(data, epochs=2, master=master, workers=workers)
+    return network.state
+
+
+@pytest.fixture(scope="module")
+def local():
+    """LocalWorkers by number; as many threads as Spark gives a task, for the same sums."""
+    made = {}
+
+    def of(size):
+        return made.setdefault(size, LocalWorkers(size, threads=1))
+
+    yield of
+    for workers in made.values():
+        workers.close()
+
+
+def test_both_kinds_of_workers_give_the_same_bits(master_and_conf, local, sc):
+    master, conf = master_and_conf
+    data = arrays(n=62, records_per_split=25)
+    expected = fit(master, conf, local(master.workers), data)
+    net = SparkNetwork(sc, conf, master)
+    history = net.fit(data, epochs=2)
+    assert_equal(net.network.state, expected)
+    assert net.network.state.epoch == 2
+    assert [epoch.examples for epoch in history.epochs] == [62, 62]
+    assert not np.array_equal(expected.params, Network(conf).state.params)
+
+
+def test_a_seed_gives_the_same_bits_twice(sc):
+    one, two, other = (
+        SparkNetwork(sc, rich(), averaging(workers=3, seed=seed)) for seed in (5, 5, 6)
+    )
+    for net in (one, two, other):
+        net.fit(arrays(), epochs=2)
+    assert_equal(one.network.state, two.network.state)
+    assert not np.array_equal(one.network.state.params, other.network.state.params)
+
+
+def test_workers_are_what_the_cluster_runs_at_once(sc):
+    assert SparkWorkers(sc).size == 2
+    assert SparkWorkers(sc, 5).size == 5

@@ -1,0 +1,162 @@
+"""Sequences, several inputs and outputs, and weights: from a source to weights and figures."""
+
+import numpy as np
+import pytest
+
+from sparkdl.data import Arrays, Characters, Compose, OneHot, Scale, TextSequences, pad
+from sparkdl.errors import DataError
+from sparkdl.nn import (
+    Adam,
+    Dense,
+    EmbeddingSequence,
+    GraphBuilder,
+    Merge,
+    NetworkConf,
+    Output,
+    RnnOutput,
+    Sgd,
+)
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.network import Network
+from tests.training.problems import averaging
+
+T, F, CLASSES = 5, 3, 4
+
+
+def stepwise(**options):
+    layers = [Dense(units=6, activation="tanh"), RnnOutput(units=CLASSES)]
+    return NetworkConf(input_shape=(T, F), layers=layers, seed=2, updater=Sgd(rate=0.5), **options)
+
+
+def sequences(n=12, seed=0):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, T + 1, n)
+    return [rng.normal(size=(k, F)) for k in lengths], [
+        rng.integers(0, CLASSES, k) for k in lengths
+    ]
+
+
+def fitted(conf, source, crew, **options):
+    network = Network(conf)
+    network.fit(
+        source, epochs=2, master=averaging(batch_size_per_worker=12, **options), workers=crew
+    )
+    return network
+
+
+def masked(x, y):
+    padded, mask = pad(x, T)
+    return Arrays({"features": padded, "mask": mask}, pad(y, T)[0])
+
+
+def by_hand(network, x, y):
+    """-log p of the label of each step that there is, in float64."""
+    p = network.conf.params_layout.views(network.state.params)
+    x, y = np.concatenate(x), np.concatenate(y)
+    out = network.conf.output.name
+    z = np.tanh(x @ p["dense_1/W"] + p["dense_1/b"]) @ p[f"{out}/W"] + p[f"{out}/b"]
+    return np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(y)), y], z.argmax(axis=1)
+
+
+def test_padding_does_not_count(crews):
+    x, y = sequences()
+    network = fitted(stepwise(), masked(x, y), crews(1))
+    noisy = masked(x, y)
+    noisy.features["features"][noisy.features["mask"] == 0] = 77
+    other = fitted(stepwise(), noisy, crews(1))
+    np.testing.assert_allclose(other.state.params, network.state.params, rtol=1e-5, atol=1e-6)
+    losses, best = by_hand(network, x, y)
+    result = network.evaluate(masked(x, y))
+    assert result.examples == sum(map(len, y))
+    assert result.loss == pytest.approx(losses.mean(), rel=1e-4)
+    assert result.accuracy == pytest.approx((best == np.concatenate(y)).mean())
+
+
+def test_a_mask_of_labels_holds_before_that_of_features(crews):
+    x, y = sequences()
+    source = masked(x, y)
+    only = np.zeros((len(y), T))
+    only[:, 0] = 1
+    first = Arrays(source.features | {"labels_mask": only}, source.labels)
+    network = fitted(stepwise(), first, crews(2))
+    losses, _ = by_hand(network, [s[:1] for s in x], [s[:1] for s in y])
+    result = network.evaluate(first)
+    assert result.examples == len(y)
+    assert result.loss == pytest.approx(losses.mean(), rel=1e-4)
+
+
+def test_codes_become_vectors_in_the_worker(crews):
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, F, (12, T), dtype=np.uint8)
+    y = rng.integers(0, CLASSES, (12, T))
+    small = Arrays(codes, y, transform=OneHot(classes=F))
+    large = Arrays(np.eye(F)[codes], y)
+    one, two = (fitted(stepwise(), source, crews(2)).state.params for source in (small, large))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("one_hot", [True, False])
+def test_a_text_is_learned(crews, tmp_path, one_hot):
+    """Each character of abcabc... tells the next one."""
+    (tmp_path / "abc.txt").write_text("abc" * 200)
+    options = {"steps": 10, "one_hot": one_hot, "records_per_split": 8}
+    path, characters = str(tmp_path / "abc.txt"), Characters("abc")
+    layers = [] if one_hot else [EmbeddingSequence(inputs=3, units=6)]
+    layers += [Dense(units=6, activation="tanh"), RnnOutput(units=3)]
+    shape = (10, 3 if one_hot else 1)
+    conf = NetworkConf(input_shape=shape, layers=layers, seed=2, updater=Adam(rate=0.1))
+    network = Network(conf)
+    train = TextSequences(path, characters, part=(0, 0.8), **options)
+    network.fit(train, epochs=8, master=averaging(batch_size_per_worker=8), workers=crews(2))
+    result = network.evaluate(TextSequences(path, characters, part=(0.8, 1), **options))
+    assert result.examples == 120 and result.accuracy == 1 and result.loss < 0.5
+
+
+def branches():
+    build = GraphBuilder(left=(2,), right=(3,))
+    build.add(Dense(units=4, activation="tanh"), "left", name="dense")
+    build.add(Merge(), "dense", "right", name="both")
+    build.add(Output(units=2), "both", name="kind")
+    build.add(Output(units=1, loss="mse"), "both", name="size")
+    return build.conf(seed=3)
+
+
+def test_several_inputs_and_outputs(crews):
+    rng = np.random.default_rng(0)
+    x = {"left": rng.normal(size=(20, 2)), "right": rng.integers(0, 9, (20, 3), dtype=np.uint8)}
+    y = {"kind": rng.integers(0, 2, 20), "size": rng.normal(size=20)}
+    scaled = Compose(Scale(column="right", factor=0.1))
+    network = fitted(branches(), Arrays(x, y, transform=scaled), crews(2))
+    same = Arrays(x | {"right": x["right"] * np.float32(0.1)}, y)
+    other = fitted(branches(), same, crews(2))
+    np.testing.assert_array_equal(network.state.params, other.state.params)
+    assert network.evaluate(same).examples == 20
+    assert network.predict(same.features).shape == (20, 2)
+    with pytest.raises(DataError, match="has no column 'right'"):
+        network.evaluate(Arrays({"left": x["left"]}, y))
+
+
+def test_weights_are_factors_of_losses(crews):
+    """An example of weight 2 counts as two of it, where the batch is as large."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(6, F)), rng.integers(0, CLASSES, 6)
+    conf = NetworkConf(input_shape=(F,), layers=[Output(units=CLASSES)], seed=1)
+    weights = [2, 0, 1, 1, 2, 0]
+    order = [0, 0, 2, 3, 4, 4]
+    one = fitted(conf, Arrays({"features": x, "weights": weights}, y), crews(1))
+    two = fitted(conf, Arrays(x[order], y[order]), crews(1))
+    np.testing.assert_allclose(one.state.params, two.state.params, rtol=1e-5, atol=1e-7)
+
+
+def test_schemas_say_what_networks_take():
+    schema = schema_of(stepwise())
+    assert schema.inputs == {"features": (T, F)}
+    assert schema.masks == {"features": "mask", "labels": "labels_mask"}
+    assert schema.outputs["labels"].shape == (T,) and schema.outputs["labels"].size == CLASSES
+    assert schema_of(stepwise(), labels=False).masks == {"features": "mask"}
+    schema = schema_of(branches())
+    assert schema.inputs == {"left": (2,), "right": (3,)}
+    assert {n: (o.kind, o.size) for n, o in schema.outputs.items()} == {
+        "kind": ("class", 2),
+        "size": ("values", 1),
+    }

@@ -1,0 +1,278 @@
+"""The promises of every TrainingMaster, on processes of this machine. See master_table.py."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import DivergedError
+from sparkdl.nn import Adam, Momentum, Output, initial_params
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters import registry
+from sparkdl.training.network import Network
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.checkpoint import Checkpoints
+from tests.training.master_table import JOINT, MASTERS, assert_close, joint_batches
+from tests.training.models import assert_equal
+from tests.training.problems import (
+    EVEN,
+    UNEVEN,
+    Partitions,
+    perceptron,
+    softmax_net,
+    whole_net,
+)
+from tests.training.rounds.test_block_training import data as sequences
+from tests.training.rounds.test_block_training import network as recurrent
+
+CONF = whole_net(updater=Adam(rate=0.01))
+IN_STEP = [name for name, row in MASTERS.items() if row.master.resident and row.same_bits]
+
+
+@pytest.fixture(params=MASTERS)
+def row(request):
+    return MASTERS[request.param]
+
+
+def fit(row, workers, data=None, conf=CONF, epochs=2, **options):
+    network = Network(conf)
+    data = Partitions(UNEVEN) if data is None else data
+    history = network.fit(data, epochs, options.pop("master", row.master), workers, **options)
+    return network, history
+
+
+def test_every_master_has_a_row_and_a_name():
+    assert {type(row.master).__name__ for row in MASTERS.values()} == set(registry.MASTERS)
+
+
+def test_options_are_json_and_give_the_master_back(row):
+    options = json.loads(json.dumps(row.master.to_dict()))
+    assert type(row.master)(**options) == row.master
+
+
+@pytest.mark.parametrize("size, counts", [(1, EVEN), (2, UNEVEN), (3, UNEVEN)])
+@pytest.mark.parametrize("name", JOINT)
+def test_updates_are_those_of_one_process_with_the_joint_batch(name, size, counts, crews):
+    row, workers, data = MASTERS[name], crews(size), Partitions(counts)
+    master = replace(row.master, **row.joint)
+    conf = perceptron(updater=row.updater, l2=0.01)
+    network, history = fit(row, workers, data, conf, epochs=3, master=master)
+    seeded = replace(master, seed=conf.seed)
+    blocks = workers.load(data, schema_of(conf), master.records_per_block, seeded)
+    replica, updates = Replica(conf), 0
+    for epoch in range(3):
+        losses = 0.0
+        for batch in joint_batches(master, blocks, workers, conf, epoch):
+            rate = conf.rate_at(updates, epoch)
+            updates += 1
+            losses += replica.step(batch, rate, updates, epoch)
+        assert history.epochs[epoch].loss == pytest.approx(losses / sum(counts), rel=1e-5)
+    assert network.state.iteration == updates
+    assert_close(network.state.params, replica.params)
+    if len(replica.slots):
+        assert_close(network.state.slots, replica.slots)
+    assert np.abs(replica.params - initial_params(conf)).max() > 0.1, "else nothing was asked"
+
+
+@pytest.mark.parametrize("counts", [EVEN, UNEVEN, [1], [2, 0]], ids=str)
+def test_all_records_are_trained_in_each_epoch(row, counts, crews):
+    for size in (2, 3):
+        network, history = fit(row, crews(size), Partitions(counts), epochs=3)
+        assert [epoch.examples for epoch in history.epochs] == [sum(counts)] * 3
+        rounds = [report.rounds_in_epoch for report in history.rounds]
+        assert rounds == [rounds[0]] * 3 * rounds[0]
+        assert network.state.epoch == 3 and network.state.round == 0
+        assert network.state.rounds == len(history.rounds)
+        assert network.state.iteration == history.rounds[-1].iteration > 0
+
+
+def test_training_lowers_the_loss(row, crews):
+    _, history = fit(row, crews(2), conf=perceptron(updater=Momentum(rate=0.1)), epochs=12)
+    assert history.epochs[-1].loss < 0.8 * history.epochs[0].loss
+
+
+def test_a_seed_gives_the_same_bits_twice(row, crews):
+    one, two = (fit(row, crews(3))[0].state for _ in range(2))
+    other = fit(row, crews(3), master=replace(row.master, seed=11))[0].state
+    assert not np.array_equal(one.params, other.params)
+    if row.same_bits:
+        assert_equal(one, two)
+
+
+@pytest.mark.parametrize("name", IN_STEP)
+def test_sockets_give_the_bits_that_shared_memory_gives(name, crews):
+    row = MASTERS[name]
+    shared, sockets = (
+        fit(row, crews(3), master=replace(row.master, shared_memory=shared_memory))[0].state
+        for shared_memory in (True, False)
+    )
+    assert_equal(shared, sockets)
+
+
+def test_each_epoch_is_validated_with_its_weights(row, crews):
+    """Workers evaluate themselves where they stay, with the same figures as one process."""
+    validation, states = Partitions([300, 0, 7], seed=9), []
+
+    class Keep(Listener):
+        def on_epoch(self, report, state):
+            states.append(state)
+
+    network, history = fit(row, crews(2), validation=validation, listeners=[Keep()])
+    for report, state in zip(history.epochs, states, strict=True):
+        alone = Network(network.conf, state).evaluate(validation).figures()
+        assert report.validation.figures() == pytest.approx(alone, rel=1e-5)
+        assert report.validation.examples == 307
+    assert history.epochs[0].validation.figures() != history.epochs[1].validation.figures()
+
+
+def test_reports_say_where_the_time_went(row, crews):
+    sockets = {"shared_memory": False} if row.master.resident else {}
+    _, history = fit(row, crews(2), master=replace(row.master, **sockets))
+    for report in history.rounds:
+        assert report.duration > 0 and 1 <= report.workers <= 2
+        assert (report.bytes_sent > 0) == row.master.resident
+
+
+class Stop(Listener):
+    def __init__(self, rounds):
+        self.rounds = rounds
+
+    def on_round(self, report, state):
+        self.rounds -= 1
+        if not self.rounds:
+            raise InterruptedError
+
+
+def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(row, crews, tmp_path):
+    options = {"epochs": 3, "checkpoints": Checkpoints(path=tmp_path, every_rounds=2)}
+    whole, history = fit(row, crews(2), epochs=3)
+    with pytest.raises(InterruptedError):
+        fit(row, crews(2), listeners=[Stop(len(history.rounds) - 3)], **options)
+    resumed, rest = fit(row, crews(2), resume=tmp_path, **options)
+    assert 3 <= len(rest.rounds) < len(history.rounds)
+    counters = resumed.state.counters
+    if not row.same_updates:
+        assert counters["iteration"] > 0
+        counters["iteration"] = whole.state.iteration
+    assert counters == whole.state.counters
+    if row.same_bits:
+        assert_equal(resumed.state, whole.state)
+
+
+class Show(Listener):
+    """Wants the state after every third update."""
+
+    every_updates = (3,)
+
+    def __init__(self):
+        self.states, self.epochs = [], []
+
+    def on_round(self, report, state):
+        if state is not None:
+            self.states.append(state)
+
+    def on_epoch(self, report, state):
+        self.epochs.append(report)
+
+
+def test_a_fit_ends_with_an_update_and_the_next_one_has_what_is_left(row, crews):
+    """Wherever rounds are cut, each record is trained once an epoch."""
+    show, data = Show(), Partitions(EVEN)
+    network, history = fit(row, crews(2), data, epochs=None, updates=10, listeners=[show])
+    met = [state.iteration for state in show.states]
+    assert met == sorted(met) and 10 <= met[-1] == network.state.iteration
+    assert met[-1] == 10 or (row.late and met[-1] < 12)
+    assert row.late or {3, 6, 9} < set(met)
+    rest = network.fit(data, 1, row.master, crews(2))
+    reports = history.rounds + rest.rounds
+    for epoch in range(network.state.epoch):
+        assert sum(one.examples for one in reports if one.epoch == epoch) == sum(EVEN)
+    assert [report.rounds_in_epoch for report in reports] == [reports[0].rounds_in_epoch] * len(
+        reports
+    )
+    assert network.state.starts_epoch and network.state.rounds == len(reports)
+
+
+@pytest.mark.parametrize("name", JOINT)
+def test_updates_up_to_the_last_are_those_of_one_process(name, crews):
+    row, workers, data = MASTERS[name], crews(2), Partitions(EVEN)
+    master = replace(row.master, **row.joint)
+    conf = perceptron(updater=row.updater, l2=0.01)
+    options = {"listeners": [Show()], "updates": 13, "epochs": None}
+    network, _ = fit(row, workers, data, conf, master=master, **options)
+    seeded = replace(master, seed=conf.seed)
+    blocks = workers.load(data, schema_of(conf), master.records_per_block, seeded)
+    replica, epochs = Replica(conf), range(13)
+    joint = (b for e in epochs for b in joint_batches(master, blocks, workers, conf, e))
+    for number, batch in zip(range(13), joint, strict=False):
+        replica.step(batch, conf.rate_at(number, 0), number + 1)
+    assert network.state.iteration == 13
+    assert_close(network.state.params, replica.params)
+    if len(replica.slots):
+        assert_close(network.state.slots, replica.slots)
+
+
+@pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce, accumulating"])
+def test_evaluations_may_go_by_updates(name, crews):
+    """Before the first update, after every fourth; one process gives the same figures."""
+    row, validation, states = MASTERS[name], Partitions([70, 3], seed=9), []
+
+    class Keep(Listener):
+        def on_validation(self, report, state):
+            states.append((report, state))
+
+    options = {"validation": validation, "validate_every": 4, "validate_first": True}
+    network, history = fit(row, crews(2), epochs=None, updates=13, listeners=[Keep()], **options)
+    assert [report.iteration for report in history.validations] == [0, 4, 8, 12]
+    assert all(epoch.validation is None for epoch in history.epochs)
+    for report, state in states:
+        alone = Network(network.conf, state).evaluate(validation).figures()
+        assert report.validation.figures() == pytest.approx(alone, rel=1e-5)
+        assert state.iteration == report.iteration
+
+
+PLACED = ["averaging by the driver", "averaging by peers", "all-reduce, accumulating"]
+PLACED += ["servers, in step", "servers, adding up gradients", "updates past a threshold"]
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_the_place_in_the_data_is_found_by_the_number_of_updates(name, crews):
+    """So training goes on from vectors of elsewhere that come with no more than that number."""
+    row, show = MASTERS[name], Show()
+    whole, _ = fit(row, crews(2), epochs=None, updates=14, listeners=[show])
+    [at] = [state for state in show.states if state.iteration == 9]
+    assert at.epoch or at.round or at.done
+    state = replace(at, epoch=0, round=0, done=0, rounds=0)
+    network = Network(CONF, state)
+    network.fit(
+        Partitions(UNEVEN),
+        None,
+        row.master,
+        crews(2),
+        updates=14,
+        listeners=[Show()],
+    )
+    assert network.state.counters == whole.state.counters
+    assert_equal(network.state, whole.state)
+
+
+@pytest.mark.parametrize("name", [name for name in MASTERS if MASTERS[name].diverges])
+def test_divergence_is_an_error_that_names_the_round(name, crews):
+    row = MASTERS[name]
+    data = Partitions([64])
+    data.labels = data.features[:, :1]
+    layers = [Output(units=1, loss="mse")]
+    conf = softmax_net(layers=layers, updater=Momentum(rate=1e12))
+    with pytest.raises(DivergedError, match=f"{row.diverges}.*; there is no checkpoint"):
+        fit(row, crews(2), data, conf, epochs=9)
+
+
+def test_long_sequences_are_trained_in_chunks(row, crews):
+    """Workers find out how many updates there are as they go."""
+    data, conf = sequences(np.random.default_rng(1), n=21), recurrent(tbptt=(4, 4))
+    network, history = fit(row, crews(2), data, conf, epochs=2)
+    assert np.isfinite(history.epochs[-1].loss)
+    assert [epoch.examples for epoch in history.epochs] == [21, 21]
+    assert network.state.iteration == history.rounds[-1].iteration > 2 * 3

@@ -1,0 +1,120 @@
+"""Sums over rounds and epochs, and the tables that show them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.training.evaluation import Classification
+from sparkdl.training.reporting.history import History
+from tests.training.reports import report
+
+
+def history(epochs=2, validation=None):
+    made = History()
+    for epoch in range(epochs):
+        made.add_round(report(epoch, 0, loss=2.0))
+        made.add_round(report(epoch, 1, loss=1.0, examples=300))
+        made.end_epoch(validation)
+    return made
+
+
+def evaluation():
+    return Classification(2).add(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([0, 1]))
+
+
+def test_an_epoch_sums_its_rounds_and_weights_the_loss_by_examples():
+    first, second = history().epochs
+    assert (first.epoch, second.epoch) == (0, 1)
+    assert first.examples == 400 and first.loss == 1.25
+    assert first.seconds == pytest.approx(
+        {"reading": 0.4, "compute": 2.8, "averaging": 0.6, "overhead": 0.2}
+    )
+    assert first.duration == pytest.approx(4) and first.examples_per_second == pytest.approx(100)
+
+
+def test_times_and_shares():
+    made = history()
+    assert made.times()["compute"] == pytest.approx(5.6)
+    assert made.shares() == pytest.approx(
+        {"reading": 0.1, "compute": 0.7, "averaging": 0.15, "overhead": 0.05}
+    )
+
+
+def test_the_score_is_that_of_the_validation():
+    assert history().epochs[0].score is None
+    assert history(validation=evaluation()).epochs[0].score == 0.5
+
+
+def test_the_table_has_a_line_per_epoch_and_the_parts():
+    lines = [" ".join(x.split()) for x in str(history(validation=evaluation())).splitlines()]
+    assert lines[0].startswith("epoch loss score examples examples/s seconds reading compute")
+    assert lines[1] == "1 1.2500 0.5000 400 100 4.0 0.4 2.8 0.6 0.2"
+    assert lines[2].startswith("2 ")
+    assert lines[4:] == [
+        "where time went",
+        "reading 0.80 s 10.0 %",
+        "compute 5.60 s 70.0 %",
+        "averaging 1.20 s 15.0 %",
+        "overhead 0.40 s 5.0 %",
+        "total 8.00 s",
+    ]
+
+
+def test_the_devices_are_those_of_the_round_with_most_workers():
+    """In the last round of an epoch some may have no records left."""
+    made = History()
+    made.add_round(report(devices={"the processor": 2}))
+    made.add_round(report(devices={"the processor": 1}))
+    assert str(made).endswith("workers computed: 2 on the processor")
+    assert made.devices == {"the processor": 2} and History().devices == {}
+
+
+def test_of_rounds_with_as_many_workers_the_last_one_tells_the_devices():
+    made = History()
+    made.add_round(report(devices={"the processor": 4}))
+    made.add_round(report(devices={"the processor": 1, "NVIDIA H200 (GPU-1)": 3}))
+    assert str(made).endswith("workers computed: 3 on NVIDIA H200 (GPU-1), 1 on the processor")
+    assert made.to_dict()["rounds"][0]["devices"] == {"the processor": 4}
+
+
+def test_a_history_without_an_end_of_epoch_shows_the_times():
+    made = History()
+    assert str(made) == "no rounds" and made.shares()["compute"] == 0
+    made.add_round(report())
+    assert str(made).startswith("where time went")
+
+
+def test_the_dict_is_json():
+    made = json.loads(json.dumps(history(validation=evaluation()).to_dict()))
+    assert made["rounds"][1]["loss"] == 1.0 and made["rounds"][1]["seconds"]["compute"] == 1.4
+    assert made["epochs"][1]["score"] == 0.5
+    assert made["epochs"][1]["validation"]["accuracy"] == 0.5
+    assert made["times"]["compute"] == pytest.approx(5.6)
+
+
+def test_numbers_of_numpy_become_plain():
+    made = History()
+    made.add_round(report(loss=np.float32(1.5), examples=np.int64(3), round=np.int32(0)))
+    made.end_epoch()
+    assert json.loads(json.dumps(made.to_dict()))["epochs"][0]["loss"] == 1.5
+
+
+def test_no_examples_are_no_division_by_zero():
+    made = History()
+    made.add_round(report(examples=0, loss=float("nan")))
+    assert np.isnan(made.end_epoch().loss)
+
+
+BAD = {
+    "a part is missing": {"reading": 1.0, "compute": 1.0, "averaging": 1.0},
+    "a part is unknown": {"reading": 1.0, "compute": 1.0, "averaging": 1.0, "idle": 1.0},
+    "time runs back": {"reading": -1.0, "compute": 1.0, "averaging": 1.0, "overhead": 1.0},
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_seconds_that_cannot_be_are_refused(name):
+    with pytest.raises(ConfigError, match="RoundReport.seconds must be"):
+        report(seconds=BAD[name])

@@ -1,0 +1,61 @@
+"""Listeners hear everything, in order, and the end in any case."""
+
+import pytest
+
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.listeners import Listener, Listeners
+from tests.training.reports import plan, report, state
+
+
+class Recorder(Listener):
+    def __init__(self, heard, name):
+        self.heard, self.name = heard, name
+
+    def on_fit_start(self, plan):
+        self.heard.append((self.name, "start", plan.epochs))
+
+    def on_round(self, report, state):
+        self.heard.append((self.name, "round", report.round))
+
+    def on_epoch(self, report, state):
+        self.heard.append((self.name, "epoch", report.epoch))
+
+    def on_fit_end(self, history):
+        self.heard.append((self.name, "end", len(history.rounds)))
+
+
+class Broken(Listener):
+    def on_fit_end(self, history):
+        raise RuntimeError("the disk is full")
+
+
+def hear_all(listener):
+    listener.on_fit_start(plan())
+    listener.on_round(report(), state())
+    listener.on_epoch(report(epoch=4), state())
+    listener.on_fit_end(History())
+
+
+def test_a_listener_may_care_for_nothing():
+    hear_all(Listener())
+    hear_all(Listeners())
+
+
+def test_all_hear_everything_in_the_order_given():
+    heard = []
+    hear_all(Listeners(Recorder(heard, "a"), Recorder(heard, "b")))
+    events = [("start", 3), ("round", 0), ("epoch", 4), ("end", 0)]
+    assert heard == [(name, *event) for event in events for name in "ab"]
+
+
+def test_the_end_reaches_all_though_one_fails():
+    heard = []
+    both = Listeners(Broken(), Recorder(heard, "b"))
+    with pytest.raises(RuntimeError, match="the disk is full"):
+        both.on_fit_end(History())
+    assert heard == [("b", "end", 0)]
+
+
+def test_a_plan_knows_how_far_a_resumed_fit_has_come():
+    resumed = plan(epochs=3, rounds_in_epoch=4, epoch=1, round=2, rounds=6)
+    assert resumed.rounds_before == 6 and resumed.rounds_in_all == 12

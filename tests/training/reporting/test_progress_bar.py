@@ -1,0 +1,69 @@
+"""What the progress bar writes, and when it keeps quiet."""
+
+import io
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.progress_bar import ProgressBar
+from sparkdl.training.reporting.reports import EpochReport
+from tests.training.reports import plan, report, state
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def shown(file, show=None, **changes):
+    """What the bar writes for a round and its epoch."""
+    bar = ProgressBar(show=show, file=file, interval=0)
+    bar.on_fit_start(plan(**changes))
+    bar.on_round(report(epoch=1, round=1, loss=0.25), state())
+    bar.on_epoch(EpochReport.of([report(epoch=1, loss=0.25)]), state())
+    bar.on_fit_end(History())
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "part", ["epoch 2/3 round 2/2", "loss 0.2500", "50 examples/s", " left", " gone", " 17% "]
+)
+def test_it_shows(part):
+    assert part in shown(Terminal())
+
+
+def test_an_epoch_leaves_a_line():
+    assert "epoch 2/3: loss 0.2500, 2.0 s\n" in shown(Terminal())
+
+
+def test_a_resumed_fit_starts_where_it_was():
+    assert " 67% " in shown(Terminal(), epoch=1, round=1)
+
+
+def test_a_file_gets_nothing_unless_forced():
+    assert shown(io.StringIO()) == ""
+    assert "round 2/2" in shown(io.StringIO(), show=True)
+
+
+def test_a_terminal_gets_nothing_if_told_so():
+    assert shown(Terminal(), show=False) == ""
+
+
+def test_a_notebook_is_watched(monkeypatch):
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert "round 2/2" in shown(io.StringIO())
+
+
+def test_it_goes_to_standard_error(capsys):
+    bar = ProgressBar(show=True)
+    bar.on_fit_start(plan())
+    bar.on_fit_end(History())
+    written = capsys.readouterr()
+    assert written.out == "" and "preparing" in written.err
+
+
+def test_the_end_may_come_before_the_start():
+    ProgressBar().on_fit_end(History())

@@ -1,0 +1,176 @@
+"""When checkpoints are written, which are kept, and which is found again."""
+
+import os
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import CheckpointError, ConfigError, DivergedError
+from sparkdl.training.saving.checkpoint import (
+    Checkpoints,
+    CheckpointWriter,
+    latest,
+    load_checkpoint,
+)
+from sparkdl.training.saving.model_directory import save_model
+from tests.training.models import assert_equal, small_conf, state_of
+from tests.training.reports import plan, report
+
+CONF = small_conf()
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def writer_for(folder, clock=None, start=0, **options):
+    writer = CheckpointWriter(Checkpoints(path=folder, **options), clock or Clock())
+    writer.on_fit_start(plan(conf=CONF, rounds=start, extra={"master": "averaging"}))
+    return writer
+
+
+def train(writer, rounds, start=0):
+    for done in range(start + 1, start + rounds + 1):
+        writer.on_round(report(), state_of(CONF, seed=done, rounds=done))
+
+
+def names(folder):
+    return sorted(os.listdir(folder)) if os.path.exists(folder) else []
+
+
+def test_every_rounds_keeping_the_last(tmp_path):
+    writer = writer_for(tmp_path / "c", every_rounds=3, keep=2)
+    assert writer.last is None
+    train(writer, 11)
+    assert names(tmp_path / "c") == ["round-00000006", "round-00000009"]
+    assert writer.last == latest(tmp_path / "c") == str(tmp_path / "c" / "round-00000009")
+
+
+def test_every_minutes(tmp_path):
+    clock = Clock()
+    writer = writer_for(tmp_path / "c", clock, every_minutes=2)
+    for done, seconds in enumerate([60, 59, 1, 60, 59, 300, 0], start=1):
+        clock.now += seconds
+        writer.on_round(report(), state_of(CONF, rounds=done))
+    assert names(tmp_path / "c") == ["round-00000003", "round-00000006"]
+
+
+def test_after_each_epoch_if_nothing_is_said(tmp_path):
+    writer = writer_for(tmp_path / "c")
+    train(writer, 4)
+    assert names(tmp_path / "c") == []
+    writer.on_epoch(report(), state_of(CONF, epoch=1, rounds=4))
+    assert names(tmp_path / "c") == ["round-00000004"]
+
+
+def test_not_after_an_epoch_if_rounds_are_given(tmp_path):
+    writer = writer_for(tmp_path / "c", every_rounds=3)
+    writer.on_epoch(report(), state_of(CONF, rounds=4))
+    assert names(tmp_path / "c") == []
+
+
+def test_a_checkpoint_is_a_model_with_state_and_extra(tmp_path):
+    train(writer_for(tmp_path / "c", every_rounds=2), 3)
+    for path in (tmp_path / "c", tmp_path / "c" / "round-00000002"):
+        conf, state, extra = load_checkpoint(path)
+        assert conf == CONF and extra == {"master": "averaging"}
+        assert_equal(state, state_of(CONF, seed=2, rounds=2))
+
+
+def test_a_damaged_one_is_passed_over(tmp_path):
+    train(writer_for(tmp_path, every_rounds=1), 3)
+    (tmp_path / "round-00000003" / "vectors.safetensors").write_bytes(b"")
+    assert latest(tmp_path) == str(tmp_path / "round-00000002")
+    assert load_checkpoint(tmp_path)[1].rounds == 2
+
+
+def test_if_all_are_damaged_each_is_named(tmp_path):
+    train(writer_for(tmp_path, every_rounds=1), 2)
+    os.remove(tmp_path / "round-00000001" / "manifest.json")
+    (tmp_path / "round-00000002" / "network.json").write_bytes(b"")
+    message = "no checkpoint is whole: .*round-00000002/network.json.*round-00000001: not a"
+    with pytest.raises(CheckpointError, match=message):
+        latest(tmp_path)
+
+
+@pytest.mark.parametrize("folder", ["", "nowhere"])
+def test_no_checkpoints(folder, tmp_path):
+    (tmp_path / "round-1").mkdir()
+    (tmp_path / "round-0000000x").mkdir()
+    with pytest.raises(CheckpointError, match="there are no checkpoints"):
+        latest(tmp_path / folder)
+
+
+def test_ninety_nine_million_is_before_a_hundred_million(tmp_path):
+    for rounds in (99_999_999, 100_000_000):
+        save_model(tmp_path / f"round-{rounds:08d}", CONF, state_of(CONF, rounds=rounds))
+    assert latest(tmp_path).endswith("round-100000000")
+
+
+def test_a_resumed_fit_goes_on_in_the_same_folder(tmp_path):
+    train(writer_for(tmp_path, every_rounds=2, keep=2), 4)
+    resumed = writer_for(tmp_path, start=4, every_rounds=2, keep=2)
+    assert resumed.last == str(tmp_path / "round-00000004")
+    train(resumed, 2, start=4)
+    assert names(tmp_path) == ["round-00000004", "round-00000006"]
+
+
+def test_checkpoints_of_another_run_are_not_mixed_with(tmp_path):
+    train(writer_for(tmp_path, every_rounds=2), 4)
+    with pytest.raises(CheckpointError, match="round-00000004 is ahead of round 2, where this fit"):
+        writer_for(tmp_path, start=2)
+    with pytest.raises(CheckpointError, match="is ahead of round 0"):
+        writer_for(tmp_path)
+    assert names(tmp_path) == ["round-00000002", "round-00000004"]
+
+
+def test_what_is_no_checkpoint_is_never_deleted(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    train(writer_for(tmp_path, every_rounds=1, keep=1), 3)
+    assert names(tmp_path) == ["notes.txt", "round-00000003"]
+
+
+def test_nothing_is_deleted_before_the_new_one_is_whole(tmp_path, monkeypatch):
+    writer = writer_for(tmp_path, every_rounds=1, keep=1)
+    train(writer, 1)
+
+    def fail(*_):
+        raise OSError("no space")
+
+    monkeypatch.setattr("sparkdl.training.saving.checkpoint.save_model", fail)
+    with pytest.raises(OSError, match="no space"):
+        train(writer, 1, start=1)
+    assert load_checkpoint(tmp_path)[1].rounds == 1
+
+
+@pytest.mark.parametrize("vector", ["params", "buffers"])
+def test_a_diverged_state_is_not_written_and_the_last_good_one_named(vector, tmp_path):
+    writer = writer_for(tmp_path, every_rounds=1, keep=1)
+    bad = state_of(CONF, rounds=2)
+    getattr(bad, vector)[1] = np.nan
+    with pytest.raises(DivergedError, match="not finite after round 2; no checkpoint yet"):
+        writer.on_round(report(), bad)
+    train(writer, 1)
+    with pytest.raises(DivergedError, match="the last good checkpoint is .*round-00000001"):
+        writer.on_round(report(), bad)
+    assert names(tmp_path) == ["round-00000001"]
+
+
+BAD = {
+    "no path": ({"path": ""}, "Checkpoints.path must be a path that is not empty, got ''"),
+    "no rounds": ({"every_rounds": 0}, "every_rounds must be an integer >= 1 or None, got 0"),
+    "part of a round": ({"every_rounds": 0.5}, "every_rounds must be an integer >= 1 or None"),
+    "no minutes": ({"every_minutes": 0}, "every_minutes must be a number above 0 or None, got 0"),
+    "none kept": ({"keep": 0}, "keep must be an integer >= 1, got 0"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_options_that_cannot_work_are_refused(name):
+    changes, message = BAD[name]
+    with pytest.raises(ConfigError, match=message):
+        Checkpoints(**{"path": "c", **changes})
