@@ -1,4 +1,4 @@
-"""Another distribution brings a package of the same import name; say so before it does harm."""
+"""Warns of another distribution with the same import name, before it does harm."""
 
 import warnings
 from importlib.metadata import PackageNotFoundError, version

@@ -24,11 +24,11 @@ class ShapeError(SparkdlError, ValueError):
 
 
 class OperandError(SparkdlError, ValueError):
-    """A kernel would leave the memory of an operand, or misread its numbers; says which operand."""
+    """A kernel would leave the memory of an operand, or misread its numbers; names the operand."""
 
 
 class DataError(SparkdlError, ValueError):
-    """Records or files that cannot be used; says which and where."""
+    """Records or files cannot be used; names which and where."""
 
 
 class NoRecords(DataError):
@@ -40,15 +40,15 @@ class CheckpointError(SparkdlError, ValueError):
 
 
 class UnsupportedError(SparkdlError, RuntimeError):
-    """A backend or system lacks what was asked for; says what it has."""
+    """A backend or system lacks what was requested; names what it has."""
 
 
 class DeviceError(SparkdlError, RuntimeError):
-    """A device has no memory left, or failed; says what was asked for and what it has."""
+    """A device has no memory left, or failed; names what was requested and what it has."""
 
 
 class WorkerError(SparkdlError, RuntimeError):
-    """A worker failed; says which worker, and what it was doing."""
+    """A worker failed; names the worker, and what it was doing."""
 
 
 class PeerError(WorkerError):
@@ -75,7 +75,7 @@ class PeerError(WorkerError):
 
 
 class DivergedError(SparkdlError, RuntimeError):
-    """The loss is no longer a finite number; says at which round."""
+    """The loss is no longer a finite number; names the round."""
 
 
 def require(config, field, holds, must_be, cure=""):

@@ -21,12 +21,12 @@ def evaluate(arguments):
 
 
 def predict(arguments):
-    """Writes Parquet files of what a model says of each record."""
+    """Writes Parquet files of a model's predictions for each record."""
     write(arguments, lambda net, frame, column: net.predict(frame, features=column))
 
 
 def features(arguments):
-    """Writes Parquet files of what layers of a model give for each record."""
+    """Writes Parquet files of the outputs of layers for each record."""
     layers = arguments.layers
     write(arguments, lambda net, frame, column: net.features(frame, layers, features=column))
 

@@ -1,4 +1,4 @@
-"""sparkdl time: how long each layer of a network takes, as `caffe time` tells it."""
+"""sparkdl time: the time that each layer of a network takes, as in `caffe time`."""
 
 import os
 

@@ -20,7 +20,7 @@ def train(arguments):
 
 
 def fit(spark, conf, resume=None, show=None):
-    """Trains as `conf` says, print what came of it, save the model; returns it.
+    """Trains as `conf` says, prints the results and saves the model; returns it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Options that are checked, documented, found by name, and written as JSON or YAML."""
+"""Configurations: options that are checked, documented, found by name, and kept as JSON or YAML."""
 
 from sparkdl.config.config import Config, build, plain
 from sparkdl.config.constraints import (

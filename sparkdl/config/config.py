@@ -13,7 +13,7 @@ from sparkdl.errors import ConfigError, brief
 
 
 class ConfigType(type):
-    """The type of configurations: a wrong, doubled or forgotten name is a ConfigError."""
+    """The metaclass of configurations: a wrong, doubled or forgotten name is a ConfigError."""
 
     def __call__(cls, *values, **options):
         named = cls.named_options(values)

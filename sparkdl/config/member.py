@@ -1,4 +1,4 @@
-"""Configurations of one kind that a saved one tells apart by their type."""
+"""Families of configurations, whose saved members are distinguished by their type."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Names that people write: in any case, misspelt, or as other systems have them."""
+"""Names as people write them: in any case, misspelt, or as other systems have them."""
 
 from difflib import get_close_matches
 

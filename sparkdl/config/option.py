@@ -1,4 +1,4 @@
-"""A field of a configuration: what it may be, what it is for, what it is unless given."""
+"""Options: fields of a configuration with a constraint, a documentation and a default."""
 
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from inspect import get_annotations

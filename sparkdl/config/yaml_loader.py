@@ -1,4 +1,4 @@
-"""YAML as people write it, held to what JSON can say.
+"""YAML as people write it, limited to the values of JSON.
 
 1e-3 is a number (PyYAML alone takes it for a text) and 2024-01-31 a text; a key given twice is an
 error rather than the last one winning; nodes are counted before anything is made of them.

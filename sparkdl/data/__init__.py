@@ -1,4 +1,4 @@
-"""Storage to Batches: readers, their records' schema, transforms, prefetching."""
+"""Data: readers turn storage into Batches; with schemas, transforms and prefetching."""
 
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, position, record_ids

@@ -1,4 +1,4 @@
-"""The one place that touches file systems: local paths, HDFS, and URIs of whatever fsspec knows.
+"""File access: local paths, HDFS, and any other URI that fsspec knows.
 
 Used as `files.open(...)`; paths are strings or Paths, and what goes wrong is a DataError that
 names them.

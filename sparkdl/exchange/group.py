@@ -1,4 +1,4 @@
-"""A Group of processes and what they do together."""
+"""A Group of processes and its collectives."""
 
 import itertools
 import json

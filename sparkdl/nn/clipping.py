@@ -1,4 +1,4 @@
-"""Gradient clipping: what is done with gradients that are too large."""
+"""Gradient clipping, which limits gradients that are too large."""
 
 from dataclasses import dataclass
 

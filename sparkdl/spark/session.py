@@ -1,4 +1,4 @@
-"""Sessions that start with what sparkdl needs, print nothing and leave nothing behind.
+"""Sessions with the settings that sparkdl needs, which print nothing and leave nothing behind.
 
 What Spark and its JVM print goes to a file; it is named where something failed, else deleted.
 """
@@ -35,8 +35,9 @@ ON_THIS_MACHINE = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
 
 @contextmanager
 def session(master=TWO_EXECUTORS, config=None, name="sparkdl"):
-    """Runs a SparkSession for the length of a block. One that is running already is lent, not
-    stopped.
+    """Runs a SparkSession for the length of a block.
+
+    A session that is running already is used, and not stopped.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Workers that are tasks of ordinary Spark jobs, so that Spark itself heals what is lost."""
+"""Workers that are tasks of ordinary Spark jobs, so that Spark itself retries what is lost."""
 
 import logging
 import time

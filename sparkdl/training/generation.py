@@ -1,4 +1,4 @@
-"""Text that a trained character model makes up."""
+"""Text generation by a trained character model."""
 
 import numpy as np
 

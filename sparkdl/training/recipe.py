@@ -1,4 +1,4 @@
-"""A training that something else than the caller describes, such as a file of another system."""
+"""A training described by something other than the caller, such as a file of another system."""
 
 from typing import Protocol, runtime_checkable
 

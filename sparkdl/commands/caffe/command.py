@@ -11,7 +11,7 @@ from sparkdl.spark.session import session
 
 
 def caffe(arguments):
-    """Does what the flags say."""
+    """Runs the command as its flags say."""
     if arguments.tool is None:
         return run(options_of(arguments), arguments.master)
     if arguments.tool == "device_query":

@@ -1,4 +1,4 @@
-"""-train: a solver's training, with tests in between where it says so."""
+"""The mode -train: a solver's training, with tests in between where it asks for them."""
 
 import logging
 import sys

@@ -1,1 +1,1 @@
-"""What the command line and its files say, parsed."""
+"""Parsers of the options that the command line and its files hold."""

@@ -1,4 +1,4 @@
-"""Data as the command line says it."""
+"""Data given on the command line."""
 
 from sparkdl.config import text
 from sparkdl.data import Source

@@ -1,4 +1,4 @@
-"""A whole run as a file says it: network, training, data, epochs, where things go, Spark."""
+"""A whole run described by a file: network, training, data, epochs, output, Spark."""
 
 from dataclasses import dataclass, fields
 

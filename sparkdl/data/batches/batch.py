@@ -1,4 +1,4 @@
-"""Records side by side: what every reader gives and every replica takes."""
+"""The Batch of records, which every reader gives and every replica takes."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Order and size of what a worker trains on."""
+"""Order and size of the blocks that a worker trains on."""
 
 import struct
 from hashlib import blake2b

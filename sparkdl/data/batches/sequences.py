@@ -1,5 +1,4 @@
-"""Sequences of different length side by side: padded at the end, with a mask that says which steps
-there are."""
+"""Sequences of different length in one array: padded at the end, with a mask of the real steps."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""HDFS without Java: hdfs:// by native RPC, webhdfs:// over HTTP, as the cluster's own files say.
+"""HDFS without Java: hdfs:// by native RPC, webhdfs:// over HTTP, set up by the cluster's files.
 
 Each file system has the methods of fsspec that sparkdl.data.files uses; their errors are OSErrors.
 """

@@ -100,7 +100,7 @@ class Transform(Member):
 
 @dataclass(frozen=True, kw_only=True)
 class PixelTransform(Transform, abstract=True):
-    """A transform that says what it does: it adds its part to what is done to the images.
+    """A transform of pixels, which adds its part to the description of the changes.
 
     A subclass says `describe` in the place of `change`.
     """

@@ -1,4 +1,4 @@
-"""Other colors of the same things."""
+"""Transforms of colours."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Drives all calls of a process at the same time: whoever waits for one moves all of them on."""
+"""Drives all calls of a process at the same time: a thread that waits for one advances all."""
 
 import contextlib
 import logging

@@ -88,7 +88,7 @@ def codec_from_dict(options):
 
 
 class Coder:
-    """Encodes one vector after another, and keeps what a message could not say for the next.
+    """Encodes one vector after another, and keeps what a message leaves out for the next.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""All-gather: everybody sends its own to everybody; all links are busy at the same time."""
+"""All-gather: every rank sends its part to every other; all links are busy at the same time."""
 
 import numpy as np
 

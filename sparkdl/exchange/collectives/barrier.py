@@ -1,4 +1,4 @@
-"""Barrier: nobody goes on before all have come.
+"""Barrier: no rank goes on before all have come.
 
 References
 ----------

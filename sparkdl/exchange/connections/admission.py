@@ -1,4 +1,4 @@
-"""Lets connections in and has each examined beside the others, bounded in time and number."""
+"""Admits connections and examines them beside each other, bounded in time and number."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""Callers that have been let in, and who takes them: a handler, or whoever asks next."""
+"""Callers that have been admitted, queued for a handler or for the next `take`."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""A limit on a wait that is made of several steps."""
+"""A time limit on a wait that is made of several steps."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Calls a process that listens, until it answers or the time is over."""
+"""Dials a process that listens, until it answers or the time is over."""
 
 import time
 

@@ -30,7 +30,7 @@ class Verdict(IntEnum):
 
 
 class HandshakeRefused(Exception):
-    """The other side is none of ours, or does not want us; `reason` is counted."""
+    """The other side is no process of this job, or refuses this one; `reason` is counted."""
 
     def __init__(self, reason, final=True):
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""TCP sockets as this package wants them: found free ports, no delays, large buffers."""
+"""TCP sockets with the settings of this package: free ports, no delays, large buffers."""
 
 import contextlib
 import re

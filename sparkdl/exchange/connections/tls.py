@@ -1,4 +1,4 @@
-"""TLS on the links: nobody on the way can read or change what travels."""
+"""TLS on the links, so that nobody on the way can read or change the traffic."""
 
 import pathlib
 import ssl

@@ -1,1 +1,1 @@
-"""How long exchanges take: a model, and a short run that measures its constants."""
+"""Cost model of the exchanges, and a short run that measures its constants."""

@@ -1,4 +1,4 @@
-"""A short run of two processes on this machine, which gives the constants of the cost model.
+"""A short run of two processes on this machine that measures the constants of the cost model.
 
 The second process is this module, started with a folder to meet the first in.
 """

@@ -1,4 +1,4 @@
-"""The end of a process that a library holds: NCCL's calls can hang where nothing calls them off."""
+"""Ends a process that a call of NCCL blocks: such calls can hang with nothing to cancel them."""
 
 import logging
 import os

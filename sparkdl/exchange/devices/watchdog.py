@@ -1,4 +1,4 @@
-"""Looks after what devices do together: NCCL waits for ever for a peer that is gone."""
+"""Watches what devices do together: NCCL waits for ever for a peer that is gone."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""The order of calls that go through shared memory, and what becomes of all when one fails."""
+"""The order of calls through shared memory, and their failure when one fails."""
 
 import threading
 

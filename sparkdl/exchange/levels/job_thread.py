@@ -1,4 +1,4 @@
-"""A thread that moves jobs on, one after the other."""
+"""A thread that advances jobs, one after the other."""
 
 import queue
 import threading
@@ -44,7 +44,7 @@ class BeltJob:
 
 
 class JobThread:
-    """Takes one step of each job, in the order in which they were put on.
+    """Takes one step of each job, in the order in which they were added.
 
     Parameters
     ----------

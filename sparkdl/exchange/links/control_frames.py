@@ -1,4 +1,4 @@
-"""Frames that are for no call: heartbeats, and how a peer ends."""
+"""Control frames, which belong to no call: heartbeats, and the end of a peer."""
 
 import json
 
@@ -21,7 +21,7 @@ def abort(error):
 
 
 class ControlFrame:
-    """One that comes in over a link, which hears of it."""
+    """A control frame that comes in over a link, which handles it."""
 
     def __init__(self, link, header):
         self._link, (self._kind, self._tag, length) = link, header

@@ -15,7 +15,7 @@ class LinkLoss(Exception):
 
 
 class FrameReader:
-    """Takes apart what a socket that does not block has.
+    """Splits into frames what a non-blocking socket has.
 
     The rest of a long frame is awaited in large parts: the socket does not count as ready before,
     so the thread that watches it sleeps while packets come, and each part costs one system call.
@@ -82,7 +82,7 @@ class FrameReader:
             self._unpack()
 
     def _unpack(self):
-        """Takes apart what lies in the stage: frames, and the beginning of one."""
+        """Splits what lies in the stage: frames, and the beginning of one."""
         at, end = 0, self._filled
         while end - at >= HEAD and self._body is None:
             self._goal = self._opened(self._stage_view[at : at + HEAD])

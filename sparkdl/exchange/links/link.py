@@ -1,4 +1,4 @@
-"""A connection to one other member: frames out and in, neither of which ever waits."""
+"""A connection to one other member: it sends and receives frames, and never waits."""
 
 import contextlib
 import fcntl

@@ -11,7 +11,7 @@ AWAKE = 50e-6  # seconds
 
 
 class LinkWatch:
-    """Reads and flushes links as their sockets become ready; another thread may ring a bell.
+    """Reads and flushes links as their sockets become ready; another thread may wake it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Brings frames and the memory that waits for them together, whichever comes first."""
+"""Mailbox that matches frames with the memory that waits for them, whichever comes first."""
 
 from collections import deque
 
@@ -22,7 +22,7 @@ class Receipt:
 
 
 class UnexpectedFrame:
-    """A frame that came before anybody waited for it."""
+    """A frame that came before a receipt for it."""
 
     __slots__ = ("box", "done", "receipt", "tag", "view")
 

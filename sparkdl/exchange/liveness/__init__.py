@@ -1,1 +1,1 @@
-"""Who is alive: heartbeats, pauses of this process, and whom to give up on."""
+"""Liveness: heartbeats, pauses of this process, and the members to give up on."""

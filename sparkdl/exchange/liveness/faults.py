@@ -1,4 +1,4 @@
-"""Whom a group gives up on, when, and how it is told."""
+"""Decides which member a group gives up on, and when, and words the error."""
 
 from sparkdl.errors import PeerError
 

@@ -1,4 +1,4 @@
-"""One thread per process that tells all peers, again and again, that this process is alive.
+"""Heartbeats: one thread per process that tells all peers that this process is alive.
 
 A process that is stopped, or whose host is gone, falls silent. One that computes for minutes does
 not: kernels and numpy let other threads run meanwhile.
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Calls `beat()` of each registered thing every so many seconds; holds none of them alive."""
+    """Calls `beat()` of each registered object every so many seconds; keeps none of them alive."""
 
     def __init__(self):
         self._due = weakref.WeakKeyDictionary()  # thing: [seconds between beats, time of the next]

@@ -2,7 +2,7 @@
 
 
 class Attendance:
-    """Since when this process has looked at its peers without a break.
+    """The time since when this process has looked at its peers without a break.
 
     One that was stopped, or starved, has heard nothing meanwhile, whatever they have sent.
 

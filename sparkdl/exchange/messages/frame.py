@@ -1,4 +1,4 @@
-"""The head of every frame on a connection: what follows, for whom, and how long it is."""
+"""The header of every frame on a connection: its kind, its tag and its length."""
 
 from enum import IntEnum
 from struct import Struct

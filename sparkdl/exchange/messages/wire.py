@@ -22,7 +22,7 @@ BEAT = memoryview(pack_header(Kind.HEARTBEAT))
 
 
 class Wire:
-    """Blocking messages over a socket of an Endpoint; tells the peer meanwhile that it lives.
+    """Blocking messages over a socket of an Endpoint, with heartbeats to the peer meanwhile.
 
     Any thread may send, one at a time receive. Of no more use after an error, but for a late one.
 

@@ -1,1 +1,1 @@
-"""How processes find each other and become the members of a group."""
+"""Rendezvous, where processes find each other and become the members of a group."""

@@ -1,4 +1,4 @@
-"""A rendezvous at an address: one process listens, and gives everybody everybody's text."""
+"""A rendezvous at an address: one process listens, and gives each member all texts."""
 
 import contextlib
 import json

@@ -8,7 +8,7 @@ from sparkdl.errors import DataError
 
 @dataclass(frozen=True, kw_only=True)
 class GroupMember:
-    """One process of a group, as the others know it.
+    """One process of a group, as the other members know it.
 
     Parameters
     ----------

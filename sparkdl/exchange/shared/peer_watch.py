@@ -15,7 +15,7 @@ LONGEST = 500  # characters of a text: in JSON, at six bytes each, it must fit T
 
 
 class PeerWatch:
-    """One member's eye on the others.
+    """One member's view of the others.
 
     Members are numbers in this machine; ranks are those in the group that has been formed, which
     errors name.

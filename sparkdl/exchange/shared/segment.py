@@ -17,7 +17,7 @@ LOCK = struct.Struct("hhqqi4x")  # of fcntl: type, whence, start, length, proces
 
 
 class Segment:
-    """One process's hold on a piece of shared memory.
+    """One process's mapping of a piece of shared memory.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Segment:
 
     @classmethod
     def open(cls, path, token):
-        """Returns the Segment whose `path` and `token` another process has told, or None.
+        """Returns the Segment of another process, by `path` and `token`, or None.
 
         None if this process does not see that memory. The path may then name a file of quite
         another process, which must not be opened: opening a pipe or a terminal does something.

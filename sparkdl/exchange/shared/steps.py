@@ -1,4 +1,4 @@
-"""Steps that the members of a machine take together: nobody goes on before all have come.
+"""Steps that the members of a machine take together: none goes on before all have come.
 
 Measured on 2 cores with other load, microseconds per step with 2 and with 4 processes, and how a
 process waits for the last one:

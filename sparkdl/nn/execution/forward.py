@@ -1,4 +1,4 @@
-"""A batch through a network: at once for arrays, as a graph for Tensors."""
+"""Forward pass of a batch through a network: at once for arrays, as a graph for Tensors."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -37,7 +37,7 @@ class Forward(NamedTuple):
 
 @dataclass(kw_only=True)
 class Passing:
-    """A batch on its way: what each layer has given so far."""
+    """The state of a forward pass: what each layer has given so far."""
 
     values: dict
     masks: dict

@@ -1,1 +1,1 @@
-"""What a network takes of a batch: columns, shapes, labels, chunks of sequences."""
+"""Inputs of a network from a batch: columns, shapes, labels, chunks of sequences."""

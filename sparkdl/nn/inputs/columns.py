@@ -85,7 +85,7 @@ def shapes_of(columns):
 
 
 def nominal_shapes(conf, n):
-    """Returns `shapes_of` a batch of n examples that are as the network says."""
+    """Returns the `shapes_of` of a batch of n examples with the network's shapes."""
     inputs = conf.input_shapes
     shapes = {column: inputs[name] for column, name in conf.feature_columns.items()}
     shapes |= {column: place.label_shape for column, place in conf.label_columns.items()}

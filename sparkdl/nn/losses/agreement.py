@@ -1,4 +1,4 @@
-"""Losses of the product of z and the labels: whether they point the same way."""
+"""Losses of the product of z and the labels, which compare their directions."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""The loss of pairs: alike ones shall be near each other, others at least a margin apart."""
+"""The loss of pairs: alike ones should be near, others at least a margin from each other."""
 
 from dataclasses import dataclass
 

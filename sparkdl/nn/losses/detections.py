@@ -1,4 +1,4 @@
-"""Objects read from what a network with the loss yolo2 predicts."""
+"""Objects decoded from the predictions of a network with the loss yolo2."""
 
 from typing import NamedTuple
 

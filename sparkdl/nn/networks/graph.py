@@ -15,7 +15,7 @@ from sparkdl.nn.networks.placement import PlacedLayer, check_unique, shape_after
 
 @dataclass(frozen=True, kw_only=True)
 class Vertex(Config):
-    """A layer of a graph, what it is called, and what it reads."""
+    """A layer of a graph, with its name and the names of its inputs."""
 
     name: str = option(Text(), "Unique in the graph.")
     layer: Layer = option(Of(family=Layer), "What it computes.")

@@ -1,4 +1,4 @@
-"""Writing a GraphConf down step by step."""
+"""Builder that writes a GraphConf down step by step."""
 
 from sparkdl.nn.networks.graph import GraphConf, Vertex
 

@@ -1,4 +1,4 @@
-"""Neighboring layers of a network, whose parameters can be updated apart from the others."""
+"""Neighbouring layers of a network, whose parameters can be updated on their own."""
 
 from functools import cached_property
 

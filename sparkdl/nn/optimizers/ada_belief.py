@@ -1,4 +1,4 @@
-"""Adam scaled by how far gradients are from what was expected of them."""
+"""Adam scaled by the deviation of gradients from their running mean."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Solvers: how the least value of a function of a vector is found where gradients are exact."""
+"""Solvers, which find the least value of a function of a vector with exact gradients."""
 
 from sparkdl.nn.solvers.base import Solution, Solver
 from sparkdl.nn.solvers.conjugate_gradient import ConjugateGradient

@@ -82,7 +82,7 @@ class Solver(Member):
 
 
 class Counted:
-    """A function that counts how often it is asked."""
+    """A function that counts its evaluations."""
 
     def __init__(self, function):
         self.function, self.evaluations = function, 0

@@ -24,7 +24,7 @@ class Point(NamedTuple):
 
 
 class End(NamedTuple):
-    """One end of the steps among which the one that is searched lies."""
+    """One end of the interval of steps that is searched."""
 
     step: float
     value: float

@@ -1,4 +1,4 @@
-"""Networks that people know, as configurations to train: functions with the options of a Conf."""
+"""Well-known networks, as configurations to train: functions with the options of a Conf."""
 
 from sparkdl.nn.zoo.alexnet import alexnet, caffenet
 from sparkdl.nn.zoo.char_lstm import char_lstm

@@ -1,4 +1,4 @@
-"""A character model: what comes next in a text."""
+"""A character model, which predicts the next character of a text."""
 
 from sparkdl.nn.layers import LSTM, RnnOutput
 from sparkdl.nn.networks.sequential import NetworkConf

@@ -1,4 +1,4 @@
-"""The life of a process that computes for a Spark task."""
+"""The main loop of a process that computes for a Spark task."""
 
 import ctypes
 import os
@@ -36,7 +36,7 @@ def end_with(parent):
 
 
 class TaskPipe:
-    """The way back: gives results, asks for items and for what other tasks say."""
+    """The pipe to the parent process: sends results, requests items and other tasks' texts."""
 
     def __init__(self, pipe):
         self._pipe, self._results = pipe, []
@@ -89,8 +89,9 @@ class PipeRendezvous:
 
 
 def place_of(device):
-    """Returns where this process computes. That it cannot, is for what it computes to find and to
-    tell.
+    """Returns where this process computes, or NOWHERE.
+
+    The computation itself will raise the error.
     """
     try:
         return describe_device(choose_backend(device))

@@ -1,4 +1,4 @@
-"""Tasks that take a GPU compute in a process of their own, which knows nothing of Spark.
+"""Runs tasks that take a GPU in processes of their own, which know nothing of Spark.
 
 Spark forks the processes of its tasks and uses them again, so none of them may meet CUDA: their
 memory on the GPU would stay taken, and a call that hangs could not be ended. A spawned one ends

@@ -1,4 +1,4 @@
-"""A task that owns several GPUs: a worker on each of them, each in a process of its own."""
+"""A task that owns several GPUs, with a worker process on each of them."""
 
 import json
 from contextlib import ExitStack
@@ -64,7 +64,7 @@ def run(work, ends):
 
 
 class Together:
-    """The workers of one task, who meet those of others through the rendezvous of the tasks.
+    """The workers of one task, which meet others through the rendezvous of the tasks.
 
     Parameters
     ----------

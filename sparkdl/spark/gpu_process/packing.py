@@ -9,7 +9,7 @@ from sparkdl.spark.jobs.shared_value import SharedValue
 
 
 class Packer(cloudpickle.CloudPickler):
-    """A SharedValue goes with its value: the other process knows nothing of Spark's broadcasts."""
+    """Pickles a SharedValue with its value: the other process has no broadcasts."""
 
     dispatch_table = ChainMap(
         {SharedValue: SharedValue.held}, cloudpickle.CloudPickler.dispatch_table

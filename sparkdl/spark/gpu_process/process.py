@@ -1,4 +1,4 @@
-"""A spawned process, seen from the one that it computes for."""
+"""A spawned process, as its parent uses it."""
 
 import multiprocessing
 import os
@@ -12,7 +12,7 @@ GRACE = 5.0  # seconds for a process whose pipe is closed to end
 
 
 class GpuProcess:
-    """A process that computes one thing after the other, on one GPU.
+    """A process that runs one computation after the other, on one GPU.
 
     Parameters
     ----------

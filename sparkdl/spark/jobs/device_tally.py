@@ -1,4 +1,4 @@
-"""On which devices tasks have computed, which Spark adds up with their results."""
+"""Tally of the devices that tasks have computed on, which Spark adds up with their results."""
 
 from collections import Counter
 

@@ -56,7 +56,7 @@ def split_items(items):
 
 
 class BatchSpool:
-    """Batches that come before they are wanted: they lie in a file until then."""
+    """Batches spooled to a file until they are wanted."""
 
     def __init__(self, file):
         self._file, self._places, self._complete = file, {}, False

@@ -1,4 +1,4 @@
-"""Sources as DataFrames, for those who want to keep other columns, or to write files."""
+"""Sources as DataFrames, for users who keep other columns or write files."""
 
 from functools import partial
 from pathlib import Path

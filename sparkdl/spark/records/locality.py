@@ -1,4 +1,4 @@
-"""Splits as tasks that run where their bytes lie, as far as executors run on the hosts of HDFS."""
+"""Splits as tasks that run near their bytes, where executors run on the hosts of HDFS."""
 
 import warnings
 from collections import Counter

@@ -37,7 +37,7 @@ FOR_ARRAYS = "arrays are a source as Arrays(features, labels)"
 
 @dataclass(frozen=True)
 class SparkRecords:
-    """Data of any kind that Spark can read, and which columns of it to take.
+    """Data of any kind that Spark can read, and the columns of it to take.
 
     Parameters
     ----------

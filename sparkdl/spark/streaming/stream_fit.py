@@ -57,7 +57,7 @@ class Desk:
 
 
 class Pupil(Listener):
-    """A network, and what it has been trained on.
+    """A network in training, and the micro-batches that it has been trained on.
 
     Parameters
     ----------

@@ -13,7 +13,9 @@ BATCH = 256  # examples that inference computes at once
 
 
 class Judge:
-    """Judges a network by its own loss; another class may do so otherwise, it travels to workers.
+    """Evaluates a network by its own loss.
+
+    Another class with its methods may evaluate otherwise; it travels to workers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Evaluation of networks that say which of k classes an example is."""
+"""Evaluation of networks that predict one of k classes."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Evaluation of networks that answer several yes-or-no questions about an example."""
+"""Evaluation of networks that predict several binary labels of an example."""
 
 from dataclasses import dataclass
 from typing import ClassVar

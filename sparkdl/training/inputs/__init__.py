@@ -1,1 +1,1 @@
-"""What a network takes: the schema of its records, and minibatches of them."""
+"""Inputs of training: the schema of a network's records, and minibatches of them."""

@@ -1,1 +1,1 @@
-"""What a fit tells its listeners, and the record that it leaves."""
+"""Reports of a fit to its listeners, and the record that it leaves."""

@@ -27,7 +27,7 @@ class EpochDone(NamedTuple):
 
 
 class Validated(NamedTuple):
-    """The state was judged because of its number of updates."""
+    """An evaluation that was due at this number of updates."""
 
     report: Any
     state: Any
@@ -38,7 +38,7 @@ class Validated(NamedTuple):
 
 
 class Restarted(NamedTuple):
-    """Workers were lost, others have been asked for."""
+    """Workers were lost, and others have been requested."""
 
     restart: Any
     state = None

@@ -2,7 +2,7 @@
 
 
 class Listener:
-    """Hears of a fit on the driver; a subclass overrides what it cares for.
+    """A listener of a fit, on the driver; a subclass overrides the events that it needs.
 
     An error that a listener raises stops the fit. With `every_updates`, a tuple of numbers, it asks
     for the state after multiples of each, counted in updates.
@@ -28,8 +28,9 @@ class Listener:
         """Called when an epoch is done and evaluated; `report` is its EpochReport."""
 
     def on_restart(self, restart):
-        """Called when a worker was lost; `restart` is a Restart. Rounds that are lost will be heard
-        again.
+        """Called when a worker was lost; `restart` is a Restart.
+
+        The rounds that are lost will be reported again.
         """
 
     def on_fit_end(self, history):
@@ -37,7 +38,7 @@ class Listener:
 
 
 class Listeners(Listener):
-    """Several listeners as one; they hear of everything in the order given."""
+    """Several listeners as one; they are called in the order given."""
 
     def __init__(self, *listeners):
         self.listeners = listeners

@@ -16,7 +16,7 @@ VECTORS = ("params", "buffers", "slots")
 
 
 class Control:
-    """A worker's line to the driver.
+    """A worker's connection to the driver.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Control:
             raise self._lost
 
     def report_reading(self, blocks):
-        """Yields the blocks; now and then the driver hears that they are still coming."""
+        """Yields the blocks, and reports to the driver that they are still coming."""
         told = time.monotonic()
         for block in blocks:
             if time.monotonic() - told > READING:

@@ -19,7 +19,7 @@ NOTHING = Due()
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitSetup:
-    """Plain data, so that it travels.
+    """Plain data that the driver sends to all workers.
 
     Parameters
     ----------

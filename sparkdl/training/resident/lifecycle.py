@@ -1,4 +1,4 @@
-"""A worker from start to end."""
+"""The life cycle of a worker, from start to end."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""A worker's records in files, so that they may be more than its memory holds."""
+"""Cache of a worker's records in files, so that they may exceed its memory."""
 
 import mmap
 import tempfile
@@ -95,7 +95,7 @@ class Column:
 
 
 class CachedBlock:
-    """A block on a shelf; its records are in the order of their ids, whatever order they came in.
+    """A block in the cache; its records are in the order of their ids, however they came.
 
     Parameters
     ----------

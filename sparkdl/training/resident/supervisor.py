@@ -1,4 +1,4 @@
-"""A fit whose workers stay, seen from the driver: crews, one after the other where one is lost."""
+"""A fit whose workers stay, as the driver runs it: after a loss, a new group of workers."""
 
 import logging
 from collections import Counter
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """Launches workers, follows them, and launches others where some are lost.
+    """Launches workers, follows them, and launches others if some are lost.
 
     Parameters
     ----------

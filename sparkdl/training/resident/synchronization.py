@@ -1,4 +1,4 @@
-"""Workers that ought to hold the same vectors, made to hold the same."""
+"""Synchronizes vectors that workers ought to hold alike."""
 
 
 def synchronize(worker):

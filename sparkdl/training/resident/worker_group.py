@@ -1,4 +1,4 @@
-"""The driver's side of workers that were launched together."""
+"""The driver's side of a group of workers that were launched together."""
 
 import secrets
 import time
@@ -127,7 +127,7 @@ class WorkerGroup:
         raise LostWorker(WorkerError(f"no worker has said anything for {self.master.patience:g} s"))
 
     def _fail(self, error, lost):
-        """Raises the cause: when one worker is gone, the others say so first."""
+        """Raises the cause: after the loss of one worker, the others report errors first."""
         deadline = time.monotonic() + GRACE
         while lost and time.monotonic() < deadline:
             cause = self._launched.error()

@@ -1,4 +1,4 @@
-"""Updates at which all workers of a fit meet: to end, to be judged, to show their weights."""
+"""Milestones: updates that all workers of a fit wait for: its end, evaluations, snapshots."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Checkpoints: the models that a fit leaves behind on its way, and how to find the newest."""
+"""Checkpoints, the models that a fit writes on its way, and the search for the newest."""
 
 import re
 import time

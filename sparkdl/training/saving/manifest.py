@@ -1,4 +1,4 @@
-"""A directory of files that vouches for itself: what is in it, how long, with which checksums."""
+"""A directory with a manifest, by which its files, their lengths and checksums are verified."""
 
 import hashlib
 import json

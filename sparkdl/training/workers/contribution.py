@@ -58,7 +58,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Failure:
-    """An error on a worker, sent back as a result: it is not to be tried again.
+    """An error on a worker, returned as a result, so that Spark does not retry it.
 
     Parameters
     ----------

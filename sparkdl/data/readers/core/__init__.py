@@ -1,1 +1,1 @@
-"""What every reader shares: paths, splits of files, batches of a few megabytes."""
+"""Parts that the readers share: paths, splits of files, batches of a few megabytes."""

@@ -42,7 +42,7 @@ class TransformRequirement(Requirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Reader(Source, abstract=True):
-    """A source that leaves it to the user what is done to each minibatch."""
+    """A source whose minibatches go through a transform of the user's."""
 
     shorthands: ClassVar[tuple[str, ...]] = tuple(SHORTHANDS)
     usual_scale: ClassVar[float] = 1.0  # beside transforms and mean, where no scale is given
@@ -70,7 +70,7 @@ class Reader(Source, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredSource(Source, abstract=True):
-    """A source of what lies at a path."""
+    """A source of the data stored at a path."""
 
     path: str = option(
         Path(), "A file or folder, local or a URI; the same on every machine.", positional=True
@@ -89,7 +89,7 @@ class StoredSource(Source, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class SplitByRecords(Source, abstract=True):
-    """A source whose splits are so many records."""
+    """A source whose splits have a number of records."""
 
     records_per_split: int | None = option(
         Integer(minimum=1), "None: 256, or more where that made over 4,096 splits.", default=None

@@ -1,1 +1,1 @@
-"""How one value or record is encoded, whatever file it stands in."""
+"""Encodings of one value or record, whatever file it stands in."""

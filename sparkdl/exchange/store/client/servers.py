@@ -8,7 +8,7 @@ from sparkdl.exchange.store.server.store_server import StoreServer
 
 
 class Servers:
-    """Asks them all at the same time; the first failure ends the store for everybody.
+    """The servers of a store; requests go to all at once, and the first failure ends the store.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from threading import Condition
 
 
 class ElasticBarrier:
-    """Nobody goes on before all who are still at work have come."""
+    """A barrier that opens once all who are still at work have come."""
 
     def __init__(self, roster):
         self._roster, self._changed = roster, Condition()

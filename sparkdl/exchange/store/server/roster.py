@@ -7,7 +7,7 @@ from sparkdl.errors import PeerError
 
 
 class Roster:
-    """The ranks that still work, and what went wrong, if anything did.
+    """The ranks that still work, and the failure, if there is one.
 
     A worker that leaves in order is waited for no longer. One that is lost fails the store: all
     waits end, now and later, with the same error.

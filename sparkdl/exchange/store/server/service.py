@@ -1,4 +1,4 @@
-"""A server of a store: answers what workers ask over their connections.
+"""A server of a store, which answers the requests of workers.
 
 A request is a JSON object with a verb and keys, and an array for each key where the verb needs
 one. An answer is an object, with "error" where it failed, and a second message with arrays where
@@ -92,7 +92,7 @@ class Service:
             roster.wait(self._changed, lambda: not missing(), missing, "the end")
 
     def wait_told(self, timeout):
-        """Gives the workers that are here some seconds to hear of the store's failure from us."""
+        """Waits some seconds for the workers that are here to learn of the store's failure."""
         with self._changed:
             self._changed.wait_for(lambda: all(t is None or t.told for t in self._all()), timeout)
 

@@ -1,1 +1,1 @@
-"""What Caffe computes of test data: blobs, scores, the means of test nets."""
+"""Evaluation as Caffe does it: blobs, scores, the means of test nets."""

@@ -65,7 +65,7 @@ class Means:
 
     @property
     def score(self):
-        """None: which output says how good a net is, nobody knows."""
+        """None: nobody knows which output measures how good a net is."""
 
     def __str__(self):
         return ", ".join(f"{name} = {value}" for name, value in self.figures().items())
@@ -73,7 +73,8 @@ class Means:
 
 @dataclass(frozen=True)
 class Testing:
-    """A Judge: the test nets' outputs in place of the loss. Records say by TEST whose they are.
+    """A Judge that shows the test nets' outputs, not the loss. Records carry their test in TEST.
+    Records say by TEST whose they are.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Files that other files name."""
+"""Paths of files that other files name."""
 
 from sparkdl.data import files
 

@@ -1,4 +1,4 @@
-"""Text files of Caffe as messages, with errors that say where."""
+"""Text files of Caffe as messages, with errors that name the line."""
 
 import re
 from difflib import get_close_matches

@@ -22,7 +22,7 @@ from sparkdl.training.workers.local import LocalWorkers
 
 
 class CaffeSolver:
-    """A Recipe: a net trained as its solver says, for so many updates, with tests and snapshots.
+    """A Recipe: trains a net as its solver file describes, with tests and snapshots.
 
     The batch size that the net names is that of each worker, as in CaffeOnSpark. Tests are on the
     first `test_iter` batches of the test nets' data; each record counts once.

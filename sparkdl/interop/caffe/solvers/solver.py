@@ -119,7 +119,7 @@ def read_solver(path):
 
 
 def place_of_field(text, path, error):
-    """Returns the file, and the line of the first field that the error speaks of."""
+    """Returns the file, and the line of the first field that the error names."""
     known = SolverParameter.DESCRIPTOR.fields_by_name
     lines = {word: line for word, line in outer_fields(text) if word in known}
     line = next((lines[word] for word in re.findall(r"\w+", error) if word in lines), None)

@@ -9,7 +9,7 @@ from sparkdl.nn.layers.attention.base import Attention
 
 @dataclass(frozen=True, kw_only=True)
 class MultiHeadAttention(Attention):
-    """The steps of the first input look at those of the second; see Attention.
+    """The steps of the first input attend to those of the second; see Attention.
 
     Inputs are queries, keys and values. Without a third the keys are the values as well (cross
     attention); with one input alone it looks at itself.

@@ -1,4 +1,4 @@
-"""Tells the steps of a sequence apart: attention alone does not see their order."""
+"""Position encodings, without which attention does not see the order of steps."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -10,7 +10,7 @@ from sparkdl.nn.layers.attention.base import WEIGHTS, Attention
 
 @dataclass(frozen=True, kw_only=True)
 class SelfAttention(Attention):
-    """Every step looks at all steps of its sequence; see Attention for the formula.
+    """Self-attention: every step attends to all steps of its sequence; see Attention.
 
     Shapes
     ------
@@ -53,7 +53,7 @@ class SelfAttention(Attention):
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedSelfAttention(SelfAttention):
-    """A fixed number of learned queries look at a sequence: a summary of it, however long it is.
+    """A fixed number of learned queries attend to a sequence, and so summarise it at any length.
 
     Shapes
     ------

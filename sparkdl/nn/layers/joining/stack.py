@@ -1,4 +1,4 @@
-"""Several batches as one, so that they pass through the same layers, and apart again."""
+"""Layers that stack several batches into one, to share layers, and take them apart again."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Two outputs of a network that shall agree: a loss that needs no labels."""
+"""Losses of two outputs of a network that should agree, without labels."""
 
 from dataclasses import dataclass
 from math import prod

@@ -21,8 +21,10 @@ MODES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Bidirectional(Wrapper):
-    """The layer from the first step to the last, and with weights of its own from the last to the
-    first, where a mask says so from each sequence's last real step; then both in one.
+    """A recurrent layer run in both directions, with weights of its own for each.
+
+    The second pass starts at the last step, or where a mask is given at each sequence's last real
+    step; the results are then combined.
 
     It carries no state to a next batch, as its second half starts at the end.
 

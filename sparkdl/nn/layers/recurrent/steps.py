@@ -36,7 +36,8 @@ class Masking(Layer):
 
 @dataclass(frozen=True, kw_only=True)
 class LastTimeStep(Layer):
-    """The last step of each sequence that the mask says is there. DL4J LastTimeStepVertex.
+    """The last step of each sequence that the mask marks as present. DL4J LastTimeStepVertex. DL4J
+    LastTimeStepVertex.
 
     Shapes
     ------

@@ -1,4 +1,4 @@
-"""A fully connected layer that can learn to give its input back."""
+"""A fully connected layer that can learn to reconstruct its input."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,7 +15,7 @@ from sparkdl.nn.losses import Loss
 
 @dataclass(frozen=True, kw_only=True)
 class AutoEncoder(ActivatedLayer, FullyConnected, UnsupervisedLayer):
-    """y = activation(x W + b), a Dense layer, from which x shall come back by y W' + visible_b.
+    """y = activation(x W + b), a Dense layer, from which y W' + visible_b reconstructs x.
 
     Without labels (`pretraining`) it learns that for x of which some numbers became 0, with the
     loss between what comes back and x as it was.

@@ -7,7 +7,7 @@ from sparkdl.nn.layers.core.base import Layer
 
 @dataclass(frozen=True, kw_only=True)
 class UnsupervisedLayer(Layer, abstract=True):
-    """A layer whose output tells its input: it can learn to give it back, see `pretraining`."""
+    """A layer that can learn to reconstruct its input from its output; see `pretraining`."""
 
     def reconstruction_loss(self, params, x, run):
         """Returns the reconstruction error (batch,) of x (batch, n_in)."""

@@ -1,4 +1,4 @@
-"""A stack of fully connected layers that learns what its inputs are made of."""
+"""A stack of fully connected layers that learns the hidden causes of its inputs."""
 
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Constraints on how much is added or taken at both ends of each axis."""
+"""Constraints on the amounts added or taken at both ends of each axis."""
 
 from dataclasses import dataclass
 

@@ -78,7 +78,7 @@ class AllReduceSGD(ResidentMaster):
 
 
 class AllReduceWorker(Strategy):
-    """The half of AllReduceSGD in a worker."""
+    """Strategy of AllReduceSGD in a worker."""
 
     lockstep = True
 

@@ -1,4 +1,4 @@
-"""Block momentum: the mean of what workers learnt alone passes through a filter with momentum."""
+"""Block momentum: averages of workers that train alone, filtered with momentum."""
 
 import math
 from dataclasses import dataclass
@@ -96,7 +96,9 @@ class BlockMomentum(ResidentMaster):
 
 
 class BlockMomentumWorker(ParameterAveragingWorker):
-    """The half of BlockMomentum in a worker. All workers keep the same weights and step."""
+    """Strategy of BlockMomentum in a worker. All workers keep the same weights and step. All
+    workers keep the same weights and step.
+    """
 
     def __init__(self, master, worker):
         super().__init__(master, worker)

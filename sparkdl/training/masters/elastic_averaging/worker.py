@@ -1,4 +1,4 @@
-"""The two halves of ElasticAveraging in a worker: in step with the others, or around a store."""
+"""Strategies of ElasticAveraging in a worker: synchronous, or around a store."""
 
 import numpy as np
 

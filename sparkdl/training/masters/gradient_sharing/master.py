@@ -120,7 +120,7 @@ class SharingWorker(Strategy):
 
 
 class GradientSharingWorker(SharingWorker):
-    """Gradients travel; all make the same update with what they give together."""
+    """Shares gradients; all workers make the same update with the combination."""
 
     def exchange(self, step):
         if step is not None:
@@ -133,7 +133,7 @@ class GradientSharingWorker(SharingWorker):
 
 
 class UpdateSharingWorker(SharingWorker):
-    """Updates travel; weights take the step that they give together."""
+    """Shares updates; the weights take the combined step."""
 
     def __init__(self, master, worker):
         super().__init__(master, worker)

@@ -77,7 +77,7 @@ class LocalSGD(ResidentMaster):
 
 
 class LocalSGDWorker(ParameterAveragingWorker):
-    """The half of LocalSGD in a worker."""
+    """Strategy of LocalSGD in a worker."""
 
     lockstep = True
 

@@ -11,7 +11,7 @@ CHANGES = "changes"
 
 
 class ParameterAveragingWorker(Strategy):
-    """Trains a block alone, then takes the mean of all workers, weighted by examples.
+    """Strategy that trains a block alone, then takes the mean of all workers by examples.
 
     The vectors of a replica lie one behind the other in one that is summed, and the number of
     examples behind them: a worker without data adds zeros. With a codec, what is summed of the

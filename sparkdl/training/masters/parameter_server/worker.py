@@ -1,4 +1,4 @@
-"""The half of ParameterServer in a worker: it trains, and it may keep parameters for all."""
+"""Strategy of ParameterServer in a worker, which trains and may keep parameters for all."""
 
 import numpy as np
 

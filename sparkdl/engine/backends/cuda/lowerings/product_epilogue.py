@@ -18,8 +18,8 @@ class EpilogueProductOp(Op):
     product : MatMulOp
     dtype : numpy type of all outputs
     bias, plus : whether there are these inputs
-    activation : ReluOp, GeluOp or GeluGradOp by tanh, or None; GeluGradOp takes the product for
-        gy, and what gelu was of for a last input
+    activation : ReluOp, GeluOp or GeluGradOp by tanh, or None
+        GeluGradOp takes the product for gy, and what gelu was of for a last input
     before : whether what gelu is of is an output
     sums : whether there is another output: with GeluGradOp the sums of y over its rows, else of w
 
