@@ -15,7 +15,9 @@ class Compose(Transform):
     """
 
     transforms: tuple[Transform, ...] = option(
-        Sequence(of=Of(family=Transform)), "In the order in which they are applied.", default=()
+        Sequence(of=Of(family=Transform)),
+        "Transforms, in the order in which they are applied.",
+        default=(),
     )
 
     @classmethod

@@ -17,8 +17,8 @@ from sparkdl.nn.networks.placement import PlacedLayer, check_unique, shape_after
 class Vertex(Config):
     """A layer of a graph, with its name and the names of its inputs."""
 
-    name: str = option(Text(), "Unique in the graph.")
-    layer: Layer = option(Of(family=Layer), "What it computes.")
+    name: str = option(Text(), "Name, unique in the graph.")
+    layer: Layer = option(Of(family=Layer), "Layer that it computes.")
     inputs: tuple[str, ...] = option(
         Sequence(of=Text(what="a name"), minimum=1),
         "Names of inputs of the graph and of other vertices, or one name alone.",

@@ -21,7 +21,9 @@ class Digits(Reader, SplitByRecords):
     part: str = option(
         Choice(of=tuple(PARTS)), '"train", 8,000 digits, or "test", 2,000 others.', default="train"
     )
-    records: int | None = option(Integer(minimum=1), "Take the first so many only.", default=None)
+    records: int | None = option(
+        Integer(minimum=1), "Number of records to take, from the first on.", default=None
+    )
     transform: Transform | None = SCALED
 
     def splits(self):

@@ -48,7 +48,7 @@ class Idx(StoredSource, Reader, SplitByRecords):
         Path(), "A file, local or a URI; the same on every machine.", positional=True
     )
     label_path: str | None = option(
-        Path(), "Of the labels' file. None: there are none.", default=None
+        Path(), "Path of the labels' file. None: there are none.", default=None
     )
 
     @property

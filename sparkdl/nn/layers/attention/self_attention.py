@@ -64,7 +64,7 @@ class LearnedSelfAttention(SelfAttention):
     DL4J LearnedSelfAttentionLayer is this with bias=False.
     """
 
-    queries: int = option(Size(minimum=1), "How many queries are learned.")
+    queries: int = option(Size(minimum=1), "Number of learned queries.")
 
     def validate(self):
         super().validate()

@@ -25,11 +25,13 @@ class TrainableLayer(Layer, abstract=True):
     )
     updater: Updater | None = option(
         Of(family=Updater),
-        "Of this layer, with a rate of its own; the network's unless given.",
+        "Updater of this layer, with a rate of its own; the network's unless given.",
         default=None,
     )
     bias_updater: Updater | None = option(
-        Of(family=Updater), "Of this layer's biases; the layer's unless given.", default=None
+        Of(family=Updater),
+        "Updater of this layer's biases; the layer's unless given.",
+        default=None,
     )
     decay_factor: float = option(
         Number(minimum=0),
@@ -39,10 +41,12 @@ class TrainableLayer(Layer, abstract=True):
     )
     constraints: tuple[Constraint, ...] | None = option(
         Sequence(of=Of(family=Constraint)),
-        "Of the weights, one after the other; the network's unless given. In a layer that has no "
-        "weights, but factors that are learned, those given are of these.",
+        "Constraints on the weights, applied one after the other; the network's unless given. "
+        "In a layer without weights, but with learned factors, they hold for the factors.",
         default=None,
     )
     bias_constraints: tuple[Constraint, ...] = option(
-        Sequence(of=Of(family=Constraint)), "Of the biases, one after the other.", default=()
+        Sequence(of=Of(family=Constraint)),
+        "Constraints on the biases, applied one after the other.",
+        default=(),
     )

@@ -18,8 +18,8 @@ class Lookup(ActivatedLayer, abstract=True):
     two is cut off. An index that W does not have is a DataError when the batch is run.
     """
 
-    inputs: int = option(Size(minimum=1), "How many indices there are: they are 0 to inputs - 1.")
-    units: int = option(Size(minimum=1), "How many numbers there are for each index.")
+    inputs: int = option(Size(minimum=1), "Number of indices, which are 0 to inputs - 1.")
+    units: int = option(Size(minimum=1), "Numbers for each index.")
     bias: bool = False
 
     def weight_shape(self, in_shape):

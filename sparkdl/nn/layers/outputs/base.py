@@ -40,11 +40,10 @@ class ScoredLayer(Layer, abstract=True):
     )
     reduction: str = option(
         Choice(of=REDUCTIONS),
-        'What becomes of the losses of an example\'s steps or places: "mean" of those that '
-        'count, "sum", or "full", the mean of all. "valid" divides their sum by how many count '
-        'in the whole batch and "total" by nothing, so that the loss of the batch is what '
-        'Caffe\'s normalization VALID or NONE gives; FULL and BATCH_SIZE are "full" and '
-        '"sum".',
+        'Reduction of the losses of an example\'s steps or places: "mean" of those that count, '
+        '"sum", or "full", the mean of all. "valid" divides their sum by how many count in the '
+        'whole batch and "total" by nothing, so that the loss of the batch is what Caffe\'s '
+        'normalization VALID or NONE gives; FULL and BATCH_SIZE are "full" and "sum".',
         default="mean",
     )
     labels: str | None = option(

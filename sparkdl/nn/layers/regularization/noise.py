@@ -132,7 +132,9 @@ class RRelu(Noise):
     """
 
     low: float = option(Number(), "The smallest slope.", default=1 / 8)
-    high: float = option(Number(), "What all slopes are below; above low.", default=1 / 3)
+    high: float = option(
+        Number(), "Upper bound of the slopes, which is never reached; above low.", default=1 / 3
+    )
 
     def validate(self):
         super().validate()

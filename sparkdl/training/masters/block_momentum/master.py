@@ -48,7 +48,8 @@ class BlockMomentum(ResidentMaster):
     )
     block_momentum_as_time_constant: float | None = option(
         Number(above=0),
-        "In examples of all workers: m = exp(-block_size_per_worker * N / time constant).",
+        "Time constant in examples of all workers: m = exp(-block_size_per_worker * N / time "
+        "constant).",
         default=None,
     )
     use_nesterov_momentum: bool = option(

@@ -51,7 +51,7 @@ class ParameterAveraging(ResidentMaster):
     )
     aggregation_depth: int = option(
         Integer(minimum=1),
-        'Of "driver": levels of the tree that sums over workers; with 1 the driver takes all '
+        'With "driver": levels of the tree that sums over workers; with 1 the driver takes all '
         "vectors itself.",
         default=2,
     )
