@@ -13,7 +13,7 @@ Parts, each importing only those to its left:
 config      options that are checked, documented, found by name, and written as JSON or YAML
 philox      random numbers as a function of what they are for
 engine      arrays in, arrays out: graphs, gradients, programs, kernels
-nn          what a user configures: layers, losses, updaters, networks
+nn          what a user configures: layers, losses, optimizers, networks
 data        storage to batches
 exchange    what processes do together: links, sums, a key-value store
 training    who computes what, when it is exchanged; evaluation, checkpoints, progress

@@ -21,7 +21,7 @@ SMALL = """
 network:
   input_shape: [1, 28, 28]
   layers: [{type: Dense, units: 8, activation: relu}, {type: Output, units: 10}]
-  updater: {type: Adam, rate: 0.01}
+  optimizer: {type: Adam, learning_rate: 0.01}
 training: {type: ParameterAveraging, workers: 2, batch_size_per_worker: 16}
 data:
   train: {type: Digits, records: 320}

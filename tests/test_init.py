@@ -44,12 +44,12 @@ def test_public_names_are_listed():
     assert len(set(sparkdl.__all__)) == len(sparkdl.__all__)
 
 
-def test_public_layers_and_updaters_are_complete():
-    from sparkdl.nn import Clipping, Layer, Schedule, Updater
+def test_public_layers_and_optimizers_are_complete():
+    from sparkdl.nn import Clipping, Layer, Optimizer, Schedule
 
-    members = [*Layer.members, *Updater.members, *Schedule.members, *Clipping.members]
+    members = [*Layer.members, *Optimizer.members, *Schedule.members, *Clipping.members]
     ours = {name for name in members if getattr(sparkdl, name, None) is not None}
-    from_the_package = [family.members for family in (Layer, Updater, Schedule, Clipping)]
+    from_the_package = [family.members for family in (Layer, Optimizer, Schedule, Clipping)]
     shipped = {
         name
         for members in from_the_package

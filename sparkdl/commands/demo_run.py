@@ -12,7 +12,7 @@ EPOCHS = 6
 def network():
     """Returns Caffe's LeNet, with a schedule that suits a few epochs."""
     rate = ExponentialSchedule(initial=0.03, gamma=0.7, per="epoch")
-    return lenet(updater=Nesterov(rate=rate), l2=5e-4, seed=1)
+    return lenet(optimizer=Nesterov(learning_rate=rate), l2=5e-4, seed=1)
 
 
 def run(output, master=None, workers=2, epochs=EPOCHS):

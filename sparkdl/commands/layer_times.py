@@ -32,7 +32,7 @@ def report(network, timed):
     types = {place.name: place.layer.type_name for place in network.stack}
     rows = [cells(n, types[n], r.forward, r.backward, timed) for n, r in timed.layers.items()]
     rows.append(cells("loss", "", timed.loss.forward, timed.loss.backward, timed))
-    rows.append(cells("update", network.updater.type_name, timed.update, Pass(), timed))
+    rows.append(cells("update", network.optimizer.type_name, timed.update, Pass(), timed))
     total = cells("total", "", timed.forward, timed.backward, timed)
     return "\n".join([*table([HEAD, *rows, total], numbers=5), "", *summary(timed)])
 

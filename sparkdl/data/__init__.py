@@ -27,7 +27,7 @@ from sparkdl.data.samples.digits import digits
 from sparkdl.data.source import Source, Split, checked_batches
 from sparkdl.data.transforms import (
     ChannelSwap,
-    ColourJitter,
+    ColorJitter,
     Compose,
     Crop,
     Grayscale,

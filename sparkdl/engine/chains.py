@@ -2,7 +2,7 @@
 
 Ten operations over a vector of ten million numbers read and write it some thirty times. As one
 ChainOp they go over it in blocks that fit the cache, so memory is read and written once: an
-updater's step is such a chain. The reference backend runs it with numpy; others compile it.
+optimizer's step is such a chain. The reference backend runs it with numpy; others compile it.
 """
 
 from dataclasses import dataclass
@@ -106,7 +106,7 @@ def regions(graph, may):
         for before in {t.node for t in node.inputs} & parent.keys():
             if levels[before] == levels[node] and fits(before, node, may):
                 parent[root(before, parent)] = node
-    for some in neighbours(parent, levels):
+    for some in neighbors(parent, levels):
         for node in some[1:]:
             parent[root(node, parent)] = root(some[0], parent)
     found = {}
@@ -115,7 +115,7 @@ def regions(graph, may):
     return [tuple(region) for region in found.values()]
 
 
-def neighbours(nodes, levels):
+def neighbors(nodes, levels):
     """Returns nodes of a layer with few numbers and one level: a call costs more than they do."""
     alike = {}
     for node in nodes:
@@ -164,7 +164,7 @@ def by_level(graph, may):
 
 
 def fits(first, second, may):
-    """Returns whether two neighbours may lie in one chain."""
+    """Returns whether two neighbors may lie in one chain."""
     shapes = first.outputs[0].shape, second.outputs[0].shape
     return shapes[0] == shapes[1] and may(first) and may(second)
 

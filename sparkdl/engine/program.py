@@ -247,7 +247,7 @@ def bounds(array):
 def copy_into(target, source):
     """Copies as np.copyto, cast as needed; one slice at a time where few numbers lie together.
 
-    Else numpy's inner loop runs over the three colours of one pixel: measured 4 to 6 times slower.
+    Else numpy's inner loop runs over the three colors of one pixel: measured 4 to 6 times slower.
     """
     axis = min(range(target.ndim), key=lambda i: target.strides[i], default=0)
     apart = target.ndim > 2 and target.strides != source.strides

@@ -1,4 +1,4 @@
-"""Networks, layers, updaters, schedules and the other parts that a user configures."""
+"""Networks, layers, optimizers, schedules and the other parts that a user configures."""
 
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.clipping import (
@@ -126,6 +126,24 @@ from sparkdl.nn.networks.graph_builder import GraphBuilder
 from sparkdl.nn.networks.pretraining import pretraining
 from sparkdl.nn.networks.sequential import NetworkConf
 from sparkdl.nn.optimization.update import update_params
+from sparkdl.nn.optimizers import (
+    AdaBelief,
+    AdaDelta,
+    AdaGrad,
+    Adam,
+    AdaMax,
+    AdamHat,
+    AdamW,
+    AMSGrad,
+    Lamb,
+    Lars,
+    Momentum,
+    Nadam,
+    Nesterov,
+    Optimizer,
+    RmsProp,
+    Sgd,
+)
 from sparkdl.nn.schedules import (
     CosineSchedule,
     CycleSchedule,
@@ -143,22 +161,4 @@ from sparkdl.nn.schedules import (
     WarmUpSchedule,
 )
 from sparkdl.nn.solvers import ConjugateGradient, Lbfgs, LineDescent, Solver
-from sparkdl.nn.updaters import (
-    AdaBelief,
-    AdaDelta,
-    AdaGrad,
-    Adam,
-    AdaMax,
-    AdamHat,
-    AdamW,
-    AMSGrad,
-    Lamb,
-    Lars,
-    Momentum,
-    Nadam,
-    Nesterov,
-    RmsProp,
-    Sgd,
-    Updater,
-)
 from sparkdl.nn.weight_noise import DropConnect, GaussianWeightNoise, WeightNoise

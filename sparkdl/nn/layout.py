@@ -18,7 +18,7 @@ class Layout:
     ----------
     entries : tuple of (str, tuple of int)
         Name and shape; a name is "layer/array", as in "dense_1/W". The arrays of a layer are
-        neighbours.
+        neighbors.
     """
 
     entries: tuple[tuple[str, tuple[int, ...]], ...] = ()

@@ -125,7 +125,7 @@ def contribute(task, shared, numbers, ranks, index, pieces):
 
 
 def tree(ranked, count, depth, add):
-    """Returns (rank, sum) pairs at the driver: few, since executors have added neighbours.
+    """Returns (rank, sum) pairs at the driver: few, since executors have added neighbors.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class Network:
     def fit_full_batch(self, data, solver=None):
         """Trains on all examples at once, which stay in memory, in this process.
 
-        For small data and networks, where exact gradients pay: no updater, rate or clipping is
+        For small data and networks, where exact gradients pay: no optimizer, rate or clipping is
         used, and the network ends at a least value of its loss.
 
         Parameters

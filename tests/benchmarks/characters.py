@@ -42,7 +42,7 @@ def network(characters, epochs, size):
     """Two LSTM layers, gradients through 50 steps; the rate falls to a twentieth."""
     updates = epochs * (int(0.9 * size) // STEPS // (2 * BATCH) + 1) * (STEPS // 50)
     rate = CosineSchedule(initial=0.004, steps=updates, final=0.0002)
-    options = {"updater": Adam(rate=rate), "clipping": ClipNorm(limit=5), "seed": 1}
+    options = {"optimizer": Adam(learning_rate=rate), "clipping": ClipNorm(limit=5), "seed": 1}
     return zoo.char_lstm(len(characters), steps=STEPS, tbptt=(50, 50), **options)
 
 

@@ -55,7 +55,7 @@ def apart(workers, rounds):
 def measured(workers, rounds):
     """Bytes: peak of Python, peak of the JVM's heap after a collection following each round."""
     layers = [Dense(units=UNITS), Output(units=2)]
-    conf = NetworkConf(input_shape=(FEATURES,), updater=Sgd(rate=1e-3), layers=layers)
+    conf = NetworkConf(input_shape=(FEATURES,), optimizer=Sgd(learning_rate=1e-3), layers=layers)
     n = workers * rounds
     data = Arrays(np.zeros((n, FEATURES), np.uint8), np.zeros(n, int), records_per_split=rounds)
     master = ParameterAveraging(

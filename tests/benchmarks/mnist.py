@@ -24,8 +24,8 @@ def main(argv=None):
     options = parser.parse_args(argv)
     train, test = (digits(options.mnist, part) for part in ("train", "t10k"))
     steps = options.epochs * -(-len(train.features) // (64 * options.workers))
-    updater = Nesterov(rate=CosineSchedule(initial=0.02, steps=steps, final=1e-4))
-    net = Network(zoo.lenet(updater=updater, l2=5e-4, seed=1))
+    optimizer = Nesterov(learning_rate=CosineSchedule(initial=0.02, steps=steps, final=1e-4))
+    net = Network(zoo.lenet(optimizer=optimizer, l2=5e-4, seed=1))
     master = ParameterAveraging(batch_size_per_worker=64, averaging_frequency=20)
     began = time.perf_counter()
     with LocalWorkers(options.workers) as workers:

@@ -28,7 +28,7 @@ from sparkdl.training.inputs.schema import schema_of
 
 BATCH = 64
 TURN = 0.7  # seconds
-CONF = zoo.lenet(updater=Momentum(rate=0.01), seed=1)
+CONF = zoo.lenet(optimizer=Momentum(learning_rate=0.01), seed=1)
 STEP, LOOP, ARROW = "LeNet's step", "a loop of lmdb and protobuf", "pyarrow's iteration"
 BARS = {  # of ours to another: how often as fast
     ("LMDB", STEP): 5.0,

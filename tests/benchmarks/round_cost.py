@@ -55,7 +55,9 @@ def alternating(iterators, count):
 
 def rounds(sc, size):
     """Seconds of each full round of a fit over two partitions of `size` records, without end."""
-    conf = NetworkConf(input_shape=(FEATURES,), updater=Sgd(rate=0.01), layers=[Output(units=2)])
+    conf = NetworkConf(
+        input_shape=(FEATURES,), optimizer=Sgd(learning_rate=0.01), layers=[Output(units=2)]
+    )
     master, workers, state = ParameterAveraging(), SparkWorkers(sc, WORKERS), first_state(conf)
     rdd = sc.parallelize(range(WORKERS), WORKERS).flatMap(partial(records, size))
     options = with_seed(master, state)

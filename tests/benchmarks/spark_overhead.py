@@ -34,7 +34,7 @@ def main(argv=None):
 
 def line(sc, units, rounds):
     layers = [Dense(units=units), Output(units=2)]
-    conf = NetworkConf(input_shape=(FEATURES,), updater=Sgd(rate=1e-4), layers=layers)
+    conf = NetworkConf(input_shape=(FEATURES,), optimizer=Sgd(learning_rate=1e-4), layers=layers)
     ours, bare = paired(sc, conf, rounds)
     ratio = median(a / b for a, b in zip(ours, bare, strict=True))
     return (

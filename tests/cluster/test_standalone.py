@@ -22,7 +22,7 @@ RUN = """
 network:
   input_shape: [1, 28, 28]
   layers: [{{type: Dense, units: 32, activation: relu}}, {{type: Output, units: 10}}]
-  updater: {{type: Nesterov, rate: 0.02}}
+  optimizer: {{type: Nesterov, learning_rate: 0.02}}
 training: {{type: AllReduceSGD, workers: 2, batch_size_per_worker: 16}}
 data:
   train: {{type: Digits, records: 640, scale: 0.00390625}}

@@ -29,7 +29,7 @@ output: model
 
 
 def test_table():
-    layers = [Dense(units=5), Activation(function="relu"), Output(units=2)]
+    layers = [Dense(units=5), Activation("relu"), Output(units=2)]
     network = NetworkConf(input_shape=(4,), layers=layers)
     times = {
         "dense_1": LayerTime(Pass(1e-3, 40_000_000), Pass(2e-3, 80_000_000)),

@@ -51,7 +51,7 @@ def test_the_error_for_a_layer_that_is_not_known_is_short():
     [
         ("unit", ["units", "bias"], "; did you mean 'units'?"),
         ("Adma", ["AdaMax", "Adam"], "; did you mean 'Adam'?"),
-        ("lr", ["rate", "beta1"], "; did you mean 'rate'?"),
+        ("lr", ["learning_rate", "beta1"], "; did you mean 'learning_rate'?"),
         ("num_output", ["units", "filters"], "; did you mean 'units' or 'filters'?"),
         ("num_output", ["filters"], "; did you mean 'filters'?"),
         ("qqq", ["units"], ""),
@@ -64,19 +64,19 @@ def test_suggests(name, known, end):
 
 
 MADE_OF = {
-    "Keras": (lambda: nn.Conv2D(filters=1, kernel_size=3), "did you mean 'kernel'?"),
-    "Keras's rate": (lambda: nn.Adam(learning_rate=0.1), "did you mean 'rate'?"),
-    "PyTorch": (lambda: nn.Adam(lr=0.1), "Adam has no field 'lr'; did you mean 'rate'?"),
+    "Keras": (lambda: nn.MaxPool2D(kernel_size=3), "did you mean 'size'?"),
+    "Caffe's kernel": (lambda: nn.Conv2D(filters=1, kernel=3), "did you mean 'kernel_size'?"),
+    "PyTorch": (lambda: nn.Adam(lr=0.1), "Adam has no field 'lr'; did you mean 'learning_rate'?"),
     "PyTorch's width": (lambda: nn.Dense(out_features=3), "did you mean 'units'?"),
     "DL4J": (lambda: nn.Dense(nOut=3), "Dense has no field 'nOut'; did you mean 'units'?"),
-    "Caffe": (lambda: nn.Conv2D(num_output=3, kernel=1), "did you mean 'filters'?"),
+    "Caffe": (lambda: nn.Conv2D(num_output=3, kernel_size=1), "did you mean 'filters'?"),
     "by place": (lambda: nn.Dense(64), "Dense takes options by name only; write units=64"),
     "PyTorch's loss": (
         lambda: nn.Output(units=1, loss="CrossEntropyLoss"),
         "did you mean 'softmax_cross_entropy'?",
     ),
     "linear": (lambda: nn.Dense(units=1, activation="linear"), "did you mean 'identity'?"),
-    "optimizer": (lambda: nn.NetworkConf(optimizer="Sgd"), "did you mean 'updater'?"),
+    "updater": (lambda: nn.NetworkConf(updater="Sgd"), "did you mean 'optimizer'?"),
 }
 
 

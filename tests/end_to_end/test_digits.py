@@ -24,7 +24,9 @@ def databases(tmp_path_factory):
 def test_digits(databases, spark, tmp_path):
     train, test = databases
     layers = [Dense(units=64, activation="relu"), Output(units=10)]
-    conf = NetworkConf(input_shape=(1, 28, 28), updater=Nesterov(rate=0.05), seed=1, layers=layers)
+    conf = NetworkConf(
+        input_shape=(1, 28, 28), optimizer=Nesterov(learning_rate=0.05), seed=1, layers=layers
+    )
     net = SparkNetwork(spark, conf, ParameterAveraging(batch_size_per_worker=32))
     checkpoints = Checkpoints(path=str(tmp_path / "checkpoints"))
     history = net.fit(train, epochs=2, validation=test, checkpoints=checkpoints)

@@ -15,7 +15,7 @@ SIZES = [1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 3]
 
 
 def adam(grad, mean, square, rate):
-    """An updater's step: three vectors and a scalar."""
+    """An optimizer's step: three vectors and a scalar."""
     mean = 0.9 * mean + 0.1 * grad
     square = 0.999 * square + 0.001 * ops.square(grad)
     return -rate * mean / (ops.sqrt(square) + 1e-8), mean, square

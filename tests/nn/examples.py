@@ -1,6 +1,6 @@
 """One or more examples of each member of each family. A new member is one more row here."""
 
-from sparkdl.nn import activations, initializers, layers, losses, schedules, solvers, updaters
+from sparkdl.nn import activations, initializers, layers, losses, optimizers, schedules, solvers
 from sparkdl.nn.clipping import (
     ClipArrayNorm,
     ClipLayerNorm,
@@ -142,26 +142,26 @@ SCHEDULES = [
     schedules.WarmUpSchedule(steps=5, then=schedules.CosineSchedule(initial=0.1, steps=20)),
 ]
 
-UPDATERS = [
-    updaters.Sgd(rate=0.1),
-    updaters.Sgd(rate=schedules.StepSchedule(initial=0.1, step=10)),
-    updaters.Momentum(rate=0.1, momentum=0.5),
-    updaters.Momentum(rate=0.1, weight_decay=0.05),
-    updaters.Nesterov(rate=0.1, momentum=0.5),
-    updaters.AdaGrad(rate=0.1, initial_accumulator=0.1, epsilon=1e-6),
-    updaters.RmsProp(rate=0.1, decay=0.8, epsilon=1e-6),
-    updaters.Adam(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
-    updaters.AdamHat(rate=0.1, epsilon=1e-6),
-    updaters.AdamW(rate=0.1, weight_decay=0.1),
-    updaters.AdaDelta(rate=0.5, decay=0.9, epsilon=1e-5),
-    updaters.AdaMax(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
-    updaters.Nadam(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
-    updaters.AMSGrad(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
-    updaters.Lars(rate=0.5, momentum=0.5, weight_decay=0.1, epsilon=0.1),
-    updaters.Lars(rate=0.5, trust=0.1, vectors=True),
-    updaters.Lamb(rate=0.1, beta1=0.8, beta2=0.99),
-    updaters.Lamb(rate=0.1, weight_decay=0.0, vectors=True),
-    updaters.AdaBelief(rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-10),
+OPTIMIZERS = [
+    optimizers.Sgd(learning_rate=0.1),
+    optimizers.Sgd(learning_rate=schedules.StepSchedule(initial=0.1, step=10)),
+    optimizers.Momentum(learning_rate=0.1, momentum=0.5),
+    optimizers.Momentum(learning_rate=0.1, weight_decay=0.05),
+    optimizers.Nesterov(learning_rate=0.1, momentum=0.5),
+    optimizers.AdaGrad(learning_rate=0.1, initial_accumulator=0.1, epsilon=1e-6),
+    optimizers.RmsProp(learning_rate=0.1, decay=0.8, epsilon=1e-6),
+    optimizers.Adam(learning_rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
+    optimizers.AdamHat(learning_rate=0.1, epsilon=1e-6),
+    optimizers.AdamW(learning_rate=0.1, weight_decay=0.1),
+    optimizers.AdaDelta(learning_rate=0.5, decay=0.9, epsilon=1e-5),
+    optimizers.AdaMax(learning_rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
+    optimizers.Nadam(learning_rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
+    optimizers.AMSGrad(learning_rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
+    optimizers.Lars(learning_rate=0.5, momentum=0.5, weight_decay=0.1, epsilon=0.1),
+    optimizers.Lars(learning_rate=0.5, trust=0.1, vectors=True),
+    optimizers.Lamb(learning_rate=0.1, beta1=0.8, beta2=0.99),
+    optimizers.Lamb(learning_rate=0.1, weight_decay=0.0, vectors=True),
+    optimizers.AdaBelief(learning_rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-10),
 ]
 
 CLIPPINGS = [
@@ -201,7 +201,7 @@ FAMILIES = {
     losses.Loss: LOSSES,
     initializers.Initializer: INITIALIZERS,
     schedules.Schedule: SCHEDULES,
-    updaters.Updater: UPDATERS,
+    optimizers.Optimizer: OPTIMIZERS,
     Clipping: CLIPPINGS,
     Constraint: CONSTRAINTS,
     solvers.Solver: SOLVERS,

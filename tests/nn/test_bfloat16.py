@@ -28,7 +28,7 @@ BACKENDS = ["reference", "auto"]
 def mixed():
     """Layers that compute in bfloat16, and one that does not."""
     layers = [
-        Conv2D(filters=4, kernel=3, activation="relu"),
+        Conv2D(filters=4, kernel_size=3, activation="relu"),
         BatchNorm(),
         MaxPool2D(size=2),
         Dense(units=6, activation="tanh"),
@@ -77,7 +77,7 @@ NORMS = {
     "rows": ((12,), lambda absent: [BatchNorm(**absent)]),
     "images": ((6, 4, 5), lambda absent: [BatchNorm(**absent)]),
     "sequences": ((7, 12), lambda absent: [BatchNorm(**absent), Dense(units=4)]),
-    "rectified": ((16, 4, 5), lambda absent: [BatchNorm(**absent), Activation(function="relu")]),
+    "rectified": ((16, 4, 5), lambda absent: [BatchNorm(**absent), Activation("relu")]),
     "debiased": ((12,), lambda absent: [BatchNorm(debias=True, **absent)]),
     "by example": ((12,), lambda absent: [LayerNorm(**absent)]),
 }
@@ -105,7 +105,7 @@ def test_a_norm_without_scale_or_shift_is_the_reference_s(name, absent, rng):
 @pytest.mark.parametrize("kind", [Conv1DTranspose, Conv2DTranspose, Conv3DTranspose])
 def test_every_activation_follows_a_transposed_convolution(kind, function, rng):
     """Where oneDNN has no kernel for both, numpy computes the function in float32."""
-    layer = kind(filters=3, kernel=3, stride=2, activation=function)
+    layer = kind(filters=3, kernel_size=3, stride=2, activation=function)
     in_shape = (4, 2) if kind.axes == 1 else (2, *[3] * kind.axes)
     conf = NetworkConf(input_shape=in_shape, layers=[layer, Output(units=2)], dtype="bfloat16")
     x, name = batch_of(conf, rng, 2).features, conf.stack[0].name
@@ -134,7 +134,7 @@ ONE_WINDOW = {  # size of the image, kernel and stride: fills it; does not, and 
 def test_no_gradient_comes_from_memory_that_nobody_wrote(name, examples, rng, monkeypatch):
     monkeypatch.setattr("sparkdl.engine.backends.reference.empty", filled_with_nan)
     size, kernel, stride = ONE_WINDOW[name]
-    stack = [Conv2D(filters=1, kernel=kernel, stride=stride), Output(units=2)]
+    stack = [Conv2D(filters=1, kernel_size=kernel, stride=stride), Output(units=2)]
     conf = NetworkConf(input_shape=(1, size, size), layers=stack, dtype="bfloat16")
     own, other = Replica(conf), Replica(conf, "reference")
     batch = batch_of(conf, rng, examples)

@@ -12,8 +12,8 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn.activations import ActivationFunction, LeakyRelu, Relu
 from sparkdl.nn.initializers import Normal
 from sparkdl.nn.layers import Conv2D, Dense, Layer
+from sparkdl.nn.optimizers import Adam, Optimizer, Sgd
 from sparkdl.nn.schedules import MultiStepSchedule, Schedule, StepSchedule, WarmUpSchedule
-from sparkdl.nn.updaters import Adam, Sgd, Updater
 from tests.nn.examples import FAMILIES
 
 EXAMPLES = [(family, member) for family, members in FAMILIES.items() for member in members]
@@ -48,8 +48,8 @@ def test_is_frozen_and_hashable(family, member):
 
 @pytest.mark.parametrize("family, member", EXAMPLES, ids=str)
 def test_refuses_an_unknown_option(family, member):
-    with pytest.raises(ConfigError, match=f"{type(member).__name__} has no field 'colour'"):
-        family.from_dict(member.to_dict() | {"colour": 1})
+    with pytest.raises(ConfigError, match=f"{type(member).__name__} has no field 'color'"):
+        family.from_dict(member.to_dict() | {"color": 1})
 
 
 def test_defaults_are_left_out_and_needed_options_come_first():
@@ -60,9 +60,9 @@ def test_defaults_are_left_out_and_needed_options_come_first():
 
 
 def test_lists_and_numpy_numbers_are_as_good_as_tuples_and_plain_ones():
-    layer = Conv2D(filters=np.int64(2), kernel=[3, np.int32(3)], l2=np.float64(0.5))
-    assert layer == Conv2D(filters=2, kernel=(3, 3), l2=0.5)
-    assert json.loads(json.dumps(layer.to_dict()))["kernel"] == [3, 3]
+    layer = Conv2D(filters=np.int64(2), kernel_size=[3, np.int32(3)], l2=np.float64(0.5))
+    assert layer == Conv2D(filters=2, kernel_size=(3, 3), l2=0.5)
+    assert json.loads(json.dumps(layer.to_dict()))["kernel_size"] == [3, 3]
 
 
 def test_members_may_be_given_by_name_by_dict_or_as_such():
@@ -70,9 +70,9 @@ def test_members_may_be_given_by_name_by_dict_or_as_such():
     given = {"type": "leaky_relu", "alpha": 0.2}
     assert Dense(units=1, activation=given) == Dense(units=1, activation=wanted)
     assert Dense(units=1, activation="relu").activation == Relu()
-    assert Sgd(rate={"type": "StepSchedule", "initial": 1, "step": 2}).rate == StepSchedule(
-        initial=1, step=2
-    )
+    assert Sgd(
+        learning_rate={"type": "StepSchedule", "initial": 1, "step": 2}
+    ).learning_rate == StepSchedule(initial=1, step=2)
 
 
 def test_str_tells_what_was_chosen():
@@ -93,9 +93,12 @@ REFUSED = {
         "Elu has no field 'alhpa'; did you mean 'alpha'?",
     ),
     "missing field": (lambda: Layer.from_dict({"type": "Dense"}), "Dense needs the field 'units'"),
-    "no type": (lambda: Updater.from_dict({"rate": 1}), "Updater needs a 'type', got {'rate': 1}"),
+    "no type": (
+        lambda: Optimizer.from_dict({"learning_rate": 1}),
+        "Optimizer needs a 'type', got {'learning_rate': 1}",
+    ),
     "unknown type": (
-        lambda: Updater.from_dict({"type": "Adma"}),
+        lambda: Optimizer.from_dict({"type": "Adma"}),
         "Momentum, Nadam, Nesterov, RmsProp, Sgd, got 'Adma'; did you mean 'Adam'?",
     ),
     "unknown name": (
@@ -110,8 +113,8 @@ REFUSED = {
         "Constant needs the field 'value'",
     ),
     "text for a number": (
-        lambda: Sgd(rate="0.1"),
-        "Sgd.rate must be a number above 0 or one of CosineSchedule, CycleSchedule, ",
+        lambda: Sgd(learning_rate="0.1"),
+        "Sgd.learning_rate must be a number above 0 or one of CosineSchedule, CycleSchedule, ",
     ),
     "None where there is no default None": (
         lambda: WarmUpSchedule(steps=1, then=None),
@@ -146,5 +149,5 @@ def test_a_new_member_registers_itself_and_a_taken_name_is_refused():
 
 
 def test_members_of_one_family_with_equal_options_differ():
-    assert Sgd(rate=0.1) != Adam(rate=0.1)
+    assert Sgd(learning_rate=0.1) != Adam(learning_rate=0.1)
     assert Schedule.from_dict({"type": "FixedSchedule", "initial": 1}) != 1

@@ -60,13 +60,16 @@ def test_zeros_stay_zeros_and_float32_stays_float32(constraint):
 
 def test_constraints_hold_after_an_update_where_they_are_set(rng):
     layers = [
-        Conv2D(filters=3, kernel=2, constraints=[NonNegative(), UnitNorm()]),
+        Conv2D(filters=3, kernel_size=2, constraints=[NonNegative(), UnitNorm()]),
         BatchNorm(),
         Dense(units=4, bias_constraints=["non_negative"]),
         Output(units=2, constraints=()),
     ]
     conf = NetworkConf(
-        input_shape=(2, 3, 3), layers=layers, updater=Sgd(rate=0.5), constraints=[MaxNorm(limit=1)]
+        input_shape=(2, 3, 3),
+        layers=layers,
+        optimizer=Sgd(learning_rate=0.5),
+        constraints=[MaxNorm(limit=1)],
     )
     params, grad = rng.normal(size=(2, conf.parameter_count))
     after, _ = update_params(conf, params, grad, {}, 0.5, 1)
@@ -84,15 +87,19 @@ def test_constraints_hold_after_an_update_where_they_are_set(rng):
 # layer, shape of its input, and the axes of its output along which there is another unit
 UNITS_OF_LAYERS = [
     (layers.Dense(units=3), (4,), (0,)),
-    (layers.Conv2D(filters=4, kernel=2, groups=2), (2, 3, 3), (0,)),
-    (layers.DepthwiseConv2D(kernel=2, multiplier=2), (2, 3, 3), (0,)),
-    (layers.Conv1DTranspose(filters=3, kernel=2), (4, 2), (1,)),
-    (layers.Conv2DTranspose(filters=3, kernel=2), (2, 3, 3), (0,)),
-    (layers.Conv2DTranspose(filters=4, kernel=(3, 2), groups=2), (6, 3, 2), (0,)),
-    (layers.Conv3DTranspose(filters=3, kernel=2), (2, 2, 2, 2), (0,)),
-    (layers.LocallyConnected1D(filters=3, kernel=2), (4, 2), (0, 1)),
-    (layers.LocallyConnected2D(filters=3, kernel=2), (2, 3, 3), (0, 1, 2)),
-    (layers.TimeDistributed(layer=layers.Conv2DTranspose(filters=3, kernel=2)), (2, 2, 3, 3), (1,)),
+    (layers.Conv2D(filters=4, kernel_size=2, groups=2), (2, 3, 3), (0,)),
+    (layers.DepthwiseConv2D(kernel_size=2, multiplier=2), (2, 3, 3), (0,)),
+    (layers.Conv1DTranspose(filters=3, kernel_size=2), (4, 2), (1,)),
+    (layers.Conv2DTranspose(filters=3, kernel_size=2), (2, 3, 3), (0,)),
+    (layers.Conv2DTranspose(filters=4, kernel_size=(3, 2), groups=2), (6, 3, 2), (0,)),
+    (layers.Conv3DTranspose(filters=3, kernel_size=2), (2, 2, 2, 2), (0,)),
+    (layers.LocallyConnected1D(filters=3, kernel_size=2), (4, 2), (0, 1)),
+    (layers.LocallyConnected2D(filters=3, kernel_size=2), (2, 3, 3), (0, 1, 2)),
+    (
+        layers.TimeDistributed(layer=layers.Conv2DTranspose(filters=3, kernel_size=2)),
+        (2, 2, 3, 3),
+        (1,),
+    ),
 ]
 
 
@@ -124,7 +131,7 @@ def test_norms_are_those_of_the_weights_that_a_unit_depends_on(layer, in_shape, 
 
 
 def test_biases_have_one_norm_whatever_their_axes(rng):
-    options = {"name": "it", "filters": 3, "kernel": 2, "bias_constraints": [UnitNorm()]}
+    options = {"name": "it", "filters": 3, "kernel_size": 2, "bias_constraints": [UnitNorm()]}
     kinds = {layers.LocallyConnected1D: (4, 2), layers.LocallyConnected2D: (2, 3, 3)}
     for kind, shape in kinds.items():
         conf = NetworkConf(input_shape=shape, layers=[kind(**options), Output(units=1)])

@@ -47,9 +47,9 @@ def trained(conf, backend, rng, steps=5):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("updater", [Sgd(), Momentum(), Adam(), RmsProp()], ids=repr)
-def test_an_mlp_and_its_updaters(updater, dtype):
-    conf = replace(MLP, updater=updater, dtype=dtype)
+@pytest.mark.parametrize("optimizer", [Sgd(), Momentum(), Adam(), RmsProp()], ids=repr)
+def test_an_mlp_and_its_optimizers(optimizer, dtype):
+    conf = replace(MLP, optimizer=optimizer, dtype=dtype)
     (own, losses), (other, expected) = (
         trained(conf, backend, np.random.default_rng(0)) for backend in ("cuda", "reference")
     )
@@ -61,7 +61,7 @@ def test_an_mlp_and_its_updaters(updater, dtype):
 
 @pytest.mark.parametrize("function", ["softmax", "log_softmax"])
 def test_softmax_over_the_channels_of_volumes(function, rng):
-    layers = [Conv3D(filters=3, kernel=1), Activation(function=function), Output(units=2)]
+    layers = [Conv3D(filters=3, kernel_size=1), Activation(function), Output(units=2)]
     conf = NetworkConf(input_shape=(2, 3, 2, 4), layers=layers)
     (own, losses), (other, expected) = (
         trained(conf, backend, np.random.default_rng(0), 2) for backend in ("cuda", "reference")
@@ -71,7 +71,7 @@ def test_softmax_over_the_channels_of_volumes(function, rng):
 
 
 def test_a_step_is_a_gradient_and_an_update_to_the_bit(rng):
-    whole, parts = (Replica(replace(MLP, updater=Adam()), "cuda") for _ in range(2))
+    whole, parts = (Replica(replace(MLP, optimizer=Adam()), "cuda") for _ in range(2))
     for t in range(1, 6):
         batch = batch_of(MLP, rng, 8)
         loss, _ = parts.gradient(batch)

@@ -22,11 +22,11 @@ def with_residuals():
     stem = add_convolution(build, "features", 8, 3, 1, "stem")
     first = basic(build, stem, 8, 1, "block1")
     build.add(ElementWise(operation="add"), first, stem, name="sum1")
-    relu = build.add(Activation(function="relu"), name="relu1")
+    relu = build.add(Activation("relu"), name="relu1")
     second = basic(build, relu, 16, 2, "block2")
     shortcut = add_convolution(build, relu, 16, 1, 2, "shortcut", relu=False)
     build.add(ElementWise(operation="add"), second, shortcut, name="sum2")
-    build.add(Activation(function="relu"), name="relu2")
+    build.add(Activation("relu"), name="relu2")
     build.add(GlobalPool(kind="avg"), name="pool")
     build.add(Output(units=5), name="output")
     return build.conf(initializer="he")
@@ -35,7 +35,7 @@ def with_residuals():
 def with_inception():
     """Paths side by side, with bias and ReLU behind each convolution."""
     build = GraphBuilder(features=(3, 9, 8))
-    stem = build.add(Conv2D(filters=8, kernel=3, activation="relu"), name="stem")
+    stem = build.add(Conv2D(filters=8, kernel_size=3, activation="relu"), name="stem")
     inception(build, stem, (8, 4, 8, 4, 8, 8), "3a")
     build.add(GlobalPool(kind="avg"), name="pool")
     build.add(Output(units=5), name="output")
@@ -50,7 +50,7 @@ def images(conf):
     return batch_of(conf, np.random.default_rng(0), 4)
 
 
-NETWORKS = {  # network, its batch, graphs of normalisation and attention in float32 and bfloat16
+NETWORKS = {  # network, its batch, graphs of normalization and attention in float32 and bfloat16
     "residual": (with_residuals, images, 12, 12),
     "inception": (with_inception, images, 0, 0),
     "attention": (with_attention, lambda conf: texts(4), 10, 14),

@@ -43,7 +43,7 @@ LOSSES = {
     + [1.3420, 1.2811, 1.2241, 1.2241, 1.1704, 1.1204, 1.0740, 1.0740, 1.0314, 0.9927, 0.9573]
     + [0.9254, 0.8973],
 }
-UPDATERS = {"Sgd": (Sgd(), 1e-5), "Adam": (Adam(), 1e-4)}
+OPTIMIZERS = {"Sgd": (Sgd(), 1e-5), "Adam": (Adam(), 1e-4)}
 
 
 @pytest.fixture(autouse=True)
@@ -62,12 +62,12 @@ def state_of(replica):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", UPDATERS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps_are_pytorchs(name, backend, monkeypatch):
     """Where gradients overflow and where they do not, and where the scale grows between."""
     monkeypatch.setattr(loss_scale, "INTERVAL", torch_float16.INTERVAL)
-    updater, rate = UPDATERS[name]
-    replica = Replica(replace(MLP, updater=updater), backend)
+    optimizer, rate = OPTIMIZERS[name]
+    replica = Replica(replace(MLP, optimizer=optimizer), backend)
     params, features, labels = torch_float16.numbers()
     replica.params = replica.conf.params_layout.vector(params)
     batch, losses, scales = Batch.of(features, labels), [], []
@@ -83,8 +83,8 @@ def test_steps_are_pytorchs(name, backend, monkeypatch):
 @pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_update_that_is_left_out_changes_nothing_but_the_scale(backend, wrong, rng):
-    """Not the next update either, which the updater counts as if the first had not been."""
-    conf = replace(mixed(), dtype="float16", updater=Adam(), l2=0.1, clipping=ClipNorm(limit=1.0))
+    """Not the next update either, which the optimizer counts as if the first had not been."""
+    conf = replace(mixed(), dtype="float16", optimizer=Adam(), l2=0.1, clipping=ClipNorm(limit=1.0))
     one, other = Replica(conf, backend), Replica(conf, backend)
     for t in (1, 2):
         batch = batch_of(conf, rng)

@@ -123,24 +123,24 @@ def test_identity_layers_give_back_their_input(rng):
     weights = {"W": draw(IdentityMatrix(), (4, 4)), "b": np.zeros(4)}
     np.testing.assert_array_equal(Dense(units=4).forward(weights, x, None), x)
     filters = {"W": draw(IdentityMatrix(), (3, 3, 3, 3)), "b": np.zeros(3)}
-    conv = Conv2D(filters=3, kernel=3, padding="same")
+    conv = Conv2D(filters=3, kernel_size=3, padding="same")
     np.testing.assert_array_equal(conv.forward(filters, images, None), images)
 
 
 def test_fans_of_layers():
     assert Dense(units=3).fans((5, 3)) == (5, 3)
-    assert Conv2D(filters=20, kernel=5).fans((20, 3, 5, 5)) == (75, 500)
+    assert Conv2D(filters=20, kernel_size=5).fans((20, 3, 5, 5)) == (75, 500)
     # a channel of 8 in 4 groups reaches the 5 filters of its own group
-    assert Conv2D(filters=20, kernel=3, groups=4).fans((20, 2, 3, 3)) == (18, 45)
-    assert layers.Conv1D(filters=8, kernel=5).fans((8, 3, 5)) == (15, 40)
-    assert layers.Conv2DTranspose(filters=4, kernel=3, groups=2).fans((6, 2, 3, 3)) == (27, 18)
-    assert layers.DepthwiseConv2D(kernel=3, multiplier=2).fans((6, 1, 3, 3)) == (9, 18)
-    assert layers.SeparableConv2D(filters=8, kernel=3).fans((8, 6, 1, 1)) == (6, 8)
-    assert layers.LocallyConnected2D(filters=4, kernel=2).fans((9, 12, 4)) == (12, 4)
+    assert Conv2D(filters=20, kernel_size=3, groups=4).fans((20, 2, 3, 3)) == (18, 45)
+    assert layers.Conv1D(filters=8, kernel_size=5).fans((8, 3, 5)) == (15, 40)
+    assert layers.Conv2DTranspose(filters=4, kernel_size=3, groups=2).fans((6, 2, 3, 3)) == (27, 18)
+    assert layers.DepthwiseConv2D(kernel_size=3, multiplier=2).fans((6, 1, 3, 3)) == (9, 18)
+    assert layers.SeparableConv2D(filters=8, kernel_size=3).fans((8, 6, 1, 1)) == (6, 8)
+    assert layers.LocallyConnected2D(filters=4, kernel_size=2).fans((9, 12, 4)) == (12, 4)
 
 
 def test_the_two_weights_of_a_separable_convolution_have_fans_of_their_own(rng):
-    layer = layers.SeparableConv2D(filters=64, kernel=8, multiplier=4, initializer="he")
+    layer = layers.SeparableConv2D(filters=64, kernel_size=8, multiplier=4, initializer="he")
     shapes = layer.param_shapes((50, 16, 16))
     values = {name: layer.initial(name, shape, rng) for name, shape in shapes.items()}
     assert values["D"].std() == pytest.approx(np.sqrt(2 / 64), rel=0.05)

@@ -5,7 +5,7 @@ from tests.nn.examples import CLIPPINGS, CONSTRAINTS, INITIALIZERS
 from tests.oracle.case import MASKS, Case
 from tests.oracle.drawing import after_all, fitting, layer_for
 from tests.oracle.graphs import graph_conf
-from tests.oracle.options import updater
+from tests.oracle.options import optimizer
 from tests.oracle.outputs import output_for
 from tests.oracle.plain_layers import INDEXED
 
@@ -36,7 +36,7 @@ def case(choices):
 
 def network_options(choices):
     """Options of a network but for its layers."""
-    options = {"updater": updater(choices), "seed": choices.integer(0, 99)}
+    options = {"optimizer": optimizer(choices), "seed": choices.integer(0, 99)}
     if choices.chance(0.35):
         options["dtype"] = "bfloat16"
     if choices.chance(0.1):

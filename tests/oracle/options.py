@@ -6,8 +6,8 @@ from tests.nn.examples import (
     ACTIVATIONS,
     CONSTRAINTS,
     INITIALIZERS,
+    OPTIMIZERS,
     SCHEDULES,
-    UPDATERS,
     WEIGHT_NOISES,
 )
 
@@ -20,7 +20,7 @@ OPTIONAL = {  # option: (how often it is given, what it may be)
     "bias_l1": (0.03, (0.1,)),
     "bias_l2": (0.03, (0.1,)),
     "bias_rate_factor": (0.03, RATES),
-    "bias_updater": (0.03, UPDATERS),
+    "bias_optimizer": (0.03, OPTIMIZERS),
     "constraints": (0.05, [(c,) for c in CONSTRAINTS]),
     "decay_factor": (0.03, RATES),
     "gate_activation": (0.2, ({"type": "hard_sigmoid", "slope": 0.2},)),
@@ -32,7 +32,7 @@ OPTIONAL = {  # option: (how often it is given, what it may be)
     "recurrent_initializer": (0.1, INITIALIZERS),
     "scale": (0.3, (False,)),
     "shift": (0.3, (False,)),
-    "updater": (0.04, UPDATERS),
+    "optimizer": (0.04, OPTIMIZERS),
     "weight_noise": (0.06, WEIGHT_NOISES),
 }
 
@@ -49,7 +49,7 @@ def options_of(choices, cls, given=()):
     return drawn
 
 
-def updater(choices):
-    """An updater, now and then with a schedule in place of a rate."""
-    drawn = choices.pick(UPDATERS)
-    return replace(drawn, rate=choices.pick(SCHEDULES)) if choices.chance(0.2) else drawn
+def optimizer(choices):
+    """An optimizer, now and then with a schedule in place of a rate."""
+    drawn = choices.pick(OPTIMIZERS)
+    return replace(drawn, learning_rate=choices.pick(SCHEDULES)) if choices.chance(0.2) else drawn

@@ -1,4 +1,4 @@
-"""Layers with one input that slide over nothing: rows, sequences, noise, normalisation."""
+"""Layers with one input that slide over nothing: rows, sequences, noise, normalization."""
 
 from math import prod
 
@@ -173,10 +173,10 @@ DRAWN = {  # type: (ranks of examples that it takes, function (choices, shape))
         ),
     ),
     "MVN": (IMAGES, of(layers.MVN, normalize_variance=flag, across_channels=flag)),
-    "Dropout": (ALL, of(layers.Dropout, rate=one(0.4, 0.2))),
-    "SpatialDropout": ((2, 3, 4), of(layers.SpatialDropout, rate=one(0.4, 0.2))),
-    "AlphaDropout": (ALL, of(layers.AlphaDropout, rate=one(0.3))),
-    "GaussianDropout": (ALL, of(layers.GaussianDropout, rate=one(0.3))),
+    "Dropout": (ALL, of(layers.Dropout, learning_rate=one(0.4, 0.2))),
+    "SpatialDropout": ((2, 3, 4), of(layers.SpatialDropout, learning_rate=one(0.4, 0.2))),
+    "AlphaDropout": (ALL, of(layers.AlphaDropout, learning_rate=one(0.3))),
+    "GaussianDropout": (ALL, of(layers.GaussianDropout, learning_rate=one(0.3))),
     "GaussianNoise": (ALL, of(layers.GaussianNoise, std=one(0.5))),
     "RRelu": (ALL, of(layers.RRelu, low=one(0.2), high=one(0.9))),
     "Flatten": (ALL, of(layers.Flatten)),

@@ -36,32 +36,32 @@ REGRESSIONS = {
         (126,), BatchNorm(shift=False), dtype="bfloat16", batch=17
     ),
     "Conv1D in bfloat16 with a stride over one step read what was never written": case(
-        (1, 1), Conv1D(filters=1, kernel=1, stride=2), dtype="bfloat16", batch=1
+        (1, 1), Conv1D(filters=1, kernel_size=1, stride=2), dtype="bfloat16", batch=1
     ),
     "Conv3DTranspose in bfloat16 whose windows fill an axis read what was never written": case(
         (1, 2, 2, 2),
-        Conv3DTranspose(filters=1, kernel=3, padding=1),
+        Conv3DTranspose(filters=1, kernel_size=3, padding=1),
         dtype="bfloat16",
         batch=2,
     ),
     "SeparableConv2D in bfloat16 with a stride over one place": case(
         (1, 1, 1),
-        SeparableConv2D(filters=1, kernel=1, stride=2),
+        SeparableConv2D(filters=1, kernel_size=1, stride=2),
         dtype="bfloat16",
         batch=1,
     ),
     "LayerNorm over the channels of one image: gradients of gamma and beta": case(
-        (4, 3, 5), Conv2D(filters=4, kernel=3, padding=1), LayerNorm(), batch=1
+        (4, 3, 5), Conv2D(filters=4, kernel_size=3, padding=1), LayerNorm(), batch=1
     ),
     "LayerNorm over the channels of one volume": case((3, 2, 3, 2), LayerNorm(), batch=1),
     "Conv1D of a masked sequence with padding beyond its window": case(
-        (3, 2), Conv1D(filters=1, kernel=1, padding=1), mask="ragged"
+        (3, 2), Conv1D(filters=1, kernel_size=1, padding=1), mask="ragged"
     ),
     "LocallyConnected1D of a masked sequence with padding beyond its window": case(
-        (3, 2), LocallyConnected1D(filters=1, kernel=1, padding=1), mask="ragged"
+        (3, 2), LocallyConnected1D(filters=1, kernel_size=1, padding=1), mask="ragged"
     ),
     "Conv1DTranspose in bfloat16 with a sigmoid": case(
-        (3, 2), Conv1DTranspose(filters=2, kernel=2, activation="sigmoid"), dtype="bfloat16"
+        (3, 2), Conv1DTranspose(filters=2, kernel_size=2, activation="sigmoid"), dtype="bfloat16"
     ),
 }
 

@@ -1,4 +1,4 @@
-"""The reference backend in float64 against JAX, on networks of every layer, loss and updater."""
+"""The reference backend in float64 against JAX, on networks of every layer, loss and optimizer."""
 
 from dataclasses import replace
 
@@ -160,9 +160,9 @@ def test_clipping(clipping, rng):
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS, ids=str)
 def test_constraints(constraint, rng):
-    kinds = [(layers.LSTM(units=2), (3, 2)), (layers.Embedding(inputs=3, units=2), (1,))]
-    kinds.append((layers.Conv2DTranspose(filters=4, kernel=2, groups=2), (4, 3, 3)))
-    kinds.append((layers.LocallyConnected2D(filters=3, kernel=2), (2, 3, 3)))
+    kinds = [(layers.LSTM(units=2), (3, 2)), (layers.Embedding(vocabulary_size=3, units=2), (1,))]
+    kinds.append((layers.Conv2DTranspose(filters=4, kernel_size=2, groups=2), (4, 3, 3)))
+    kinds.append((layers.LocallyConnected2D(filters=3, kernel_size=2), (2, 3, 3)))
     graph = replace(cases.branches(kinds), constraints=[constraint])
     images = replace(cases.small_images(), constraints=[constraint])
     for conf in (graph, images):
@@ -172,7 +172,9 @@ def test_constraints(constraint, rng):
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=str)
 def test_schedules(schedule, rng):
     conf = cases.small_images()
-    assert_close(*updates(replace(conf, updater=replace(conf.updater, rate=schedule)), rng))
+    assert_close(
+        *updates(replace(conf, optimizer=replace(conf.optimizer, learning_rate=schedule)), rng)
+    )
 
 
 def test_the_penalty_has_the_gradient_that_updates_see(rng):

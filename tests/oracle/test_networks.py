@@ -11,7 +11,7 @@ from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.layers import Layer
 from sparkdl.nn.losses import Loss
-from sparkdl.nn.updaters import Updater
+from sparkdl.nn.optimizers import Optimizer
 from tests.nn import examples
 from tests.oracle import drawing, graphs, outputs, plain_layers
 from tests.oracle.case import Case
@@ -84,7 +84,7 @@ def test_every_layer_can_be_drawn():
     "family, drawn",
     [
         (Loss, outputs.DRAWN),
-        (Updater, {member.type_name for member in examples.UPDATERS}),
+        (Optimizer, {member.type_name for member in examples.OPTIMIZERS}),
         (ActivationFunction, {member.type_name for member in examples.ACTIVATIONS}),
     ],
 )

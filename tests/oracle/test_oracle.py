@@ -17,7 +17,7 @@ from tests.oracle.reduction import reduced
 
 NETWORK = NetworkConf(
     input_shape=(2, 4, 4),
-    layers=[Conv2D(filters=3, kernel=3), BatchNorm(), Dense(units=4), Output(units=3)],
+    layers=[Conv2D(filters=3, kernel_size=3), BatchNorm(), Dense(units=4), Output(units=3)],
 )
 CASE = Case(conf=NETWORK, batch=17)
 

@@ -53,7 +53,9 @@ def convolution(cls):
 
     def draw(choices, shape):
         axes, channels = axes_of(shape), channels_of(shape)
-        options = window(choices, axes, "kernel", axes == 1 and "Transpose" not in cls.__name__)
+        options = window(
+            choices, axes, "kernel_size", axes == 1 and "Transpose" not in cls.__name__
+        )
         filters = choices.integer(1, 5)
         if hasattr(cls, "groups") and choices.chance(0.25):
             options["groups"] = groups = divisor(choices, channels)
@@ -67,7 +69,7 @@ def convolution(cls):
 
 def depthwise(cls):
     def draw(choices, shape):
-        options = window(choices, axes_of(shape), "kernel", axes_of(shape) == 1)
+        options = window(choices, axes_of(shape), "kernel_size", axes_of(shape) == 1)
         options["multiplier"] = choices.integer(1, 2)
         if "filters" in cls.__dataclass_fields__:
             options["filters"] = choices.integer(1, 4)
@@ -91,7 +93,7 @@ def pool(cls):
 
 
 def unfold(choices, shape):
-    return layers.Unfold2D(**window(choices, 2, "kernel"))
+    return layers.Unfold2D(**window(choices, 2, "kernel_size"))
 
 
 def pyramid(choices, shape):

@@ -11,18 +11,24 @@ FEATURES, CLASSES = 6, 3
 def plain(**options):
     """No state but its weights, and nothing random."""
     layers = [Dense(units=5, activation="tanh"), Output(units=CLASSES)]
-    return conf_of(layers, **{"updater": Sgd(rate=0.2)} | options)
+    return conf_of(layers, **{"optimizer": Sgd(learning_rate=0.2)} | options)
 
 
 def rich(**options):
     """Buffers, slots and random masks."""
     layers = [Dense(units=8), BatchNorm(), Dropout(rate=0.3), Output(units=CLASSES)]
-    return conf_of(layers, **{"updater": Momentum(rate=0.1), "l2": 0.01} | options)
+    return conf_of(layers, **{"optimizer": Momentum(learning_rate=0.1), "l2": 0.01} | options)
 
 
 def images(**options):
-    layers = [Conv2D(filters=3, kernel=2, activation="relu"), BatchNorm(), Output(units=CLASSES)]
-    return conf_of(layers, **{"input_shape": (1, 2, 3), "updater": Adam(rate=0.01)} | options)
+    layers = [
+        Conv2D(filters=3, kernel_size=2, activation="relu"),
+        BatchNorm(),
+        Output(units=CLASSES),
+    ]
+    return conf_of(
+        layers, **{"input_shape": (1, 2, 3), "optimizer": Adam(learning_rate=0.01)} | options
+    )
 
 
 def conf_of(layers, **options):

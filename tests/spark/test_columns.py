@@ -148,8 +148,8 @@ def test_images_are_cropped_on_executors(sc, crew, make):
     assert_equal(net.network.state, here.state)
     assert net.evaluate(data, **options).loss == pytest.approx(here.evaluate(source).loss, rel=1e-5)
     found = net.predict(data, **options).collect()
-    centre = images()[0][:, :, 1:4, 1:4] / np.float32(255)
-    for row, p in zip(found, here.predict(centre), strict=True):
+    center = images()[0][:, :, 1:4, 1:4] / np.float32(255)
+    for row, p in zip(found, here.predict(center), strict=True):
         np.testing.assert_allclose(getattr(row, "probability", row), p, rtol=1e-4)
 
 

@@ -50,7 +50,7 @@ def joint(conf, contents, plan, epochs):
     for epoch in range(epochs):
         for t, chosen in enumerate(plan(epoch)):
             batch = Batch.concat([contents[number] for number in chosen])
-            replica.step(batch, conf.updater.rate_at(t, epoch), t + 1)
+            replica.step(batch, conf.optimizer.rate_at(t, epoch), t + 1)
     return replica.params
 
 

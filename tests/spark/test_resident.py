@@ -161,7 +161,7 @@ def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(tmp_path, 
 
 
 def test_errors_come_as_they_are(sc):
-    conf, x = conf_of([Output(units=1, loss="mse")], updater=Sgd(rate=1e12)), data()[0]
+    conf, x = conf_of([Output(units=1, loss="mse")], optimizer=Sgd(learning_rate=1e12)), data()[0]
     with pytest.raises(DivergedError, match="in epoch ., round .: training has diverged"):
         fit(sc, AVERAGING, Arrays(x, x[:, :1], records_per_split=25), conf, epochs=9)
     short = sc.parallelize([([0.0] * 6, 1), ([0.0] * 5, 1)], 2)

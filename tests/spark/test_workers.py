@@ -20,7 +20,7 @@ MASTERS = {
     "averaging, one worker": (averaging(workers=1), rich),
     "averaging, two workers": (averaging(), rich),
     "averaging, images": (averaging(), images),
-    "averaging, slots anew": (averaging(average_updater_state=False), images),
+    "averaging, slots anew": (averaging(average_optimizer_state=False), images),
     "averaging, five workers, flat": (averaging(workers=5, aggregation_depth=1), rich),
     "averaging, five workers, a tree": (averaging(workers=5, aggregation_depth=2), rich),
     "averaging, seven workers, a deep tree": (averaging(workers=7, aggregation_depth=3), rich),

@@ -12,7 +12,7 @@ from sparkdl.training.reporting.listeners import Listener
 from tests.training.master_table import schedule_of
 from tests.training.problems import Partitions, gradient, perceptron
 
-CONF = perceptron(updater=Momentum(rate=0.1), l2=0.01)
+CONF = perceptron(optimizer=Momentum(learning_rate=0.1), l2=0.01)
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Hand:
 
     def step(self, batch):
         loss, grad = gradient(CONF, self.params, *batch)
-        self.slots = 0.9 * self.slots - CONF.updater.rate * grad
+        self.slots = 0.9 * self.slots - CONF.optimizer.learning_rate * grad
         self.params = self.params + self.slots
         self.examples += len(batch[1])
         self.loss += loss * len(batch[1])

@@ -32,7 +32,7 @@ class Row:
     ----------
     joint : dict or None
         Options with which an update is one on the minibatches of all workers together.
-    updater : Updater
+    optimizer : Optimizer
         With which it is so.
     same_bits : bool
         Whether two fits give the same weights.
@@ -48,7 +48,7 @@ class Row:
 
     master: TrainingMaster
     joint: dict | None = None
-    updater: object = field(default_factory=lambda: Sgd(rate=0.3))
+    optimizer: object = field(default_factory=lambda: Sgd(learning_rate=0.3))
     same_bits: bool = True
     keeps_back: bool = False
     same_updates: bool = True
@@ -77,19 +77,19 @@ MASTERS = {
     ),
     "averaging by peers, slots anew": Row(
         master=ParameterAveraging(
-            averaging_frequency=2, aggregation="peers", average_updater_state=False, **SMALL
+            averaging_frequency=2, aggregation="peers", average_optimizer_state=False, **SMALL
         ),
     ),
     "all-reduce": Row(
         master=AllReduceSGD(updates_per_round=3, bucket_bytes=64, **SMALL),
         joint={},
-        updater=Momentum(rate=0.1),
+        optimizer=Momentum(learning_rate=0.1),
     ),
     "all-reduce, accumulating": Row(
         master=AllReduceSGD(updates_per_round=2, accumulate=2, **SMALL), joint={}
     ),
     "all-reduce, mean of minibatches": Row(
-        master=AllReduceSGD(updates_per_round=2, normalise="workers", **SMALL)
+        master=AllReduceSGD(updates_per_round=2, normalize="workers", **SMALL)
     ),
     "all-reduce, half precision": Row(
         master=AllReduceSGD(updates_per_round=2, codec={"type": "Half"}, **SMALL),
@@ -98,7 +98,7 @@ MASTERS = {
     "gradients of 1 bit": Row(
         master=GradientSharing(codec="OneBit", share="gradients", updates_per_round=2, **SMALL),
         joint={"codec": TopK(1.0)},
-        updater=Momentum(rate=0.1),
+        optimizer=Momentum(learning_rate=0.1),
         keeps_back=True,
         diverges="(OneBit needs numbers of at most|in epoch 0, round .: training has diverged)",
     ),
@@ -111,7 +111,9 @@ MASTERS = {
         diverges=None,
     ),
     "servers, in step": Row(
-        master=ParameterServer(updates_per_round=3, **SMALL), joint={}, updater=Momentum(rate=0.1)
+        master=ParameterServer(updates_per_round=3, **SMALL),
+        joint={},
+        optimizer=Momentum(learning_rate=0.1),
     ),
     "servers, adding up gradients": Row(
         master=ParameterServer(updates_per_round=2, push_every=2, fetch_every=3, **SMALL)
@@ -149,7 +151,7 @@ MASTERS = {
             **SMALL,
         ),
         joint={"block_size_per_worker": 4} | NO_BLOCK_MOMENTUM,
-        updater=Momentum(rate=0.1),
+        optimizer=Momentum(learning_rate=0.1),
     ),
     "block momentum, changes of 1 bit": Row(
         master=BlockMomentum(block_size_per_worker=8, codec="OneBit", **SMALL),
@@ -164,10 +166,10 @@ MASTERS = {
     "local SGD": Row(master=LocalSGD(period=2, updates_per_round=3, **SMALL), joint={"period": 1}),
     "local SGD after a warm start": Row(
         master=LocalSGD(
-            period=2, updates_per_round=4, parallel_from=1, average_updater_state=False, **SMALL
+            period=2, updates_per_round=4, parallel_from=1, average_optimizer_state=False, **SMALL
         ),
         joint={"parallel_from": 9},
-        updater=Momentum(rate=0.1),
+        optimizer=Momentum(learning_rate=0.1),
     ),
     "local SGD, adaptive": Row(
         master=LocalSGD(period=4, updates_per_round=4, adaptive=True, **SMALL)

@@ -8,7 +8,9 @@ from sparkdl.training.saving.state import TrainState
 
 def small_conf(units=3):
     layers = [Dense(units=units), BatchNorm(), Output(units=2)]
-    return NetworkConf(input_shape=(4,), updater=Nesterov(rate=0.1), seed=5, layers=layers)
+    return NetworkConf(
+        input_shape=(4,), optimizer=Nesterov(learning_rate=0.1), seed=5, layers=layers
+    )
 
 
 def state_of(conf, seed=0, **counters):

@@ -40,7 +40,7 @@ def softmax_net(**options):
 
 def perceptron(**options):
     layers = [Dense(units=5, activation="tanh"), Output(units=3)]
-    return softmax_net(**{"layers": layers, "updater": Sgd(rate=0.3)} | options)
+    return softmax_net(**{"layers": layers, "optimizer": Sgd(learning_rate=0.3)} | options)
 
 
 def whole_net(**options):

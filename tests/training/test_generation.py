@@ -23,7 +23,7 @@ def learned(tmp_path_factory):
     source = TextSequences(path, characters, steps=86, records_per_split=1000)
     layers = [LSTM(units=32), RnnOutput(units=len(characters))]
     shape = (86, len(characters))
-    options = {"updater": Adam(rate=0.02), "tbptt": (43, 43), "seed": 1}
+    options = {"optimizer": Adam(learning_rate=0.02), "tbptt": (43, 43), "seed": 1}
     net = Network(NetworkConf(input_shape=shape, layers=layers, **options))
     with LocalWorkers(1) as workers:
         master = ParameterAveraging(batch_size_per_worker=8)

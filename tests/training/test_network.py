@@ -32,7 +32,7 @@ def labels(rng):
 
 @pytest.fixture(scope="module")
 def trained(crews):
-    network = Network(whole_net(updater=Momentum(rate=0.1)))
+    network = Network(whole_net(optimizer=Momentum(learning_rate=0.1)))
     network.fit(Partitions([40]), 3, MASTER, crews(2))
     return network
 
@@ -215,7 +215,7 @@ def test_more_workers_may_be_asked_for(x, labels):
 def test_what_was_trained_is_what_predicts(crews):
     """The replica of an earlier prediction takes over the new weights."""
     data = Partitions([40])
-    network = Network(perceptron(updater=Sgd(rate=1.0)))
+    network = Network(perceptron(optimizer=Sgd(learning_rate=1.0)))
     before = network.predict(data.features)
     network.fit(data, 2, MASTER, crews(2))
     after = network.predict(data.features)
@@ -240,7 +240,7 @@ def test_it_says_where_it_is_used_and_takes_no_other_word(trained, tmp_path):
 
 
 def test_a_loaded_network_goes_on_as_the_one_that_was_saved(crews, tmp_path):
-    conf, data = whole_net(updater=Momentum(rate=0.1)), Partitions([20, 11])
+    conf, data = whole_net(optimizer=Momentum(learning_rate=0.1)), Partitions([20, 11])
     network = Network(conf)
     network.fit(data, 1, MASTER, crews(2))
     network.save(tmp_path / "model")

@@ -1,7 +1,7 @@
 """Transforms of minibatches, between storage and the network."""
 
 from sparkdl.data.transforms.base import Chance, Transform, in_training, record_shapes
-from sparkdl.data.transforms.colour import ChannelSwap, ColourJitter, Grayscale
+from sparkdl.data.transforms.color import ChannelSwap, ColorJitter, Grayscale
 from sparkdl.data.transforms.compose import Compose, in_order
 from sparkdl.data.transforms.crop import Crop
 from sparkdl.data.transforms.mean_image import MeanImage

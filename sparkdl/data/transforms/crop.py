@@ -15,18 +15,18 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True, kw_only=True)
 class Crop(PixelTransform):
-    """A window of each image: at a random place in training, in the centre in use.
+    """A window of each image: at a random place in training, in the center in use.
 
     References
     ----------
-    Caffe's transform_param with crop_size. Where the centre lies between two pixels both take the
+    Caffe's transform_param with crop_size. Where the center lies between two pixels both take the
     upper left one.
     """
 
     size: tuple[int, int] = option(Sizes(axes=2, spread=True), "Height and width.")
     random: bool = option(
         Boolean(),
-        "Whether the place is drawn in training; else it is the centre in training too.",
+        "Whether the place is drawn in training; else it is the center in training too.",
         default=True,
     )
 

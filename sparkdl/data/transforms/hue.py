@@ -1,4 +1,4 @@
-"""Hue, the place of a colour on the circle red - yellow - green - cyan - blue - magenta."""
+"""Hue, the place of a color on the circle red - yellow - green - cyan - blue - magenta."""
 
 import numpy as np
 

@@ -22,11 +22,11 @@ def bilinear(x, box, size):
     jax.image.resize without antialias.
     """
     top, left, height, width = box
-    y = interpolate_axis(x, -2, *neighbours(top, height, size[0], x.shape[-2]))
-    return interpolate_axis(y, -1, *neighbours(left, width, size[1], x.shape[-1]))
+    y = interpolate_axis(x, -2, *neighbors(top, height, size[0], x.shape[-2]))
+    return interpolate_axis(y, -1, *neighbors(left, width, size[1], x.shape[-1]))
 
 
-def neighbours(start, length, count, most):
+def neighbors(start, length, count, most):
     """Returns, for `count` places from `start`, the pixel before, the one after, and its share."""
     places = start + (np.arange(count) + 0.5) * (length / count) - 0.5
     places = np.clip(places, 0, most - 1)

@@ -16,7 +16,7 @@ TRIES = 10
 class RandomResizedCrop(Transform):
     """A window of random area and shape at a random place, resized; bytes stay bytes.
 
-    In use, and where no window of ten drawn fits, it is the largest one in the centre whose shape
+    In use, and where no window of ten drawn fits, it is the largest one in the center whose shape
     is within `ratio`; in use its shape is that of the result.
 
     References

@@ -12,7 +12,7 @@ from sparkdl.data.transforms.interpolate import stored_as
 
 @dataclass(frozen=True, kw_only=True)
 class Rotate(Transform):
-    """Images turned about their centre by an angle drawn from [-degrees, degrees]; none in use.
+    """Images turned about their center by an angle drawn from [-degrees, degrees]; none in use.
 
     Bilinear; bytes stay bytes, rounded.
 
@@ -42,7 +42,7 @@ class Rotate(Transform):
 def rotate_image(x, angle, fill):
     """Returns image (C, H, W) turned counter-clockwise by `angle` radians, float32."""
     channels, height, width = x.shape
-    down, right = centred_coordinates(height, width)
+    down, right = centered_coordinates(height, width)
     cos, sin = np.float32(np.cos(angle)), np.float32(np.sin(angle))
     # Places in the image with a border of one pixel around it, so one more.
     rows = np.clip(cos * down + sin * right + (height + 1) / 2, 0, height + 1)
@@ -59,8 +59,8 @@ def rotate_image(x, angle, fill):
 
 
 @lru_cache(maxsize=8)
-def centred_coordinates(height, width):
-    """Returns the distances of pixels from the centre, float32 (height, 1) and (1, width)."""
+def centered_coordinates(height, width):
+    """Returns the distances of pixels from the center, float32 (height, 1) and (1, width)."""
     down = np.arange(height, dtype=np.float32) - np.float32((height - 1) / 2)
     right = np.arange(width, dtype=np.float32) - np.float32((width - 1) / 2)
     return down[:, np.newaxis], right[np.newaxis]

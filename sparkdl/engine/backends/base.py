@@ -47,7 +47,7 @@ class Backend(Protocol):
         """Returns the backend for one program, whose kernels share nothing with other programs'."""
 
     def empty(self, size):
-        """Returns `size` bytes of uninitialised memory of the device, aligned to 64."""
+        """Returns `size` bytes of uninitialized memory of the device, aligned to 64."""
 
     def array(self, part, shape):
         """Returns a flat part of the arena as an array of this shape, in the backend's layout."""

@@ -16,7 +16,7 @@ class FlatVector:
 
 
 def empty(size):
-    """Returns `size` bytes of uninitialised memory that begin at a cache line."""
+    """Returns `size` bytes of uninitialized memory that begin at a cache line."""
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + size]

@@ -1,4 +1,4 @@
-"""Batch normalisation, alone or with the ReLU after it, in two passes along the rows of memory.
+"""Batch normalization, alone or with the ReLU after it, in two passes along the rows of memory.
 
 Both passes read images channels last, row by row. oneDNN's kernels go through a few channels at a
 time: where an image's channels are many and the batch does not fit the cache, that is a quarter of
@@ -21,8 +21,8 @@ WIDE, LARGE = 192, 8 << 20  # channels and bytes: measured on a core that has 1 
 SAMPLES = 64  # rows whose mean is taken away before squares are summed, so that little cancels
 
 # Chains, see engine/chains.py. The numbers stand for:
-SQUARES = (sub, (0, 1)), (square, (2,))  # x, a centre
-NORMALISED = (sub, (0, 1)), (mul, (4, 2)), (add, (5, 3))  # x, mean, scale, beta
+SQUARES = (sub, (0, 1)), (square, (2,))  # x, a center
+NORMALIZED = (sub, (0, 1)), (mul, (4, 2)), (add, (5, 3))  # x, mean, scale, beta
 PLAIN = (sub, (1, 2)), (mul, (0, 3))  # gy, x, mean
 GATED = (  # gy, x, mean, scale, beta; 8 is what of gy passes the ReLU
     *((sub, (1, 2)), (mul, (5, 3)), (add, (6, 4)), (ReluGradOp(), (0, 7))),
@@ -53,16 +53,16 @@ def forward(op, x, gamma, beta, y, mean, variance, relu=False):
     """Returns a call that fills y, mean and variance."""
     rows = as_rows(x)
     sample = rows[:: max(1, len(rows) // SAMPLES)][:SAMPLES]
-    centre, scale = np.empty_like(mean), np.empty_like(mean)
-    sums, (first, second) = row_sums_kernel(SQUARES, (2, 3), (rows, centre), compiler())
+    center, scale = np.empty_like(mean), np.empty_like(mean)
+    sums, (first, second) = row_sums_kernel(SQUARES, (2, 3), (rows, center), compiler())
     apply = affine_kernel(x, mean, scale, beta, y, relu)
 
     def call():
-        np.mean(sample, axis=0, out=centre)
+        np.mean(sample, axis=0, out=center)
         sums()
         away = first.sum(0, dtype=np.float64) / len(rows)
         spread = second.sum(0, dtype=np.float64) / len(rows) - away * away
-        mean[...], variance[...] = centre + away, np.maximum(spread, 0)
+        mean[...], variance[...] = center + away, np.maximum(spread, 0)
         scale[...] = gamma * inverse(op, variance)
         apply()
 
@@ -83,7 +83,7 @@ def inference_kernel(op, x, gamma, beta, mean, variance, y, relu=False):
 
 def affine_kernel(x, mean, scale, beta, y, relu):
     """Returns a call that fills y once the statistics are there."""
-    steps = (*NORMALISED, (ReluOp(), (6,))) if relu else NORMALISED
+    steps = (*NORMALIZED, (ReluOp(), (6,))) if relu else NORMALIZED
     chain = ChainOp(steps, (len(steps) - 1,))
     return chain_kernel(chain, [x, *wide(x, mean, scale, beta)], [y], compiler())
 

@@ -1,4 +1,4 @@
-"""Normalisation of each example along one axis, and its gradient.
+"""Normalization of each example along one axis, and its gradient.
 
 References
 ----------
@@ -42,7 +42,7 @@ class AlongAxisOp(Op):
         mu = mean(x, self.axis)
         return mu, mean(square(sub(x, self.wide(mu, x))), self.axis)
 
-    def normalised(self, x, mu, var):
+    def normalized(self, x, mu, var):
         return div(sub(x, self.wide(mu, x)), sqrt(add(self.wide(var, x), self.epsilon)))
 
 
@@ -70,10 +70,10 @@ class LayerNormOp(AlongAxisOp):
 
     def reference(self, x, gamma, beta):
         mu = x.mean(axis=self.axis)
-        centred = x - self.wide(mu, x)
-        var = np.square(centred).mean(axis=self.axis)
+        centered = x - self.wide(mu, x)
+        var = np.square(centered).mean(axis=self.axis)
         inverse = 1 / np.sqrt(self.wide(var, x) + np.asarray(self.epsilon, x.dtype))
-        return centred * inverse * self.along(gamma, x) + self.along(beta, x), mu, var
+        return centered * inverse * self.along(gamma, x) + self.along(beta, x), mu, var
 
     def gradient(self, gys, x, gamma, beta, ys):
         grad = LayerNormGradOp(self.axis, self.epsilon)
@@ -100,7 +100,7 @@ class LayerNormGradOp(AlongAxisOp):
         """Decomposes with mean and variance worked out from x, so that it can be differentiated."""
         axis, others = self.axis, self.others(x)
         mu, var = self.statistics(x)
-        hat = self.normalised(x, mu, var)
+        hat = self.normalized(x, mu, var)
         ghat = mul(gy, self.along(gamma, x))
         rest = add(mean(ghat, axis, True), mul(hat, mean(mul(ghat, hat), axis, True)))
         gx = div(sub(ghat, rest), sqrt(add(self.wide(var, x), self.epsilon)))

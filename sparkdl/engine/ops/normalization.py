@@ -1,4 +1,4 @@
-"""Batch normalisation with the statistics of the batch, and its gradient.
+"""Batch normalization with the statistics of the batch, and its gradient.
 
 References
 ----------
@@ -43,7 +43,7 @@ class PerChannelOp(Op):
         mu = mean(x, self.axes(x))
         return mu, mean(square(sub(x, self.wide(mu, x))), self.axes(x))
 
-    def normalised(self, x, mu, var):
+    def normalized(self, x, mu, var):
         return div(sub(x, self.wide(mu, x)), sqrt(add(self.wide(var, x), self.epsilon)))
 
 
@@ -66,10 +66,10 @@ class BatchNormOp(PerChannelOp):
 
     def reference(self, x, gamma, beta):
         mu = x.mean(axis=self.axes(x))
-        centred = x - self.wide(mu, x)
-        var = np.square(centred).mean(axis=self.axes(x))
+        centered = x - self.wide(mu, x)
+        var = np.square(centered).mean(axis=self.axes(x))
         scale = gamma / np.sqrt(var + np.asarray(self.epsilon, x.dtype))
-        return centred * self.wide(scale, x) + self.wide(beta, x), mu, var
+        return centered * self.wide(scale, x) + self.wide(beta, x), mu, var
 
     def gradient(self, gys, x, gamma, beta, ys):
         return normalized_gradient(self, BatchNormGradOp(self.epsilon), gys, x, gamma, ys)
@@ -95,7 +95,7 @@ class BatchNormGradOp(PerChannelOp):
         """Decomposes with mean and variance worked out from x, so that it can be differentiated."""
         axes = self.axes(x)
         mu, var = self.statistics(x)
-        hat = self.normalised(x, mu, var)
+        hat = self.normalized(x, mu, var)
         ghat = mul(gy, hat)
         rest = add(self.wide(mean(gy, axes), x), mul(hat, self.wide(mean(ghat, axes), x)))
         scale = div(gamma, sqrt(add(var, self.epsilon)))
@@ -119,8 +119,8 @@ class NormalizeOp(PerChannelOp):
 
     def decompose(self, x, gamma, beta, mu, var):
         scale = div(gamma, sqrt(add(var, self.epsilon)))
-        centred = sub(x, self.wide(mu, x))
-        return add(mul(centred, self.wide(scale, x)), self.wide(beta, x))
+        centered = sub(x, self.wide(mu, x))
+        return add(mul(centered, self.wide(scale, x)), self.wide(beta, x))
 
 
 def normalized_gradient(op, grad, gys, x, gamma, ys):
@@ -139,5 +139,5 @@ def batch_norm(x, gamma, beta, epsilon=1e-5):
 
 
 def normalize(x, gamma, beta, mu, var, epsilon=1e-5):
-    """Batch normalisation with given statistics, as a network in use has them."""
+    """Batch normalization with given statistics, as a network in use has them."""
     return NormalizeOp(float(epsilon))(x, *map(widen, (gamma, beta, mu, var)))

@@ -88,14 +88,14 @@ class OneBitCoder(ResidualCoder):
             np.add(vector[block], self.residual[block], out=total[:length])
             total[length:] = 0
             some = levels[block.start // chunk :][:rows]
-            sides = self.quantised(total.reshape(rows, chunk), length, some)
+            sides = self.quantized(total.reshape(rows, chunk), length, some)
             refuse_unless(np.isfinite(some).all(), self.codec, total[:length], block.start)
             bits[block.start // 8 :][: (length + 7) // 8] = sides[: (length + 7) // 8]
             sent = decode_levels(some, sides, chunk)
             np.subtract(total[:length], sent[:length], out=self.residual[block])
         return len(self.body)
 
-    def quantised(self, total, length, levels):
+    def quantized(self, total, length, levels):
         """Fills levels (rows, 2) for total (rows, chunk); returns the sides (rows * chunk / 8,).
 
         Only the first `length` numbers count.

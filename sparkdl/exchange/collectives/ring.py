@@ -73,7 +73,7 @@ def pieces_of(nbytes):
 def order(steps, count):
     """Yields (step, piece, own piece to send next, or None) in the order of arrival.
 
-    What a rank sends is what its right neighbour receives, and all do alike: this list grows at
+    What a rank sends is what its right neighbor receives, and all do alike: this list grows at
     its end as it is read from its start.
     """
     fresh = min(AHEAD, count)

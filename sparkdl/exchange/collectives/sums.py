@@ -17,7 +17,7 @@ def add_in_pairs(parts, add, out):
     It is that of collectives/doubling.py: of 5 ranks ((0 + 4) + 1) + (2 + 3). With one part, that
     part is returned.
     """
-    return add_neighbours([parts[rank] for rank in ranks_in_pairs(len(parts))], add, out)
+    return add_neighbors([parts[rank] for rank in ranks_in_pairs(len(parts))], add, out)
 
 
 @cache
@@ -27,15 +27,15 @@ def ranks_in_pairs(size):
     return [rank for i in range(core) for rank in (i, i + core) if rank < size]
 
 
-def add_neighbours(parts, add, out):
+def add_neighbors(parts, add, out):
     """Returns the same of parts that stand in the order of the tree."""
     if len(parts) == 1:
         return parts[0]
     half = 1 << len(parts).bit_length() - 2
     half += min(len(parts) - 2 * half, half)
     others = parts[half:]
-    first = add_neighbours(parts[:half], add, out)
-    second = add_neighbours(others, add, np.empty_like(out) if len(others) > 1 else None)
+    first = add_neighbors(parts[:half], add, out)
+    second = add_neighbors(others, add, np.empty_like(out) if len(others) > 1 else None)
     return add(first, second, out=out)
 
 

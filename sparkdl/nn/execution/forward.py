@@ -72,7 +72,7 @@ def forward(
     x : array or Tensor (batch, *shape), or a dict of one for each input
         Whole numbers (uint8) become floats.
     training : bool
-        Whether dropout drops and batch normalisation uses the batch's own statistics.
+        Whether dropout drops and batch normalization uses the batch's own statistics.
     ids : uint64 (batch,), optional
         The examples' places in the data set; layers with random numbers need them to train.
     epoch : int scalar

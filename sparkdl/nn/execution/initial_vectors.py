@@ -7,7 +7,7 @@ import numpy as np
 from sparkdl.errors import ShapeError
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.optimization.loss_scale import first_buffers
-from sparkdl.nn.optimization.updater_groups import slot_starts
+from sparkdl.nn.optimization.optimizer_groups import slot_starts
 
 
 def initial_params(network):
@@ -27,7 +27,7 @@ def initial_buffers(network):
 
 
 def initial_slots(network):
-    """Returns the first slot vector, float32: the updaters' slots one behind the other."""
+    """Returns the first slot vector, float32: the optimizers' slots one behind the other."""
     starts = slot_starts(network.groups)
     slots = np.zeros(network.slots_layout.size, np.float32)
     for name, view in network.slots_layout.views(slots).items():

@@ -281,7 +281,7 @@ def loss_program(replica, shapes):
 
 
 def update_program(replica):
-    """Returns the program of the updater over the whole vector, in place."""
+    """Returns the program of the optimizer over the whole vector, in place."""
     conf = replica.conf
     vectors = {"params": replica.params, "grad": replica.grad}
     slots, update = conf.slots_layout.views(replica.slots), partial(update_params, conf)

@@ -28,7 +28,7 @@ class PositiveUnitball(Initializer, name="positive_unitball"):
 
 @dataclass(frozen=True, kw_only=True)
 class Bilinear(Initializer, name="bilinear"):
-    """Every filter the tent that bilinear interpolation weighs its neighbours with.
+    """Every filter the tent that bilinear interpolation weighs its neighbors with.
 
     With f = ceil(k / 2) and c = (2 f - 1 - f mod 2) / (2 f), the weight at row i and column j is
     (1 - |i / f - c|) (1 - |j / f - c|): Caffe filler "bilinear", for filters (O, I, k, k).
@@ -38,6 +38,6 @@ class Bilinear(Initializer, name="bilinear"):
         if len(shape) != 4 or shape[2] != shape[3]:
             raise ShapeError(f"bilinear needs square filters (O, I, k, k), got {shape}")
         factor = (shape[3] + 1) // 2
-        centre = (2 * factor - 1 - factor % 2) / (2 * factor)
-        tent = 1 - abs(np.arange(shape[3]) / factor - centre)
+        center = (2 * factor - 1 - factor % 2) / (2 * factor)
+        tent = 1 - abs(np.arange(shape[3]) / factor - center)
         return np.broadcast_to(np.outer(tent, tent), shape).copy()

@@ -15,7 +15,7 @@ from sparkdl.nn.losses.base import Loss
 class Ctc(Loss, name="ctc"):
     """-log of the probability of all ways in which the steps may spell the labels, in nats.
 
-    A step says a class or, as class `blank`, nothing; classes said at neighbouring steps are one.
+    A step says a class or, as class `blank`, nothing; classes said at neighboring steps are one.
     Labels are (label_length,) integers in [0, units) without the blank, padded with -1 behind; a
     batch may have shorter or longer ones. `best_path` reads labels from a prediction.
 
@@ -69,7 +69,7 @@ def best_path(probabilities, mask=None, blank=0):
 
 
 def collapse_repeats(steps, blank):
-    """Returns neighbours that are equal as one, without blanks."""
+    """Returns neighbors that are equal as one, without blanks."""
     first = np.ones(len(steps), bool)
     first[1:] = steps[1:] != steps[:-1]
     return steps[first & (steps != blank)]

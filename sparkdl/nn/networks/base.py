@@ -12,8 +12,8 @@ from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.networks.summary import summary
 from sparkdl.nn.optimization import loss_scale
-from sparkdl.nn.optimization.updater_groups import rate_at, slots_layout, updater_groups
-from sparkdl.nn.updaters import Sgd, Updater
+from sparkdl.nn.optimization.optimizer_groups import optimizer_groups, rate_at, slots_layout
+from sparkdl.nn.optimizers import Optimizer, Sgd
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -22,8 +22,8 @@ DTYPES = ("float32", "bfloat16", "float16")
 class Conf(Config):
     """Base of NetworkConf and GraphConf."""
 
-    updater: Updater = option(
-        Of(family=Updater), "Updater of the parameters.", default=Sgd(rate=0.01)
+    optimizer: Optimizer = option(
+        Of(family=Optimizer), "Optimizer of the parameters.", default=Sgd(learning_rate=0.01)
     )
     l1: float = option(
         Number(minimum=0),
@@ -61,9 +61,9 @@ class Conf(Config):
     dtype: str = option(
         Choice(of=DTYPES),
         "Type in which activations are stored and products computed; narrow numbers only in "
-        "layers that can (`Layer.narrow`). Parameters, gradients and the updater stay float32. "
-        "float16 is for GPUs; with it the loss is scaled, and updates whose gradient is not "
-        "finite are left out: see loss_scale.py.",
+        "layers that can (`Layer.narrow`). Parameters, gradients and the optimizer stay "
+        "float32. float16 is for GPUs; with it the loss is scaled, and updates whose gradient "
+        "is not finite are left out: see loss_scale.py.",
         default="float32",
     )
     tf32: bool = option(
@@ -162,7 +162,7 @@ class Conf(Config):
 
     @cached_property
     def slots_layout(self):
-        """The layout of the slot vector, for the updaters' slots."""
+        """The layout of the slot vector, for the optimizers' slots."""
         layout = slots_layout(self.groups)
         if self.dtype == loss_scale.FLOAT16:
             return Layout(layout.entries + loss_scale.SLOTS)
@@ -170,8 +170,8 @@ class Conf(Config):
 
     @cached_property
     def groups(self):
-        """Stretches of the parameter vector with an updater each, most often one."""
-        return updater_groups(self)
+        """Stretches of the parameter vector with an optimizer each, most often one."""
+        return optimizer_groups(self)
 
     def rate_at(self, iteration, epoch):
         """Returns the learning rate of update number `iteration`, from 0.

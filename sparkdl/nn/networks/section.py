@@ -1,4 +1,4 @@
-"""Neighbouring layers of a network, whose parameters can be updated on their own."""
+"""Neighboring layers of a network, whose parameters can be updated on their own."""
 
 from functools import cached_property
 
@@ -7,8 +7,8 @@ import numpy as np
 from sparkdl.nn.clipping import ClipNorm
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.networks.base import entries
+from sparkdl.nn.optimization.optimizer_groups import optimizer_groups, rate_at
 from sparkdl.nn.optimization.update import update_params
-from sparkdl.nn.optimization.updater_groups import rate_at, updater_groups
 
 
 class Section:
@@ -18,13 +18,13 @@ class Section:
     ----------
     network : Conf
     stack : tuple of PlacedLayer
-        Neighbours in the network's stack.
+        Neighbors in the network's stack.
     start : int
         Where their parameters begin in the network's vector.
     """
 
     def __init__(self, network, stack, start):
-        self.stack, self.updater = stack, network.updater
+        self.stack, self.optimizer = stack, network.optimizer
         self.clipping, self.constraints = network.clipping, network.constraints
         self.params_layout = Layout(entries(stack, "param_shapes"))
         self.part = slice(start, start + self.params_layout.size)
@@ -33,7 +33,7 @@ class Section:
     @cached_property
     def groups(self):
         """As Conf.groups."""
-        return updater_groups(self)
+        return optimizer_groups(self)
 
     def rate_at(self, iteration, epoch):
         """Returns the learning rate; see Conf.rate_at."""
@@ -64,7 +64,7 @@ class Section:
             start, stop = self.part.start + group.part.start, self.part.start + group.part.stop
             for whole in self._network.groups:
                 if whole.part.start <= start and stop <= whole.part.stop and start < stop:
-                    for name in group.updater.slot_names:
+                    for name in group.optimizer.slot_names:
                         begin = layout.slices[whole.slots[name]].start - whole.part.start
                         yield group.slots[name], slice(begin + start, begin + stop)
 

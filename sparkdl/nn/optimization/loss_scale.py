@@ -20,7 +20,9 @@ FIRST, FACTOR, INTERVAL, LARGEST = 2.0**16, 2.0, 2000, 2.0**126
 
 SCALE, GOOD, SKIPPED = "float16/scale", "float16/good", "float16/skipped"
 BUFFERS = ((SCALE, ()), (GOOD, ()))  # the scale, and updates since it last changed
-SLOTS = ((SKIPPED, ()),)  # updates left out since the slots began: the updater does not count them
+SLOTS = (
+    (SKIPPED, ()),
+)  # updates left out since the slots began: the optimizer does not count them
 LEFT_OUT = "float16/left out"  # the same of a replica as long as it lives
 
 

@@ -17,10 +17,10 @@ def is_bias(layer, name):
     return name in getattr(layer, "biases", ())
 
 
-def updater_of(network, layer, name):
-    """Returns the updater of the parameter `name` of `layer`."""
-    own = option_of(layer, "bias_updater") if is_bias(layer, name) else None
-    return own or option_of(layer, "updater") or network.updater
+def optimizer_of(network, layer, name):
+    """Returns the optimizer of the parameter `name` of `layer`."""
+    own = option_of(layer, "bias_optimizer") if is_bias(layer, name) else None
+    return own or option_of(layer, "optimizer") or network.optimizer
 
 
 def rate_factor(layer, name):

@@ -1,6 +1,6 @@
-"""One update of the parameter vector: clip, then l1 and l2, then the updater; as Caffe does it.
+"""One update of the parameter vector: clip, then l1 and l2, then the optimizer; as Caffe does it.
 
-Decoupled weight decay, where the updater has it, comes last and sees the old parameters.
+Decoupled weight decay, where the optimizer has it, comes last and sees the old parameters.
 Constraints hold for what comes out.
 """
 
@@ -10,9 +10,9 @@ from sparkdl.nn.optimization.parameter_options import (
     arrays,
     constraints_of,
     incoming,
+    optimizer_of,
     rate_factor,
     spread,
-    updater_of,
 )
 from sparkdl.nn.optimization.penalty import add_penalty, decay_factor
 
@@ -29,7 +29,7 @@ def update_params(network, params, grad, slots, rate, t):
         By the names of network.slots_layout.
     rate, t : float scalar
         Learning rate (network.rate_at), and the number of this update, from 1. A network with
-        several updaters has a rate for each of its groups, (groups,).
+        several optimizers has a rate for each of its groups, (groups,).
 
     Returns
     -------
@@ -44,7 +44,7 @@ def update_params(network, params, grad, slots, rate, t):
     for group, own_rate, decay in zip(network.groups, rates, decays, strict=True):
         old = {name: slots[key] for name, key in group.slots.items()}
         here, slope = part_of(params, group), part_of(grad, group)
-        step, new = group.updater.move(here, slope, old, own_rate, t, group.layout, decay)
+        step, new = group.optimizer.move(here, slope, old, own_rate, t, group.layout, decay)
         steps.append(step)
         after |= {key: new[name] for name, key in group.slots.items()}
     step = steps[0] if len(steps) == 1 else ops.concat(steps)
@@ -74,7 +74,7 @@ def decays_of(network):
     """Returns the decoupled decay of each entry of each group; None where a group has none."""
 
     def decay(layer, name):
-        return updater_of(network, layer, name).weight_decay * decay_factor(layer, name)
+        return optimizer_of(network, layer, name).weight_decay * decay_factor(layer, name)
 
     decays = spread(network, decay)
     if decays is None:

@@ -29,7 +29,7 @@ class Solver(Member):
     """Base of all solvers. They see one float64 vector and need its exact value and gradient.
 
     So they are for full batches: on minibatches, whose gradients differ from step to step, they go
-    astray, and updaters are the choice.
+    astray, and optimizers are the choice.
     """
 
     curvature: ClassVar[float] = 0.9  # share of the slope that a line search may leave

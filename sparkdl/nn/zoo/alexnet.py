@@ -11,13 +11,13 @@ def alexnet(classes=1000, **options):
     References
     ----------
     Krizhevsky, Sutskever and Hinton, ImageNet classification with deep convolutional neural
-    networks (2012); Caffe's models/bvlc_alexnet. Normalisation comes before pooling.
+    networks (2012); Caffe's models/bvlc_alexnet. Normalization comes before pooling.
     """
     return conf(classes, lambda: [norm(), pool()], options)
 
 
 def caffenet(classes=1000, **options):
-    """Builds CaffeNet: 60,965,224 parameters; it pools before it normalises, which saves memory.
+    """Builds CaffeNet: 60,965,224 parameters; it pools before it normalizes, which saves memory.
 
     References
     ----------
@@ -46,7 +46,7 @@ def conf(classes, between, options):
 def conv(filters, kernel, padding, groups, stride=1, bias=0.0):
     return Conv2D(
         filters=filters,
-        kernel=kernel,
+        kernel_size=kernel,
         stride=stride,
         padding=padding,
         groups=groups,

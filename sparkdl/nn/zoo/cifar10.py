@@ -17,7 +17,7 @@ def cifar10_quick(classes=10, **options):
     layers = [
         conv(32, 1e-4),
         MaxPool2D(**WINDOW),
-        Activation(function="relu"),
+        Activation("relu"),
         conv(32, 0.01, "relu"),
         AvgPool2D(**WINDOW),
         conv(64, 0.01, "relu"),
@@ -38,7 +38,7 @@ def cifar10_full(classes=10, **options):
     layers = [
         conv(32, 1e-4),
         MaxPool2D(**WINDOW),
-        Activation(function="relu"),
+        Activation("relu"),
         local_response_norm(),
         conv(32, 0.01, "relu"),
         AvgPool2D(**WINDOW),
@@ -52,7 +52,9 @@ def cifar10_full(classes=10, **options):
 
 def conv(filters, std, activation="identity"):
     first = Normal(std=std)
-    return Conv2D(filters=filters, kernel=5, padding=2, initializer=first, activation=activation)
+    return Conv2D(
+        filters=filters, kernel_size=5, padding=2, initializer=first, activation=activation
+    )
 
 
 def local_response_norm():

@@ -87,7 +87,7 @@ def helper(build, source, classes, name):
 
 def conv(filters, kernel, stride=1):
     padding = kernel // 2
-    options = {"filters": filters, "kernel": kernel, "stride": stride, "padding": padding}
+    options = {"filters": filters, "kernel_size": kernel, "stride": stride, "padding": padding}
     return Conv2D(**options, activation="relu")
 
 

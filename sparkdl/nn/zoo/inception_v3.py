@@ -121,8 +121,8 @@ def path(build, x, name, *convolutions):
     for number, (filters, kernel, *rest) in enumerate(convolutions, 1):
         stride, padding = (*rest, *(1, 0)[len(rest) :])
         where = f"{name}/{number}"
-        options = {"filters": filters, "kernel": kernel, "stride": stride, "padding": padding}
+        options = {"filters": filters, "kernel_size": kernel, "stride": stride, "padding": padding}
         build.add(Conv2D(**options, bias=False), x, name=f"{where}/conv")
         build.add(BatchNorm(epsilon=1e-3), name=f"{where}/norm")
-        x = build.add(Activation(function="relu"), name=f"{where}/relu")
+        x = build.add(Activation("relu"), name=f"{where}/relu")
     return x

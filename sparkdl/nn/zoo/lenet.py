@@ -10,7 +10,7 @@ def lenet(classes=10, **options):
     Parameters
     ----------
     classes : int
-    options : of NetworkConf (updater, seed ...)
+    options : of NetworkConf (optimizer, seed ...)
 
     References
     ----------
@@ -18,9 +18,9 @@ def lenet(classes=10, **options):
     (1998), with the sizes of Caffe's examples/mnist/lenet.prototxt.
     """
     layers = [
-        Conv2D(filters=20, kernel=5),
+        Conv2D(filters=20, kernel_size=5),
         MaxPool2D(size=2),
-        Conv2D(filters=50, kernel=5),
+        Conv2D(filters=50, kernel_size=5),
         MaxPool2D(size=2),
         Dense(units=500, activation="relu"),
         Output(units=classes),

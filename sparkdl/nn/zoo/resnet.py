@@ -51,7 +51,7 @@ def resnet(block, expansion, counts, classes, options):
                 path = f"{name}/shortcut"
                 shortcut = add_convolution(build, shortcut, channels, 1, stride, path, relu=False)
             build.add(ElementWise(operation="add"), last, shortcut, name=f"{name}/add")
-            build.add(Activation(function="relu"), name=f"{name}/relu")
+            build.add(Activation("relu"), name=f"{name}/relu")
     build.add(GlobalPool(kind="avg"), name="pool")
     build.add(Output(units=classes), name="output")
     return build.conf(**({"initializer": "he"} | options))
@@ -71,9 +71,9 @@ def bottleneck(build, source, width, stride, name):
 
 
 def add_convolution(build, source, filters, kernel, stride, name, relu=True):
-    """Adds a convolution, batch normalisation and by default ReLU; returns the name of the last."""
+    """Adds a convolution, batch normalization and by default ReLU; returns the name of the last."""
     padding = kernel // 2
-    layer = Conv2D(filters=filters, kernel=kernel, stride=stride, padding=padding, bias=False)
+    layer = Conv2D(filters=filters, kernel_size=kernel, stride=stride, padding=padding, bias=False)
     build.add(layer, source, name=f"{name}/conv")
     last = build.add(BatchNorm(), name=f"{name}/norm")
-    return build.add(Activation(function="relu"), name=f"{name}/relu") if relu else last
+    return build.add(Activation("relu"), name=f"{name}/relu") if relu else last

@@ -32,10 +32,10 @@ def transformer(
     References
     ----------
     Vaswani et al., Attention is all you need (2017); Radford et al., Language models are
-    unsupervised multitask learners (2019), section 2.3, for where the normalisation stands.
+    unsupervised multitask learners (2019), section 2.3, for where the normalization stands.
     """
     build = GraphBuilder(features=(steps,))
-    build.add(EmbeddingSequence(inputs=symbols, units=width), name="symbols")
+    build.add(EmbeddingSequence(vocabulary_size=symbols, units=width), name="symbols")
     build.add(PositionEmbedding(), name="positions")
     for number in range(1, depth + 1):
         attention = SelfAttention(heads=heads, causal=True, dropout=dropout)

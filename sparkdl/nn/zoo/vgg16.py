@@ -17,7 +17,8 @@ def vgg16(classes=1000, **options):
     layers = []
     for filters, count in BLOCKS:
         layers += [
-            Conv2D(filters=filters, kernel=3, padding=1, activation="relu") for _ in range(count)
+            Conv2D(filters=filters, kernel_size=3, padding=1, activation="relu")
+            for _ in range(count)
         ]
         layers.append(MaxPool2D(size=2))
     for _ in range(2):

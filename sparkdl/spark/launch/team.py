@@ -34,7 +34,7 @@ class Team:
         return range(self.each * task, min(self.each * (task + 1), self.size))
 
     def rank(self, key):
-        """Returns the rank that an item goes to; neighbours in a partition of validation part."""
+        """Returns the rank that an item goes to; neighbors in a partition of validation part."""
         return sum(key) % self.size if isinstance(key, tuple) else self.owners[key]
 
     def task(self, key):

@@ -121,7 +121,7 @@ def edge_of(index, bins):
     return np.where(index == 0, 0.0, _sigmoid(index * (2 * FAR / bins) - FAR))
 
 
-def centre_of(index, bins):
+def center_of(index, bins):
     """Returns the score in the middle (in log-odds) of a bin."""
     return _sigmoid((index + 0.5) * (2 * FAR / bins) - FAR)
 

@@ -1,4 +1,4 @@
-"""Training on all examples at once, with a solver in place of an updater."""
+"""Training on all examples at once, with a solver in place of an optimizer."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ class FullBatch:
 def solve(replica, batches, solver, state):
     """Returns (TrainState, Solution) after `solver` has led the network as far as it goes."""
     if any(constraints_of(replica.conf, layer, name) for layer, name, _ in arrays(replica.conf)):
-        raise ConfigError("a solver knows no constraints; train with an updater, or without them")
+        raise ConfigError("a solver knows no constraints; train with an optimizer, or without them")
     batches = list(batches)
     if not batches:
         raise NoRecords("there are no records to train on")

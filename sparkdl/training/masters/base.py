@@ -188,7 +188,7 @@ class ResidentMaster(TrainingMaster, abstract=True):
         Of(family=Codec),
         "Codec of gradients, or changes of weights, on their way; what an encoding leaves out "
         "is sent later, also by a fit that goes on from a snapshot or checkpoint, or after "
-        "another fit with the same options. Buffers and updater state travel as they are.",
+        "another fit with the same options. Buffers and optimizer state travel as they are.",
         default=None,
     )
 

@@ -23,5 +23,5 @@ MASTERS = {master.__name__: master for master in CLASSES}
 
 
 def training_master(options):
-    """The TrainingMaster that `options` is, names, or describes as a mapping that has "type"."""
+    """Returns the TrainingMaster that `options` is, names, or describes by a "type"."""
     return Of(family=TrainingMaster).check(options, "type")

@@ -37,7 +37,7 @@ class Round:
     transform : callable or None
         Batch to Batch, for each minibatch; `in_training` where it has that.
     keep_slots : bool
-        Whether the updater's state is averaged too; else it starts anew in each round.
+        Whether the optimizer's state is averaged too; else it starts anew in each round.
     device, backend : str
         Where it is computed; see TrainingMaster.
     start, stop : int

@@ -16,8 +16,8 @@ class TrainState:
     Parameters
     ----------
     params, buffers, slots : vector
-        Weights, non-trained state and updater state; one dtype (float32 unless the network's conf
-        says otherwise). Without updater state or buffers the vector is empty.
+        Weights, non-trained state and optimizer state; one dtype (float32 unless the network's conf
+        says otherwise). Without optimizer state or buffers the vector is empty.
     kept : {name: vector}
         What the master carries on besides, as the momentum of blocks.
     own : tuple of {name: vector}

@@ -96,7 +96,7 @@ def levels(count, depth):
 
 
 def group(rank, count, groups):
-    """Returns the group of a rank: neighbours together, none empty."""
+    """Returns the group of a rank: neighbors together, none empty."""
     return rank * groups // count
 
 

@@ -1,7 +1,7 @@
 """Training steps on the CPU: sparkdl beside torch, TensorFlow and Keras, in turns.
 
 Each peer lives in an environment of its own, made on the first run, and in processes of its own,
-one for each mode. All hold the same workload (same shapes, parameters, updater) with the same
+one for each mode. All hold the same workload (same shapes, parameters, optimizer) with the same
 number of threads; one burst of steps of each follows the other, round after round. Ratios are
 medians over the rounds of peer by ours, so above 1 sparkdl is faster. "Best" is the best mode of
 any peer in this run, "as run" is torch as most people run it: eager, channels first. "Peak" is the

@@ -48,7 +48,7 @@ def char_lstm():
 
 
 def normed(x, filters, kernel, stride=1):
-    """Convolution without bias, padded on both sides alike, and normalisation."""
+    """Convolution without bias, padded on both sides alike, and normalization."""
     x = layers.ZeroPadding2D(kernel // 2)(x) if kernel > 1 else x
     y = conv(filters, kernel, None, strides=stride, use_bias=False)(x)
     return layers.BatchNormalization()(y)
@@ -105,7 +105,7 @@ def halves(x, filters, kernel):
 
 
 def alexnet():
-    """Caffe's bvlc_alexnet: two groups, normalisation across channels."""
+    """Caffe's bvlc_alexnet: two groups, normalization across channels."""
     start = keras.Input((227, 227, 3))
     x = layers.MaxPooling2D(3, 2)(lrn()(conv(96, 11, strides=4)(start)))
     x = layers.MaxPooling2D(3, 2)(lrn()(halves(x, 256, 5)))
@@ -127,7 +127,7 @@ class Places(layers.Layer):
 
 
 def block(x, width=256, heads=4):
-    """Attention and a feed-forward part, each normalised first and added."""
+    """Attention and a feed-forward part, each normalized first and added."""
     y = layers.LayerNormalization(epsilon=1e-5)(x)
     x = x + layers.MultiHeadAttention(heads, width // heads)(y, y, use_causal_mask=True)
     y = layers.Dense(4 * width, activation="gelu")(layers.LayerNormalization(epsilon=1e-5)(x))

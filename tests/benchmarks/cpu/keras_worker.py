@@ -13,7 +13,7 @@ from tests.benchmarks.cpu.worker import serve
 from tests.benchmarks.cpu.workloads import ADAM_PARAMETERS, MOMENTUM, RATE, WORKLOADS
 
 
-def updater(kind):
+def make_optimizer(kind):
     if kind == "adam":
         return keras.optimizers.Adam(RATE)
     return keras.optimizers.SGD(RATE, momentum=MOMENTUM)
@@ -23,7 +23,7 @@ def training(workload, mode):
     """(step, facts) of a network."""
     x, y = workload.arrays()
     x = np.ascontiguousarray(x.transpose(0, 2, 3, 1)) if x.ndim == 4 else x
-    net, optimizer = NETWORKS[workload.network](), updater(workload.updater)
+    net, optimizer = NETWORKS[workload.network](), make_optimizer(workload.optimizer)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     count = sum(int(np.prod(v.shape)) for v in net.trainable_variables)
     if mode == "train_on_batch":
@@ -45,12 +45,12 @@ def function(net, optimizer, loss, x, y):
 
 
 def update(workload, mode):
-    """(step, facts) of the updater alone; there is no train_on_batch of that."""
+    """(step, facts) of the optimizer alone; there is no train_on_batch of that."""
     if mode != "function":
-        raise SystemExit("an updater alone has no train_on_batch")
+        raise SystemExit("an optimizer alone has no train_on_batch")
     vector = keras.Variable(np.zeros(ADAM_PARAMETERS, np.float32))
     grad = tf.constant(np.random.default_rng(0).normal(0, 0.01, vector.shape).astype(np.float32))
-    optimizer = updater(workload.updater)
+    optimizer = make_optimizer(workload.optimizer)
     optimizer.build([vector])
 
     @tf.function

@@ -6,13 +6,16 @@ from functools import partial
 from sparkdl.nn import Adam, Conv2D, Dense, MaxPool2D, Momentum, NetworkConf, Output, zoo
 from tests.benchmarks.cpu.workloads import MOMENTUM, RATE, WORKLOADS
 
-UPDATERS = {"momentum": Momentum(rate=RATE, momentum=MOMENTUM), "adam": Adam(rate=RATE)}
+OPTIMIZERS = {
+    "momentum": Momentum(learning_rate=RATE, momentum=MOMENTUM),
+    "adam": Adam(learning_rate=RATE),
+}
 
 
 def cifar_net():
     layers = []
     for filters in (64, 128, 256):
-        layers += [Conv2D(filters=filters, kernel=3, padding=1, activation="relu")]
+        layers += [Conv2D(filters=filters, kernel_size=3, padding=1, activation="relu")]
         layers += [MaxPool2D(size=2)]
     return NetworkConf(input_shape=(3, 32, 32), layers=[*layers, Output(units=10)])
 
@@ -33,8 +36,8 @@ OWN["googlenet"] = partial(zoo.googlenet, auxiliary=False)
 
 
 def configuration(workload):
-    """The network of a workload with its updater; SystemExit where the zoo does not have it yet."""
+    """The network of a workload with its optimizer; SystemExit where the zoo lacks it."""
     make = OWN.get(workload.network) or getattr(zoo, workload.network, None)
     if make is None:
         raise SystemExit("not built yet")
-    return replace(make(), updater=UPDATERS[workload.updater], seed=1)
+    return replace(make(), optimizer=OPTIMIZERS[workload.optimizer], seed=1)

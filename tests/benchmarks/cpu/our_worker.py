@@ -28,7 +28,7 @@ def training(workload):
 
 
 def update(workload):
-    """The same of the updater alone."""
+    """The same of the optimizer alone."""
     replica = Replica(configuration(workload))
     replica.grad[...] = np.random.default_rng(0).normal(0, 0.01, replica.grad.shape)
     updates = iter(range(1, sys.maxsize))

@@ -110,7 +110,7 @@ def googlenet():
 
 
 def alexnet():
-    """Caffe's bvlc_alexnet: two groups, normalisation across channels."""
+    """Caffe's bvlc_alexnet: two groups, normalization across channels."""
     norm, relu, pooled = nn.LocalResponseNorm(5), nn.ReLU(), nn.MaxPool2d(3, 2)
     layers = [conv(3, 96, 11, stride=4), relu, norm, pooled]
     layers += [conv(96, 256, 5, padding=2, groups=2), relu, norm, pooled]
@@ -122,7 +122,7 @@ def alexnet():
 
 
 class Block(nn.Module):
-    """Attention and a feed-forward part, each normalised first and added."""
+    """Attention and a feed-forward part, each normalized first and added."""
 
     def __init__(self, width=256, heads=4):
         super().__init__()

@@ -13,10 +13,10 @@ from tests.benchmarks.cpu.worker import serve
 from tests.benchmarks.cpu.workloads import ADAM_PARAMETERS, MOMENTUM, RATE, WORKLOADS
 
 # "eager" is torch as most people run it. The other modes, "channels_last" and "compile", take what
-# it has for more speed: updaters in one pass are among that.
+# it has for more speed: optimizers in one pass are among that.
 
 
-def updater(params, kind, fused):
+def make_optimizer(params, kind, fused):
     options = {"fused": True} if fused else {}
     if kind == "adam":
         return torch.optim.Adam(params, lr=RATE, **options)
@@ -31,7 +31,7 @@ def training(workload, mode):
     if mode == "channels_last":
         net = net.to(memory_format=torch.channels_last)
         x = x.to(memory_format=torch.channels_last) if x.ndim == 4 else x
-    optimizer = updater(net.parameters(), workload.updater, fused=mode != "eager")
+    optimizer = make_optimizer(net.parameters(), workload.optimizer, fused=mode != "eager")
     run = torch.compile(net) if mode == "compile" else net
 
     def step():
@@ -50,10 +50,10 @@ def parameters(net):
 
 
 def update(workload, mode):
-    """(step, facts) of the updater alone."""
+    """(step, facts) of the optimizer alone."""
     vector = nn.Parameter(torch.randn(ADAM_PARAMETERS) * 0.01)
     vector.grad = torch.randn(ADAM_PARAMETERS) * 0.01
-    optimizer = updater([vector], workload.updater, fused=mode == "channels_last")
+    optimizer = make_optimizer([vector], workload.optimizer, fused=mode == "channels_last")
     step = torch.compile(optimizer.step) if mode == "compile" else optimizer.step
     return step, facts(ADAM_PARAMETERS)
 

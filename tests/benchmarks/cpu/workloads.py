@@ -36,7 +36,7 @@ class Workload:
     classes : int
     steps : int
         Labels per example: 1, or T of a sequence. A label is one of `classes`.
-    updater : str
+    optimizer : str
         "momentum" or "adam".
     best, as_run : float
         How many times as fast as the best mode of any peer, and as torch as run, is the goal.
@@ -50,7 +50,7 @@ class Workload:
     shape: tuple[int, ...]
     classes: int
     steps: int = 1
-    updater: str = "momentum"
+    optimizer: str = "momentum"
     best: float
     as_run: float
     share: float | None = None
@@ -75,7 +75,7 @@ IMAGENET = {"shape": (3, 224, 224), "classes": 1000, "best": 1.05, "as_run": 1.3
 CIFAR = {"shape": (3, 32, 32), "classes": 10}
 LENET = {"network": "lenet", "batch": 64, "shape": (1, 28, 28), "classes": 10}
 MLP = {"network": "mlp", "shape": (784,), "classes": 10}
-TEXT = {"classes": CHARACTERS, "updater": "adam"}
+TEXT = {"classes": CHARACTERS, "optimizer": "adam"}
 
 WORKLOADS = {
     "lenet": Workload(title="LeNet b64", **LENET, **FAST, share=0.70),
@@ -118,7 +118,7 @@ WORKLOADS = {
         batch=1,
         shape=(999,),
         classes=10_000,
-        updater="adam",
+        optimizer="adam",
         best=1.2,
         as_run=4.0,
     ),

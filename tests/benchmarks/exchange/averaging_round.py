@@ -63,7 +63,7 @@ def measure(options):
 def rounds(sc, way):
     """Seconds of each round of a fit but the first ones."""
     layers = [Dense(units=UNITS), Output(units=2)]
-    conf = NetworkConf(input_shape=(FEATURES,), updater=Sgd(rate=1e-3), layers=layers)
+    conf = NetworkConf(input_shape=(FEATURES,), optimizer=Sgd(learning_rate=1e-3), layers=layers)
     n = WORKERS * (WARM_UP + ROUNDS)
     data = Arrays(
         np.zeros((n, FEATURES), np.uint8), np.zeros(n, int), records_per_split=n // WORKERS

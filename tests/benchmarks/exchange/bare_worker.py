@@ -1,6 +1,6 @@
 """Bare sockets: the bytes of a ring all-reduce without its sums, and a ping-pong.
 
-Each process sends to its right neighbour what a ring all-reduce of the vector sends in all, and
+Each process sends to its right neighbor what a ring all-reduce of the vector sends in all, and
 takes as much from its left one, both at once, in sends as large as the kernel takes: with a thread
 for each way, or with one for both. Which is the faster depends on the cores that are free.
 """
@@ -17,7 +17,7 @@ BUFFER = 4 << 20
 
 
 class Ring:
-    """Connections to the neighbours."""
+    """Connections to the neighbors."""
 
     def __init__(self, rank, size):
         self.rank, self.size, self.taken = rank, size, np.empty(0, np.uint8)
@@ -79,7 +79,7 @@ class Ring:
             got += self.left.recv_into(part[got:])
 
     def ping_pong(self, vector):
-        """The vector's bytes to the neighbour and back."""
+        """The vector's bytes to the neighbor and back."""
         data = vector.view(np.uint8)
         if self.rank == 0:
             self.right.sendall(data)

@@ -73,7 +73,7 @@ class Watch(Listener):
 def fit(master, workers, epochs, rate=0.03):
     """The Fit of LeNet as the demo has it, which begins with this rate."""
     watch, falling = Watch(), ExponentialSchedule(initial=rate, gamma=0.7, per="epoch")
-    conf = lenet(updater=Nesterov(rate=falling), l2=5e-4, seed=1)
+    conf = lenet(optimizer=Nesterov(learning_rate=falling), l2=5e-4, seed=1)
     options = {"validation": scaled("test"), "listeners": [watch]}
     Network(conf).fit(scaled("train"), epochs, master, workers, **options)
     return watch.fit()

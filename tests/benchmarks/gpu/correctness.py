@@ -156,7 +156,7 @@ def beyond(limit, found, expected, shaken):
     """The length of the difference as a share of what is expected.
 
     What rounding of the parameters brings in the reference itself is no error: where that is much,
-    as behind many normalisations, `MARGIN` times as much counts as `limit`.
+    as behind many normalizations, `MARGIN` times as much counts as `limit`.
     """
     length = np.linalg.norm(expected) or 1.0
     error, own = (float(np.linalg.norm(x - expected) / length) for x in (found, shaken))

@@ -6,7 +6,10 @@ from functools import partial
 from sparkdl.nn import LSTM, Adam, Momentum, NetworkConf, Output, RnnOutput, zoo
 from tests.benchmarks.gpu.workloads import MOMENTUM, RATE
 
-UPDATERS = {"momentum": Momentum(rate=RATE, momentum=MOMENTUM), "adam": Adam(rate=RATE)}
+OPTIMIZERS = {
+    "momentum": Momentum(learning_rate=RATE, momentum=MOMENTUM),
+    "adam": Adam(learning_rate=RATE),
+}
 NETWORKS = {
     "resnet50": zoo.resnet50,
     "alexnet": zoo.alexnet,
@@ -17,9 +20,9 @@ NETWORKS = {
 
 
 def configuration(workload):
-    """The network of a workload with its updater."""
+    """The network of a workload with its optimizer."""
     conf = NETWORKS[workload.network]() if workload.network in NETWORKS else own(workload)
-    return replace(conf, updater=UPDATERS[workload.updater], dtype=workload.dtype, seed=1)
+    return replace(conf, optimizer=OPTIMIZERS[workload.optimizer], dtype=workload.dtype, seed=1)
 
 
 def own(workload):

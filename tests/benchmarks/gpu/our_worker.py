@@ -30,7 +30,7 @@ def training(workload):
 
 
 def updating(workload):
-    """The same of the updater alone."""
+    """The same of the optimizer alone."""
     held = Held(driver())
     replica = Replica(configuration(workload), "cuda")
     replica.grad = np.random.default_rng(0).normal(0, 0.01, replica.grad.shape)

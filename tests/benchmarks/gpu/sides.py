@@ -126,7 +126,7 @@ class Measured:
         return self.median(COPY) and self.facts[COPY]["bytes"] / self.median(COPY)
 
     def bandwidth(self):
-        """Bytes a second of the updater by those of a copy within the device, or None."""
+        """Bytes a second of the optimizer by those of a copy within the device, or None."""
         if not self.ours() or not self.bytes():
             return None
         return TRAFFIC * self.facts[OURS]["parameters"] / self.ours() / self.bytes()

@@ -55,7 +55,7 @@ def training(workload, mode):
     count = parameters(net)
     if x.ndim == 4:
         net, x = (a.to(memory_format=torch.channels_last) for a in (net, x))
-    optimizer = updater(net.parameters(), workload.updater, mode)
+    optimizer = make_optimizer(net.parameters(), workload.optimizer, mode)
     run = torch.compile(net) if mode == "compile" else net
     narrow = {"device_type": "cuda", "dtype": torch.bfloat16}
 
@@ -70,7 +70,7 @@ def training(workload, mode):
     return repeated(captured(step) if mode == "graph" else step, facts(count))
 
 
-def updater(params, kind, mode):
+def make_optimizer(params, kind, mode):
     options = {"fused": True} | ({"capturable": True} if mode == "graph" and kind == "adam" else {})
     if kind == "adam":
         return torch.optim.Adam(params, lr=RATE, **options)
@@ -95,7 +95,7 @@ def updating(mode):
     """The same of Adam alone, fused."""
     vector = nn.Parameter(torch.randn(ADAM_PARAMETERS, device="cuda") * 0.01)
     vector.grad = torch.randn(ADAM_PARAMETERS, device="cuda") * 0.01
-    step = updater([vector], "adam", mode).step
+    step = make_optimizer([vector], "adam", mode).step
     return repeated(captured(step) if mode == "graph" else step, facts(ADAM_PARAMETERS))
 
 

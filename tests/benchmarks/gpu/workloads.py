@@ -27,7 +27,7 @@ class Workload:
         Of what the second bar counts by the second.
     dtype : str
         "float32" or "bfloat16".
-    updater : str
+    optimizer : str
         "momentum" or "adam".
     best : float or None
         How many times as fast as torch's best mode is the goal; or as `against`, where that is set.
@@ -48,7 +48,7 @@ class Workload:
     each: int = 1
     unit: str = "images"
     dtype: str = "bfloat16"
-    updater: str = "momentum"
+    optimizer: str = "momentum"
     best: float | None = None
     against: str = "best"
     least: float | None = None
@@ -123,7 +123,7 @@ WORKLOADS = {
         classes=1024,
         each=128,
         unit="tokens",
-        updater="adam",
+        optimizer="adam",
         best=1.0,
     ),
     "gpt2": Workload(
@@ -134,7 +134,7 @@ WORKLOADS = {
         classes=50_257,
         each=1024,
         unit="tokens",
-        updater="adam",
+        optimizer="adam",
         best=1.0,
         least=350_000,
     ),
@@ -146,7 +146,7 @@ WORKLOADS = {
         classes=10_000,
         unit="updates",
         dtype="float32",
-        updater="adam",
+        optimizer="adam",
         best=1.0,
         share=0.8,
     ),

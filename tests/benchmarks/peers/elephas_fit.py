@@ -29,8 +29,8 @@ def network():
         stack = [layers.Dense(512, activation="relu"), layers.Dense(512, activation="relu")]
         start = keras.Input((784,))
     model = keras.Sequential([start, *stack, layers.Dense(10, activation="softmax")])
-    updater = keras.optimizers.SGD(0.01, momentum=0.9, nesterov=True)
-    model.compile(updater, "categorical_crossentropy", metrics=["accuracy"])
+    optimizer = keras.optimizers.SGD(0.01, momentum=0.9, nesterov=True)
+    model.compile(optimizer, "categorical_crossentropy", metrics=["accuracy"])
     return model
 
 

@@ -35,7 +35,7 @@ def limited_python(folder):
 
 
 def write_images(path):
-    """A database of images of one colour each, which says their class."""
+    """A database of images of one color each, which says their class."""
     rng = np.random.default_rng(2)
     labels = rng.integers(0, CLASSES, RECORDS).astype(np.int32)
     write_lmdb(path, (batch(labels, start) for start in range(0, RECORDS, 1000)))

@@ -16,7 +16,7 @@ CASES = [
     ("training.workers=null", ["training", "workers"], None),
     ("network.layers.1.units=5", ["network", "layers", 1, "units"], 5),
     ("network.layers.0={type: Dense}", ["network", "layers", 0], {"type": "Dense"}),
-    ("network.updater.rate=1e-3", ["network", "updater", "rate"], 0.001),
+    ("network.optimizer.learning_rate=1e-3", ["network", "optimizer", "learning_rate"], 0.001),
     ("spark.config.spark.executor.memory=2g", ["spark", "config", "spark.executor.memory"], "2g"),
     ("network.input_shape=[1, 2, 3]", ["network", "input_shape"], [1, 2, 3]),
 ]

@@ -82,7 +82,7 @@ def test_seeds_shuffle_differently():
 
 @pytest.mark.parametrize("total", [1000, 4097, 60_000])
 def test_a_shuffle_looks_random(total):
-    """Neighbours part, and every tenth of the records is spread over every tenth of the places."""
+    """Neighbors part, and every tenth of the records is spread over every tenth of the places."""
     places = shuffle_positions(np.arange(total), total, 5)
     assert abs(np.corrcoef(places[:-1], places[1:])[0, 1]) < 4 / np.sqrt(total)
     table, _, _ = np.histogram2d(np.arange(total), places, bins=10)

@@ -5,7 +5,7 @@ import numpy as np
 from sparkdl.data import (
     Batch,
     ChannelSwap,
-    ColourJitter,
+    ColorJitter,
     Crop,
     Grayscale,
     MeanImage,
@@ -24,7 +24,7 @@ from sparkdl.data.transforms import in_training
 SHAPE = (3, 12, 16)
 EXAMPLES = {
     "ChannelSwap": ChannelSwap(),
-    "ColourJitter": ColourJitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1),
+    "ColorJitter": ColorJitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1),
     "Crop": Crop(size=(7, 8)),
     "Grayscale": Grayscale(),
     "MeanImage": MeanImage(mean=np.random.default_rng(3).random(SHAPE) * 255),
@@ -38,7 +38,7 @@ EXAMPLES = {
     "Rotate": Rotate(degrees=40),
     "Scale": Scale(factor=0.5, mean=(1, 2, 3)),
 }
-RANDOM = ["ColourJitter", "Crop", "Mirror", "RandomResizedCrop", "Rotate"]
+RANDOM = ["ColorJitter", "Crop", "Mirror", "RandomResizedCrop", "Rotate"]
 TO_FLOAT = ["MeanImage", "Normalize", "OneHot", "Scale"]
 
 

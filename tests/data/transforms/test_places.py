@@ -26,7 +26,7 @@ def test_crops_are_windows_and_all_places_come_up():
 
 
 @pytest.mark.parametrize("options", [{}, {"random": False}], ids=str)
-def test_the_centre_is_cropped_in_use(options):
+def test_the_center_is_cropped_in_use(options):
     batch = images(4, (3, 7, 10))
     crop = Crop(size=4, **options)
     used = crop(batch).features

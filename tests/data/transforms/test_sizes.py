@@ -63,7 +63,7 @@ def test_areas_and_ratios_are_as_drawn():
     assert boxes[:, 0].min() == boxes[:, 1].min() == 0
 
 
-def test_where_no_window_fits_it_is_the_largest_in_the_centre():
+def test_where_no_window_fits_it_is_the_largest_in_the_center():
     ids = np.arange(3, dtype=np.uint64)
     crop = RandomResizedCrop(size=8, area=(1, 1))
     boxes = list(crop.boxes(Chance(ids=ids, seed=0, epoch=0), 10, 40))
@@ -79,7 +79,7 @@ def test_where_no_window_fits_it_is_the_largest_in_the_centre():
     ],
     ids=str,
 )
-def test_in_use_it_is_the_centre_of_the_shape_of_the_result(size, part):
+def test_in_use_it_is_the_center_of_the_shape_of_the_result(size, part):
     batch = images(3, (2, 10, 20), np.float32)
     found = RandomResizedCrop(size=size)(batch).features
     wanted = by_jax(batch.features[part], size)

@@ -9,7 +9,7 @@ from sparkdl.engine.ops.ctc import CtcLossGradOp
 from tests.engine.cases.case import Case
 from tests.engine.support import uniform
 
-# as many steps as labels and more, equal neighbours, no label at all
+# as many steps as labels and more, equal neighbors, no label at all
 LABELS = np.array([[1, 2, 1], [3, 3, -1], [2, -1, -1], [-1, -1, -1]], np.int32)
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 1, 0], [1, 0, 0, 0, 0], [1, 1, 0, 0, 0]], np.float32)
 ALL = np.ones_like(MASK)

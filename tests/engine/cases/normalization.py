@@ -1,4 +1,4 @@
-"""Rows for the normalisations."""
+"""Rows for the normalizations."""
 
 import jax
 import numpy as np

@@ -53,7 +53,7 @@ def test_normal_numbers_are_normal():
         assert np.mean(x.astype(float) ** power) == pytest.approx(expected, abs=0.1)
 
 
-def test_normal_neighbours_are_not_correlated():
+def test_normal_neighbors_are_not_correlated():
     x = draw_normal(np.arange(300), shape=(300,))
     for power in (1, 2):
         y = x**power - np.mean(x**power)
@@ -68,7 +68,7 @@ def test_an_example_gets_the_same_normal_numbers_in_any_batch_and_any_length():
     assert not np.isin(draw_normal(epoch=1), draw_normal()).any()
 
 
-def test_neighbours_in_any_direction_are_not_correlated():
+def test_neighbors_in_any_direction_are_not_correlated():
     x = draw(np.arange(300), shape=(300,)) - 0.5
     later = draw(np.arange(300), epoch=1, shape=(300,)) - 0.5
     pairs = [(x[1:], x[:-1]), (x[:, 1:], x[:, :-1]), (x, later), (x, x.T)]

@@ -68,14 +68,14 @@ def test_buffers_start_as_the_identity():
     assert initial_buffers(lenet()).shape == (0,)
 
 
-def test_slots_follow_the_updater():
-    assert initial_slots(network(updater=Sgd())).shape == (0,)
+def test_slots_follow_the_optimizer():
+    assert initial_slots(network(optimizer=Sgd())).shape == (0,)
     n = network().parameter_count
-    adam = initial_slots(network(updater=Adam()))
+    adam = initial_slots(network(optimizer=Adam()))
     assert adam.dtype == np.float32 and adam.tolist() == [0] * 2 * n
-    slots = initial_slots(network(updater=AdaGrad(initial_accumulator=0.5)))
+    slots = initial_slots(network(optimizer=AdaGrad(initial_accumulator=0.5)))
     assert slots.tolist() == [0.5] * n
-    layout = network(updater=Adam()).slots_layout
+    layout = network(optimizer=Adam()).slots_layout
     assert dict(layout.entries) == {"mean": (n,), "square": (n,)}
 
 

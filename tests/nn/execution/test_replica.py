@@ -36,7 +36,7 @@ def rows(**options):
         Dropout(rate=0.3),
         Output(units=3),
     ]
-    options = {"updater": Momentum(rate=RATE), "l2": 0.2, "seed": 4} | options
+    options = {"optimizer": Momentum(learning_rate=RATE), "l2": 0.2, "seed": 4} | options
     return NetworkConf(input_shape=(4,), layers=stack, **options)
 
 
@@ -104,7 +104,7 @@ def test_a_step_is_penalty_and_momentum_by_hand(name, rng, x64):
         layer = next(p.layer for p in conf.stack if p.name == entry.split("/")[0])
         if entry.endswith("/W"):
             grad[part] += layer.l1 * np.sign(params[part]) + layer.l2 * params[part]
-    velocity = conf.updater.momentum * velocity - RATE * grad
+    velocity = conf.optimizer.momentum * velocity - RATE * grad
     loss = replica.step(batch, RATE, 4, EPOCH)
     assert loss == pytest.approx(wanted_loss, rel=1e-5)
     np.testing.assert_allclose(replica.slots, velocity, rtol=1e-4, atol=1e-6)

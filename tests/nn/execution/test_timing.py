@@ -54,8 +54,8 @@ def test_passes_add_up():
 
 
 def test_a_layer_that_looks_up_finds_what_it_is_fed():
-    layers = [Embedding(inputs=5, units=3), Dense(units=4), Output(units=2)]
-    conf = NetworkConf(input_shape=(1,), layers=layers, updater=Adam())
+    layers = [Embedding(vocabulary_size=5, units=3), Dense(units=4), Output(units=2)]
+    conf = NetworkConf(input_shape=(1,), layers=layers, optimizer=Adam())
     assert time_step(conf, 3, repeats=1).layers["dense_1"].forward.flops == 2 * 3 * 3 * 4
 
 

@@ -28,8 +28,8 @@ LAYERS = [
     (layers.Reduce(operation="mean"), (4,)),
     (layers.StochasticPool2D(size=2, rounding="ceil"), (2, 3, 4)),
     (layers.Subset(start=1, stop=3, axis=1), (2, 4, 3)),
-    (layers.Unfold2D(kernel=2), (2, 3, 4)),
-    (layers.Unfold2D(kernel=(3, 2), stride=(2, 1), padding=1, dilation=(1, 2)), (2, 5, 4)),
+    (layers.Unfold2D(kernel_size=2), (2, 3, 4)),
+    (layers.Unfold2D(kernel_size=(3, 2), stride=(2, 1), padding=1, dilation=(1, 2)), (2, 5, 4)),
 ]
 
 
@@ -79,7 +79,7 @@ def unfold(layer, params, x, buffers, training):
 
     return lax.conv_general_dilated_patches(
         x,
-        pair(layer.kernel),
+        pair(layer.kernel_size),
         pair(layer.stride),
         [(layer.padding, layer.padding)] * 2,
         rhs_dilation=pair(layer.dilation),

@@ -30,16 +30,24 @@ LAYERS = [
     (layers.SpaceToDepth(block=3), (2, 3, 6)),
     (layers.DepthToSpace(), (8, 2, 3)),
     (layers.DepthToSpace(block=1), (2, 2, 3)),
-    (layers.LocallyConnected2D(filters=3, kernel=2), (2, 4, 3)),
+    (layers.LocallyConnected2D(filters=3, kernel_size=2), (2, 4, 3)),
     (
         layers.LocallyConnected2D(
-            filters=2, kernel=(3, 2), stride=(2, 1), padding=(1, 0), dilation=(1, 2), bias=False
+            filters=2,
+            kernel_size=(3, 2),
+            stride=(2, 1),
+            padding=(1, 0),
+            dilation=(1, 2),
+            bias=False,
         ),
         (2, 5, 4),
     ),
-    (layers.LocallyConnected2D(filters=2, kernel=3, padding="same", activation="relu"), (1, 3, 4)),
-    (layers.LocallyConnected1D(filters=4, kernel=3), SEQUENCE),
-    (layers.LocallyConnected1D(filters=2, kernel=2, stride=3, padding="same"), SEQUENCE),
+    (
+        layers.LocallyConnected2D(filters=2, kernel_size=3, padding="same", activation="relu"),
+        (1, 3, 4),
+    ),
+    (layers.LocallyConnected1D(filters=4, kernel_size=3), SEQUENCE),
+    (layers.LocallyConnected1D(filters=2, kernel_size=2, stride=3, padding="same"), SEQUENCE),
     *[
         (layers.GlobalPool(kind=kind), shape)
         for kind in ("avg", "max", "sum", "lp")
@@ -107,8 +115,8 @@ def locally_connected(layer, params, x, buffers, training):
         x,
         w.reshape(*w.shape[:2], *places),
         each(layer, layer.stride),
-        sides(layer, spans(layer, layer.kernel)),
-        each(layer, layer.kernel),
+        sides(layer, spans(layer, layer.kernel_size)),
+        each(layer, layer.kernel_size),
         rhs_dilation=each(layer, layer.dilation),
         dimension_numbers=(f"NC{letters}", f"OI{letters}", f"NC{letters}"),
     )

@@ -65,10 +65,10 @@ def prelu(layer, params, x, buffers, training):
 
 def mvn(layer, params, x, buffers, training):
     axes = (1, 2, 3) if layer.across_channels else (2, 3)
-    centred = x - x.mean(axes, keepdims=True)
+    centered = x - x.mean(axes, keepdims=True)
     if not layer.normalize_variance:
-        return centred
-    return centred / (x.std(axes, keepdims=True) + layer.epsilon)
+        return centered
+    return centered / (x.std(axes, keepdims=True) + layer.epsilon)
 
 
 def frozen(layer, params, x, buffers, training):

@@ -6,10 +6,10 @@ from sparkdl.nn import layers
 from tests.nn.jax_activations import THEIRS as ACTIVATED
 
 LAYERS = [
-    (layers.Embedding(inputs=4, units=3), (1,)),
-    (layers.Embedding(inputs=4, units=3, bias=True, activation="tanh"), ()),
-    (layers.EmbeddingSequence(inputs=5, units=3), (4,)),
-    (layers.EmbeddingSequence(inputs=5, units=2, mask_zero=True, bias=True), (4, 1)),
+    (layers.Embedding(vocabulary_size=4, units=3), (1,)),
+    (layers.Embedding(vocabulary_size=4, units=3, bias=True, activation="tanh"), ()),
+    (layers.EmbeddingSequence(vocabulary_size=5, units=3), (4,)),
+    (layers.EmbeddingSequence(vocabulary_size=5, units=2, mask_zero=True, bias=True), (4, 1)),
 ]
 
 

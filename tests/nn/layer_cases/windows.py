@@ -8,36 +8,51 @@ from sparkdl.nn import layers
 
 SEQUENCE, VOLUME = (9, 4), (2, 4, 5, 3)
 LAYERS = [
-    (layers.Conv2D(filters=3, kernel=2), (2, 5, 4)),
-    (layers.Conv2D(filters=4, kernel=(3, 2), stride=(2, 1), padding=(1, 0), groups=2), (2, 6, 5)),
-    (layers.Conv2D(filters=2, kernel=3, dilation=2, bias=False, activation="relu"), (1, 7, 6)),
-    (layers.Conv2D(filters=2, kernel=(2, 3), stride=2, padding="same"), (3, 5, 6)),
-    (layers.Conv2D(filters=2, kernel=3, padding=((1, 0), (2, 1))), (1, 4, 4)),
-    (layers.Conv1D(filters=3, kernel=2), SEQUENCE),
-    (layers.Conv1D(filters=4, kernel=3, stride=2, padding=(2, 1), groups=2), SEQUENCE),
-    (layers.Conv1D(filters=2, kernel=4, stride=3, padding="same", activation="relu"), SEQUENCE),
-    (layers.Conv1D(filters=2, kernel=3, dilation=2, padding="causal", bias=False), SEQUENCE),
-    (layers.Conv3D(filters=3, kernel=2), VOLUME),
-    (layers.Conv3D(filters=2, kernel=(1, 3, 2), stride=(2, 1, 1), padding=(0, 1, 1)), VOLUME),
-    (layers.Conv3D(filters=2, kernel=2, padding="same", dilation=(2, 1, 1), groups=2), VOLUME),
-    (layers.Conv2DTranspose(filters=3, kernel=2), (2, 3, 4)),
-    (layers.Conv2DTranspose(filters=3, kernel=3, stride=2, padding=1, rest=1), (2, 3, 4)),
-    (layers.Conv2DTranspose(filters=4, kernel=(3, 2), stride=(2, 3), groups=2), (4, 3, 2)),
-    (layers.Conv2DTranspose(filters=2, kernel=3, stride=2, padding="same"), (2, 3, 4)),
-    (layers.Conv2DTranspose(filters=2, kernel=(1, 4), stride=3, padding="same"), (2, 3, 4)),
-    (layers.Conv2DTranspose(filters=2, kernel=3, padding=((1, 0), (0, 2)), dilation=2), (2, 3, 4)),
-    (layers.Conv1DTranspose(filters=3, kernel=3, stride=2, padding=(1, 0)), (5, 4)),
-    (layers.Conv1DTranspose(filters=2, kernel=3, stride=2, padding="same", bias=False), (5, 4)),
+    (layers.Conv2D(filters=3, kernel_size=2), (2, 5, 4)),
     (
-        layers.Conv3DTranspose(filters=2, kernel=2, stride=(2, 1, 3), activation="relu"),
+        layers.Conv2D(filters=4, kernel_size=(3, 2), stride=(2, 1), padding=(1, 0), groups=2),
+        (2, 6, 5),
+    ),
+    (layers.Conv2D(filters=2, kernel_size=3, dilation=2, bias=False, activation="relu"), (1, 7, 6)),
+    (layers.Conv2D(filters=2, kernel_size=(2, 3), stride=2, padding="same"), (3, 5, 6)),
+    (layers.Conv2D(filters=2, kernel_size=3, padding=((1, 0), (2, 1))), (1, 4, 4)),
+    (layers.Conv1D(filters=3, kernel_size=2), SEQUENCE),
+    (layers.Conv1D(filters=4, kernel_size=3, stride=2, padding=(2, 1), groups=2), SEQUENCE),
+    (
+        layers.Conv1D(filters=2, kernel_size=4, stride=3, padding="same", activation="relu"),
+        SEQUENCE,
+    ),
+    (layers.Conv1D(filters=2, kernel_size=3, dilation=2, padding="causal", bias=False), SEQUENCE),
+    (layers.Conv3D(filters=3, kernel_size=2), VOLUME),
+    (layers.Conv3D(filters=2, kernel_size=(1, 3, 2), stride=(2, 1, 1), padding=(0, 1, 1)), VOLUME),
+    (layers.Conv3D(filters=2, kernel_size=2, padding="same", dilation=(2, 1, 1), groups=2), VOLUME),
+    (layers.Conv2DTranspose(filters=3, kernel_size=2), (2, 3, 4)),
+    (layers.Conv2DTranspose(filters=3, kernel_size=3, stride=2, padding=1, rest=1), (2, 3, 4)),
+    (layers.Conv2DTranspose(filters=4, kernel_size=(3, 2), stride=(2, 3), groups=2), (4, 3, 2)),
+    (layers.Conv2DTranspose(filters=2, kernel_size=3, stride=2, padding="same"), (2, 3, 4)),
+    (layers.Conv2DTranspose(filters=2, kernel_size=(1, 4), stride=3, padding="same"), (2, 3, 4)),
+    (
+        layers.Conv2DTranspose(filters=2, kernel_size=3, padding=((1, 0), (0, 2)), dilation=2),
+        (2, 3, 4),
+    ),
+    (layers.Conv1DTranspose(filters=3, kernel_size=3, stride=2, padding=(1, 0)), (5, 4)),
+    (
+        layers.Conv1DTranspose(filters=2, kernel_size=3, stride=2, padding="same", bias=False),
+        (5, 4),
+    ),
+    (
+        layers.Conv3DTranspose(filters=2, kernel_size=2, stride=(2, 1, 3), activation="relu"),
         (2, 2, 3, 2),
     ),
-    (layers.DepthwiseConv2D(kernel=3), (3, 5, 4)),
-    (layers.DepthwiseConv2D(kernel=(2, 3), multiplier=2, stride=2, padding="same"), (3, 5, 6)),
-    (layers.DepthwiseConv1D(kernel=3, multiplier=2, padding=1), SEQUENCE),
-    (layers.SeparableConv2D(filters=5, kernel=2), (3, 5, 4)),
-    (layers.SeparableConv2D(filters=2, kernel=3, multiplier=2, dilation=2, bias=False), (3, 6, 6)),
-    (layers.SeparableConv1D(filters=3, kernel=3, stride=2, padding="same"), SEQUENCE),
+    (layers.DepthwiseConv2D(kernel_size=3), (3, 5, 4)),
+    (layers.DepthwiseConv2D(kernel_size=(2, 3), multiplier=2, stride=2, padding="same"), (3, 5, 6)),
+    (layers.DepthwiseConv1D(kernel_size=3, multiplier=2, padding=1), SEQUENCE),
+    (layers.SeparableConv2D(filters=5, kernel_size=2), (3, 5, 4)),
+    (
+        layers.SeparableConv2D(filters=2, kernel_size=3, multiplier=2, dilation=2, bias=False),
+        (3, 6, 6),
+    ),
+    (layers.SeparableConv1D(filters=3, kernel_size=3, stride=2, padding="same"), SEQUENCE),
     (layers.MaxPool2D(size=2), (2, 5, 4)),
     (layers.MaxPool2D(size=3, stride=2, padding=1), (2, 5, 6)),
     (layers.MaxPool2D(size=3, stride=2, rounding="ceil"), (2, 6, 8)),
@@ -95,7 +110,7 @@ def convolved(layer, x, w, groups):
         x,
         w,
         each(layer, layer.stride),
-        sides(layer, spans(layer, layer.kernel)),
+        sides(layer, spans(layer, layer.kernel_size)),
         rhs_dilation=each(layer, layer.dilation),
         feature_group_count=groups,
     )
@@ -134,7 +149,7 @@ def conv_transpose(layer, params, x, buffers, training):
         return finished(layer, params, y)
     w = w.reshape(groups, -1, *w.shape[1:]).swapaxes(1, 2)
     w = jnp.flip(w.reshape(layer.filters, -1, *w.shape[3:]), range(2, 2 + layer.axes))
-    reach = spans(layer, layer.kernel)
+    reach = spans(layer, layer.kernel_size)
     places = zip(reach, sides(layer, reach), each(layer, layer.rest), strict=True)
     y = lax.conv_general_dilated(
         x,

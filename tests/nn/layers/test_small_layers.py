@@ -40,7 +40,7 @@ def test_a_frozen_layer_stays_as_it_is_while_the_others_learn(part, rng):
             layers.Frozen(layer=part, name="ice"),
             layers.Output(units=2),
         ],
-        updater=AdamW(rate=0.1, weight_decay=0.5),
+        optimizer=AdamW(learning_rate=0.1, weight_decay=0.5),
         l2=0.1,
     )
     replica = Replica(conf)

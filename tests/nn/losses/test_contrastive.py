@@ -17,7 +17,9 @@ def siamese():
         Vertex(name="apart", layer=L2Distance(), inputs=("left", "right")),
         Vertex(name="loss", layer=LossLayer(loss=Contrastive(margin=2.0)), inputs="apart"),
     ]
-    return GraphConf(inputs={"a": (3,), "b": (3,)}, vertices=vertices, updater=Adam(rate=0.05))
+    return GraphConf(
+        inputs={"a": (3,), "b": (3,)}, vertices=vertices, optimizer=Adam(learning_rate=0.05)
+    )
 
 
 def test_pairs_that_are_alike_come_near_and_others_part(rng):

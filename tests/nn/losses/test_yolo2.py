@@ -115,11 +115,11 @@ def test_a_prediction_has_what_boxes_say_in_the_place_of_z(z):
 
 def test_a_network_learns_where_objects_are(rng):
     layers = [
-        Conv2D(filters=8, kernel=3, padding="same", activation="tanh"),
-        Conv2D(filters=len(BOXES) * (5 + K), kernel=1),
+        Conv2D(filters=8, kernel_size=3, padding="same", activation="tanh"),
+        Conv2D(filters=len(BOXES) * (5 + K), kernel_size=1),
         LossLayer(loss=LOSS),
     ]
-    conf = NetworkConf(input_shape=(2, H, W), layers=layers, updater=Adam(rate=0.02))
+    conf = NetworkConf(input_shape=(2, H, W), layers=layers, optimizer=Adam(learning_rate=0.02))
     assert conf.outputs[0].label_shape == (4 + K, H, W)
     x = rng.normal(size=(1, 2, H, W)).astype(np.float32)
     batch = Batch.of(x, labels_of(OBJECTS).astype(np.float32))
@@ -168,6 +168,6 @@ def test_refuses(make, message):
 
 
 def test_channels_must_be_those_of_whole_boxes():
-    layers = [Conv2D(filters=13, kernel=1), LossLayer(loss=LOSS)]
+    layers = [Conv2D(filters=13, kernel_size=1), LossLayer(loss=LOSS)]
     with pytest.raises(ShapeError, match=r"with 2 boxes needs images of 2 \(5 \+ classes\)"):
         NetworkConf(input_shape=(2, H, W), layers=layers)

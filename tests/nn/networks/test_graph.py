@@ -36,7 +36,9 @@ IDS = np.arange(4, dtype=np.uint64)
 def residual(**options):
     """Two inputs, a branch around a layer, two outputs."""
     build = GraphBuilder(image=(2, 4, 4), row=(3,))
-    build.add(Conv2D(filters=2, kernel=3, padding="same", activation="tanh"), "image", name="conv")
+    build.add(
+        Conv2D(filters=2, kernel_size=3, padding="same", activation="tanh"), "image", name="conv"
+    )
     build.add(ElementWise(), "image", "conv", name="sum")
     build.add(Dense(units=3, activation="tanh"), "sum", name="dense")
     build.add(Merge(), "dense", "row", name="merge")
@@ -81,7 +83,7 @@ def test_forward_of_several_inputs_and_outputs_is_that_of_jax(rng, x64):
 
 
 def test_the_gradient_of_several_weighted_losses_is_that_of_jax(rng, x64):
-    conf = residual(updater=Momentum(rate=0.1))
+    conf = residual(optimizer=Momentum(learning_rate=0.1))
     replica, batch = Replica(conf), batch_of(conf, rng)
     weights = np.array([1, 0, 2, 0.5], np.float32)
     batch = batch.replace(weights=weights)
@@ -105,10 +107,10 @@ def test_vertices_may_stand_in_any_order():
 
 
 def test_comes_back_from_json_and_yaml():
-    conf = residual(updater=Momentum(rate=0.1))
+    conf = residual(optimizer=Momentum(learning_rate=0.1))
     assert conf_from_dict(conf.to_dict()) == conf
     assert GraphConf.from_yaml(conf.to_yaml()) == conf and hash(conf) == hash(
-        residual(updater=Momentum(rate=0.1))
+        residual(optimizer=Momentum(learning_rate=0.1))
     )
     assert isinstance(
         conf_from_dict(NetworkConf(input_shape=(2,), layers=[Output(units=1)]).to_dict()),
@@ -126,7 +128,11 @@ def test_every_layer_comes_back_inside_a_graph(layer, in_shape):
 
 
 def test_a_chain_of_vertices_is_the_sequential_network(rng):
-    layers = [Conv2D(filters=2, kernel=2, name="a"), BatchNorm(name="b"), Output(units=3, name="c")]
+    layers = [
+        Conv2D(filters=2, kernel_size=2, name="a"),
+        BatchNorm(name="b"),
+        Output(units=3, name="c"),
+    ]
     sequential = NetworkConf(input_shape=(1, 4, 4), layers=layers)
     build = GraphBuilder(features=(1, 4, 4))
     for layer in layers:
@@ -195,7 +201,7 @@ def test_the_mask_of_labels_goes_before_that_of_features(rng):
 
 
 def test_every_pixel_may_have_a_label(rng, x64):
-    layers = [Conv2D(filters=3, kernel=1), LossLayer()]
+    layers = [Conv2D(filters=3, kernel_size=1), LossLayer()]
     conf = NetworkConf(input_shape=(2, 4, 5), layers=layers)
     x = rng.normal(size=(4, 2, 4, 5)).astype(np.float32)
     labels = rng.integers(0, 3, (4, 4, 5)).astype(np.int32)
@@ -229,7 +235,7 @@ REFUSED = [
     (lambda: one(DENSE, ()), "Vertex.inputs must be a sequence of one or more names"),
     (lambda: one(DENSE, "v"), "must have no cycle, got one among v"),
     (lambda: one(DENSE, shares="w"), "v reads 'w', which is not there"),
-    (lambda: one(Conv2D(filters=1, kernel=1)), "v cannot follow x (4,)"),
+    (lambda: one(Conv2D(filters=1, kernel_size=1)), "v cannot follow x (4,)"),
     (lambda: one(DENSE).loss, "GraphConf has no output layer"),
 ]
 

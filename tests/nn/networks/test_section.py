@@ -25,7 +25,7 @@ from sparkdl.nn.schedules import StepSchedule
 
 def network(**options):
     layers = [
-        Dense(units=7, activation="tanh", updater=options.pop("own", None)),
+        Dense(units=7, activation="tanh", optimizer=options.pop("own", None)),
         BatchNorm(),
         Dense(units=6, activation="tanh", rate_factor=2.0),
         Output(units=3),
@@ -34,15 +34,19 @@ def network(**options):
 
 
 NETWORKS = {
-    "sgd": network(updater=Sgd(rate=0.1), l2=0.1, l1=0.01),
+    "sgd": network(optimizer=Sgd(learning_rate=0.1), l2=0.1, l1=0.01),
     "adam": network(
-        updater=Adam(rate=StepSchedule(initial=0.1, gamma=0.5, step=2), weight_decay=0.1)
+        optimizer=Adam(learning_rate=StepSchedule(initial=0.1, gamma=0.5, step=2), weight_decay=0.1)
     ),
-    "several updaters": network(updater=Adam(rate=0.1), own=Momentum(rate=0.2)),
-    "trust": network(updater=Lars(rate=0.1)),
-    "clipped by layer": network(updater=Momentum(rate=0.1), clipping=ClipLayerNorm(limit=0.1)),
-    "clipped": network(updater=Momentum(rate=0.1), clipping=ClipNorm(limit=0.1)),
-    "constrained": network(updater=Sgd(rate=0.1), constraints=[MaxNorm(limit=0.5)]),
+    "several optimizers": network(
+        optimizer=Adam(learning_rate=0.1), own=Momentum(learning_rate=0.2)
+    ),
+    "trust": network(optimizer=Lars(learning_rate=0.1)),
+    "clipped by layer": network(
+        optimizer=Momentum(learning_rate=0.1), clipping=ClipLayerNorm(limit=0.1)
+    ),
+    "clipped": network(optimizer=Momentum(learning_rate=0.1), clipping=ClipNorm(limit=0.1)),
+    "constrained": network(optimizer=Sgd(learning_rate=0.1), constraints=[MaxNorm(limit=0.5)]),
 }
 
 
@@ -68,7 +72,7 @@ def test_sections_move_as_the_whole(name, most):
 
 @pytest.mark.parametrize("most", [1, 2, 3, 9])
 def test_sections_are_all_parameters_once(most):
-    conf = NETWORKS["several updaters"]
+    conf = NETWORKS["several optimizers"]
     found = sections(conf, most)
     ends = [0, *(section.part.stop for section in found)]
     assert [section.part.start for section in found] == ends[:-1]

@@ -37,13 +37,13 @@ NETWORKS = {
     "lenet": lenet(),
     "mixed": mixed(clipping=ClipNorm(limit=1), initializer={"type": "normal", "std": 0.1}),
     "schedules": small(
-        updater=Adam(rate=WarmUpSchedule(steps=3, then=StepSchedule(initial=1, step=5)))
+        optimizer=Adam(learning_rate=WarmUpSchedule(steps=3, then=StepSchedule(initial=1, step=5)))
     ),
     "names": small(Dense(units=3, name="fc/1"), Dense(units=3), input_shape=(1, 2, 2)),
     "pairs": small(
-        Conv2D(filters=2, kernel=[2, 1], padding=[[0, 1], [2, 0]]), input_shape=[1, 4, 4]
+        Conv2D(filters=2, kernel_size=[2, 1], padding=[[0, 1], [2, 0]]), input_shape=[1, 4, 4]
     ),
-    "activations": small(*(Activation(function=function) for function in ACTIVATIONS)),
+    "activations": small(*(Activation(function) for function in ACTIVATIONS)),
 }
 
 
@@ -71,7 +71,7 @@ def test_every_layer_comes_back_inside_a_network(layer, in_shape):
 
 def test_options_that_differ_make_networks_that_differ():
     assert lenet() != lenet(seed=2)
-    assert lenet() != lenet(updater=Sgd())
+    assert lenet() != lenet(optimizer=Sgd())
     assert small(Dense(units=3)) != small(Dense(units=3, name="fc"))
 
 
@@ -119,7 +119,7 @@ def test_yaml_is_what_a_person_would_write():
         "- {type: Flatten}\n"
         "- {type: Dense, units: 500, activation: relu}\n"
         "- {type: Output, units: 10}\n"
-        "updater: {type: Nesterov}\n"
+        "optimizer: {type: Nesterov}\n"
         "l2: 0.0005\n"
         "seed: 1\n"
     )
@@ -128,7 +128,7 @@ def test_yaml_is_what_a_person_would_write():
 def test_yaml_as_people_write_it():
     conf = NetworkConf.from_yaml("""
         input_shape: [4]
-        updater: {type: Adam, rate: 1e-3}
+        optimizer: {type: Adam, learning_rate: 1e-3}
         activation: relu
         layers:
           - type: Dense
@@ -137,7 +137,7 @@ def test_yaml_as_people_write_it():
     """)
     layers = [Dense(units=8), Output(units=2, loss="mse", bias=False)]
     assert conf == NetworkConf(
-        input_shape=(4,), layers=layers, updater=Adam(rate=0.001), activation="relu"
+        input_shape=(4,), layers=layers, optimizer=Adam(learning_rate=0.001), activation="relu"
     )
 
 
@@ -191,8 +191,8 @@ OPTIONS = [
         {"layers": [Dense(units=1, name="dense_2"), Dense(units=1), Output(units=1)]},
         "layer names must be unique, got 'dense_2' twice",
     ),
-    ({"updater": 0.1}, "NetworkConf.updater must be one of AMSGrad, AdaBelief"),
-    ({"updater": None}, "NetworkConf.updater must be one of AMSGrad, AdaBelief"),
+    ({"optimizer": 0.1}, "NetworkConf.optimizer must be one of AMSGrad, AdaBelief"),
+    ({"optimizer": None}, "NetworkConf.optimizer must be one of AMSGrad, AdaBelief"),
     ({"l1": -1}, "NetworkConf.l1 must be a number >= 0, got -1"),
     ({"l2": float("nan")}, "NetworkConf.l2 must be a number >= 0, got nan"),
     ({"l2": True}, "NetworkConf.l2 must be a number >= 0, got True"),
@@ -210,7 +210,7 @@ OPTIONS = [
 
 SHAPES = [
     (
-        [Conv2D(filters=4, kernel=3), Conv2D(filters=4, kernel=5)],
+        [Conv2D(filters=4, kernel_size=3), Conv2D(filters=4, kernel_size=5)],
         (1, 6, 6),
         "conv2d_2 cannot follow conv2d_1 (4, 4, 4): a window of (5, 5) does not fit into images "
         "of (4, 4)",
@@ -222,7 +222,7 @@ SHAPES = [
         "got (3,)",
     ),
     (
-        [Conv2D(filters=4, kernel=3, groups=2)],
+        [Conv2D(filters=4, kernel_size=3, groups=2)],
         (3, 6, 6),
         "conv2d_1 cannot follow the input (3, 6, 6): Conv2D in 2 groups needs channels that fall "
         "into them, got (3, 6, 6)",

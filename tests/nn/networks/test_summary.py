@@ -28,7 +28,7 @@ def test_lenet():
 
 def test_memory_worked_out_by_hand():
     layers = [BatchNorm(), Output(units=2)]
-    conf = NetworkConf(input_shape=(3,), layers=layers, updater=Adam())
+    conf = NetworkConf(input_shape=(3,), layers=layers, optimizer=Adam())
     assert memory(conf, 10) == {
         "parameters": 4 * 14,
         "gradients": 4 * 14,

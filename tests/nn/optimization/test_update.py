@@ -1,4 +1,4 @@
-"""The order of an update: clip, penalty, updater."""
+"""The order of an update: clip, penalty, optimizer."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from sparkdl.nn import (
     update_params,
 )
 from sparkdl.nn.execution.replica import Replica
-from tests.nn.examples import UPDATERS
+from tests.nn.examples import OPTIMIZERS
 from tests.nn.support import label, run_as_graph
 
 
@@ -29,7 +29,7 @@ def test_clips_then_adds_the_penalty_then_steps():
         layers=[Output(units=1)],
         clipping=ClipNorm(limit=1.0),
         l2=0.5,
-        updater=Momentum(rate=0.1, momentum=0.5),
+        optimizer=Momentum(learning_rate=0.1, momentum=0.5),
     )
     params, grad = np.array([2.0, 4.0]), np.array([3.0, 4.0])  # a weight and a bias; norm 5
     slots = {"velocity": np.array([1.0, 1.0])}
@@ -49,14 +49,16 @@ def test_clips_then_adds_the_penalty_then_steps():
 
 
 def test_decoupled_decay_is_that_of_optax_and_spares_biases(rng, x64):
-    updater = AdamW(rate=0.1, weight_decay=0.3)
-    conf = NetworkConf(input_shape=(2,), layers=[Dense(units=2), Output(units=1)], updater=updater)
+    optimizer = AdamW(learning_rate=0.1, weight_decay=0.3)
+    conf = NetworkConf(
+        input_shape=(2,), layers=[Dense(units=2), Output(units=1)], optimizer=optimizer
+    )
     names = conf.params_layout.slices
     weights = np.concatenate(
         [np.full(part.stop - part.start, name.endswith("/W")) for name, part in names.items()]
     )
     params = rng.normal(size=conf.params_layout.size)
-    slots = {name: np.zeros_like(params) for name in updater.slot_names}
+    slots = {name: np.zeros_like(params) for name in optimizer.slot_names}
     # one number is one leaf, so that optax's mask can spare some
     optimizer = optax.adamw(0.1, weight_decay=0.3, mask=[bool(w) for w in weights])
     theirs = [jnp.asarray(p) for p in params]
@@ -69,17 +71,19 @@ def test_decoupled_decay_is_that_of_optax_and_spares_biases(rng, x64):
         np.testing.assert_allclose(params, theirs, rtol=1e-6)
 
 
-@pytest.mark.parametrize("updater", UPDATERS, ids=str)
-def test_any_updater_may_decay_weights(updater, rng):
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=str)
+def test_any_optimizer_may_decay_weights(optimizer, rng):
     layers = [Dense(units=2), Output(units=1)]
-    plain, decayed = (replace(updater, weight_decay=decay) for decay in (0.0, 0.3))
-    confs = [NetworkConf(input_shape=(2,), layers=layers, updater=one) for one in (plain, decayed)]
+    plain, decayed = (replace(optimizer, weight_decay=decay) for decay in (0.0, 0.3))
+    confs = [
+        NetworkConf(input_shape=(2,), layers=layers, optimizer=one) for one in (plain, decayed)
+    ]
     params, grad = rng.normal(size=(2, confs[0].params_layout.size))
-    slots = {name: np.full_like(params, 0.5) for name in updater.slot_names}
+    slots = {name: np.full_like(params, 0.5) for name in optimizer.slot_names}
     free, less = (update_params(conf, params, grad, slots, 0.1, 1)[0] for conf in confs)
     for name, part in confs[0].params_layout.slices.items():
         moved = less[part] - free[part]
-        if isinstance(updater, Lars | Lamb):  # there it goes into the measure of the step
+        if isinstance(optimizer, Lars | Lamb):  # there it goes into the measure of the step
             assert moved.any() == name.endswith("/W")
         else:
             decay = 0.1 * 0.3 * params[part] * name.endswith("/W")
@@ -90,38 +94,42 @@ def many_axes(arrays):
     return {name: array.ndim > 1 for name, array in arrays.items()}
 
 
-def optax_lars(updater):
-    everything = True if updater.vectors else many_axes
-    options = {"trust_coefficient": updater.trust, "eps": updater.epsilon, "momentum": 0.8}
-    return optax.lars(0.1, updater.weight_decay, many_axes, trust_ratio_mask=everything, **options)
+def optax_lars(optimizer):
+    everything = True if optimizer.vectors else many_axes
+    options = {"trust_coefficient": optimizer.trust, "eps": optimizer.epsilon, "momentum": 0.8}
+    return optax.lars(
+        0.1, optimizer.weight_decay, many_axes, trust_ratio_mask=everything, **options
+    )
 
 
-def optax_lamb(updater):
+def optax_lamb(optimizer):
     measure = optax.scale_by_trust_ratio()
     return optax.chain(
-        optax.scale_by_adam(eps=updater.epsilon),
-        optax.add_decayed_weights(updater.weight_decay, many_axes),
-        measure if updater.vectors else optax.masked(measure, many_axes),
+        optax.scale_by_adam(eps=optimizer.epsilon),
+        optax.add_decayed_weights(optimizer.weight_decay, many_axes),
+        measure if optimizer.vectors else optax.masked(measure, many_axes),
         optax.scale_by_learning_rate(0.1),
     )
 
 
 MEASURED = [
-    (Lars(rate=0.1, momentum=0.8), optax_lars),
-    (Lars(rate=0.1, momentum=0.8, weight_decay=0.3, trust=0.02, epsilon=0.5), optax_lars),
-    (Lars(rate=0.1, momentum=0.8, weight_decay=0.3, vectors=True), optax_lars),
-    (Lamb(rate=0.1), optax_lamb),
-    (Lamb(rate=0.1, weight_decay=0.5, vectors=True), optax_lamb),
+    (Lars(learning_rate=0.1, momentum=0.8), optax_lars),
+    (Lars(learning_rate=0.1, momentum=0.8, weight_decay=0.3, trust=0.02, epsilon=0.5), optax_lars),
+    (Lars(learning_rate=0.1, momentum=0.8, weight_decay=0.3, vectors=True), optax_lars),
+    (Lamb(learning_rate=0.1), optax_lamb),
+    (Lamb(learning_rate=0.1, weight_decay=0.5, vectors=True), optax_lamb),
 ]
 
 
-@pytest.mark.parametrize("updater, theirs", MEASURED, ids=label)
-def test_steps_measured_by_the_arrays_are_those_of_optax(updater, theirs, rng, x64):
-    conf = NetworkConf(input_shape=(2,), layers=[Dense(units=3), Output(units=1)], updater=updater)
-    layout, optimizer = conf.params_layout, theirs(updater)
+@pytest.mark.parametrize("optimizer, theirs", MEASURED, ids=label)
+def test_steps_measured_by_the_arrays_are_those_of_optax(optimizer, theirs, rng, x64):
+    conf = NetworkConf(
+        input_shape=(2,), layers=[Dense(units=3), Output(units=1)], optimizer=optimizer
+    )
+    layout, optimizer = conf.params_layout, theirs(optimizer)
     params = rng.normal(size=layout.size)
     layout.views(params)["dense_1/b"][...] = 0  # no length to measure by
-    slots = {name: np.zeros_like(params) for name in updater.slot_names}
+    slots = {name: np.zeros_like(params) for name in optimizer.slot_names}
     expected = {name: jnp.asarray(array) for name, array in layout.views(params).items()}
     state = optimizer.init(expected)
     for t in range(1, 11):
@@ -134,9 +142,11 @@ def test_steps_measured_by_the_arrays_are_those_of_optax(updater, theirs, rng, x
             np.testing.assert_allclose(array, expected[name], rtol=1e-6)
 
 
-@pytest.mark.parametrize("updater", UPDATERS, ids=str)
-def test_a_replica_updated_in_place_is_where_arrays_lead(updater, rng):
-    conf = NetworkConf(input_shape=(2,), layers=[Dense(units=2), Output(units=1)], updater=updater)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=str)
+def test_a_replica_updated_in_place_is_where_arrays_lead(optimizer, rng):
+    conf = NetworkConf(
+        input_shape=(2,), layers=[Dense(units=2), Output(units=1)], optimizer=optimizer
+    )
     replica = Replica(conf)
     params = replica.params.astype(float)
     slots = {n: v.astype(float) for n, v in conf.slots_layout.views(replica.slots).items()}

@@ -47,8 +47,8 @@ def test_no_symbol_sees_later_ones():
 
 
 def norm(x, gamma, beta):
-    centred = x - x.mean(-1, keepdims=True)
-    return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * gamma + beta
+    centered = x - x.mean(-1, keepdims=True)
+    return centered / jnp.sqrt((centered**2).mean(-1, keepdims=True) + 1e-5) * gamma + beta
 
 
 def in_jax(weights, indices, depth, heads):
@@ -85,7 +85,7 @@ def test_equals_the_same_network_in_jax():
 
 
 def test_learns_to_count():
-    conf = zoo.transformer(**SMALL, dropout=0.1, updater=Adam(rate=0.01))
+    conf = zoo.transformer(**SMALL, dropout=0.1, optimizer=Adam(learning_rate=0.01))
     replica, batch = Replica(conf), texts(16)
     for t in range(1, 41):
         replica.step(batch, 0.01, t)

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from sparkdl.nn import GraphConf, NetworkConf, Vertex, activations, layers, losses, updaters
+from sparkdl.nn import GraphConf, NetworkConf, Vertex, activations, layers, losses, optimizers
 from sparkdl.nn.clipping import ClipNorm
-from tests.nn.examples import ACTIVATIONS, LOSSES, UPDATERS
+from tests.nn.examples import ACTIVATIONS, LOSSES, OPTIMIZERS
 from tests.nn.layer_cases import FAMILIES, LAYERS
 from tests.oracle.jax_translation.noise import is_random
 from tests.oracle.jax_translation.support import reasons_of
@@ -76,13 +76,13 @@ def batchwise():
 
 OVER_STEPS = [
     layers.Dense(units=3, activation="relu"),
-    layers.Conv1D(filters=3, kernel=3, stride=2, padding=1),
-    layers.Conv1D(filters=3, kernel=2, padding="same", activation="tanh"),
-    layers.Conv1D(filters=2, kernel=2, dilation=2, padding="causal"),
-    layers.Conv1D(filters=2, kernel=3, stride=2, padding="same"),
-    layers.Conv1DTranspose(filters=2, kernel=2, stride=3, padding=(1, 0)),
-    layers.DepthwiseConv1D(kernel=2),
-    layers.SeparableConv1D(filters=2, kernel=2, padding="same"),
+    layers.Conv1D(filters=3, kernel_size=3, stride=2, padding=1),
+    layers.Conv1D(filters=3, kernel_size=2, padding="same", activation="tanh"),
+    layers.Conv1D(filters=2, kernel_size=2, dilation=2, padding="causal"),
+    layers.Conv1D(filters=2, kernel_size=3, stride=2, padding="same"),
+    layers.Conv1DTranspose(filters=2, kernel_size=2, stride=3, padding=(1, 0)),
+    layers.DepthwiseConv1D(kernel_size=2),
+    layers.SeparableConv1D(filters=2, kernel_size=2, padding="same"),
     layers.MaxPool1D(size=2, stride=2, padding=1, rounding="ceil"),
     layers.AvgPool1D(size=3, stride=2, padding=1, count_padding=True),
     layers.AvgPool1D(size=2, padding="same"),
@@ -116,7 +116,7 @@ OVER_STEPS = [
     layers.TimeDistributed(layer=layers.Dense(units=2)),
     layers.PositionalEncoding(),
     layers.Subset(start=1, stop=3),
-    layers.Activation(function="tanh"),
+    layers.Activation("tanh"),
     layers.Merge(),
 ]
 WITHOUT_STEPS = [  # what is documented of sequences of which a mask leaves no step
@@ -125,7 +125,7 @@ WITHOUT_STEPS = [  # what is documented of sequences of which a mask leaves no s
     layers.LastTimeStep(),
     layers.LSTM(units=2, return_sequences=False),
     layers.BatchNorm(),
-    layers.Conv1D(filters=2, kernel=3),
+    layers.Conv1D(filters=2, kernel_size=3),
     layers.MaxPool1D(size=2),
 ]
 
@@ -142,9 +142,9 @@ def masked(kinds):
 def masks_made():
     """Masks that layers make themselves, through layers that carry them on."""
     stack = [
-        layers.EmbeddingSequence(inputs=4, units=3, mask_zero=True),
+        layers.EmbeddingSequence(vocabulary_size=4, units=3, mask_zero=True),
         layers.Dropout(rate=0.0),
-        layers.Conv1D(filters=3, kernel=2, padding="same"),
+        layers.Conv1D(filters=3, kernel_size=2, padding="same"),
         layers.LSTM(units=2),
         layers.RnnOutput(units=3),
     ]
@@ -154,8 +154,8 @@ def masks_made():
 def scored(shape, found):
     """A Dense or 1 x 1 convolution, and losses of what it gives: pairs of one and a reduction."""
     dense = layers.Dense(units=4)
-    first = dense if len(shape) < 3 else layers.Conv2D(filters=4, kernel=1)
-    vertices = [vertex("z", first, "x"), vertex("p", layers.Activation(function="softmax"), "z")]
+    first = dense if len(shape) < 3 else layers.Conv2D(filters=4, kernel_size=1)
+    vertices = [vertex("z", first, "x"), vertex("p", layers.Activation("softmax"), "z")]
     for i, (loss, reduction) in enumerate(found):
         source = "p" if loss.type_name == "multinomial_logistic" else "z"
         layer = layers.LossLayer(loss=loss, loss_weight=1 + i / 8, reduction=reduction)
@@ -179,45 +179,56 @@ OF_SEQUENCES = [(loss, "mean") for loss in LOSSES if loss.type_name == "ctc"]
 def activated():
     """Every activation behind factors that are learned; a logarithm sees numbers above 0."""
     vertices = [vertex("scaled", layers.Affine(), "x")]
-    vertices.append(vertex("above", layers.Activation(function="abs_val"), "scaled"))
+    vertices.append(vertex("above", layers.Activation("abs_val"), "scaled"))
     for i, function in enumerate(ACTIVATIONS):
         source = "above" if isinstance(function, activations.Log) else "scaled"
-        vertices.append(vertex(f"y{i}", layers.Activation(function=function), source))
+        vertices.append(vertex(f"y{i}", layers.Activation(function), source))
         vertices.append(vertex(f"z{i}", layers.LossLayer(loss="mse"), f"y{i}"))
     return GraphConf(inputs={"x": (5,)}, vertices=vertices)
 
 
-def exact(updater):
-    """The updater with numbers that float32 holds, as the package rounds some of them to it."""
-    rate = 0.125 if isinstance(updater.rate, float) else replace(updater.rate, initial=0.125)
-    start = {"initial_accumulator": 0.125} if isinstance(updater, updaters.AdaGrad) else {}
+def exact(optimizer):
+    """The optimizer with numbers that float32 holds, as the package rounds some of them to it."""
+    rate = (
+        0.125
+        if isinstance(optimizer.learning_rate, float)
+        else replace(optimizer.learning_rate, initial=0.125)
+    )
+    start = {"initial_accumulator": 0.125} if isinstance(optimizer, optimizers.AdaGrad) else {}
     return replace(
-        updater, rate=rate, weight_decay=0.0625 if updater.weight_decay else 0.0, **start
+        optimizer,
+        learning_rate=rate,
+        weight_decay=0.0625 if optimizer.weight_decay else 0.0,
+        **start,
     )
 
 
 def trained():
-    """A layer with each updater, and one with others for W and b."""
-    kinds = [layers.Dense(units=2, activation="tanh", updater=exact(u)) for u in UPDATERS]
-    own = updaters.Momentum(rate=0.25)
-    options = {"bias_updater": own, "rate_factor": 0.5, "bias_rate_factor": 2.0, "bias_l2": 0.125}
+    """A layer with each optimizer, and one with others for W and b."""
+    kinds = [layers.Dense(units=2, activation="tanh", optimizer=exact(u)) for u in OPTIMIZERS]
+    own = optimizers.Momentum(learning_rate=0.25)
+    options = {"bias_optimizer": own, "rate_factor": 0.5, "bias_rate_factor": 2.0, "bias_l2": 0.125}
     kinds.append(layers.Dense(units=2, l1=0.25, decay_factor=0.5, **options))
     kinds.append(layers.Frozen(layer=layers.Dense(units=3)))
     kinds.append(layers.LSTM(units=2, return_sequences=False))
-    kinds.append(layers.Conv1D(filters=2, kernel=2))
+    kinds.append(layers.Conv1D(filters=2, kernel_size=2))
     shape = {"LSTM": (3, 2), "Conv1D": (3, 2)}
     graph = branches([(layer, shape.get(layer.type_name, (3,))) for layer in kinds])
-    return replace(graph, updater=exact(updaters.Adam()), l1=0.0625, l2=0.125)
+    return replace(graph, optimizer=exact(optimizers.Adam()), l1=0.0625, l2=0.125)
 
 
 def small_images():
-    """Convolution, normalisation, pooling and rows with all that an update may do."""
+    """Convolution, normalization, pooling and rows with all that an update may do."""
     stack = [
-        layers.Conv2D(filters=3, kernel=2, activation="elu", bias=False),
+        layers.Conv2D(filters=3, kernel_size=2, activation="elu", bias=False),
         layers.BatchNorm(momentum=0.75),
         layers.MaxPool2D(size=2, rounding="ceil"),
         layers.PRelu(l2=0.25),
         layers.Output(units=3),
     ]
-    options = {"updater": updaters.Momentum(rate=0.125), "l2": 0.125, "clipping": ClipNorm(limit=1)}
+    options = {
+        "optimizer": optimizers.Momentum(learning_rate=0.125),
+        "l2": 0.125,
+        "clipping": ClipNorm(limit=1),
+    }
     return NetworkConf(input_shape=(2, 5, 5), layers=stack, **options)

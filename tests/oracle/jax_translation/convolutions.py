@@ -25,7 +25,7 @@ def convolve(layer, x, w, groups, padding=None):
     """Cross-correlation of x (N, C, *space) with w (O, C / groups, *kernel)."""
     axes = layer.axes
     if padding is None:
-        padding = paddings(layer, x.shape[2:], layer.kernel, layer.stride)
+        padding = paddings(layer, x.shape[2:], layer.kernel_size, layer.stride)
     return lax.conv_general_dilated(
         x,
         w,
@@ -56,8 +56,8 @@ def shown(layer, seen):
 def convolved_mask(layer, mask):
     if mask is None or (layer.stride == 1 and layer.padding in ("same", "causal")):
         return mask
-    (padding,) = paddings(layer, mask.shape[1:], layer.kernel, layer.stride)
-    return window_mask(mask, layer.kernel, layer.stride, padding, layer.dilation)
+    (padding,) = paddings(layer, mask.shape[1:], layer.kernel_size, layer.stride)
+    return window_mask(mask, layer.kernel_size, layer.stride, padding, layer.dilation)
 
 
 @translates("Conv1D", "Conv2D", "Conv3D")
@@ -82,7 +82,7 @@ def separable(layer, seen):
 
 def transposed_lengths(layer, space):
     """(lengths of the output, padding of the convolution that it comes from)."""
-    axes, reach = len(space), reaches(layer.kernel, layer.dilation, len(space))
+    axes, reach = len(space), reaches(layer.kernel_size, layer.dilation, len(space))
     stride, rest = each(layer.stride, axes), each(layer.rest, axes)
     if layer.padding == "same":
         wide = tuple(n * s for n, s in zip(space, stride, strict=True))
@@ -104,7 +104,7 @@ def adjoint(layer, x, w, groups):
 def conv_transpose(layer, seen):
     x = seen.x
     if layer.axes == 1 and seen.mask is not None:
-        ones = jnp.ones((1, 1, *each(layer.kernel, 1)))
+        ones = jnp.ones((1, 1, *each(layer.kernel_size, 1)))
         seen.out_mask = (adjoint(layer, seen.mask[:, None], ones, 1)[:, 0] > 0.5) * 1.0
         x = steps_there(x, seen.mask)
     y = adjoint(layer, channels_first(layer, x), seen.params["W"], layer.groups)
@@ -116,10 +116,10 @@ def locally_connected(layer, seen):
     """W (places, channels x points, filters); each place has a bias of its own."""
     x = shown(layer, seen)
     space, axes = x.shape[2:], layer.axes
-    padding = paddings(layer, space, layer.kernel, layer.stride)
-    reach, stride = reaches(layer.kernel, layer.dilation, axes), each(layer.stride, axes)
+    padding = paddings(layer, space, layer.kernel_size, layer.stride)
+    reach, stride = reaches(layer.kernel_size, layer.dilation, axes), each(layer.stride, axes)
     counts = tuple(map(count, space, reach, stride, padding))
-    p = patches(x, layer.kernel, stride, padding, layer.dilation, counts)
+    p = patches(x, layer.kernel_size, stride, padding, layer.dilation, counts)
     p = p.reshape(p.shape[0], p.shape[1] * p.shape[2], -1)
     y = jnp.einsum("nip,pio->nop", p, seen.params["W"])
     y = channels_first(layer, y.reshape(*y.shape[:2], *counts))
@@ -129,8 +129,8 @@ def locally_connected(layer, seen):
 @translates("Unfold2D")
 def unfold(layer, seen):
     x, space = seen.x, seen.x.shape[2:]
-    padding = paddings(layer, space, layer.kernel, layer.stride)
-    reach, stride = reaches(layer.kernel, layer.dilation, 2), each(layer.stride, 2)
+    padding = paddings(layer, space, layer.kernel_size, layer.stride)
+    reach, stride = reaches(layer.kernel_size, layer.dilation, 2), each(layer.stride, 2)
     counts = tuple(map(count, space, reach, stride, padding))
-    p = patches(x, layer.kernel, stride, padding, layer.dilation, counts)
+    p = patches(x, layer.kernel_size, stride, padding, layer.dilation, counts)
     return p.reshape(p.shape[0], -1, *counts)

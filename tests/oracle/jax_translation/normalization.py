@@ -8,7 +8,7 @@ from tests.oracle.jax_translation.seen import along_channels, channel_axis, tran
 
 @translates("BatchNorm")
 def batch_norm(layer, seen):
-    """Ioffe and Szegedy, algorithm 1; the variance that normalises is the biased one."""
+    """Ioffe and Szegedy, algorithm 1; the variance that normalizes is the biased one."""
     if seen.training:
         mean, variance, number = statistics(seen.x, seen.mask if seen.x.ndim == 3 else None)
         follow(layer, seen, mean, variance, number)

@@ -44,7 +44,7 @@ def parameters(conf):
 
 
 def penalty(conf, params):
-    """What l1 and l2 add to what is minimised; no replica reports it."""
+    """What l1 and l2 add to what is minimized; no replica reports it."""
     total = 0.0
     for key, layer, name in parameters(conf):
         w = np.asarray(params[key], np.float64)

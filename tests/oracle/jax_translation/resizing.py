@@ -20,10 +20,10 @@ def upsampling(layer, seen):
 
 
 def interpolated(x, axis, size):
-    """Lines between centres of pixels; beyond the outermost centres what they have."""
+    """Lines between centers of pixels; beyond the outermost centers what they have."""
     n = x.shape[axis]
-    centres = (np.arange(n * size) + 0.5) / size - 0.5
-    weights = np.stack([np.interp(centres, np.arange(n), row) for row in np.eye(n)], 1)
+    centers = (np.arange(n * size) + 0.5) / size - 0.5
+    weights = np.stack([np.interp(centers, np.arange(n), row) for row in np.eye(n)], 1)
     return jnp.moveaxis(jnp.tensordot(weights, x, (1, axis)), 0, axis)
 
 

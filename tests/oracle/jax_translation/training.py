@@ -1,9 +1,10 @@
-"""Updates: clipping, then l1 and l2, then the updater, then constraints; as Caffe does it."""
+"""Updates: clipping, then l1 and l2, then the optimizer, then constraints; as Caffe does it."""
 
 import numpy as np
 
 from tests.oracle.jax_translation.constraints import constrained
 from tests.oracle.jax_translation.network import gradients, loss_and_outputs
+from tests.oracle.jax_translation.optimizers import move, state_of
 from tests.oracle.jax_translation.penalties import (
     inner_of,
     is_bias,
@@ -12,13 +13,12 @@ from tests.oracle.jax_translation.penalties import (
     penalty_gradient,
 )
 from tests.oracle.jax_translation.schedules import rate_of
-from tests.oracle.jax_translation.updaters import move, state_of
 
 
-def updater_of(conf, layer, name):
+def optimizer_of(conf, layer, name):
     inner = inner_of(layer)
-    own = getattr(inner, "bias_updater", None) if is_bias(layer, name) else None
-    return own or getattr(inner, "updater", None) or conf.updater
+    own = getattr(inner, "bias_optimizer", None) if is_bias(layer, name) else None
+    return own or getattr(inner, "optimizer", None) or conf.optimizer
 
 
 def rate_factor(layer, name):
@@ -30,10 +30,10 @@ def rate_factor(layer, name):
 
 
 def first_slots(conf):
-    """{"layer/name": state of its updater} before the first update."""
+    """{"layer/name": state of its optimizer} before the first update."""
     shapes = dict(conf.params_layout.entries)
     owned = parameters(conf)
-    return {key: state_of(updater_of(conf, layer, n), shapes[key]) for key, layer, n in owned}
+    return {key: state_of(optimizer_of(conf, layer, n), shapes[key]) for key, layer, n in owned}
 
 
 def updated(conf, params, slots, grads, iteration, epoch=0):
@@ -48,10 +48,12 @@ def updated(conf, params, slots, grads, iteration, epoch=0):
     for key, layer, name in parameters(conf):
         w = np.asarray(params[key], np.float64)
         grad = clipped[key] + penalty_gradient(layer, name, w)
-        updater = updater_of(conf, layer, name)
-        rate = rate_of(updater.rate, iteration, epoch) * rate_factor(layer, name)
-        decay = updater.weight_decay * inner_of(layer).decay_factor if is_weight(layer, name) else 0
-        step = move(updater, w, grad, slots[key], rate, iteration + 1, decay)
+        optimizer = optimizer_of(conf, layer, name)
+        rate = rate_of(optimizer.learning_rate, iteration, epoch) * rate_factor(layer, name)
+        decay = (
+            optimizer.weight_decay * inner_of(layer).decay_factor if is_weight(layer, name) else 0
+        )
+        step = move(optimizer, w, grad, slots[key], rate, iteration + 1, decay)
         after[key] = constrained(conf, layer, name, w + step)
     return after
 

@@ -243,8 +243,10 @@ def test_a_transform_that_cannot_travel_is_refused(net):
 
 
 def test_divergence_names_the_round_and_the_last_checkpoint(sc, tmp_path):
-    leap = Sgd(rate=MultiStepSchedule(initial=0.1, gamma=1e30, steps=(8,), per="iteration"))
-    net = SparkNetwork(sc, plain(updater=leap, l2=0.1), master_of(workers=2))
+    leap = Sgd(
+        learning_rate=MultiStepSchedule(initial=0.1, gamma=1e30, steps=(8,), per="iteration")
+    )
+    net = SparkNetwork(sc, plain(optimizer=leap, l2=0.1), master_of(workers=2))
     checkpoints = Checkpoints(path=str(tmp_path), every_rounds=1)
     message = (
         r"loss .* in epoch 0, round [45]: training has diverged; .*; "

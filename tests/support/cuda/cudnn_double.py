@@ -320,19 +320,19 @@ def biases(graph, node, types):
     refuse(types["bias"] is image, "a bias of another type, which is compiled for long")
 
 
-def normalises(graph, node, types):
+def normalizes(graph, node, types):
     refuse(types["scale"] is types["bias"] is data_type.FLOAT, "parameters of 16 bits")
     behind = [n.kind for n in graph.nodes[1:]]
-    refuse(behind in ([], ["relu"], ["add", "relu"]), f"{behind} behind a normalisation")
+    refuse(behind in ([], ["relu"], ["add", "relu"]), f"{behind} behind a normalization")
     refuse(all(t.output for t in node.outputs[1:]), "statistics that nobody takes")
     wide_enough(node.inputs["input"])
 
 
-def normalises_rows(graph, node, types):
-    refuse(len(graph.nodes) == 1, "something beside a layer's normalisation")
+def normalizes_rows(graph, node, types):
+    refuse(len(graph.nodes) == 1, "something beside a layer's normalization")
 
 
-def normalises_back(graph, node, types):
+def normalizes_back(graph, node, types):
     refuse(types["grad"] is types["input"], "a gradient of another type: set its data type")
     wide_enough(node.inputs["input"])
 
@@ -347,10 +347,10 @@ RULES = {
     "fprop": convolves,
     "dgrad": convolves,
     "wgrad": convolves,
-    "batchnorm": normalises,
-    "batchnorm_backward": normalises_back,
-    "layernorm": normalises_rows,
-    "layernorm_backward": normalises_rows,
+    "batchnorm": normalizes,
+    "batchnorm_backward": normalizes_back,
+    "layernorm": normalizes_rows,
+    "layernorm_backward": normalizes_rows,
     "sdpa": attends,
     "sdpa_backward": attends,
 }

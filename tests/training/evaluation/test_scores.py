@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from sparkdl.training.evaluation.scores import ScoreCounts, bin_of, centre_of, edge_of
+from sparkdl.training.evaluation.scores import ScoreCounts, bin_of, center_of, edge_of
 
 BINS = 4096
 
@@ -16,28 +16,28 @@ def counted(scores, truth, bins=BINS, limit=0):
     return counts
 
 
-def drawn(rng, n=5000, shift=1.0, centre=0.0):
+def drawn(rng, n=5000, shift=1.0, center=0.0):
     """Scores and truth: log-odds normal, `shift` larger for positives."""
     truth = rng.random(n) < 0.3
-    return 1 / (1 + np.exp(-(rng.normal(size=n) + shift * truth + centre))), truth
+    return 1 / (1 + np.exp(-(rng.normal(size=n) + shift * truth + center))), truth
 
 
 @pytest.mark.parametrize("bins", [1, 7, 64, 4096])
-def test_a_centre_is_in_its_bin_and_an_edge_the_smallest_score(bins):
+def test_a_center_is_in_its_bin_and_an_edge_the_smallest_score(bins):
     index = np.arange(bins)
-    np.testing.assert_array_equal(bin_of(centre_of(index, bins), bins), index)
-    assert (edge_of(index, bins) < centre_of(index, bins)).all()
-    assert (edge_of(index[1:], bins) > centre_of(index[:-1], bins)).all()
+    np.testing.assert_array_equal(bin_of(center_of(index, bins), bins), index)
+    assert (edge_of(index, bins) < center_of(index, bins)).all()
+    assert (edge_of(index[1:], bins) > center_of(index[:-1], bins)).all()
 
 
 def test_zero_and_one_have_bins():
     assert bin_of(np.array([0.0, 1e-300, 1.0]), BINS).tolist() == [0, 0, BINS - 1]
 
 
-def test_scores_on_bin_centres_give_the_exact_curve(rng):
+def test_scores_on_bin_centers_give_the_exact_curve(rng):
     index = rng.integers(0, 64, size=700)
     truth = rng.random(700) < index / 64
-    scores = centre_of(index, 64)
+    scores = center_of(index, 64)
     counts = counted(scores, truth, bins=64)
     fpr, tpr, _ = metrics.roc_curve(truth, scores, drop_intermediate=False)
     roc = counts.roc(0)
@@ -58,8 +58,8 @@ def test_thresholds_give_the_rates_they_stand_at(rng):
 # Where the scores lie matters: bins of equal width in probability would fail "rare" and "sure".
 CONTINUOUS = {
     "about a half": {},
-    "rare, scores about 1e-4": {"centre": -9},
-    "sure, scores about 0.9999": {"centre": 9},
+    "rare, scores about 1e-4": {"center": -9},
+    "sure, scores about 0.9999": {"center": 9},
     "no better than chance": {"shift": 0},
     "well separated": {"shift": 4},
 }

@@ -23,7 +23,7 @@ def test_ctc_learns_to_read(rng, crews):
         for at, letter in enumerate(word):
             x[i, 4 * at + 1 : 4 * at + 3] = np.eye(3)[letter]
     layers = [Dense(units=3), LossLayer(loss=Ctc(label_length=2))]
-    conf = NetworkConf(input_shape=(8, 3), layers=layers, updater=Adam(rate=0.1))
+    conf = NetworkConf(input_shape=(8, 3), layers=layers, optimizer=Adam(learning_rate=0.1))
     network = Network(conf)
     before = network.score((x, labels))
     network.fit((x, labels), 15, MASTER, crews(2))
@@ -38,8 +38,8 @@ def test_yolo2_is_trained_and_evaluated(rng, crews):
     labels = np.zeros((12, 4 + 2, 3, 4), np.float32)
     labels[:, :4, 1, 2] = 2.1, 1.2, 2.9, 1.8
     labels[:, 5, 1, 2] = 1
-    layers = [Conv2D(filters=7, kernel=1), LossLayer(loss=Yolo2(boxes=((1.0, 1.0),)))]
-    conf = NetworkConf(input_shape=(1, 3, 4), layers=layers, updater=Adam(rate=0.05))
+    layers = [Conv2D(filters=7, kernel_size=1), LossLayer(loss=Yolo2(boxes=((1.0, 1.0),)))]
+    conf = NetworkConf(input_shape=(1, 3, 4), layers=layers, optimizer=Adam(learning_rate=0.05))
     network = Network(conf)
     before = network.score((x, labels))
     network.fit((x, labels), 10, MASTER, crews(2))

@@ -22,7 +22,7 @@ def deep():
         AutoEncoder(units=2, activation="tanh", loss="mse", name="code"),
         Output(units=3, name="out"),
     ]
-    return Network(perceptron(layers=layers, updater=Adam(rate=0.02), activation="tanh"))
+    return Network(perceptron(layers=layers, optimizer=Adam(learning_rate=0.02), activation="tanh"))
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from tests.training.rounds.test_block_training import network as recurrent
 MASTER = ParameterAveraging(batch_size_per_worker=4, averaging_frequency=2)
 COUNTS = [23, 0, 16]  # 5 blocks of 8 records: 3 rounds of 2 workers in an epoch
 DATA = Partitions(COUNTS)
-CONF = whole_net(updater=Adam(rate=0.01))
+CONF = whole_net(optimizer=Adam(learning_rate=0.01))
 
 
 class Stop(Exception):
@@ -114,7 +114,7 @@ def test_training_lowers_the_loss(crews):
 
 
 def test_the_loss_of_the_first_round_is_that_of_the_first_weights(crews):
-    network = Network(softmax_net(updater=Sgd(rate=1e-12)))
+    network = Network(softmax_net(optimizer=Sgd(learning_rate=1e-12)))
     before = network.score(DATA)
     _, history = fit(crews(2), epochs=1, network=network)
     assert history.epochs[0].loss == pytest.approx(before, rel=1e-5)
@@ -301,7 +301,9 @@ def test_a_checkpoint_holds_the_state_of_its_round(crews, tmp_path, whole):
 # Divergence
 
 
-DIVERGING = softmax_net(layers=[Output(units=1, loss="mse")], updater=Momentum(rate=1e12))
+DIVERGING = softmax_net(
+    layers=[Output(units=1, loss="mse")], optimizer=Momentum(learning_rate=1e12)
+)
 
 
 def regression():

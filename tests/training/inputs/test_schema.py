@@ -25,7 +25,9 @@ T, F, CLASSES = 5, 3, 4
 
 def stepwise(**options):
     layers = [Dense(units=6, activation="tanh"), RnnOutput(units=CLASSES)]
-    return NetworkConf(input_shape=(T, F), layers=layers, seed=2, updater=Sgd(rate=0.5), **options)
+    return NetworkConf(
+        input_shape=(T, F), layers=layers, seed=2, optimizer=Sgd(learning_rate=0.5), **options
+    )
 
 
 def sequences(n=12, seed=0):
@@ -101,10 +103,10 @@ def test_a_text_is_learned(crews, tmp_path, one_hot):
     (tmp_path / "abc.txt").write_text("abc" * 200)
     options = {"steps": 10, "one_hot": one_hot, "records_per_split": 8}
     path, characters = str(tmp_path / "abc.txt"), Characters("abc")
-    layers = [] if one_hot else [EmbeddingSequence(inputs=3, units=6)]
+    layers = [] if one_hot else [EmbeddingSequence(vocabulary_size=3, units=6)]
     layers += [Dense(units=6, activation="tanh"), RnnOutput(units=3)]
     shape = (10, 3 if one_hot else 1)
-    conf = NetworkConf(input_shape=shape, layers=layers, seed=2, updater=Adam(rate=0.1))
+    conf = NetworkConf(input_shape=shape, layers=layers, seed=2, optimizer=Adam(learning_rate=0.1))
     network = Network(conf)
     train = TextSequences(path, characters, part=(0, 0.8), **options)
     network.fit(train, epochs=8, master=averaging(batch_size_per_worker=8), workers=crews(2))

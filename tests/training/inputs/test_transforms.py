@@ -15,7 +15,9 @@ CROP = Compose(Crop(size=(4, 5)), Mirror(), Scale(factor=1 / 255))
 
 def conf():
     layers = [Flatten(), Dense(units=5, activation="tanh"), Output(units=3)]
-    return NetworkConf(input_shape=(2, 4, 5), layers=layers, seed=3, updater=Sgd(rate=0.3))
+    return NetworkConf(
+        input_shape=(2, 4, 5), layers=layers, seed=3, optimizer=Sgd(learning_rate=0.3)
+    )
 
 
 def images(shape=(2, 7, 8), n=30):
@@ -37,8 +39,8 @@ def test_an_lmdb_of_larger_images_is_cropped(crews, tmp_path):
     one = fitted(stored, crews(2))
     other = fitted(Arrays(x, y, transform=CROP), crews(2))
     np.testing.assert_array_equal(one.state.params, other.state.params)
-    centre = Arrays(x[:, :, 1:5, 1:6] / np.float32(255), y)
-    assert one.evaluate(stored).loss == pytest.approx(one.evaluate(centre).loss, rel=1e-5)
+    center = Arrays(x[:, :, 1:5, 1:6] / np.float32(255), y)
+    assert one.evaluate(stored).loss == pytest.approx(one.evaluate(center).loss, rel=1e-5)
 
 
 def test_chance_does_not_depend_on_minibatches_or_prefetch(crews):

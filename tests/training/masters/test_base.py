@@ -27,7 +27,7 @@ from tests.training.problems import (
 from tests.training.rounds.test_block_training import data as sequences
 from tests.training.rounds.test_block_training import network as recurrent
 
-CONF = whole_net(updater=Adam(rate=0.01))
+CONF = whole_net(optimizer=Adam(learning_rate=0.01))
 IN_STEP = [name for name, row in MASTERS.items() if row.master.resident and row.same_bits]
 
 
@@ -57,7 +57,7 @@ def test_options_are_json_and_give_the_master_back(row):
 def test_updates_are_those_of_one_process_with_the_joint_batch(name, size, counts, crews):
     row, workers, data = MASTERS[name], crews(size), Partitions(counts)
     master = replace(row.master, **row.joint)
-    conf = perceptron(updater=row.updater, l2=0.01)
+    conf = perceptron(optimizer=row.optimizer, l2=0.01)
     network, history = fit(row, workers, data, conf, epochs=3, master=master)
     seeded = replace(master, seed=conf.seed)
     blocks = workers.load(data, schema_of(conf), master.records_per_block, seeded)
@@ -89,7 +89,9 @@ def test_all_records_are_trained_in_each_epoch(row, counts, crews):
 
 
 def test_training_lowers_the_loss(row, crews):
-    _, history = fit(row, crews(2), conf=perceptron(updater=Momentum(rate=0.1)), epochs=12)
+    _, history = fit(
+        row, crews(2), conf=perceptron(optimizer=Momentum(learning_rate=0.1)), epochs=12
+    )
     assert history.epochs[-1].loss < 0.8 * history.epochs[0].loss
 
 
@@ -199,7 +201,7 @@ def test_a_fit_ends_with_an_update_and_the_next_one_has_what_is_left(row, crews)
 def test_updates_up_to_the_last_are_those_of_one_process(name, crews):
     row, workers, data = MASTERS[name], crews(2), Partitions(EVEN)
     master = replace(row.master, **row.joint)
-    conf = perceptron(updater=row.updater, l2=0.01)
+    conf = perceptron(optimizer=row.optimizer, l2=0.01)
     options = {"listeners": [Show()], "updates": 13, "epochs": None}
     network, _ = fit(row, workers, data, conf, master=master, **options)
     seeded = replace(master, seed=conf.seed)
@@ -264,7 +266,7 @@ def test_divergence_is_an_error_that_names_the_round(name, crews):
     data = Partitions([64])
     data.labels = data.features[:, :1]
     layers = [Output(units=1, loss="mse")]
-    conf = softmax_net(layers=layers, updater=Momentum(rate=1e12))
+    conf = softmax_net(layers=layers, optimizer=Momentum(learning_rate=1e12))
     with pytest.raises(DivergedError, match=f"{row.diverges}.*; there is no checkpoint"):
         fit(row, crews(2), data, conf, epochs=9)
 

@@ -17,7 +17,7 @@ from tests.training.problems import UNEVEN, Partitions, perceptron
 # With buffers and random numbers, and no bias before a BatchNorm: its gradient is rounding errors,
 # of which codecs of 1 bit make steps.
 LAYERS = [BatchNorm(), Dense(units=5, activation="tanh"), Dropout(rate=0.3), Output(units=3)]
-CONF = perceptron(layers=LAYERS, updater=Momentum(rate=0.1))
+CONF = perceptron(layers=LAYERS, optimizer=Momentum(learning_rate=0.1))
 ROUGH = 0.02  # where a codec's threshold may fall to the other side
 
 
@@ -63,7 +63,7 @@ def without_backup(master):
 
 @pytest.mark.parametrize("name", APART)
 def test_several_workers_train_on_a_device_each_in_their_own_time(name, crews):
-    network = Network(perceptron(updater=Momentum(rate=0.1)))
+    network = Network(perceptron(optimizer=Momentum(learning_rate=0.1)))
     master = replace(MASTERS[name].master, device="cuda")
     history = network.fit(OnDevice(UNEVEN), 12, master, crews(2))
     assert history.epochs[-1].loss < 0.8 * history.epochs[0].loss

@@ -19,7 +19,7 @@ from tests.training.master_table import MASTERS
 from tests.training.models import assert_equal
 from tests.training.problems import UNEVEN, Partitions, perceptron, whole_net
 
-CONF = whole_net(dtype="float16", updater=Adam(rate=0.01))
+CONF = whole_net(dtype="float16", optimizer=Adam(learning_rate=0.01))
 
 
 class Large(Partitions):

@@ -24,7 +24,7 @@ from sparkdl.training.saving.model_directory import load_model, save_model
 from tests.training.models import assert_equal
 from tests.training.problems import UNEVEN, Partitions, whole_net
 
-CONF = whole_net(updater=Momentum(rate=0.05))
+CONF = whole_net(optimizer=Momentum(learning_rate=0.05))
 SMALL = {"batch_size_per_worker": 4, "timeout": 60.0, "patience": 200.0}
 CODECS = {
     "none": None,

@@ -31,7 +31,7 @@ from tests.training.models import assert_equal
 from tests.training.problems import Partitions, whole_net
 
 COUNTS = [41, 0, 3, 15, 1]
-CONF = whole_net(updater=Adam(rate=0.01))
+CONF = whole_net(optimizer=Adam(learning_rate=0.01))
 QUICK = {"timeout": 10.0, "patience": 30.0, "snapshot_every": 2}
 
 

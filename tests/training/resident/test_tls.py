@@ -26,7 +26,7 @@ def tls(tmp_path_factory):
 
 
 def trained(master, workers):
-    network = Network(softmax_net(updater=Momentum(rate=0.1)))
+    network = Network(softmax_net(optimizer=Momentum(learning_rate=0.1)))
     network.fit(Partitions([21, 0, 8]), 2, master, workers)
     return network.state
 

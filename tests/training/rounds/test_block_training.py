@@ -18,7 +18,7 @@ STEPS = 10
 
 def network(**options):
     layers = [LSTM(units=6), GRU(units=5), RnnOutput(units=3)]
-    defaults = {"input_shape": (STEPS, 3), "layers": layers, "updater": Adam(rate=0.02)}
+    defaults = {"input_shape": (STEPS, 3), "layers": layers, "optimizer": Adam(learning_rate=0.02)}
     return NetworkConf(**defaults | options)
 
 

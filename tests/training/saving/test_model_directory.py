@@ -42,11 +42,11 @@ def test_a_network_without_buffers_and_slots_comes_back(tmp_path):
 
 
 def test_what_a_master_keeps_comes_back(tmp_path):
-    kept = {"velocity": np.arange(5.0), "centre": np.ones(2, np.float32)}
+    kept = {"velocity": np.arange(5.0), "center": np.ones(2, np.float32)}
     save_model(tmp_path / "model", CONF, state_of(CONF, kept=kept))
     _, state, _ = load_model(tmp_path / "model")
     assert_equal(state, state_of(CONF, kept=kept))
-    assert set(state.kept) == {"velocity", "centre"}
+    assert set(state.kept) == {"velocity", "center"}
 
 
 def test_not_finite_weights_come_back(tmp_path):
@@ -199,7 +199,7 @@ DAMAGE = {
         forge(vectors(buffers=np.zeros(5, np.float32))),
         "vectors.safetensors: network.json needs 6 numbers in buffers, got 5",
     ),
-    "slots of another updater": (
+    "slots of another optimizer": (
         "vectors.safetensors",
         forge(vectors(slots=np.zeros(2 * N, np.float32))),
         f"needs {N} numbers in slots, got {2 * N}",

@@ -70,7 +70,7 @@ def test_with_depth_one_the_driver_takes_all():
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 64, 200])
-def test_groups_are_neighbours_and_none_is_empty(count):
+def test_groups_are_neighbors_and_none_is_empty(count):
     for groups in range(1, count + 1):
         numbers = [group(rank, count, groups) for rank in range(count)]
         assert numbers == sorted(numbers) and sorted(set(numbers)) == list(range(groups))

@@ -46,7 +46,7 @@ def encode(x, label=None):
 def decode(values, size=None):
     """Returns images (n, C, H, W), uint8 or float32, and labels (n,) int32 of serialized Datums.
 
-    Encoded ones (JPEG, PNG) are decoded, coloured ones to BGR, as Caffe does.
+    Encoded ones (JPEG, PNG) are decoded, colored ones to BGR, as Caffe does.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Libraries:
     Parameters
     ----------
     products : matrix products
-    graphs : convolution, normalisation and attention
+    graphs : convolution, normalization and attention
     recurrent : recurrent layers
     exchange : with devices of other processes
     missing : {library's name: why it is not there}

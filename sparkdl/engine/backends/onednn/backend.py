@@ -1,4 +1,4 @@
-"""oneDNN on the CPU: products, convolutions, pooling, normalisation; numpy for the rest.
+"""oneDNN on the CPU: products, convolutions, pooling, normalization; numpy for the rest.
 
 Images and volumes lie channels last in memory while their logical axes stay (N, C, H, W) and
 (N, C, D, H, W): an array of the arena is a numpy view with those strides, so a numpy kernel reads
@@ -6,7 +6,7 @@ it just as well.
 
 Results have the same bits in each run on as many threads. On another number some of oneDNN's
 kernels add in another order, one part for each thread: products over a long axis, the gradients of
-convolutions' weights, batch normalisation, gamma's and beta's gradients of layer normalisation,
+convolutions' weights, batch normalization, gamma's and beta's gradients of layer normalization,
 gradients of recurrent layers and of overlapping maxima; their outputs then differ by 1e-7 to 1e-5
 of the largest. Compiled loops do not: what a thread adds up follows from the shapes alone.
 """

@@ -17,7 +17,7 @@ class RecurrentArrays:
 
     def gate(self, x, slope):
         """Returns the sigmoid, or where there is a slope: slope x + 0.5, kept within 0 and 1."""
-        # numpy's tanh is vectorised, and what it loses of tiny values is nothing to a gate
+        # numpy's tanh is vectorized, and what it loses of tiny values is nothing to a gate
         return np.tanh(x * 0.5) * 0.5 + 0.5 if slope is None else np.clip(x * slope + 0.5, 0, 1)
 
     def where(self, here, x, y):

@@ -1,4 +1,4 @@
-"""Local response normalisation of images, and its gradient.
+"""Local response normalization of images, and its gradient.
 
 References
 ----------
@@ -85,5 +85,5 @@ class LrnGradOp(LocalOp):
 
 
 def lrn(x, size=5, alpha=1.0, beta=0.75, k=1.0, within=False):
-    """x (k + alpha m(x^2))^-beta, m being a mean over neighbouring channels, or places `within`."""
+    """x (k + alpha m(x^2))^-beta, m being a mean over neighboring channels, or places `within`."""
     return LrnOp(int(size), float(alpha), float(beta), float(k), bool(within))(x)

@@ -12,7 +12,7 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class ResizingOp(Op):
-    """To lengths `space` along the axes of space. Of the two sizes, numbers lie at the centres of
+    """To lengths `space` along the axes of space. Of the two sizes, numbers lie at the centers of
     cells of equal width, so a number of the result lies at (i + 1/2) from / to - 1/2 of the source.
     """
 

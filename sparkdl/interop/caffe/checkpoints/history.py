@@ -1,4 +1,4 @@
-"""Converts the histories of Caffe's solvers to and from the slots of our updaters."""
+"""Converts the histories of Caffe's solvers to and from the slots of our optimizers."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def history_of(conf, state, layers=None):
     Raises
     ------
     UnsupportedError
-        If the updater is none of Caffe's.
+        If the optimizer is none of Caffe's.
     """
     found = []
     for factor, arrays in solver_histories(conf, state.slots.copy(), layers):
@@ -85,10 +85,12 @@ def solver_histories(conf, vector, layers):
 
 
 def kind_of(conf):
-    """Returns the class of the updater."""
-    kinds = {type(group.updater) for group in conf.groups}
+    """Returns the class of the optimizer."""
+    kinds = {type(group.optimizer) for group in conf.groups}
     kind = kinds.pop()
     if kinds or kind not in HISTORIES:
         known = ", ".join(kind.__name__ for kind in HISTORIES)
-        raise UnsupportedError(f"a solver of Caffe has one updater of {known}, not {kind.__name__}")
+        raise UnsupportedError(
+            f"a solver of Caffe has one optimizer of {known}, not {kind.__name__}"
+        )
     return kind

@@ -130,7 +130,7 @@ def weights_in(conf, params, buffers, layers=None):
 
 
 def moments_in(conf, moments, layers=None):
-    """Returns the Arrays of what an updater remembers of each parameter.
+    """Returns the Arrays of what an optimizer remembers of each parameter.
 
     Buffers have nothing there.
     """

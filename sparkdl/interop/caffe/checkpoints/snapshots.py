@@ -39,7 +39,7 @@ def save_snapshot(conf, state, prefix, layers=None, format="BINARYPROTO", name="
     Raises
     ------
     UnsupportedError
-        For an updater or a layer that Caffe does not have.
+        For an optimizer or a layer that Caffe does not have.
     CheckpointError
         If a file cannot be written.
     """
@@ -50,7 +50,7 @@ def save_snapshot(conf, state, prefix, layers=None, format="BINARYPROTO", name="
     written = SolverState(
         iteration=state.iteration,
         history=tuple(history_of(conf, state, layers)),
-        current_step=drops(conf.updater.rate, state.iteration),
+        current_step=drops(conf.optimizer.learning_rate, state.iteration),
         weights=weights,
     )
     save_weights(conf, state, weights, layers, name)

@@ -70,7 +70,7 @@ def read_net(path, phase="TRAIN", level=0, stages=(), shapes=None, **options):
     stages : sequence of str
     shapes : {blob: shape of one example}, optional
         Of data whose layers do not say. Layers of an LMDB that is there do, by its first record.
-    options : of GraphConf (updater, l2, seed ...)
+    options : of GraphConf (optimizer, l2, seed ...)
 
     Raises
     ------

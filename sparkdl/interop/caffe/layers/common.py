@@ -1,4 +1,4 @@
-"""Layers with parameters of other kinds, normalisation, and sums of blobs."""
+"""Layers with parameters of other kinds, normalization, and sums of blobs."""
 
 from math import prod
 
@@ -49,7 +49,7 @@ def inner_product(layer, net):
 
 
 def batch_norm(layer, net):
-    """Normalises by mean and variance alone: Scale follows where there is more.
+    """Normalizes by mean and variance alone: Scale follows where there is more.
 
     With use_global_stats they are those of before in training too.
     """
@@ -70,7 +70,7 @@ def softmax(layer, net):
     bottom = layer.bottom[0]
     axis = net.axis(bottom, layer.softmax_param.axis)
     seen, order = net.units_in_place(layer, bottom, axis)
-    net.add(layer, Activation(function="softmax"), [seen])
+    net.add(layer, Activation("softmax"), [seen])
     if order is not None:
         back = tuple(order.index(i) for i in range(len(order)))
         ours = Permute(order=back)

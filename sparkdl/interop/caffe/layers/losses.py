@@ -191,7 +191,7 @@ def add_weighted_losses(layer, net):
 
 
 def weight_of(layer):
-    """Returns the weight in what is minimised; 1 unless given."""
+    """Returns the weight in what is minimized; 1 unless given."""
     return shortest(layer.loss_weight[0]) if layer.loss_weight else 1.0
 
 

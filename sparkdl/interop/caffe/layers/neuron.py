@@ -73,7 +73,7 @@ FUNCTIONS = {
 
 
 def activation(layer, net):
-    net.add(layer, Activation(function=FUNCTIONS[layer.type](layer)))
+    net.add(layer, Activation(FUNCTIONS[layer.type](layer)))
 
 
 def dropout(layer, net):

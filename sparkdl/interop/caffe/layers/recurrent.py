@@ -96,7 +96,7 @@ def lstm_unit(layer, net):
             layer,
             net,
             gate,
-            Activation(function="tanh" if gate == "g" else "sigmoid"),
+            Activation("tanh" if gate == "g" else "sigmoid"),
             step(
                 layer,
                 net,
@@ -111,7 +111,7 @@ def lstm_unit(layer, net):
     product = ElementWise(operation="product")
     old, new = step(layer, net, "old", product, f, kept), step(layer, net, "new", product, i, g)
     net.add(layer, ElementWise(operation="add"), [old, new], layer.top[0])
-    out = step(layer, net, "tanh", Activation(function="tanh"), layer.top[0])
+    out = step(layer, net, "tanh", Activation("tanh"), layer.top[0])
     net.add(layer, product, [o, out], layer.top[1], f"{name_of(layer)}/h")
 
 

@@ -27,7 +27,7 @@ class Score:
     values : bool
         Of "argmax", whether the largest themselves are wanted too.
     weight : float
-        Of "loss", in what is minimised.
+        Of "loss", in what is minimized.
     share : float
         Of "loss", what part of the output's loss it is.
     """

@@ -41,7 +41,7 @@ def convolution(layer, net):
     ours = kind[back](
         filters=options.num_output,
         groups=options.group,
-        kernel=with_column(sizes(options, "kernel_size", axes), 1),
+        kernel_size=with_column(sizes(options, "kernel_size", axes), 1),
         stride=with_column(sizes(options, "stride", axes, 1), 1),
         padding=with_column(sizes(options, "pad", axes, 0), 0),
         dilation=with_column(sizes(options, "dilation", axes, 1), 1),
@@ -118,7 +118,10 @@ def pool_of(kind, window):
 
 def im2col(layer, net):
     options = layer.convolution_param
-    window = {"kernel": sizes(options, "kernel_size", 2), "stride": sizes(options, "stride", 2, 1)}
+    window = {
+        "kernel_size": sizes(options, "kernel_size", 2),
+        "stride": sizes(options, "stride", 2, 1),
+    }
     window |= {"padding": sizes(options, "pad", 2, 0)}
     net.add(layer, Unfold2D(**window, dilation=sizes(options, "dilation", 2, 1)))
 

@@ -18,7 +18,7 @@ class SolverJob:
     ----------
     solver : Solver
     train : CaffeNet
-        With the solver's updater, decay, clipping and seed.
+        With the solver's optimizer, decay, clipping and seed.
     tests : tuple of CaffeNet
     path : str
         Of the solver file.

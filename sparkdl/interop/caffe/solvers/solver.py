@@ -10,7 +10,7 @@ from sparkdl.interop.caffe.messages.schema import NetParameter, NetState, Solver
 from sparkdl.interop.caffe.policies import rate_of, shortest
 from sparkdl.nn import AdaDelta, AdaGrad, AdamHat, ClipNorm, Momentum, Nesterov, RmsProp, Sgd
 from sparkdl.nn.clipping import Clipping
-from sparkdl.nn.updaters import Updater
+from sparkdl.nn.optimizers import Optimizer
 
 OLD_TYPES = ("SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam")  # by number
 CPU = 0  # of solver_mode
@@ -35,7 +35,7 @@ class CaffeSolverConf:
     ----------
     train : Net
     tests : tuple of Net
-    updater : Updater
+    optimizer : Optimizer
         With the learning rate's schedule.
     l1, l2 : float
         Weight decay, by its kind.
@@ -69,7 +69,7 @@ class CaffeSolverConf:
 
     train: Net
     tests: tuple[Net, ...]
-    updater: Updater
+    optimizer: Optimizer
     l1: float
     l2: float
     clipping: Clipping | None
@@ -91,7 +91,12 @@ class CaffeSolverConf:
     @property
     def training(self):
         """The options of a network's configuration that the solver gives."""
-        found = {"updater": self.updater, "l1": self.l1, "l2": self.l2, "clipping": self.clipping}
+        found = {
+            "optimizer": self.optimizer,
+            "l1": self.l1,
+            "l2": self.l2,
+            "clipping": self.clipping,
+        }
         return found | ({} if self.seed is None else {"seed": self.seed})
 
 
@@ -133,7 +138,7 @@ def solver_of(message, text=""):
     return CaffeSolverConf(
         train=train_net(message, text),
         tests=test_nets(message, text),
-        updater=updater_of(message),
+        optimizer=optimizer_of(message),
         l1=decay if kind == "L1" else 0.0,
         l2=decay if kind == "L2" else 0.0,
         clipping=ClipNorm(limit=limit / message.iter_size) if limit >= 0 else None,
@@ -199,23 +204,25 @@ def type_of(message):
     return OLD_TYPES[message.solver_type]
 
 
-def updater_of(message):
-    """Returns the updater with Caffe's numbers, and the schedule of its rate."""
+def optimizer_of(message):
+    """Returns the optimizer with Caffe's numbers, and the schedule of its rate."""
     kind, rate = type_of(message), rate_of(message)
     momentum, delta = shortest(message.momentum), shortest(message.delta)
     if kind in ("AdaGrad", "RMSProp") and momentum:
         raise ConfigError(f"momentum must not be given with {kind}, got {momentum}")
     if kind == "SGD":
-        return Momentum(rate=rate, momentum=momentum) if momentum else Sgd(rate=rate)
+        return (
+            Momentum(learning_rate=rate, momentum=momentum) if momentum else Sgd(learning_rate=rate)
+        )
     if kind == "Nesterov":
-        return Nesterov(rate=rate, momentum=momentum)
+        return Nesterov(learning_rate=rate, momentum=momentum)
     if kind == "AdaGrad":
-        return AdaGrad(rate=rate, epsilon=delta)
+        return AdaGrad(learning_rate=rate, epsilon=delta)
     if kind == "RMSProp":
-        return RmsProp(rate=rate, decay=shortest(message.rms_decay), epsilon=delta)
+        return RmsProp(learning_rate=rate, decay=shortest(message.rms_decay), epsilon=delta)
     if kind == "AdaDelta":
-        return AdaDelta(rate=rate, decay=momentum, epsilon=delta)
+        return AdaDelta(learning_rate=rate, decay=momentum, epsilon=delta)
     if kind == "Adam":
         second = shortest(message.momentum2)
-        return AdamHat(rate=rate, beta1=momentum, beta2=second, epsilon=delta)
+        return AdamHat(learning_rate=rate, beta1=momentum, beta2=second, epsilon=delta)
     raise ConfigError(f"type must be one of {', '.join(OLD_TYPES)}, got {kind!r}")

@@ -15,7 +15,9 @@ class Activation(Layer):
     narrow: ClassVar = True
 
     function: ActivationFunction = option(
-        Of(family=ActivationFunction), '"relu", or {"type": "leaky_relu", "alpha": 0.1}.'
+        Of(family=ActivationFunction),
+        '"relu", or {"type": "leaky_relu", "alpha": 0.1}.',
+        positional=True,
     )
 
     def out_shape(self, in_shape):

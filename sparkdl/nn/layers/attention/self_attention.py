@@ -53,7 +53,7 @@ class SelfAttention(Attention):
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedSelfAttention(SelfAttention):
-    """A fixed number of learned queries attend to a sequence, and so summarise it at any length.
+    """A fixed number of learned queries attend to a sequence, and so summarize it at any length.
 
     Shapes
     ------

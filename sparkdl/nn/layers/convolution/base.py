@@ -45,7 +45,7 @@ class Convolution(WindowLayer, ActivatedLayer, abstract=True):
         if self.stride == 1 and self.padding in ("same", "causal"):
             return mask
         padding = self.padding_of((mask.shape[1],))[0]
-        return window_mask(mask, self.kernel, self.stride, padding, self.dilation)
+        return window_mask(mask, self.kernel_size, self.stride, padding, self.dilation)
 
 
 @dataclass(frozen=True, kw_only=True)

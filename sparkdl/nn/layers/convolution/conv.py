@@ -12,7 +12,11 @@ class Conv(Convolution, GroupedFilters, abstract=True):
     """y = activation(x * W + b); * is cross-correlation, as in every deep learning library."""
 
     def weight_shape(self, in_shape):
-        return (self.filters, self.split_groups(in_shape) // self.groups, *self.sizes("kernel"))
+        return (
+            self.filters,
+            self.split_groups(in_shape) // self.groups,
+            *self.sizes("kernel_size"),
+        )
 
     def fans(self, shape):
         points = prod(shape[2:])

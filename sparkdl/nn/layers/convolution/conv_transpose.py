@@ -50,7 +50,11 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
         return all(rest < stride for rest, stride in pairs)
 
     def weight_shape(self, in_shape):
-        return (self.split_groups(in_shape), self.filters // self.groups, *self.sizes("kernel"))
+        return (
+            self.split_groups(in_shape),
+            self.filters // self.groups,
+            *self.sizes("kernel_size"),
+        )
 
     def fans(self, shape):
         points = prod(shape[2:])
@@ -62,7 +66,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
 
     def target(self, space):
         """Returns (lengths of the output, padding) for an input of `space`."""
-        spans, strides = spans_of(self.kernel, self.dilation, self.axes), self.sizes("stride")
+        spans, strides = spans_of(self.kernel_size, self.dilation, self.axes), self.sizes("stride")
         if self.padding == "same":
             wide = tuple(n * s for n, s in zip(space, strides, strict=True))
             return wide, tuple(map(same_padding, wide, spans, strides))
@@ -93,7 +97,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
         if self.axes != 1 or mask is None:
             return None
         wide, padding = self.target((mask.shape[1],))
-        ones = np.ones((1, 1, 1, *self.sizes("kernel")), mask.dtype)
+        ones = np.ones((1, 1, 1, *self.sizes("kernel_size")), mask.dtype)
         stride, dilation = (self.wide(self.sizes(name)) for name in ("stride", "dilation"))
         options = stride, self.wide(padding, (0, 0)), dilation
         reached = ops.conv_transpose(as_image(mask), ones, self.wide(wide), *options)

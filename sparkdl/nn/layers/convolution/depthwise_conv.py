@@ -22,7 +22,7 @@ class Depthwise(Convolution, abstract=True):
 
     def depthwise_shape(self, in_shape):
         channels, _ = self.parts(in_shape)
-        return (channels * self.multiplier, 1, *self.sizes("kernel"))
+        return (channels * self.multiplier, 1, *self.sizes("kernel_size"))
 
     def each_channel(self, x, w):
         """Returns x as `inward`, each channel by its filters."""

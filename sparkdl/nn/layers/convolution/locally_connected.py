@@ -19,7 +19,7 @@ class LocallyConnected(Convolution, Filters, abstract=True):
 
     def weight_shape(self, in_shape):
         channels, space = self.parts(in_shape)
-        return (prod(self.places(space)), channels * prod(self.sizes("kernel")), self.filters)
+        return (prod(self.places(space)), channels * prod(self.sizes("kernel_size")), self.filters)
 
     def param_shapes(self, in_shape):
         weight = {"W": self.weight_shape(in_shape)}
@@ -47,7 +47,7 @@ class LocallyConnected(Convolution, Filters, abstract=True):
         x = self.seen(x, run)
         padding = self.wide(self.padding_of(tuple(x.shape[-self.axes :])), (0, 0))
         size, stride, dilation = (
-            self.wide(self.sizes(name)) for name in ("kernel", "stride", "dilation")
+            self.wide(self.sizes(name)) for name in ("kernel_size", "stride", "dilation")
         )
         seen = ops.unfold(x, size, stride, padding, dilation)
         return ops.reshape(seen, (*seen.shape[:2], prod(seen.shape[2:])))

@@ -21,8 +21,8 @@ class Unfold2D(WindowLayer):
 
     def out_shape(self, in_shape):
         channels, space = self.parts(in_shape)
-        return (channels * prod(self.sizes("kernel")), *self.places(space))
+        return (channels * prod(self.sizes("kernel_size")), *self.places(space))
 
     def forward(self, params, x, run):
-        kernel, stride, dilation = map(self.sizes, ("kernel", "stride", "dilation"))
+        kernel, stride, dilation = map(self.sizes, ("kernel_size", "stride", "dilation"))
         return ops.unfold(x, kernel, stride, self.padding_of(tuple(x.shape[2:])), dilation)

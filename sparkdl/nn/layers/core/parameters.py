@@ -6,7 +6,7 @@ from typing import ClassVar
 from sparkdl.config import Number, Of, Sequence, option
 from sparkdl.nn.constraints import Constraint
 from sparkdl.nn.layers.core.base import Layer
-from sparkdl.nn.updaters import Updater
+from sparkdl.nn.optimizers import Optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,20 +23,20 @@ class TrainableLayer(Layer, abstract=True):
     bias_rate_factor: float | None = option(
         Number(minimum=0), "The same of biases alone; rate_factor unless given.", default=None
     )
-    updater: Updater | None = option(
-        Of(family=Updater),
-        "Updater of this layer, with a rate of its own; the network's unless given.",
+    optimizer: Optimizer | None = option(
+        Of(family=Optimizer),
+        "Optimizer of this layer, with a rate of its own; the network's unless given.",
         default=None,
     )
-    bias_updater: Updater | None = option(
-        Of(family=Updater),
-        "Updater of this layer's biases; the layer's unless given.",
+    bias_optimizer: Optimizer | None = option(
+        Of(family=Optimizer),
+        "Optimizer of this layer's biases; the layer's unless given.",
         default=None,
     )
     decay_factor: float = option(
         Number(minimum=0),
-        "Factor of l1 and l2, the network's or the layer's own, and of the updater's weight decay; "
-        "bias_l1 and bias_l2 hold as they are. Caffe's decay_mult of the weights.",
+        "Factor of l1 and l2, the network's or the layer's own, and of the optimizer's weight "
+        "decay; bias_l1 and bias_l2 hold as they are. Caffe's decay_mult of the weights.",
         default=1.0,
     )
     constraints: tuple[Constraint, ...] | None = option(

@@ -15,7 +15,7 @@ class Run:
     Parameters
     ----------
     training : bool
-        Whether dropout drops and batch normalisation uses the batch's own statistics.
+        Whether dropout drops and batch normalization uses the batch's own statistics.
     buffers, states : dict of float arrays or Tensors
         State of this layer that is not trained; state of a recurrent layer at the first step,
         (batch, ...) each, empty where it starts from zeros.

@@ -18,12 +18,14 @@ class Lookup(ActivatedLayer, abstract=True):
     two is cut off. An index that W does not have is a DataError when the batch is run.
     """
 
-    inputs: int = option(Size(minimum=1), "Number of indices, which are 0 to inputs - 1.")
+    vocabulary_size: int = option(
+        Size(minimum=1), "Number of indices, which are 0 to vocabulary_size - 1."
+    )
     units: int = option(Size(minimum=1), "Numbers for each index.")
     bias: bool = False
 
     def weight_shape(self, in_shape):
-        return (self.inputs, self.units)
+        return (self.vocabulary_size, self.units)
 
     def fans(self, shape):
         return shape
@@ -43,7 +45,8 @@ class Embedding(Lookup):
 
     Shapes
     ------
-    x (batch, 1) or (batch,) whole numbers, y (batch, units), W (inputs, units), b (units,)
+    x (batch, 1) or (batch,) whole numbers, y (batch, units), W (vocabulary_size, units),
+    b (units,)
 
     References
     ----------
@@ -68,7 +71,8 @@ class EmbeddingSequence(Lookup):
 
     Shapes
     ------
-    x (batch, T) or (batch, T, 1) whole numbers, y (batch, T, units), W (inputs, units), b (units,)
+    x (batch, T) or (batch, T, 1) whole numbers, y (batch, T, units), W (vocabulary_size, units),
+    b (units,)
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Normalisation with the statistics of the batch."""
+"""Normalization with the statistics of the batch."""
 
 from dataclasses import dataclass
 from math import prod

@@ -1,4 +1,4 @@
-"""Normalisation of each example by itself."""
+"""Normalization of each example by itself."""
 
 from dataclasses import dataclass
 from math import prod
@@ -33,7 +33,7 @@ class LayerNorm(TrainableLayer):
 
     axes: int | tuple[int, ...] | None = option(
         Axes(),
-        "Axes of one example, without the batch, that are normalised together, with a gamma and "
+        "Axes of one example, without the batch, that are normalized together, with a gamma and "
         "a beta for each place on them. None: the features of rows and sequences, the channels of "
         "images and volumes at each place.",
         default=None,
@@ -43,7 +43,7 @@ class LayerNorm(TrainableLayer):
     shift: bool = option(Boolean(), "Whether there is a beta.", default=True)
 
     def axes_of(self, in_shape):
-        """Returns the axes of an example that are normalised together, counted from the front."""
+        """Returns the axes of an example that are normalized together, counted from the front."""
         rank = len(in_shape)
         axes = channel_axis(in_shape) if self.axes is None else self.axes
         axes = (axes,) if isinstance(axes, int) else axes

@@ -39,9 +39,9 @@ class MVN(Layer):
 
     def forward(self, params, x, run):
         axes = (1, 2, 3) if self.across_channels else (2, 3)
-        centred = ops.sub(x, ops.mean(x, axes, keepdims=True))
+        centered = ops.sub(x, ops.mean(x, axes, keepdims=True))
         if not self.normalize_variance:
-            return centred
-        variance = ops.mean(ops.square(centred), axes, keepdims=True)
+            return centered
+        variance = ops.mean(ops.square(centered), axes, keepdims=True)
         deviation = ops.sqrt(ops.maximum(variance, TINY))
-        return ops.div(centred, ops.add(deviation, self.epsilon))
+        return ops.div(centered, ops.add(deviation, self.epsilon))

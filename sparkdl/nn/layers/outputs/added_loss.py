@@ -9,7 +9,7 @@ from sparkdl.nn.layers.core.base import Layer
 
 @dataclass(frozen=True, kw_only=True)
 class AddedLoss(Layer):
-    """y = x, and `weight` times the sum of x over the batch is added to what is minimised.
+    """y = x, and `weight` times the sum of x over the batch is added to what is minimized.
 
     Caffe's loss_weight of a blob that is no loss.
 

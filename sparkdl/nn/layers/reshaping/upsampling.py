@@ -32,7 +32,7 @@ class UpSampling(SpatialLayer, abstract=True):
 
     @property
     def linear(self):
-        """True if new numbers are interpolated linearly between their neighbours."""
+        """True if new numbers are interpolated linearly between their neighbors."""
         return False
 
 
@@ -66,8 +66,8 @@ class UpSampling2D(UpSampling):
 
     interpolation: str = option(
         Choice(of=("nearest", "bilinear")),
-        '"nearest" repeats each number; "bilinear" draws lines between the centres of pixels '
-        "(those beyond the outermost centres are as these), as Keras and PyTorch with "
+        '"nearest" repeats each number; "bilinear" draws lines between the centers of pixels '
+        "(those beyond the outermost centers are as these), as Keras and PyTorch with "
         "align_corners=False.",
         default="nearest",
     )

@@ -12,7 +12,7 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 class WindowLayer(SpatialLayer, abstract=True):
     """A layer that looks at each example through windows, all of them full."""
 
-    kernel: int | tuple[int, ...] = option(Sizes(), "Points of a window.")
+    kernel_size: int | tuple[int, ...] = option(Sizes(), "Points of a window.")
     stride: int | tuple[int, ...] = option(Sizes(), "Distance between two windows.", default=1)
     padding: int | tuple | str = option(
         Padding(causal=True),
@@ -31,9 +31,9 @@ class WindowLayer(SpatialLayer, abstract=True):
 
     def padding_of(self, space):
         """Returns (before, after) for each axis."""
-        return window_padding(space, self.kernel, self.stride, self.padding, self.dilation)
+        return window_padding(space, self.kernel_size, self.stride, self.padding, self.dilation)
 
     def places(self, space):
         """Returns the number of windows along each axis."""
-        options = self.kernel, self.stride, self.padding_of(space), self.dilation
+        options = self.kernel_size, self.stride, self.padding_of(space), self.dilation
         return windows(space, *options)

@@ -16,11 +16,11 @@ class Frozen(Wrapper):
     """Another layer, as it is in use even while the network is trained.
 
     Its parameters and buffers stay as they are: no gradient, no decay, no constraint reaches them.
-    Dropout inside does not drop, and batch normalisation uses its running statistics. Gradients
+    Dropout inside does not drop, and batch normalization uses its running statistics. Gradients
     pass through to the layers before it. DL4J FrozenLayer.
     """
 
-    rate_factor: ClassVar[float] = 0.0  # so that no updater's own decay moves them
+    rate_factor: ClassVar[float] = 0.0  # so that no optimizer's own decay moves them
     constraints: ClassVar = ()
     penalized: ClassVar[tuple[str, ...]] = ()
     pulled: ClassVar[tuple[str, ...]] = ()

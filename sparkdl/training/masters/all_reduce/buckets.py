@@ -127,7 +127,7 @@ class Buckets:
 
 
 def cut_buckets(slices, size):
-    """Returns {name: bucket}, [slice of each bucket]: neighbours, from the vector's end on.
+    """Returns {name: bucket}, [slice of each bucket]: neighbors, from the vector's end on.
 
     Parameters
     ----------

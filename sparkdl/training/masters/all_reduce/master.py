@@ -12,7 +12,7 @@ from sparkdl.training.resident.buffer_mean import mean_buffers
 from sparkdl.training.resident.strategy import Strategy
 from sparkdl.training.resident.synchronization import synchronize
 
-NORMALISE = ("examples", "workers")
+NORMALIZE = ("examples", "workers")
 # Bytes of a bucket, least and most: fewer calls, or more that nothing hides.
 OVER_SOCKETS, ON_DEVICES = (256 << 10, 4 << 20), (4 << 20, 32 << 20)
 
@@ -21,8 +21,8 @@ OVER_SOCKETS, ON_DEVICES = (256 << 10, 4 << 20), (4 << 20, 32 << 20)
 class AllReduceSGD(ResidentMaster):
     """Workers sum their gradients for each update, while the rest of the backward pass still runs.
 
-    It is training on the joint minibatch of all workers, with any updater. A worker whose data ends
-    before that of others gives zeros, and the mean is over those that gave something.
+    It is training on the joint minibatch of all workers, with any optimizer. A worker whose data
+    ends before that of others gives zeros, and the mean is over those that gave something.
 
     References
     ----------
@@ -48,8 +48,8 @@ class AllReduceSGD(ResidentMaster):
         "codec they travel together after the backward pass.",
         default=None,
     )
-    normalise: str = option(
-        Choice(of=NORMALISE),
+    normalize: str = option(
+        Choice(of=NORMALIZE),
         '"examples": the gradient is the mean over all examples of an update; "workers": over '
         "the minibatches, however many examples a short one has (DistLearn's "
         "sumAndNormalizeGradients).",
@@ -121,7 +121,7 @@ class AllReduceWorker(Strategy):
         return sum(len(step.batch) for step in steps)
 
     def _weight(self, step):
-        return len(step.batch) if self.master.normalise == "examples" else 1
+        return len(step.batch) if self.master.normalize == "examples" else 1
 
 
 def buckets_for(master, worker):

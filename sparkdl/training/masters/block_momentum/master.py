@@ -57,7 +57,7 @@ class BlockMomentum(ResidentMaster):
     )
     reset_sgd_momentum_after_aggregation: bool = option(
         Boolean(),
-        "Whether updater state starts anew with each block; else it is averaged.",
+        "Whether optimizer state starts anew with each block; else it is averaged.",
         default=True,
     )
     block_learning_rate: float = option(Number(above=0), "Factor of G in the step.", default=1.0)
@@ -80,7 +80,7 @@ class BlockMomentum(ResidentMaster):
         return -(-self.block_size_per_worker // self.batch_size_per_worker)
 
     @property
-    def average_updater_state(self):
+    def average_optimizer_state(self):
         return not self.reset_sgd_momentum_after_aggregation
 
     def momentum_of(self, workers):

@@ -1,1 +1,1 @@
-"""Elastic averaging: springs tie the workers' parameters to a centre."""
+"""Elastic averaging: springs tie the workers' parameters to a center."""

@@ -7,7 +7,7 @@ from sparkdl.training.resident.buffer_mean import mean_buffers
 from sparkdl.training.resident.per_worker_state import copy_worker_state, prefix, worker_state_part
 from sparkdl.training.resident.strategy import Strategy
 
-CENTRE = "centre"
+CENTRE = "center"
 MOVES = "moves"
 OWN = ("params", "slots")
 
@@ -19,8 +19,8 @@ class ElasticWorker(Strategy):
         super().__init__(master, worker)
         alpha = 0.9 / worker.size if master.alpha is None else master.alpha
         self._alpha = np.float32(alpha)
-        self._centre = worker.replica.params.copy()
-        self._moved = np.empty_like(self._centre)
+        self._center = worker.replica.params.copy()
+        self._moved = np.empty_like(self._center)
         if worker.own:
             for name in OWN:
                 copy_worker_state(worker.own, name, getattr(worker.replica, name))
@@ -40,16 +40,16 @@ class ElasticWorker(Strategy):
         mean_buffers(self.worker, trained)
 
     def state(self):
-        """Returns the centre; updater state is the mean over workers."""
+        """Returns the center; optimizer state is the mean over workers."""
         slots = self.worker.replica.slots / np.float32(self.worker.size)
         with self.worker.exchanging():
             if len(slots):
                 self.worker.group.all_reduce(slots)
             self._settle()
-        return super().state() | {"params": self._centre, "slots": slots}
+        return super().state() | {"params": self._center, "slots": slots}
 
     def own(self):
-        """Returns the worker's weights and updater state."""
+        """Returns the worker's weights and optimizer state."""
         return {name: getattr(self.worker.replica, name) for name in OWN}
 
     def _train(self, step):
@@ -60,14 +60,14 @@ class ElasticWorker(Strategy):
         return step.share * len(step.batch)
 
     def _exchange(self, trained):
-        """Draws the worker and the centre nearer to each other, if it has trained anything."""
+        """Draws the worker and the center nearer to each other, if it has trained anything."""
         with self.worker.exchanging(), np.errstate(all="ignore"):
             self._move(trained)
 
     def _away(self):
-        """Moves the worker towards the centre; returns how far, in the other direction."""
+        """Moves the worker towards the center; returns how far, in the other direction."""
         params = self.worker.replica.params
-        np.subtract(params, self._centre, out=self._moved)
+        np.subtract(params, self._center, out=self._moved)
         self._moved *= self._alpha
         params -= self._moved
         return self._moved
@@ -76,11 +76,11 @@ class ElasticWorker(Strategy):
         raise NotImplementedError
 
     def _settle(self):
-        """Has all workers know the same centre."""
+        """Has all workers know the same center."""
 
 
 class SynchronousElasticWorker(ElasticWorker):
-    """Workers hold the same centre, and exchange at the same time."""
+    """Workers hold the same center, and exchange at the same time."""
 
     lockstep = True
 
@@ -88,7 +88,7 @@ class SynchronousElasticWorker(ElasticWorker):
         super().__init__(master, worker)
         self._sums = None
         if master.codec is not None:
-            self._sums = CompressedSum(worker.group, master.codec, len(self._centre))
+            self._sums = CompressedSum(worker.group, master.codec, len(self._center))
             if worker.own:
                 self._sums.restore(worker_state_part(MOVES, worker.own))
 
@@ -109,19 +109,19 @@ class SynchronousElasticWorker(ElasticWorker):
             self.worker.group.all_reduce(self._moved)
         else:
             self._sums.sum(self._moved)
-        self._centre += self._moved
+        self._center += self._moved
 
 
 class StoreElasticWorker(ElasticWorker):
-    """The centre is in a store; each worker exchanges with it when it gets there."""
+    """The center is in a store; each worker exchanges with it when it gets there."""
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
         self._store = worker.store(mode="async")
         if master.codec is not None:
             self._store.set_compression(master.codec)
-        self._store.set_optimizer(move_centre)
-        self._store.init(CENTRE, self._centre)
+        self._store.set_optimizer(move_center)
+        self._store.init(CENTRE, self._center)
         if worker.own:
             self._store.restore_compression(CENTRE, worker_state_part(MOVES, worker.own))
 
@@ -133,15 +133,15 @@ class StoreElasticWorker(ElasticWorker):
 
     def _move(self, trained):
         if trained:
-            self._store.pull(CENTRE, self._centre)
+            self._store.pull(CENTRE, self._center)
             self._store.push(CENTRE, self._away())
 
     def _settle(self):
         """Ends a round, after all have pushed; nobody pushes before all are here."""
-        self._store.pull(CENTRE, self._centre)
+        self._store.pull(CENTRE, self._center)
         self.worker.group.barrier()
 
 
-def move_centre(key, value, moved, slots):
-    """Applies a push to the centre; runs in a thread of the store."""
+def move_center(key, value, moved, slots):
+    """Applies a push to the center; runs in a thread of the store."""
     value += moved

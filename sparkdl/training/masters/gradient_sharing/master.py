@@ -40,11 +40,11 @@ class GradientSharing(ResidentMaster):
     )
     share: str = option(
         Choice(of=SHARED),
-        '"updates": each worker\'s updater makes a step of its own, and the combination of '
+        '"updates": each worker\'s optimizer makes a step of its own, and the combination of '
         "these is the step of all (DL4J). The learning rate is in what is sent, so a "
-        "threshold is one for steps. Updater state then differs between workers: each goes on with "
-        'its own, and the network has their mean. "gradients": their combination goes through '
-        "one updater, the same in all workers (CNTK).",
+        "threshold is one for steps. Optimizer state then differs between workers: each goes on "
+        'with its own, and the network has their mean. "gradients": their combination goes through '
+        "one optimizer, the same in all workers (CNTK).",
         default="updates",
     )
     combine: str = option(
@@ -153,7 +153,7 @@ class UpdateSharingWorker(SharingWorker):
         params += self._before
 
     def state(self):
-        """Returns the state; updater state is the mean over workers."""
+        """Returns the state; optimizer state is the mean over workers."""
         state = super().state()
         with self.worker.exchanging():
             slots = state["slots"] / np.float32(self.worker.size)

@@ -57,7 +57,7 @@ class LocalSGD(ResidentMaster):
     plateau: float = option(
         Number(above=0, below=1), "Factor of the period where the loss has not fallen.", default=0.5
     )
-    average_updater_state: bool = option(
+    average_optimizer_state: bool = option(
         Boolean(),
         "Average momentum and the like too; else they start anew after each average.",
         default=True,
@@ -126,7 +126,7 @@ class LocalSGDWorker(ParameterAveragingWorker):
         if step is None:
             self.worker.iteration += 1  # as the others' updates
             return 0.0
-        age = None if self.master.average_updater_state else number
+        age = None if self.master.average_optimizer_state else number
         if self._kept_back is None:
             self.worker.update(step, age)
         else:

@@ -23,8 +23,8 @@ AGGREGATIONS = ("driver", "peers")
 class ParameterAveraging(ResidentMaster):
     """Workers train alone for `averaging_frequency` minibatches, then continue from the mean.
 
-    Parameters, buffers and updater state are averaged, weighted by examples. With a frequency of 1
-    and plain SGD this is synchronous SGD over the workers' batches together.
+    Parameters, buffers and optimizer state are averaged, weighted by examples. With a frequency of
+    1 and plain SGD this is synchronous SGD over the workers' batches together.
 
     References
     ----------
@@ -35,7 +35,7 @@ class ParameterAveraging(ResidentMaster):
     averaging_frequency: int = option(
         Integer(minimum=1), "Minibatches of each worker between two averages.", default=5
     )
-    average_updater_state: bool = option(
+    average_optimizer_state: bool = option(
         Boolean(),
         "Average momentum and the like too; else they start anew after each average (as "
         "DL4J's saveUpdater=false).",
@@ -119,7 +119,7 @@ class ParameterAveraging(ResidentMaster):
             batch_size=self.batch_size_per_worker,
             prefetch=self.prefetch,
             transform=transform,
-            keep_slots=self.average_updater_state,
+            keep_slots=self.average_optimizer_state,
             device=self.device,
             backend=self.backend,
         )
@@ -127,7 +127,7 @@ class ParameterAveraging(ResidentMaster):
     def _next(self, state, result, part):
         ends = np.cumsum([len(state.params), len(state.buffers)])
         params, buffers, slots = np.split(result.vector, ends)
-        slots = slots if self.average_updater_state else state.slots
+        slots = slots if self.average_optimizer_state else state.slots
         state = part.after(state, state.iteration + result.updates)
         return replace(state, params=params, buffers=buffers, slots=slots, kept={})
 

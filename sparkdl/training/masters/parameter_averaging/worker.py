@@ -22,7 +22,7 @@ class ParameterAveragingWorker(Strategy):
         super().__init__(master, worker)
         replica, codec = worker.replica, master.codec
         self._averaged = ["params"] * (codec is None) + ["buffers"]
-        self._averaged += ["slots"] * master.average_updater_state
+        self._averaged += ["slots"] * master.average_optimizer_state
         sizes = [len(getattr(replica, name)) for name in self._averaged]
         self._sum = np.zeros(sum(sizes) + 1, replica.params.dtype)
         self._parts = np.split(self._sum[:-1], np.cumsum(sizes)[:-1])
@@ -38,7 +38,7 @@ class ParameterAveragingWorker(Strategy):
         self._begin()
         for step in steps:
             own = self.worker.iteration - start + 1
-            self.worker.update(step, None if self.master.average_updater_state else own)
+            self.worker.update(step, None if self.master.average_optimizer_state else own)
             examples += step.share * len(step.batch)
         self.worker.iteration = start + self.worker.maximum(self.worker.iteration - start)
         with self.worker.exchanging():
@@ -54,7 +54,7 @@ class ParameterAveragingWorker(Strategy):
 
     def _begin(self):
         """Gives all workers the same weights; they train alone from now on."""
-        if not self.master.average_updater_state:
+        if not self.master.average_optimizer_state:
             np.copyto(self.worker.replica.slots, initial_slots(self.worker.conf))
         if self._changes is not None:
             np.copyto(self._start, self.worker.replica.params)

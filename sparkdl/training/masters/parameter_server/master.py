@@ -13,7 +13,7 @@ from sparkdl.training.masters.parameter_server.worker import ParameterServerWork
 class ParameterServer(ResidentMaster):
     """Some workers keep the parameters of some layers each, and update them with what all push.
 
-    The network's updater runs where the parameters are kept. A layer's parameters stay together;
+    The network's optimizer runs where the parameters are kept. A layer's parameters stay together;
     with ClipNorm, which needs the whole gradient, all are kept by one worker.
 
     References

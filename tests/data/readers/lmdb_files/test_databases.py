@@ -283,7 +283,7 @@ def test_caffes_own_descriptor_may_be_loaded_too():
 
 
 def encoded(x, y, kind="PNG"):
-    """As Caffe's tools write them with -encoded: a file of a coloured image."""
+    """As Caffe's tools write them with -encoded: a file of a colored image."""
     return block(4, encode_image(x[::-1], kind)) + number(5, int(y)) + number(7, 1)
 
 

@@ -243,7 +243,7 @@ def one(layer, shape):
 SEQUENCES = {
     "LSTM": (LSTM(units=3), (5, 2), [(12, 2), (12,), (12, 3)], lstm),
     "Embed": (
-        EmbeddingSequence(inputs=7, units=3, bias=True, activation="identity"),
+        EmbeddingSequence(vocabulary_size=7, units=3, bias=True, activation="identity"),
         (5,),
         [(7, 3), (3,)],
         embed,

@@ -33,22 +33,25 @@ layer { name: 'out' type: 'InnerProduct' bottom: 'ip' top: 'out'
 layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'out' bottom: 'label' }
 """
 BLOBS = [(4, 5), (4,), (4,), (4,), (1,), (4,), (3, 4), (3,)]
-# an updater, and how often Caffe's history has each blob
-UPDATERS = {
-    "SGD without momentum": (Sgd(rate=0.1), 1),
-    "SGD": (Momentum(rate=0.1, momentum=0.9), 1),
-    "Nesterov": (Nesterov(rate=0.1, momentum=0.9), 1),
-    "AdaGrad": (AdaGrad(rate=0.1), 1),
-    "RMSProp": (RmsProp(rate=0.1), 1),
-    "AdaDelta": (AdaDelta(rate=1.0), 2),
-    "Adam": (AdamHat(rate=0.1), 2),
+# an optimizer, and how often Caffe's history has each blob
+OPTIMIZERS = {
+    "SGD without momentum": (Sgd(learning_rate=0.1), 1),
+    "SGD": (Momentum(learning_rate=0.1, momentum=0.9), 1),
+    "Nesterov": (Nesterov(learning_rate=0.1, momentum=0.9), 1),
+    "AdaGrad": (AdaGrad(learning_rate=0.1), 1),
+    "RMSProp": (RmsProp(learning_rate=0.1), 1),
+    "AdaDelta": (AdaDelta(learning_rate=1.0), 2),
+    "Adam": (AdamHat(learning_rate=0.1), 2),
 }
 END = {"BINARYPROTO": "", "HDF5": ".h5"}
 
 
-def net_of(updater, text=NET):
+def net_of(optimizer, text=NET):
     return load_net(
-        parse_text(text, NetParameter), state_of("TRAIN"), shapes={"data": (5,)}, updater=updater
+        parse_text(text, NetParameter),
+        state_of("TRAIN"),
+        shapes={"data": (5,)},
+        optimizer=optimizer,
     )
 
 
@@ -62,11 +65,11 @@ def trained(conf, state, batches):
     return TrainState(**vectors, iteration=state.iteration + len(batches))
 
 
-@pytest.mark.parametrize("name", UPDATERS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("format", END)
 def test_training_goes_on_as_if_it_had_not_stopped(name, format, tmp_path, rng):
-    updater, times = UPDATERS[name]
-    net = net_of(updater)
+    optimizer, times = OPTIMIZERS[name]
+    net = net_of(optimizer)
     batches = [batch_of(net.conf, rng, 8) for _ in range(5)]
     half = trained(net.conf, start(net.conf), batches[:3])
     path = save_snapshot(net.conf, half, f"{tmp_path}/n", net.layers, format)
@@ -83,7 +86,7 @@ def test_training_goes_on_as_if_it_had_not_stopped(name, format, tmp_path, rng):
 
 def test_a_velocity_points_where_caffes_does(tmp_path, rng):
     """Caffe: V = lr g after the first update, and W - V is what the weights become."""
-    net = net_of(Momentum(rate=0.1, momentum=0.9))
+    net = net_of(Momentum(learning_rate=0.1, momentum=0.9))
     before = start(net.conf)
     after = trained(net.conf, before, [batch_of(net.conf, rng, 8)])
     save_snapshot(net.conf, before, f"{tmp_path}/n", net.layers)
@@ -95,9 +98,9 @@ def test_a_velocity_points_where_caffes_does(tmp_path, rng):
     assert not any(history[blob].any() for blob in (2, 3, 4))  # BatchNorm's
 
 
-def test_what_an_updater_remembers_twice_stands_in_two_runs(tmp_path, rng):
+def test_what_an_optimizer_remembers_twice_stands_in_two_runs(tmp_path, rng):
     """Caffe's Adam: all means, then all squares."""
-    net = net_of(AdamHat(rate=0.1, beta1=0.9, beta2=0.99))
+    net = net_of(AdamHat(learning_rate=0.1, beta1=0.9, beta2=0.99))
     after = trained(net.conf, start(net.conf), [batch_of(net.conf, rng, 8)])
     path = save_snapshot(net.conf, after, f"{tmp_path}/n", net.layers)
     history = read_solver_state(path).history
@@ -118,7 +121,7 @@ def test_what_an_updater_remembers_twice_stands_in_two_runs(tmp_path, rng):
     ],
 )
 def test_drops_of_the_rate_are_counted(rate, iteration, drops, tmp_path):
-    net = net_of(Sgd(rate=rate))
+    net = net_of(Sgd(learning_rate=rate))
     state = start(net.conf)
     state = TrainState(
         params=state.params, buffers=state.buffers, slots=state.slots, iteration=iteration
@@ -133,7 +136,7 @@ def test_drops_of_the_rate_are_counted(rate, iteration, drops, tmp_path):
 @pytest.fixture
 def snapshot(tmp_path):
     """(net, path of a .solverstate)"""
-    net = net_of(Momentum(rate=0.1))
+    net = net_of(Momentum(learning_rate=0.1))
     return net, save_snapshot(net.conf, start(net.conf), f"{tmp_path}/a/n", net.layers)
 
 
@@ -185,7 +188,7 @@ def test_weights_of_some_layers_are_not_enough(snapshot, tmp_path):
 
 def test_a_history_of_another_solver_is_refused(snapshot):
     net, path = snapshot
-    other = net_of(AdamHat(rate=0.1))
+    other = net_of(AdamHat(learning_rate=0.1))
     with pytest.raises(CheckpointError, match="history of AdamHat must have 16 blobs, got 8"):
         load_snapshot(other.conf, start(other.conf), path, net.layers)
 
@@ -199,14 +202,14 @@ def test_a_history_of_other_shapes_is_refused(snapshot):
         load_snapshot(net.conf, start(net.conf), path, net.layers)
 
 
-def test_an_updater_that_caffe_lacks_is_refused(tmp_path):
-    net = net_of(Lars(rate=0.1))
-    with pytest.raises(UnsupportedError, match="one updater of Sgd, .*, not Lars"):
+def test_an_optimizer_that_caffe_lacks_is_refused(tmp_path):
+    net = net_of(Lars(learning_rate=0.1))
+    with pytest.raises(UnsupportedError, match="one optimizer of Sgd, .*, not Lars"):
         save_snapshot(net.conf, start(net.conf), f"{tmp_path}/n", net.layers)
     assert not list(tmp_path.iterdir())
 
 
 def test_an_unknown_format_is_refused(tmp_path):
-    net = net_of(Sgd(rate=0.1))
+    net = net_of(Sgd(learning_rate=0.1))
     with pytest.raises(ConfigError, match="format must be one of BINARYPROTO, HDF5, got 'JSON'"):
         save_snapshot(net.conf, start(net.conf), f"{tmp_path}/n", net.layers, format="JSON")

@@ -153,7 +153,9 @@ def test_nets_whose_arrays_differ_in_shape_are_refused():
 @pytest.mark.parametrize("end", ["", ".h5"])
 def test_a_trained_net_comes_back_to_the_bit(end, tmp_path, rng):
     data = {"shapes": {"data": SHAPES["lenet"]}}
-    conf = load_net(path("lenet"), state_of("TRAIN"), updater=Sgd(rate=0.01), **data).conf
+    conf = load_net(
+        path("lenet"), state_of("TRAIN"), optimizer=Sgd(learning_rate=0.01), **data
+    ).conf
     replica, batch = Replica(conf), batch_of(conf, rng, 4)
     for t in range(1, 4):
         replica.step(batch, 0.01, t)

@@ -37,7 +37,9 @@ def test_has_as_many_parameters_as_the_zoo_s(name, phase):
 
 @pytest.mark.parametrize("name", ["lenet", "cifar10_quick", "cifar10_full"])
 def test_trains_a_step(name, rng):
-    conf = read_net(path(name), shapes={"data": SHAPES[name]}, updater=Nesterov(rate=0.01), l2=5e-4)
+    conf = read_net(
+        path(name), shapes={"data": SHAPES[name]}, optimizer=Nesterov(learning_rate=0.01), l2=5e-4
+    )
     replica, batch = Replica(conf), batch_of(conf, rng, 8)
     before = replica.params.copy()
     losses = [replica.step(batch, 0.01, t) / 8 for t in range(1, 6)]

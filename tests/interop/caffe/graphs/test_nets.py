@@ -79,7 +79,7 @@ RATES = {"autoencoder": 1e-4, "siamese": 1e-2, "captions": 1e-3}
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_trains(name, rng):
-    conf = read_net(path(name), shapes=DATA[name], updater=Momentum(rate=0.01), l2=1e-4)
+    conf = read_net(path(name), shapes=DATA[name], optimizer=Momentum(learning_rate=0.01), l2=1e-4)
     columns = BATCHES[name](conf, rng)
     replica, batch = Replica(conf), Batch(columns=columns, ids=np.arange(N, dtype=np.uint64))
     losses = [replica.step(batch, RATES[name], t) / N for t in range(1, 9)]

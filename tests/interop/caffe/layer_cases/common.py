@@ -1,4 +1,4 @@
-"""Layers with parameters of other kinds, normalisation, and sums of blobs."""
+"""Layers with parameters of other kinds, normalization, and sums of blobs."""
 
 import numpy as np
 from scipy.special import softmax
@@ -25,8 +25,8 @@ def scale(p, x):
 
 def mvn(axes, epsilon, divided=True):
     def normal(p, x):
-        centred = x - x.mean(axes, keepdims=True)
-        return centred / (x.std(axes, keepdims=True) + epsilon) if divided else centred
+        centered = x - x.mean(axes, keepdims=True)
+        return centered / (x.std(axes, keepdims=True) + epsilon) if divided else centered
 
     return normal
 

@@ -69,7 +69,7 @@ def test_a_python_layer_is_what_was_registered():
         ConfigError, match=r"got mine.Warp; register_python\('mine', 'Warp', make\)"
     ):
         load(text, x=(3,))
-    register_python("mine", "Warp", lambda text: Activation(function=text))
+    register_python("mine", "Warp", lambda text: Activation(text))
     try:
         (vertex,) = load(text, x=(3,)).conf.vertices
     finally:

@@ -53,7 +53,11 @@ def folder(tmp_path, rng):
 def test_a_job_is_read_with_its_nets_from_beside_it(folder):
     job = read_job(folder / "solver.prototxt")
     conf = job.train.conf
-    assert (conf.updater, conf.l2, conf.seed) == (Momentum(rate=0.1, momentum=0.9), 0.01, 3)
+    assert (conf.optimizer, conf.l2, conf.seed) == (
+        Momentum(learning_rate=0.1, momentum=0.9),
+        0.01,
+        3,
+    )
     assert conf.parameter_count == 16 * 3 + 3
     assert job.solver.max_iter == 10
     [test] = job.tests
@@ -142,7 +146,7 @@ BAD = {
         ConfigError,
         "got both",
     ),
-    "colours": (
+    "colors": (
         DATABASE + "transform_param { force_gray: true }",
         UnsupportedError,
         "force_gray",

@@ -35,37 +35,45 @@ RATES = {
 
 @pytest.mark.parametrize("text", RATES)
 def test_rates(text):
-    updater = solver(START + text).updater
+    optimizer = solver(START + text).optimizer
     for i in (0, 1, 2, 3, 5, 9, 10, 12):
-        assert updater.rate_at(i, 0) == pytest.approx(RATES[text](i), rel=1e-9)
+        assert optimizer.rate_at(i, 0) == pytest.approx(RATES[text](i), rel=1e-9)
 
 
-UPDATERS = {
-    "": Sgd(rate=0.01),
-    "momentum: 0.9": Momentum(rate=0.01, momentum=0.9),
-    "type: 'Nesterov' momentum: 0.95": Nesterov(rate=0.01, momentum=0.95),
-    "type: 'AdaGrad'": AdaGrad(rate=0.01, epsilon=1e-8),
-    "type: 'AdaGrad' delta: 0.001": AdaGrad(rate=0.01, epsilon=1e-3),
-    "type: 'RMSProp'": RmsProp(rate=0.01, decay=0.99, epsilon=1e-8),
-    "type: 'RMSProp' rms_decay: 0.98 delta: 1e-5": RmsProp(rate=0.01, decay=0.98, epsilon=1e-5),
-    "type: 'AdaDelta' momentum: 0.95 delta: 1e-6": AdaDelta(rate=0.01, decay=0.95, epsilon=1e-6),
-    "type: 'Adam' momentum: 0.9 momentum2: 0.995": AdamHat(
-        rate=0.01, beta1=0.9, beta2=0.995, epsilon=1e-8
+OPTIMIZERS = {
+    "": Sgd(learning_rate=0.01),
+    "momentum: 0.9": Momentum(learning_rate=0.01, momentum=0.9),
+    "type: 'Nesterov' momentum: 0.95": Nesterov(learning_rate=0.01, momentum=0.95),
+    "type: 'AdaGrad'": AdaGrad(learning_rate=0.01, epsilon=1e-8),
+    "type: 'AdaGrad' delta: 0.001": AdaGrad(learning_rate=0.01, epsilon=1e-3),
+    "type: 'RMSProp'": RmsProp(learning_rate=0.01, decay=0.99, epsilon=1e-8),
+    "type: 'RMSProp' rms_decay: 0.98 delta: 1e-5": RmsProp(
+        learning_rate=0.01, decay=0.98, epsilon=1e-5
     ),
-    "solver_type: NESTEROV momentum: 0.9": Nesterov(rate=0.01, momentum=0.9),
-    "solver_type: ADAM momentum: 0.9": AdamHat(rate=0.01, beta1=0.9, beta2=0.999, epsilon=1e-8),
+    "type: 'AdaDelta' momentum: 0.95 delta: 1e-6": AdaDelta(
+        learning_rate=0.01, decay=0.95, epsilon=1e-6
+    ),
+    "type: 'Adam' momentum: 0.9 momentum2: 0.995": AdamHat(
+        learning_rate=0.01, beta1=0.9, beta2=0.995, epsilon=1e-8
+    ),
+    "solver_type: NESTEROV momentum: 0.9": Nesterov(learning_rate=0.01, momentum=0.9),
+    "solver_type: ADAM momentum: 0.9": AdamHat(
+        learning_rate=0.01, beta1=0.9, beta2=0.999, epsilon=1e-8
+    ),
 }
 
 
-@pytest.mark.parametrize("text", UPDATERS)
-def test_updaters(text):
-    assert solver(FIXED + text).updater == UPDATERS[text]
+@pytest.mark.parametrize("text", OPTIMIZERS)
+def test_optimizers(text):
+    assert solver(FIXED + text).optimizer == OPTIMIZERS[text]
 
 
 def test_weight_decay_and_clipping():
-    assert solver(FIXED).training == {"updater": Sgd(rate=0.01), "l1": 0.0, "l2": 0.0} | {
-        "clipping": None
-    }
+    assert solver(FIXED).training == {
+        "optimizer": Sgd(learning_rate=0.01),
+        "l1": 0.0,
+        "l2": 0.0,
+    } | {"clipping": None}
     found = solver(FIXED + "weight_decay: 0.0005 clip_gradients: 10 random_seed: 7").training
     assert (found["l1"], found["l2"], found["seed"]) == (0.0, 0.0005, 7)
     assert found["clipping"] == ClipNorm(limit=10.0)

@@ -12,27 +12,27 @@ from tests.engine.support import feeds, trace
 
 # (layer, mask of the input, mask of the output), counted by hand
 MASKS = [
-    (layers.Conv1D(filters=2, kernel=2), [1, 1, 1, 0, 0], [1, 1, 1, 0]),
-    (layers.Conv1D(filters=2, kernel=3, padding="same"), [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]),
-    (layers.Conv1D(filters=2, kernel=3, padding="causal"), [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]),
-    (layers.Conv1D(filters=2, kernel=2, stride=2), [1, 1, 1, 0, 0, 0], [1, 1, 0]),
-    (layers.Conv1D(filters=2, kernel=2, dilation=3), [0, 0, 1, 0, 0, 0], [0, 0, 1]),
-    (layers.Conv1D(filters=2, kernel=3, stride=3, padding=1), [1, 1, 0, 0, 0, 0], [1, 0]),
-    (layers.Conv1D(filters=2, kernel=1, padding=2), [1, 1, 0], [1, 1, 1, 1, 0, 0, 0]),
-    (layers.Conv1D(filters=2, kernel=2, padding=(0, 3)), [1, 1, 0], [1, 1, 0, 0, 0]),
-    (layers.Conv1D(filters=2, kernel=2, dilation=4, padding=2), [1, 1], [1, 1]),
-    (layers.DepthwiseConv1D(kernel=1, padding=(1, 2)), [1, 0], [1, 1, 0, 0, 0]),
-    (layers.LocallyConnected1D(filters=2, kernel=1, padding=1), [1, 0], [1, 1, 0, 0]),
+    (layers.Conv1D(filters=2, kernel_size=2), [1, 1, 1, 0, 0], [1, 1, 1, 0]),
+    (layers.Conv1D(filters=2, kernel_size=3, padding="same"), [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]),
+    (layers.Conv1D(filters=2, kernel_size=3, padding="causal"), [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]),
+    (layers.Conv1D(filters=2, kernel_size=2, stride=2), [1, 1, 1, 0, 0, 0], [1, 1, 0]),
+    (layers.Conv1D(filters=2, kernel_size=2, dilation=3), [0, 0, 1, 0, 0, 0], [0, 0, 1]),
+    (layers.Conv1D(filters=2, kernel_size=3, stride=3, padding=1), [1, 1, 0, 0, 0, 0], [1, 0]),
+    (layers.Conv1D(filters=2, kernel_size=1, padding=2), [1, 1, 0], [1, 1, 1, 1, 0, 0, 0]),
+    (layers.Conv1D(filters=2, kernel_size=2, padding=(0, 3)), [1, 1, 0], [1, 1, 0, 0, 0]),
+    (layers.Conv1D(filters=2, kernel_size=2, dilation=4, padding=2), [1, 1], [1, 1]),
+    (layers.DepthwiseConv1D(kernel_size=1, padding=(1, 2)), [1, 0], [1, 1, 0, 0, 0]),
+    (layers.LocallyConnected1D(filters=2, kernel_size=1, padding=1), [1, 0], [1, 1, 0, 0]),
     (layers.MaxPool1D(size=2, stride=1, padding=1), [1, 0, 0], [1, 1, 0, 0]),
-    (layers.SeparableConv1D(filters=2, kernel=2), [1, 1, 1, 0, 0], [1, 1, 1, 0]),
-    (layers.DepthwiseConv1D(kernel=2, stride=2), [0, 1, 0, 0], [1, 0]),
+    (layers.SeparableConv1D(filters=2, kernel_size=2), [1, 1, 1, 0, 0], [1, 1, 1, 0]),
+    (layers.DepthwiseConv1D(kernel_size=2, stride=2), [0, 1, 0, 0], [1, 0]),
     (layers.MaxPool1D(size=2), [1, 1, 1, 0, 0, 0], [1, 1, 0]),
     (layers.MaxPool1D(size=2, rounding="ceil"), [1, 1, 1, 0, 0], [1, 1, 0]),
     (layers.AvgPool1D(size=2, stride=1), [1, 1, 0, 0], [1, 1, 0]),
     (layers.LpPool1D(size=3, stride=1, padding="same"), [1, 0, 0, 0], [1, 1, 0, 0]),
-    (layers.Conv1DTranspose(filters=2, kernel=2), [1, 1, 0, 0], [1, 1, 1, 0, 0]),
-    (layers.Conv1DTranspose(filters=2, kernel=2, stride=2), [1, 0, 1], [1, 1, 0, 0, 1, 1]),
-    (layers.LocallyConnected1D(filters=2, kernel=2), [1, 1, 1, 0, 0], [1, 1, 1, 0]),
+    (layers.Conv1DTranspose(filters=2, kernel_size=2), [1, 1, 0, 0], [1, 1, 1, 0, 0]),
+    (layers.Conv1DTranspose(filters=2, kernel_size=2, stride=2), [1, 0, 1], [1, 1, 0, 0, 1, 1]),
+    (layers.LocallyConnected1D(filters=2, kernel_size=2), [1, 1, 1, 0, 0], [1, 1, 1, 0]),
 ]
 cases = pytest.mark.parametrize("layer, mask, after", MASKS, ids=str)
 
@@ -121,9 +121,9 @@ def test_gradients_of_masked_global_pooling(kind, rng):
 def test_a_network_over_masked_sequences_does_not_see_their_padding(rng):
     """The same examples with more padding give the same scores."""
     stack = [
-        layers.Conv1D(filters=4, kernel=3, padding="same", activation="relu"),
+        layers.Conv1D(filters=4, kernel_size=3, padding="same", activation="relu"),
         layers.MaxPool1D(size=2, rounding="ceil"),
-        layers.SeparableConv1D(filters=3, kernel=2, padding="causal"),
+        layers.SeparableConv1D(filters=3, kernel_size=2, padding="causal"),
         layers.GlobalPool(),
         layers.Output(units=2),
     ]

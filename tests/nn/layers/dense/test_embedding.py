@@ -18,7 +18,7 @@ WORDS = np.array([[1, 4, 0, 0], [2, 0, 3, 0]], np.float32)
 @pytest.mark.parametrize("mask", [None, np.array([[1, 0, 1, 1], [1, 1, 1, 0]], np.float32)])
 def test_index_0_is_masked_where_it_is_padding(mask):
     run = Run(training=False, seed=0, masks=(mask,))
-    layer = EmbeddingSequence(inputs=5, units=2, mask_zero=True)
+    layer = EmbeddingSequence(vocabulary_size=5, units=2, mask_zero=True)
     np.testing.assert_array_equal(layer.forward({"W": TABLE}, WORDS, run), TABLE[WORDS.astype(int)])
     expected = WORDS > 0 if mask is None else (WORDS > 0) * mask
     np.testing.assert_array_equal(run.left.masks[0], expected)
@@ -27,7 +27,7 @@ def test_index_0_is_masked_where_it_is_padding(mask):
 def test_the_mask_reaches_the_loss():
     conf = NetworkConf(
         input_shape=(4,),
-        layers=[EmbeddingSequence(inputs=5, units=2, mask_zero=True), RnnOutput(units=3)],
+        layers=[EmbeddingSequence(vocabulary_size=5, units=2, mask_zero=True), RnnOutput(units=3)],
     )
     params = {"embeddingsequence_1/W": TABLE, "rnnoutput_1/W": TABLE[:2, :1] * np.ones(3)}
     result = forward(conf, params | {"rnnoutput_1/b": np.zeros(3)}, {}, WORDS)
@@ -35,7 +35,7 @@ def test_the_mask_reaches_the_loss():
 
 
 def test_a_row_gets_the_gradients_of_all_places_where_it_is_used():
-    layer = EmbeddingSequence(inputs=5, units=2)
+    layer = EmbeddingSequence(vocabulary_size=5, units=2)
 
     def loss(table):
         return ops.sum(layer.forward({"W": table}, WORDS, Run(training=True, seed=0)))
@@ -49,14 +49,17 @@ def test_an_index_that_is_not_there_is_named(wrong):
     x = np.array([[1.0], [wrong]])
     named = pytest.raises(DataError, match=r"an index must be in \[0, 5\), got")
     with named, np.errstate(all="ignore"):
-        Embedding(inputs=5, units=2).forward({"W": TABLE}, x, Run(training=False, seed=0))
+        Embedding(vocabulary_size=5, units=2).forward({"W": TABLE}, x, Run(training=False, seed=0))
 
 
 REFUSED = [
-    (lambda: Embedding(inputs=0, units=1), "Embedding.inputs must be an integer >= 1, got 0"),
-    (lambda: EmbeddingSequence(inputs=1, units=0), "units must be an integer >= 1, got 0"),
     (
-        lambda: EmbeddingSequence(inputs=1, units=1, mask_zero=1),
+        lambda: Embedding(vocabulary_size=0, units=1),
+        "Embedding.vocabulary_size must be an integer >= 1, got 0",
+    ),
+    (lambda: EmbeddingSequence(vocabulary_size=1, units=0), "units must be an integer >= 1, got 0"),
+    (
+        lambda: EmbeddingSequence(vocabulary_size=1, units=1, mask_zero=1),
         "EmbeddingSequence.mask_zero must be True or False, got 1",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Layer normalisation of images and volumes in a network, beside float64."""
+"""Layer normalization of images and volumes in a network, beside float64."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from tests.nn.support import value_and_gradients
 def test_layer_norm_before_rows_has_the_gradient_of_float64(in_shape, volume, n, rng):
     """A last minibatch of one example is a row whose gradient goes back into an image."""
     kind, shape = (Conv3D, (*in_shape, 2)) if volume else (Conv2D, in_shape)
-    stack = [kind(filters=4, kernel=3, padding=1), LayerNorm(), Output(units=3, loss="mse")]
+    stack = [kind(filters=4, kernel_size=3, padding=1), LayerNorm(), Output(units=3, loss="mse")]
     conf = NetworkConf(input_shape=shape, layers=stack)
     replica = Replica(conf)
     x = rng.normal(size=(n, *shape)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""What the normalisations refuse, and with which words."""
+"""What the normalizations refuse, and with which words."""
 
 import pytest
 

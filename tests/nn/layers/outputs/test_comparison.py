@@ -18,7 +18,7 @@ def auto_encoder(**options):
     build.add(Dense(units=3, activation="tanh"), "x", name="code")
     build.add(Dense(units=6), name="again")
     build.add(Comparison(**options), "again", "x", name="loss")
-    return build.conf(updater=Sgd(rate=0.1), seed=1)
+    return build.conf(optimizer=Sgd(learning_rate=0.1), seed=1)
 
 
 def test_an_auto_encoder_learns_without_labels():

@@ -33,26 +33,30 @@ from sparkdl.nn.layers.windows.geometry import window_padding, windows
 
 # (layer, input, output) from published networks
 PUBLISHED = [
-    (Conv2D(filters=96, kernel=11, stride=4), (3, 227, 227), (96, 55, 55)),  # AlexNet conv1
+    (Conv2D(filters=96, kernel_size=11, stride=4), (3, 227, 227), (96, 55, 55)),  # AlexNet conv1
     (MaxPool2D(size=3, stride=2), (96, 55, 55), (96, 27, 27)),  # AlexNet pool1
     (MaxPool2D(size=3, stride=2, rounding="ceil"), (32, 32, 32), (32, 16, 16)),  # Caffe cifar10
     (AvgPool2D(size=3, stride=2, rounding="ceil"), (32, 16, 16), (32, 8, 8)),
     (MaxPool2D(size=3, stride=2, rounding="ceil"), (64, 112, 112), (64, 56, 56)),  # GoogLeNet
-    (Conv2D(filters=64, kernel=7, stride=2, padding=3), (3, 224, 224), (64, 112, 112)),  # ResNet
+    (
+        Conv2D(filters=64, kernel_size=7, stride=2, padding=3),
+        (3, 224, 224),
+        (64, 112, 112),
+    ),  # ResNet
     (MaxPool2D(size=3, stride=2, padding=1), (64, 112, 112), (64, 56, 56)),
-    (Conv2D(filters=8, kernel=3, stride=2, padding="same"), (3, 7, 8), (8, 4, 4)),
-    (Conv2D(filters=8, kernel=3, padding=2, dilation=2), (3, 9, 9), (8, 9, 9)),
-    (Conv3D(filters=64, kernel=3, padding=1), (3, 16, 112, 112), (64, 16, 112, 112)),  # C3D
+    (Conv2D(filters=8, kernel_size=3, stride=2, padding="same"), (3, 7, 8), (8, 4, 4)),
+    (Conv2D(filters=8, kernel_size=3, padding=2, dilation=2), (3, 9, 9), (8, 9, 9)),
+    (Conv3D(filters=64, kernel_size=3, padding=1), (3, 16, 112, 112), (64, 16, 112, 112)),  # C3D
     (MaxPool3D(size=(1, 2, 2)), (64, 16, 112, 112), (64, 16, 56, 56)),
-    (Conv2DTranspose(filters=512, kernel=4), (100, 1, 1), (512, 4, 4)),  # DCGAN's generator
-    (Conv2DTranspose(filters=256, kernel=4, stride=2, padding=1), (512, 4, 4), (256, 8, 8)),
+    (Conv2DTranspose(filters=512, kernel_size=4), (100, 1, 1), (512, 4, 4)),  # DCGAN's generator
+    (Conv2DTranspose(filters=256, kernel_size=4, stride=2, padding=1), (512, 4, 4), (256, 8, 8)),
     (SpatialPyramidPool(height=3), (256, 13, 13), (256 * 21,)),  # SPP-net on AlexNet's conv5
     (
-        DepthwiseConv2D(kernel=3, stride=2, padding="same"),
+        DepthwiseConv2D(kernel_size=3, stride=2, padding="same"),
         (64, 112, 112),
         (64, 56, 56),
     ),  # Xception
-    (Conv1D(filters=256, kernel=7), (1014, 70), (1008, 256)),  # character-level CNN
+    (Conv1D(filters=256, kernel_size=7), (1014, 70), (1008, 256)),  # character-level CNN
     (MaxPool1D(size=3), (1008, 256), (336, 256)),
 ]
 

@@ -26,7 +26,7 @@ LAYOUT = {"a": slice(0, 10), "b": slice(10, 12), "c": slice(12, 13), "d": slice(
         (51, [(0, 50)]),
     ],
 )
-def test_neighbours_share_a_bucket_from_the_end_on(size, parts):
+def test_neighbors_share_a_bucket_from_the_end_on(size, parts):
     owners, found = cut_buckets(LAYOUT, size)
     assert found == [slice(*part) for part in parts]
     for name, place in owners.items():

@@ -26,7 +26,7 @@ def test_equals_a_simulation(name, crews):
     size, counts, options, alpha = CASES[name]
     master = ElasticAveraging(**options, **SMALL)
     hands = crew(size)
-    first = centre = hands[0].params
+    first = center = hands[0].params
     idle = 0
     for _, shares, state in states_of(master, crews(size), counts, epochs=9):
         steps = max(map(len, shares))
@@ -35,25 +35,25 @@ def test_equals_a_simulation(name, crews):
                 if k < len(share):
                     hand.step(share[k])
             if (k + 1) % master.tau == 0 or k + 1 == steps:
-                centre = drawn(hands, centre, alpha)
+                center = drawn(hands, center, alpha)
         idle += not all(shares)
-        assert_close(state.params, centre)
+        assert_close(state.params, center)
         slots = sum(hand.slots for hand in hands) / size
         np.testing.assert_allclose(state.slots, slots, atol=1e-5)
-    assert np.abs(centre - first).max() > 0.1, "else nothing was asked"
+    assert np.abs(center - first).max() > 0.1, "else nothing was asked"
     assert idle or sum(counts) >= size
 
 
-def drawn(hands, centre, alpha):
-    """Draw workers that have trained, and the centre, nearer to each other: the new centre."""
-    moved = np.zeros_like(centre)
+def drawn(hands, center, alpha):
+    """Draw workers that have trained, and the center, nearer to each other: the new center."""
+    moved = np.zeros_like(center)
     for hand in hands:
         if hand.examples:
-            away = alpha * (hand.params - centre)
+            away = alpha * (hand.params - center)
             hand.params = hand.params - away
             moved += away
             hand.examples = 0.0
-    return centre + moved
+    return center + moved
 
 
 BAD = {

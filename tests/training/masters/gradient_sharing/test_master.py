@@ -23,9 +23,9 @@ WRONG = [
 ALL = GradientSharing(codec=TopK(1.0), updates_per_round=3, **SMALL)
 
 
-def fit(master, workers, updater, epochs=2):
+def fit(master, workers, optimizer, epochs=2):
     """Of two workers, all have as many full minibatches as each other."""
-    network = Network(perceptron(updater=updater))
+    network = Network(perceptron(optimizer=optimizer))
     history = network.fit(Partitions([24, 24]), epochs, master, workers)
     return network.state, history
 
@@ -45,15 +45,15 @@ def test_a_codec_is_also_known_by_its_name_or_options():
 @pytest.mark.parametrize("share", ["updates", "gradients"])
 def test_a_sum_is_as_many_means_as_there_are_workers(share, crews):
     """Blocks of both workers are equally long, so all steps count alike."""
-    sums, _ = fit(replace(ALL, share=share, combine="sum"), crews(2), Sgd(rate=0.1))
-    means, _ = fit(replace(ALL, share=share), crews(2), Sgd(rate=0.2))
+    sums, _ = fit(replace(ALL, share=share, combine="sum"), crews(2), Sgd(learning_rate=0.1))
+    means, _ = fit(replace(ALL, share=share), crews(2), Sgd(learning_rate=0.2))
     assert_close(sums.params, means.params)
 
 
-def test_updater_state_is_the_mean_of_the_workers(crews):
+def test_optimizer_state_is_the_mean_of_the_workers(crews):
     """The first moments of Adam are linear in the gradients, of which all get the mean."""
-    updates, _ = fit(ALL, crews(2), Adam(rate=1e-9))
-    gradients, _ = fit(replace(ALL, share="gradients"), crews(2), Adam(rate=1e-9))
+    updates, _ = fit(ALL, crews(2), Adam(learning_rate=1e-9))
+    gradients, _ = fit(replace(ALL, share="gradients"), crews(2), Adam(learning_rate=1e-9))
     n = len(updates.params)
     assert_close(updates.slots[:n], gradients.slots[:n], 1e-3)
     assert np.abs(updates.slots[:n]).max() > 0
@@ -63,6 +63,8 @@ def test_one_bit_sends_a_fraction_of_the_bytes(crews):
     """Of few parameters: each message has a header, and both levels for one short chunk."""
     sent = []
     for codec in (TopK(1.0), OneBit()):
-        _, history = fit(replace(ALL, codec=codec, share="gradients"), crews(2), Sgd(rate=0.1))
+        _, history = fit(
+            replace(ALL, codec=codec, share="gradients"), crews(2), Sgd(learning_rate=0.1)
+        )
         sent.append(sum(report.bytes_sent for report in history.rounds))
     assert 0 < sent[1] < sent[0]

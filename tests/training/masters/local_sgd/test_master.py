@@ -28,7 +28,7 @@ CASES = {
     "slots anew": (
         2,
         UNEVEN,
-        {"period": 2, "updates_per_round": 5, "average_updater_state": False},
+        {"period": 2, "updates_per_round": 5, "average_optimizer_state": False},
     ),
     "warm start": (2, UNEVEN, {"period": 4, "updates_per_round": 4, "parallel_from": 2}),
     "adaptive": (2, UNEVEN, {"period": 6, "updates_per_round": 9, "adaptive": True}),
@@ -74,7 +74,7 @@ KEEPING = [OneBit(chunk=64), TopK(0.1), TwoBit(threshold=0.01)]
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_what_the_warm_start_keeps_back_is_in_the_first_update_after_it(codec, interrupted, crews):
     """With plain SGD weights and what averages keep back add up to what exact exchange gives."""
-    conf = perceptron(updater=Sgd(rate=0.1))
+    conf = perceptron(optimizer=Sgd(learning_rate=0.1))
     options = {"period": 1, "updates_per_round": 1, "parallel_from": 1, "codec": codec}
     master, counts = LocalSGD(**options, **SMALL), [17, 12, 9]
     found = list(states_of(master, crews(3), counts, epochs=2, conf=conf))
@@ -109,7 +109,7 @@ def alone(master, hands, shares, period):
     steps = max(map(len, shares))
     for k in range(steps):
         for hand, share in zip(hands, shares, strict=True):
-            if k % period == 0 and not master.average_updater_state:
+            if k % period == 0 and not master.average_optimizer_state:
                 hand.slots = 0 * hand.slots
             if k < len(share):
                 hand.step(share[k])
@@ -117,7 +117,7 @@ def alone(master, hands, shares, period):
             params, slots = mean(hands)
             for hand in hands:
                 hand.params = params
-                hand.slots = slots * master.average_updater_state
+                hand.slots = slots * master.average_optimizer_state
 
 
 def adapted(master, period, losses):

@@ -28,7 +28,7 @@ EXACT = {
     "one worker": (1, EVEN, perceptron(), {}),
     "two": (2, EVEN, perceptron(), {}),
     "three": (3, EVEN, perceptron(), {}),
-    "softmax regression": (3, EVEN, softmax_net(updater=Sgd(rate=0.5)), {}),
+    "softmax regression": (3, EVEN, softmax_net(optimizer=Sgd(learning_rate=0.5)), {}),
     "one, uneven": (1, UNEVEN, perceptron(), {}),
     "two, uneven": (2, UNEVEN, perceptron(), {}),
     "three, uneven": (3, UNEVEN, perceptron(), {}),
@@ -40,7 +40,9 @@ EXACT = {
     "a rate that falls": (
         2,
         EVEN,
-        perceptron(updater=Sgd(rate=MultiStepSchedule(initial=0.5, gamma=0.1, steps=(3, 11)))),
+        perceptron(
+            optimizer=Sgd(learning_rate=MultiStepSchedule(initial=0.5, gamma=0.1, steps=(3, 11)))
+        ),
         {},
     ),
 }
@@ -60,7 +62,7 @@ def test_equals_one_process_with_all_batches_together_for_20_rounds(name, crews)
             for column in ("features", "labels")
         )
         loss, grad = gradient(conf, params, x, labels)
-        params -= conf.updater.rate_at(number, epoch) * grad
+        params -= conf.optimizer.rate_at(number, epoch) * grad
         assert reports[number].loss == pytest.approx(loss, rel=1e-5)
         assert (reports[number].examples, reports[number].epoch) == (len(x), epoch)
     error = np.abs(states[-1].params - params).max() / np.abs(params).max()
@@ -83,20 +85,20 @@ def adam_by_hand(g, slots, rate, t):
     return -rate * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8), [m, v]
 
 
-UPDATERS = {
-    "momentum": (Momentum(rate=0.1), momentum_by_hand, 1),
-    "adam": (Adam(rate=0.02), adam_by_hand, 2),
-    "sgd": (Sgd(rate=0.3), lambda g, slots, rate, t: (-rate * g, []), 0),
+OPTIMIZERS = {
+    "momentum": (Momentum(learning_rate=0.1), momentum_by_hand, 1),
+    "adam": (Adam(learning_rate=0.02), adam_by_hand, 2),
+    "sgd": (Sgd(learning_rate=0.3), lambda g, slots, rate, t: (-rate * g, []), 0),
 }
 
 
 @pytest.mark.parametrize("averaged", [True, False], ids=["slots averaged", "slots anew"])
 @pytest.mark.parametrize("counts", [EVEN, UNEVEN], ids=["even", "uneven"])
-@pytest.mark.parametrize("name", UPDATERS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_equals_a_simulation_of_workers_that_train_alone(name, counts, averaged, crews):
-    updater, update, slot_count = UPDATERS[name]
-    conf = perceptron(updater=updater, l2=0.01)
-    master = averaging(averaging_frequency=3, average_updater_state=averaged, repartition="never")
+    optimizer, update, slot_count = OPTIMIZERS[name]
+    conf = perceptron(optimizer=optimizer, l2=0.01)
+    master = averaging(averaging_frequency=3, average_optimizer_state=averaged, repartition="never")
     states, _, blocks = run(master, crews(2), Partitions(counts), conf, epochs=3)
     params, iteration = initial_params(conf).astype(float), 0
     zeros = [np.zeros_like(params)] * slot_count
@@ -111,7 +113,7 @@ def test_equals_a_simulation_of_workers_that_train_alone(name, counts, averaged,
             for step, batch in enumerate(batches):
                 _, g = gradient(conf, own, block.features[batch], block.labels[batch])
                 t = step + 1 + (iteration if averaged else 0)
-                delta, own_slots = update(g, own_slots, updater.rate, t)
+                delta, own_slots = update(g, own_slots, optimizer.learning_rate, t)
                 own = own + delta
             share = len(block) / sum(blocks.sizes[i] for i in chosen)
             mean = mean + share * own

@@ -30,7 +30,7 @@ from tests.training.problems import (
 
 def test_slots_start_anew_whatever_the_state_brings():
     """Such as one that was trained with averaged slots before."""
-    conf = perceptron(updater=Momentum(rate=0.1))
+    conf = perceptron(optimizer=Momentum(learning_rate=0.1))
     (block,) = Partitions([8]).read(Partitions([8]).splits()[0])
     shared = round_of(conf, 8, keep_slots=False)
     with_slots = replace(shared.state, slots=shared.state.slots + 1)
@@ -75,7 +75,10 @@ def round_of(conf, examples, **options):
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_the_same_seed_gives_the_same_bits(size, crews):
-    conf, master = whole_net(updater=Momentum(rate=0.1)), averaging(averaging_frequency=2, seed=4)
+    conf, master = (
+        whole_net(optimizer=Momentum(learning_rate=0.1)),
+        averaging(averaging_frequency=2, seed=4),
+    )
     first, again = (
         run(master, crews(size), Partitions(UNEVEN), conf, epochs=2)[0] for _ in range(2)
     )
@@ -87,7 +90,7 @@ def test_the_same_seed_gives_the_same_bits(size, crews):
 
 def test_new_processes_give_the_same_bits(crews):
     """Nothing is left in a process that the next round depends on."""
-    conf, master = whole_net(updater=Adam()), averaging()
+    conf, master = whole_net(optimizer=Adam()), averaging()
     first = run(master, crews(2), Partitions(UNEVEN), conf)[0][-1]
     crews(2).close()
     again = run(master, crews(2), Partitions(UNEVEN), conf)[0][-1]
@@ -208,7 +211,7 @@ def test_the_seconds_of_a_round_are_told_by_part(crews):
 
 def test_a_loss_that_is_not_finite_names_epoch_and_round(crews):
     conf = perceptron(
-        layers=[Output(units=2, loss="mse")], updater=Sgd(rate=1e25), input_shape=(4,)
+        layers=[Output(units=2, loss="mse")], optimizer=Sgd(learning_rate=1e25), input_shape=(4,)
     )
     data = Partitions([24])
     data.labels = np.ones((24, 2), np.float32)
@@ -220,7 +223,7 @@ def test_a_loss_that_is_not_finite_names_epoch_and_round(crews):
 def test_weights_that_are_not_finite_are_found_at_once(crews):
     """The loss of the round is that from before the update which spoils the weights."""
     layers = [Dense(units=2), Output(units=3)]
-    conf = softmax_net(layers=layers, updater=Sgd(rate=3e38))
+    conf = softmax_net(layers=layers, optimizer=Sgd(learning_rate=3e38))
     data = Partitions([2])
     data.features = data.features * 1e4
     with pytest.raises(DivergedError, match=r"in epoch 0, round 0: training has diverged"):
@@ -256,7 +259,10 @@ BAD = {
     "no workers": ({"workers": 0}, "workers must be an integer >= 1 or None, got 0"),
     "seed below 0": ({"seed": -3}, r"seed must be an integer in \[0, 2\^63\) or None, got -3"),
     "seed too large": ({"seed": 1 << 63}, r"seed must be an integer in \[0, 2\^63\) or None"),
-    "slots": ({"average_updater_state": 1}, "average_updater_state must be True or False, got 1"),
+    "slots": (
+        {"average_optimizer_state": 1},
+        "average_optimizer_state must be True or False, got 1",
+    ),
     "a way unknown": (
         {"repartition": "sometimes"},
         r"repartition must be 'always', 'uneven' or 'never', got 'sometimes'",
@@ -302,13 +308,13 @@ def test_an_unknown_option_is_refused():
 
 
 def test_options_as_a_dict_are_json_and_give_the_master_back():
-    master = averaging(workers=3, seed=2**63 - 1, average_updater_state=False)
+    master = averaging(workers=3, seed=2**63 - 1, average_optimizer_state=False)
     options = json.loads(json.dumps(master.to_dict()))
     assert ParameterAveraging(**options) == master
     assert options["workers"] == 3 and ParameterAveraging().to_dict() == {
         "batch_size_per_worker": 64,
         "averaging_frequency": 5,
-        "average_updater_state": True,
+        "average_optimizer_state": True,
         "aggregation": "driver",
         "aggregation_depth": 2,
         "codec": None,
@@ -344,7 +350,7 @@ def test_a_network_with_many_options_is_compiled_once(crews):
     """A process finds the replica that it has by the conf, which must be hashable."""
     layers = [Dense(units=3, activation={"type": "elu", "alpha": 0.5}), Output(units=3)]
     rate = MultiStepSchedule(initial=0.1, gamma=0.5, steps=[2, 4])
-    conf = NetworkConf(input_shape=[4], layers=layers, updater=Momentum(rate=rate))
+    conf = NetworkConf(input_shape=[4], layers=layers, optimizer=Momentum(learning_rate=rate))
     (block,) = Partitions([8]).read(Partitions([8]).splits()[0])
     result = train_block(round_of(conf, 8), 0, block)
     replica = Replica(conf)

@@ -16,7 +16,7 @@ from tests.training.master_table import SMALL, assert_close, plan_of
 from tests.training.models import assert_equal
 from tests.training.problems import EVEN, UNEVEN, Partitions, perceptron, whole_net
 
-CONF = perceptron(updater=Momentum(rate=0.1))
+CONF = perceptron(optimizer=Momentum(learning_rate=0.1))
 
 
 def fit(workers, data, conf=CONF, epochs=2, **options):
@@ -43,7 +43,7 @@ class Server:
 
     def __init__(self, conf, scaled):
         self.replica, self.scaled = Replica(conf), scaled
-        self.rate, self.params = conf.updater.rate, self.replica.params.copy()
+        self.rate, self.params = conf.optimizer.learning_rate, self.replica.params.copy()
         self.unseen, self.waiting = 0, []
 
     def gradient(self, batch):
@@ -80,7 +80,7 @@ DOWNPOUR = {
 @pytest.mark.parametrize("name", DOWNPOUR)
 def test_one_worker_does_what_is_done_by_hand(name, crews):
     options, workers, data = DOWNPOUR[name], crews(1), Partitions(UNEVEN)
-    conf = perceptron(updater=Sgd(rate=0.3))
+    conf = perceptron(optimizer=Sgd(learning_rate=0.3))
     state, _ = fit(workers, data, conf, **options)
     scaled = options.get("scale_by_staleness", options.get("mode", "sync") != "sync")
     server, pushes, pulls = Server(conf, scaled), *map(options.get, ("push_every", "fetch_every"))
@@ -100,7 +100,7 @@ def test_one_worker_does_what_is_done_by_hand(name, crews):
 
 @pytest.mark.parametrize("servers", [1, 2])
 def test_who_keeps_the_parameters_changes_nothing(servers, crews):
-    conf = whole_net(updater=Momentum(rate=0.1))
+    conf = whole_net(optimizer=Momentum(learning_rate=0.1))
     expected, _ = fit(crews(3), Partitions(UNEVEN), conf)
     assert_equal(fit(crews(3), Partitions(UNEVEN), conf, servers=servers)[0], expected)
 
@@ -108,7 +108,7 @@ def test_who_keeps_the_parameters_changes_nothing(servers, crews):
 @pytest.mark.parametrize("codec", ["Half", "OneBit"])
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_coded_gradients_train_in_fewer_bytes(codec, mode, crews):
-    conf = perceptron(updater=Sgd(rate=0.1))
+    conf = perceptron(optimizer=Sgd(learning_rate=0.1))
     _, plain = fit(crews(2), Partitions(EVEN), conf, epochs=8, mode=mode)
     _, coded = fit(crews(2), Partitions(EVEN), conf, epochs=8, mode=mode, codec=codec)
     assert coded.epochs[-1].loss < coded.epochs[0].loss
@@ -129,7 +129,7 @@ def test_gradients_that_come_too_late_are_counted(backup, crews):
 
 
 def test_slots_are_those_of_the_servers(crews):
-    conf = perceptron(updater=Momentum(rate=0.1))
+    conf = perceptron(optimizer=Momentum(learning_rate=0.1))
     state, _ = fit(crews(2), Partitions(EVEN), conf, push_every=2, fetch_every=2)
     assert state.slots.shape == initial_slots(conf).shape and np.abs(state.slots).max() > 0
 

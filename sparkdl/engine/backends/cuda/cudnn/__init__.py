@@ -1,1 +1,1 @@
-"""Convolution, normalisation and attention by cuDNN's graphs, through nvidia-cudnn-frontend."""
+"""Convolution, normalization and attention by cuDNN's graphs, through nvidia-cudnn-frontend."""

@@ -1,4 +1,4 @@
-"""Normalisation as graphs of cuDNN's, with what lies next to it in a network: a sum, a ReLU.
+"""Normalization as graphs of cuDNN's, with what lies next to it in a network: a sum, a ReLU.
 
 In place of the variance they keep the inverse of the deviation, 1 / sqrt(variance + epsilon).
 Statistics, gamma, beta and their gradients are float32.
@@ -15,7 +15,7 @@ from sparkdl.engine.graph import Spec
 class NormalizationRequest(Request):
     """y from x, with statistics of the batch, or of each row where there are no last ones."""
 
-    label: ClassVar = "normalisation"
+    label: ClassVar = "normalization"
     read: ClassVar = ("x", "gamma", "beta", "other")
     slow: ClassVar = True
     x: Spec
@@ -57,7 +57,7 @@ class NormalizationRequest(Request):
 class NormalizationGradRequest(Request):
     """gx, ggamma and gbeta. With y, which a ReLU gave, gy counts where y > 0: that is gother."""
 
-    label: ClassVar = "gradient of a normalisation"
+    label: ClassVar = "gradient of a normalization"
     read: ClassVar = ("gy", "y", "x", "gamma", "mean", "inverse")
     slow: ClassVar = True
     gy: Spec

@@ -79,7 +79,10 @@ class CudaSession:
         self._waiting, self._scratches, self._size = [], [], 0
 
     def family(self, file, name, **types):
-        """Returns a Kernel of a file in kernels/source/; `types` fill in what it leaves open."""
+        """Returns a Kernel of a file in kernels/source/.
+
+        `types` are what it leaves open: numpy types, numbers.
+        """
         return self.function(modules.of_family(file, tuple(sorted(types.items()))), name)
 
     def function(self, text, name):

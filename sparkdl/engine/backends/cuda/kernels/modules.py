@@ -27,7 +27,7 @@ WIDE = {"bfloat16": "float", "float16": "float"}  # what is computed in; else th
 
 @cache
 def read(name):
-    """Returns a file of source/, with each include replaced by what it includes."""
+    """Returns a file of source/, with what it includes in the place of each include."""
     text = files(KERNELS).joinpath("source", name).read_text()
     return INCLUDE.sub(lambda found: read(found[1]), text)
 

@@ -19,7 +19,7 @@ def walk(sizes, steps):
 
 
 def together(axes):
-    """Joins neighbours among axes (size, one or more steps) that lie behind one another."""
+    """Joins neighbors among axes (size, one or more steps) that lie behind one another."""
     joined = []
     for size, *steps in axes:
         if size == 1:

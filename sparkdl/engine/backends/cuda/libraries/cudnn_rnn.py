@@ -220,7 +220,7 @@ def room(size, scratch):
 
 
 def merge_pieces(blocks):
-    """Returns neighbours of one parameter as one."""
+    """Returns neighbors of one parameter as one."""
     row = []
     for piece in sorted(blocks, key=lambda p: p.offset):
         if row and piece.continues(row[-1]):

@@ -1,4 +1,4 @@
-"""Local response normalisation, over channels or places, and its gradient."""
+"""Local response normalization, over channels or places, and its gradient."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def forward(session, op, x, y):
 
 
 def backward(session, op, gy, x, gx):
-    """Computes first what reaches the neighbours of each number, then what each gets of it."""
+    """Computes first what reaches the neighbors of each number, then what each gets of it."""
     require_narrow_floats(gy, x, gx)
     through = session.scratch(x.size * 4)
     first, then = ("lrn_through", (gy, x), (through,)), ("lrn_grad", (gy, x, gx), (through,))

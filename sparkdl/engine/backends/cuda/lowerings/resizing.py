@@ -33,9 +33,11 @@ def resize_calls(session, name, op, spaces, arrays):
 
 
 def table(source, target, linear):
-    """Returns (first (target,), share (target, 2), range (source, 2)) for an axis; see resize.cu.
+    """Returns (first (target,), share (target, 2), range (source, 2)) along an axis.
 
-    `first` may say that the second neighbour lies past the end, whose share is 0.
+    See kernels/resize.cu.
+
+    `first` may say that the second neighbor lies past the end, whose share is 0.
     """
     matrix = weights(source, target, linear, np.float32)
     first = (matrix > 0).argmax(1)

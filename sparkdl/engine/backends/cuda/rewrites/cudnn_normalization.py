@@ -1,6 +1,6 @@
-"""Normalisations of a program become graphs of cuDNN's, each with the sum and the ReLU behind it.
+"""Normalizations of a program become graphs of cuDNN's, each with the sum and the ReLU behind it.
 
-What cuDNN refuses is tried without its neighbours, then left to our own passes over memory.
+What cuDNN refuses is tried without its neighbors, then left to our own passes over memory.
 """
 
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ FLOAT = "float32"
 
 
 def fuse_normalization(graph, session):
-    """Returns the graph with each normalisation that cuDNN takes as one node of its."""
+    """Returns the graph with each normalization that cuDNN takes as one node of its."""
     if session.libraries.graphs is None:
         return graph
     work, groups = NormMatcher(session, readers(graph)), []
@@ -45,7 +45,7 @@ class NormMatcher:
     ----------
     users : {tensor: nodes that read it, None among them for an output of the graph}
     taken : nodes that are in a group
-    inverses : {node of a normalisation that was made anew: its mean, its inverse}
+    inverses : {node of a normalization that was made anew: its mean, its inverse}
     """
 
     session: object
@@ -84,9 +84,9 @@ def lies_well(node):
 
 
 def layout_note(node):
-    """Returns the line for describe() on a normalisation that does not lie well."""
+    """Returns the line for describe() on a normalization that does not lie well."""
     what = "the numbers of a row" if by_rows(node) else "channels"
-    return f"cuDNN has no normalisation of {node.outputs[0].spec}: {what} do not lie together"
+    return f"cuDNN has no normalization of {node.outputs[0].spec}: {what} do not lie together"
 
 
 def by_rows(node):
@@ -105,12 +105,12 @@ def graph_shapes(shape, rows):
 
 def forwards(work, node):
     """Yields (request, group) with all that may go along, then alone."""
-    for behind, other in (*neighbours(work, node), ((), None)):
+    for behind, other in (*neighbors(work, node), ((), None)):
         yield forward(work, node, behind, other)
 
 
-def neighbours(work, node):
-    """Yields (nodes behind a normalisation, the last a ReLU or narrowing cast; addend or None)."""
+def neighbors(work, node):
+    """Yields (nodes behind a normalization, the last a ReLU or narrowing cast; addend or None)."""
     y = node.outputs[0]
     if by_rows(node):
         end = work.only(y, CastOp)

@@ -1,4 +1,4 @@
-"""Several nodes of a graph, not all neighbours in its order, become one."""
+"""Several nodes of a graph, not all neighbors in its order, become one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Layer normalisation and its gradient. oneDNN takes the last axis, so arrays are turned to it."""
+"""Layer normalization and its gradient. oneDNN takes the last axis, so arrays are turned to it."""
 
 from ctypes import c_float
 
@@ -55,7 +55,7 @@ def statistics_last(op, *arrays):
         If they do not all lie alike: oneDNN takes each place from the layout of one of them.
     """
     if len({strides(a) for a in arrays}) > 1:
-        raise UnsupportedError("what is normalised and its gradients lie in different orders")
+        raise UnsupportedError("what is normalized and its gradients lie in different orders")
     return [np.moveaxis(a, op.axis, -1) for a in arrays]
 
 

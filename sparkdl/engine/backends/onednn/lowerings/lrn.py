@@ -1,4 +1,4 @@
-"""Local response normalisation; its gradient reads what the forward pass leaves in a workspace."""
+"""Local response normalization; its gradient reads what the forward pass leaves in a workspace."""
 
 from ctypes import c_float, c_int64
 

@@ -1,4 +1,4 @@
-"""Batch normalisation with the batch's statistics, and its gradient."""
+"""Batch normalization with the batch's statistics, and its gradient."""
 
 from ctypes import c_float
 

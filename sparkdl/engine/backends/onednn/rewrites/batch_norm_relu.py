@@ -1,4 +1,4 @@
-"""Batch normalisation and the ReLU after it in one pass over memory, forward and backward.
+"""Batch normalization and the ReLU after it in one pass over memory, forward and backward.
 
 Apart they read and write the activations once more each way: on a CPU that is a third of the time
 of both.

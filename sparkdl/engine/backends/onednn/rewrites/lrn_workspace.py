@@ -1,4 +1,4 @@
-"""Local response normalisation whose gradient is wanted keeps what oneDNN computes on the way."""
+"""Local response normalization whose gradient is wanted keeps what oneDNN computes on the way."""
 
 from dataclasses import dataclass
 

@@ -61,7 +61,7 @@ def test_three_channels_of_16_bits_become_eight(padding, groups):
 
 
 @pytest.mark.parametrize("kind", ["float32", BFLOAT16])
-def test_a_sum_and_a_relu_go_with_a_normalisation(kind):
+def test_a_sum_and_a_relu_go_with_a_normalization(kind):
     x, other = images(kind, 4, 8, 5, 3), images(kind, 4, 8, 5, 3)[::-1].copy()
     arrays = x, images("float32", 8), images("float32", 8) + 1, images(kind, 8, 8, 3, 3), other
 
@@ -73,14 +73,14 @@ def test_a_sum_and_a_relu_go_with_a_normalisation(kind):
     graph = with_gradients(function, *arrays)
     program = assert_same(graph, arrays, 1e-4 if kind == "float32" else 3e-2)
     requests = [n.op.request for n in program.graph.nodes if hasattr(n.op, "request")]
-    assert [r.label for r in requests].count("normalisation") == 3
+    assert [r.label for r in requests].count("normalization") == 3
     assert [(r.rectified, r.other is not None) for r in requests[:3]].count((True, True)) == 1
     assert not {"Relu", "ReluGrad"} & set(ops_of(program))
     assert sum(r.gother is not None for r in requests[3:]) == 1, "both sides read what it gives"
 
 
 @pytest.mark.parametrize("shape", [(6, 8), (2, 8, 3, 2, 2)])
-def test_rows_and_volumes_are_normalised(shape):
+def test_rows_and_volumes_are_normalized(shape):
     arrays = images("float32", *shape), images("float32", 8), images("float32", 8)
     graph = with_gradients(lambda *xs: ops.relu(ops.batch_norm(*xs)[0]), *arrays)
     program = assert_same(graph, arrays, 1e-4)
@@ -112,7 +112,7 @@ def test_what_cudnn_refuses_is_told_and_left_to_our_own():
     graph = trace(lambda *xs: [ops.relu(ops.batch_norm(*xs)[0]) for _ in range(2)], *arrays)
     text = assert_same(graph, arrays, 2e-2).describe()
     reason = "12 channels are no multiple of 16 bytes"
-    assert text.count(reason) == 1 and "cuDNN has no normalisation of" in text
+    assert text.count(reason) == 1 and "cuDNN has no normalization of" in text
     sequence = images("float32", 2, 4, 9), images("float32", 6, 4, 3)
     program = assert_same(trace(lambda x, w: ops.conv(x, w), *sequence), sequence, 1e-5)
     assert "cuDNN: sequences do not lie channels last" in program.describe()
@@ -139,7 +139,7 @@ def test_attention_is_one_graph_each_way(make, causal):
     assert not {"HeadScores", "HeadMix", "Softmax"} & set(ops_of(program))
 
 
-def test_rows_of_16_bits_are_normalised_as_they_lie():
+def test_rows_of_16_bits_are_normalized_as_they_lie():
     """Where a network widens them for that, and only for that."""
     arrays = images(BFLOAT16, 6, 24), images("float32", 24), images("float32", 24)
 

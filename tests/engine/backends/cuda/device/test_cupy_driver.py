@@ -22,13 +22,13 @@ from tests.nn.networks.test_graph import batch_of
 from tests.support.cuda import fake_cupy
 
 LAYERS = [
-    Conv2D(filters=4, kernel=3),
+    Conv2D(filters=4, kernel_size=3),
     MaxPool2D(size=2),
     Dropout(),
     Dense(units=9),
     Output(units=3),
 ]
-CONF = NetworkConf(input_shape=(2, 9, 8), layers=LAYERS, updater=Adam())
+CONF = NetworkConf(input_shape=(2, 9, 8), layers=LAYERS, optimizer=Adam())
 
 
 @pytest.fixture

@@ -38,8 +38,10 @@ TRANSFORMS = {
     "twice": Compose(Scale(mean=(3,), factor=0.7), Mirror(), Scale(mean=(1, 2, 3), factor=1.1)),
 }
 COMPUTED = {"twice"}  # where a part of it is done on the host, and no bytes are left
-LAYERS = [Conv2D(filters=4, kernel=3, activation="relu"), Dense(units=5), Output(units=3)]
-CONF = NetworkConf(input_shape=(3, 7, 9), layers=LAYERS, updater=Momentum(rate=0.1), seed=4)
+LAYERS = [Conv2D(filters=4, kernel_size=3, activation="relu"), Dense(units=5), Output(units=3)]
+CONF = NetworkConf(
+    input_shape=(3, 7, 9), layers=LAYERS, optimizer=Momentum(learning_rate=0.1), seed=4
+)
 
 
 def images(n=6, shape=(3, 12, 16)):

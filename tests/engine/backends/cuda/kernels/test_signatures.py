@@ -110,7 +110,7 @@ def graphs_arrays():
 @pytest.mark.parametrize("name", REQUEST.arrays)
 def test_an_array_that_a_graph_was_not_drawn_for_is_refused(name):
     arrays, spec = graphs_arrays(), REQUEST.arrays[name]
-    text = rf"cuDNN's normalisation: {name} needs .* {spec.dtype} \({spec.nbytes} bytes\), got "
+    text = rf"cuDNN's normalization: {name} needs .* {spec.dtype} \({spec.nbytes} bytes\), got "
     for wrong in (there(1, 4, 1, 1, kind=spec.dtype), there(*spec.shape, kind="float16")):
         with pytest.raises(OperandError, match=text + rf".* \({wrong.nbytes} bytes\)"):
             launch(None, REQUEST, **(arrays | {name: wrong}))

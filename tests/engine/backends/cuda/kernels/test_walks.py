@@ -7,7 +7,7 @@ import pytest
 
 from sparkdl.engine import gradients, ops
 from sparkdl.engine.backends.cuda.kernels.walks import parts_needed
-from tests.engine.backends.cuda.lowerings.test_channels import normalised
+from tests.engine.backends.cuda.lowerings.test_channels import normalized
 from tests.engine.backends.cuda.support import assert_same
 from tests.engine.support import trace
 
@@ -38,7 +38,7 @@ def test_no_block_reduces_what_lies_behind_the_end(rng):
 
 def test_no_block_takes_moments_or_slopes_of_what_lies_behind_the_end(rng):
     arrays = [rng.normal(1, 2, (ROWS, 32)).astype("f4"), *rng.normal(1, 1, (2, 32)).astype("f4")]
-    assert_same(trace(normalised, *arrays), arrays, 1e-4, runs=1)
+    assert_same(trace(normalized, *arrays), arrays, 1e-4, runs=1)
 
 
 def test_no_block_sees_windows_behind_the_last(rng):

@@ -43,7 +43,7 @@ def test_every_operation_is_the_references(op):
 
 
 def moved(x, y, rate):
-    """A few steps and two results, as an updater has them."""
+    """A few steps and two results, as an optimizer has them."""
     z = ops.add(ops.mul(x, rate), ops.where(ops.greater(y, x), y, ops.square(x)))
     return ops.sub(z, y), ops.maximum(z, x)
 

@@ -11,7 +11,7 @@ from tests.engine.support import trace
 SHAPES = [(9, 5), (2, 3, 4, 5), (2, 1, 1, 4), (7, 70, 3, 3), (3, 33, 40, 41), (2, 6, 3, 4, 5)]
 
 
-def normalised(x, gamma, beta):
+def normalized(x, gamma, beta):
     """y, mean and variance, and the gradients of a sum of y, unevenly weighed."""
     y, mean, variance = ops.batch_norm(x, gamma, beta)
     uneven = np.sin(np.arange(x.spec.size, dtype=np.float32)).reshape(x.shape)
@@ -23,7 +23,7 @@ def normalised(x, gamma, beta):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_batch_norm_and_its_gradient(shape, dtype, rng):
     arrays = [rng.normal(1, 2, shape).astype(dtype), *rng.normal(1, 1, (2, shape[1])).astype("f4")]
-    program = assert_same(trace(normalised, *arrays), arrays, 1e-4 if dtype == "f4" else 2e-2)
+    program = assert_same(trace(normalized, *arrays), arrays, 1e-4 if dtype == "f4" else 2e-2)
     assert {"Moments", "Slopes"} <= {step.op for step in program.steps}
 
 

@@ -186,7 +186,7 @@ def test_an_operand_in_another_order(call):
 
 
 @pytest.mark.parametrize("place, name", [(1, "scale"), (2, "shift")])
-def test_a_narrow_scale_of_a_normalisation_is_named(place, name):
+def test_a_narrow_scale_of_a_normalization_is_named(place, name):
     """oneDNN reads float32 there whatever the images are: twice as many bytes as there are."""
 
     def function(*arrays):

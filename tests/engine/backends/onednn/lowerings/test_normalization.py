@@ -1,4 +1,4 @@
-"""oneDNN's normalisations beside the reference, over drawn shapes."""
+"""oneDNN's normalizations beside the reference, over drawn shapes."""
 
 import numpy as np
 import pytest
@@ -140,7 +140,7 @@ def test_what_else_reads_the_values_between_still_can(more):
 
 @pytest.fixture
 def loops(monkeypatch):
-    """Batch normalisation of any size by compiled loops, where there is a compiler."""
+    """Batch normalization of any size by compiled loops, where there is a compiler."""
     if get("onednn").compiler is None:
         pytest.skip("llvmlite is not here")
     monkeypatch.setattr(batch_norms, "WIDE", 1)

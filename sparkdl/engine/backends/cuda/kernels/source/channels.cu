@@ -1,4 +1,4 @@
-// What normalisation must know of the numbers of each channel: their mean and variance, and sums
+// What normalization must know of the numbers of each channel: their mean and variance, and sums
 // for the gradient.
 //
 // A block of 256 threads has `lanes` channels beside each other and 256 / lanes threads for each.

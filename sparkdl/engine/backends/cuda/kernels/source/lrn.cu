@@ -1,6 +1,6 @@
-// Local response normalisation and its gradient: a thread for each number, channels fastest.
+// Local response normalization and its gradient: a thread for each number, channels fastest.
 //
-// The neighbourhood is of `across` channels to each side, or of `around` places within a channel.
+// The neighborhood is of `across` channels to each side, or of `around` places within a channel.
 struct Local {
   i32 channels, height, width, across, around;
   float scale, k, beta;  // alpha over how many numbers are summed; the other constants
@@ -29,7 +29,7 @@ __device__ __forceinline__ i64 offset(const Image& m, const Number& at) {
   return at.n * m.example + at.c * m.channel + at.h * m.row + at.w * m.column;
 }
 
-// The sum of f(number) over the neighbourhood of a number.
+// The sum of f(number) over the neighborhood of a number.
 template <class F>
 __device__ __forceinline__ float around(const Local& l, const Number& at, const F& f) {
   float sum = 0;
@@ -56,7 +56,7 @@ extern "C" __global__ void lrn(Local l, u32 count, Image at_x, Image at_y, const
   }
 }
 
-// What reaches the neighbours of each number, for `lrn_grad`: gy x base^(-beta - 1).
+// What reaches the neighbors of each number, for `lrn_grad`: gy x base^(-beta - 1).
 extern "C" __global__ void lrn_through(Local l, u32 count, Image at_gy, Image at_x, const T* gy,
                                        const T* x, float* through) {
   for (ALL_OF(i, count)) {

@@ -1,6 +1,6 @@
 // Images at another size: a thread for each number that is made, channels fastest.
 //
-// Along each axis a number is made of two neighbours: `first` says which is the first of them, `share`
+// Along each axis a number is made of two neighbors: `first` says which is the first of them, `share`
 // what each of the two gives. For the gradient `range` says between which two all numbers lie that are
 // made of one.
 #include "windows.cuh"

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.config import Number, option
-from sparkdl.nn.updaters.base import Updater
+from sparkdl.nn.optimizers.base import Optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nesterov(Updater):
+class Nesterov(Optimizer):
     """v <- momentum v - rate g; step = momentum v - rate g, with the new v.
 
     Caffe's solver type Nesterov and DL4J's Nesterovs take the same steps; so do PyTorch and optax

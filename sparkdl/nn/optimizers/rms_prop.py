@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.optimizers.base import Optimizer
 from sparkdl.nn.schedules.base import Schedule
-from sparkdl.nn.updaters.base import Updater
 
 
 @dataclass(frozen=True, kw_only=True)
-class RmsProp(Updater):
+class RmsProp(Optimizer):
     """s <- decay s + (1 - decay) g^2; step = -rate g / (sqrt(s) + epsilon).
 
     Epsilon is outside the root, as in Caffe and PyTorch; optax has it inside by default.
@@ -22,7 +22,7 @@ class RmsProp(Updater):
 
     slot_names: ClassVar = ("square",)
 
-    rate: float | Schedule = 0.001
+    learning_rate: float | Schedule = 0.001
     decay: float = option(
         Number(minimum=0, below=1),
         "Share of the running mean kept from one update to the next.",

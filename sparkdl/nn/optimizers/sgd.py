@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from sparkdl.nn.updaters.base import Updater
+from sparkdl.nn.optimizers.base import Optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sgd(Updater):
+class Sgd(Optimizer):
     """step = -rate g."""
 
     def update(self, grad, slots, rate, t):

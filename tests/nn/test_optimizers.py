@@ -1,4 +1,4 @@
-"""Updaters over 20 steps against optax, and by hand where optax defines one otherwise."""
+"""Optimizers over 20 steps against optax, and by hand where optax defines one otherwise."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -6,8 +6,7 @@ import optax
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn.schedules import StepSchedule
-from sparkdl.nn.updaters import (
+from sparkdl.nn.optimizers import (
     AdaBelief,
     AdaDelta,
     AdaGrad,
@@ -21,67 +20,82 @@ from sparkdl.nn.updaters import (
     Momentum,
     Nadam,
     Nesterov,
+    Optimizer,
     RmsProp,
     Sgd,
-    Updater,
 )
-from sparkdl.nn.updaters.adam import one_minus_power
+from sparkdl.nn.optimizers.adam import one_minus_power
+from sparkdl.nn.schedules import StepSchedule
 from tests.nn.support import label, run_as_graph
 
 RATE = 0.05
 
 # ours, optax's with the same definition
 OPTAX = [
-    (Sgd(rate=RATE), optax.sgd(RATE)),
-    (Momentum(rate=RATE, momentum=0.8), optax.sgd(RATE, momentum=0.8)),
-    (Nesterov(rate=RATE, momentum=0.8), optax.sgd(RATE, momentum=0.8, nesterov=True)),
-    (RmsProp(rate=RATE, decay=0.7), optax.rmsprop(RATE, decay=0.7, eps_in_sqrt=False)),
-    (Adam(rate=RATE), optax.adam(RATE)),
+    (Sgd(learning_rate=RATE), optax.sgd(RATE)),
+    (Momentum(learning_rate=RATE, momentum=0.8), optax.sgd(RATE, momentum=0.8)),
+    (Nesterov(learning_rate=RATE, momentum=0.8), optax.sgd(RATE, momentum=0.8, nesterov=True)),
+    (RmsProp(learning_rate=RATE, decay=0.7), optax.rmsprop(RATE, decay=0.7, eps_in_sqrt=False)),
+    (Adam(learning_rate=RATE), optax.adam(RATE)),
     (
-        Adam(rate=RATE, beta1=0.0, beta2=0.5, epsilon=1e-3),
+        Adam(learning_rate=RATE, beta1=0.0, beta2=0.5, epsilon=1e-3),
         optax.adam(RATE, b1=0.0, b2=0.5, eps=1e-3),
     ),
-    (AdamHat(rate=RATE, epsilon=1e-15), optax.adam(RATE, eps=1e-15)),
-    (AdamW(rate=RATE), optax.adam(RATE)),  # its decay: test_update.py
-    (Lars(rate=RATE, momentum=0.8), optax.sgd(RATE, momentum=0.8)),  # and their measure: the same
-    (Lamb(rate=RATE), optax.adam(RATE, eps=1e-6)),
-    (AdaDelta(rate=RATE), optax.adadelta(RATE, rho=0.95, eps=1e-6)),
-    (AdaDelta(decay=0.5, epsilon=0.1), optax.adadelta(1.0, rho=0.5, eps=0.1)),
-    (AdaMax(rate=RATE), optax.adamax(RATE)),
-    (AdaMax(rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1), optax.adamax(RATE, 0.5, 0.5, 0.1)),
-    (Nadam(rate=RATE), optax.nadam(RATE)),
-    (Nadam(rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1), optax.nadam(RATE, 0.5, 0.5, 0.1)),
-    (AMSGrad(rate=RATE), optax.amsgrad(RATE)),
-    (AMSGrad(rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1), optax.amsgrad(RATE, 0.5, 0.5, 0.1)),
-    (AdaBelief(rate=RATE), optax.adabelief(RATE, eps=1e-14, eps_root=1e-14)),
+    (AdamHat(learning_rate=RATE, epsilon=1e-15), optax.adam(RATE, eps=1e-15)),
+    (AdamW(learning_rate=RATE), optax.adam(RATE)),  # its decay: test_update.py
     (
-        AdaBelief(rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1),
+        Lars(learning_rate=RATE, momentum=0.8),
+        optax.sgd(RATE, momentum=0.8),
+    ),  # and their measure: the same
+    (Lamb(learning_rate=RATE), optax.adam(RATE, eps=1e-6)),
+    (AdaDelta(learning_rate=RATE), optax.adadelta(RATE, rho=0.95, eps=1e-6)),
+    (AdaDelta(decay=0.5, epsilon=0.1), optax.adadelta(1.0, rho=0.5, eps=0.1)),
+    (AdaMax(learning_rate=RATE), optax.adamax(RATE)),
+    (
+        AdaMax(learning_rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1),
+        optax.adamax(RATE, 0.5, 0.5, 0.1),
+    ),
+    (Nadam(learning_rate=RATE), optax.nadam(RATE)),
+    (
+        Nadam(learning_rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1),
+        optax.nadam(RATE, 0.5, 0.5, 0.1),
+    ),
+    (AMSGrad(learning_rate=RATE), optax.amsgrad(RATE)),
+    (
+        AMSGrad(learning_rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1),
+        optax.amsgrad(RATE, 0.5, 0.5, 0.1),
+    ),
+    (AdaBelief(learning_rate=RATE), optax.adabelief(RATE, eps=1e-14, eps_root=1e-14)),
+    (
+        AdaBelief(learning_rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1),
         optax.adabelief(RATE, 0.5, 0.5, eps=0.1, eps_root=0.1),
     ),
     # optax's epsilon is inside the root; far below g^2 it does not matter where it is
     (
-        AdaGrad(rate=RATE, initial_accumulator=0.3, epsilon=1e-15),
+        AdaGrad(learning_rate=RATE, initial_accumulator=0.3, epsilon=1e-15),
         optax.adagrad(RATE, initial_accumulator_value=0.3, eps=1e-15),
     ),
 ]
 
 
-def slots_of(updater, n, dtype=np.float64):
-    return {name: np.full(n, updater.slot_start.get(name, 0), dtype) for name in updater.slot_names}
+def slots_of(optimizer, n, dtype=np.float64):
+    return {
+        name: np.full(n, optimizer.slot_start.get(name, 0), dtype) for name in optimizer.slot_names
+    }
 
 
-def steps_of(updater, grads, rates=None):
-    """The steps that `updater` takes for a list of gradients."""
-    slots, steps = slots_of(updater, len(grads[0]), grads[0].dtype), []
+def steps_of(optimizer, grads, rates=None):
+    """The steps that `optimizer` takes for a list of gradients."""
+    slots, steps = slots_of(optimizer, len(grads[0]), grads[0].dtype), []
     for t, grad in enumerate(grads, start=1):
-        rate = updater.rate_at(t - 1, 0) if rates is None else rates[t - 1]
-        step, slots = updater.update(grad, slots, rate, t)
+        rate = optimizer.rate_at(t - 1, 0) if rates is None else rates[t - 1]
+        step, slots = optimizer.update(grad, slots, rate, t)
         steps.append(step)
     return steps
 
 
-def test_every_updater_is_compared():
-    assert {type(ours) for ours, _ in OPTAX} == set(Updater.members.values())
+def test_every_optimizer_is_compared():
+    assert {type(ours) for ours, _ in OPTAX} == set(Optimizer.members.values())
 
 
 @pytest.mark.parametrize("ours, theirs", OPTAX, ids=[str(ours) for ours, _ in OPTAX])
@@ -96,14 +110,16 @@ def test_twenty_steps_equal_optax(ours, theirs, rng, x64):
 
 def test_adagrad_has_its_epsilon_outside_the_root(rng):
     grads, total = [rng.normal(size=5) for _ in range(20)], np.zeros(5)
-    for step, grad in zip(steps_of(AdaGrad(rate=RATE, epsilon=0.1), grads), grads, strict=True):
+    for step, grad in zip(
+        steps_of(AdaGrad(learning_rate=RATE, epsilon=0.1), grads), grads, strict=True
+    ):
         total += grad**2
         np.testing.assert_allclose(step, -RATE * grad / (np.sqrt(total) + 0.1), rtol=1e-12)
 
 
 def test_adam_hat_adds_epsilon_before_the_correction(rng):
     grads, mean, square = [rng.normal(size=5) for _ in range(20)], np.zeros(5), np.zeros(5)
-    steps = steps_of(AdamHat(rate=RATE, beta1=0.8, beta2=0.9, epsilon=0.1), grads)
+    steps = steps_of(AdamHat(learning_rate=RATE, beta1=0.8, beta2=0.9, epsilon=0.1), grads)
     for t, (step, grad) in enumerate(zip(steps, grads, strict=True), start=1):
         mean, square = 0.8 * mean + 0.2 * grad, 0.9 * square + 0.1 * grad**2
         rate = RATE * np.sqrt(1 - 0.9**t) / (1 - 0.8**t)
@@ -119,14 +135,14 @@ def test_momentum_keeps_the_rate_that_a_gradient_came_with(kind):
     np.testing.assert_allclose(np.ravel(steps), wanted, rtol=1e-12)
 
 
-@pytest.mark.parametrize("updater", [updater for updater, _ in OPTAX], ids=str)
-def test_tensors_give_what_arrays_give(updater, rng):
+@pytest.mark.parametrize("optimizer", [optimizer for optimizer, _ in OPTAX], ids=str)
+def test_tensors_give_what_arrays_give(optimizer, rng):
     grad, rate, t = rng.normal(size=5), np.array(0.1), np.array(3.0)
-    slots = {name: rng.uniform(1, 2, 5) for name in updater.slot_names}
-    step, after = updater.update(grad, slots, rate, t)
+    slots = {name: rng.uniform(1, 2, 5) for name in optimizer.slot_names}
+    step, after = optimizer.update(grad, slots, rate, t)
 
     def flat(grad, rate, t, *values):
-        step, after = updater.update(grad, dict(zip(slots, values, strict=True)), rate, t)
+        step, after = optimizer.update(grad, dict(zip(slots, values, strict=True)), rate, t)
         return [step, *(after[name] for name in slots)]
 
     arrays = [grad, rate, t, *slots.values()]
@@ -135,17 +151,17 @@ def test_tensors_give_what_arrays_give(updater, rng):
         np.testing.assert_allclose(got, value, rtol=1e-12)
 
 
-@pytest.mark.parametrize("updater", [updater for updater, _ in OPTAX], ids=str)
-def test_float32_stays_float32(updater):
+@pytest.mark.parametrize("optimizer", [optimizer for optimizer, _ in OPTAX], ids=str)
+def test_float32_stays_float32(optimizer):
     grad = np.ones(3, np.float32)
-    slots = slots_of(updater, 3, np.float32)
-    step, slots = updater.update(grad, slots, np.float32(0.1), np.float32(1))
+    slots = slots_of(optimizer, 3, np.float32)
+    step, slots = optimizer.update(grad, slots, np.float32(0.1), np.float32(1))
     assert {step.dtype, *(slot.dtype for slot in slots.values())} == {np.dtype(np.float32)}
 
 
-@pytest.mark.parametrize("updater", [updater for updater, _ in OPTAX], ids=str)
-def test_a_gradient_of_zeros_makes_no_step(updater):
-    step, _ = updater.update(np.zeros(3), slots_of(updater, 3), 0.1, 1)
+@pytest.mark.parametrize("optimizer", [optimizer for optimizer, _ in OPTAX], ids=str)
+def test_a_gradient_of_zeros_makes_no_step(optimizer):
+    step, _ = optimizer.update(np.zeros(3), slots_of(optimizer, 3), 0.1, 1)
     np.testing.assert_array_equal(step, 0)
 
 
@@ -157,19 +173,37 @@ def test_one_minus_power_is_precise_in_float32(beta):
 
 
 def test_the_rate_comes_from_the_schedule():
-    assert Sgd(rate=0.5).rate_at(100, 3) == 0.5
-    assert Sgd(rate=StepSchedule(initial=1.0, gamma=0.1, step=10)).rate_at(10, 0) == pytest.approx(
-        0.1
-    )
+    assert Sgd(learning_rate=0.5).rate_at(100, 3) == 0.5
+    assert Sgd(learning_rate=StepSchedule(initial=1.0, gamma=0.1, step=10)).rate_at(
+        10, 0
+    ) == pytest.approx(0.1)
 
 
 REFUSED = [
-    (lambda: Sgd(rate=0), "Sgd.rate must be a number above 0 or a Schedule, got 0"),
-    (lambda: Sgd(rate=-0.1), "Sgd.rate must be a number above 0 or a Schedule, got -0.1"),
-    (lambda: Sgd(rate=float("nan")), "Sgd.rate must be a number above 0 or a Schedule, got nan"),
-    (lambda: Adam(rate=float("inf")), "Adam.rate must be a number above 0 or a Schedule, got inf"),
-    (lambda: Sgd(rate=True), "Sgd.rate must be a number above 0 or one of CosineSchedule"),
-    (lambda: Sgd(rate=None), "Sgd.rate must be a number above 0 or one of CosineSchedule"),
+    (
+        lambda: Sgd(learning_rate=0),
+        "Sgd.learning_rate must be a number above 0 or a Schedule, got 0",
+    ),
+    (
+        lambda: Sgd(learning_rate=-0.1),
+        "Sgd.learning_rate must be a number above 0 or a Schedule, got -0.1",
+    ),
+    (
+        lambda: Sgd(learning_rate=float("nan")),
+        "Sgd.learning_rate must be a number above 0 or a Schedule, got nan",
+    ),
+    (
+        lambda: Adam(learning_rate=float("inf")),
+        "Adam.learning_rate must be a number above 0 or a Schedule, got inf",
+    ),
+    (
+        lambda: Sgd(learning_rate=True),
+        "Sgd.learning_rate must be a number above 0 or one of CosineSchedule",
+    ),
+    (
+        lambda: Sgd(learning_rate=None),
+        "Sgd.learning_rate must be a number above 0 or one of CosineSchedule",
+    ),
     (lambda: Sgd(weight_decay=-1), "Sgd.weight_decay must be a number >= 0, got -1"),
     (lambda: Momentum(momentum=1.0), "Momentum.momentum must be a number in [0, 1), got 1.0"),
     (lambda: Nesterov(momentum=-0.1), "Nesterov.momentum must be a number in [0, 1), got -0.1"),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.engine import ops
-from sparkdl.nn.updaters.adam import Adam, one_minus_power
+from sparkdl.nn.optimizers.adam import Adam, one_minus_power
 
 
 @dataclass(frozen=True, kw_only=True)

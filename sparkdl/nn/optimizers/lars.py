@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
-from sparkdl.nn.updaters.momentum import Momentum
-from sparkdl.nn.updaters.trust import scale_by_trust_ratio
+from sparkdl.nn.optimizers.momentum import Momentum
+from sparkdl.nn.optimizers.trust import scale_by_trust_ratio
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lars(Momentum):
     """Momentum on u = g + weight_decay w, scaled by trust |w| / (|u| + epsilon) array by array.
 
-    As with l1 and l2, biases and batch normalisation are not decayed. optax computes the same with
+    As with l1 and l2, biases and batch normalization are not decayed. optax computes the same with
     the masks that leave arrays of one axis out; the paper's denominator is |g| + weight_decay |w|.
 
     References

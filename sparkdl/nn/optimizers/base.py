@@ -1,4 +1,4 @@
-"""Base of the updaters: they map a gradient and slots to a step and new slots."""
+"""Base of the optimizers: they map a gradient and slots to a step and new slots."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,21 +9,21 @@ from sparkdl.nn.schedules.base import Schedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class Updater(Member):
-    """Base of all updaters. They see one flat vector, and are written for arrays and Tensors alike.
+class Optimizer(Member):
+    """Base of all optimizers. They see one flat vector, of arrays or Tensors alike.
 
     Most need `update` alone; those that look at the parameters too have a `move` of their own.
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ()
 
-    rate: float | Schedule = option(
+    learning_rate: float | Schedule = option(
         Of(family=Schedule, number=Number(above=0)), "Learning rate.", default=0.01
     )
     weight_decay: float = option(
         Number(minimum=0),
         "Decoupled decay: rate weight_decay w is taken from each weight w beside the step. As "
-        "with l1 and l2, biases and batch normalisation are left alone. DL4J's WeightDecay.",
+        "with l1 and l2, biases and batch normalization are left alone. DL4J's WeightDecay.",
         default=0.0,
     )
 
@@ -34,7 +34,7 @@ class Updater(Member):
 
     def rate_at(self, iteration, epoch):
         """Returns the learning rate of update number `iteration` (from 0), in epoch `epoch`."""
-        rate = self.rate
+        rate = self.learning_rate
         return rate.rate(iteration, epoch) if isinstance(rate, Schedule) else float(rate)
 
     def update(self, grad, slots, rate, t):

@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.optimizers.base import Optimizer
 from sparkdl.nn.schedules.base import Schedule
-from sparkdl.nn.updaters.base import Updater
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdaDelta(Updater):
+class AdaDelta(Optimizer):
     """s and d are running means of g^2 and of u^2; u = g sqrt(d + epsilon) / sqrt(s + epsilon).
 
     s <- decay s + (1 - decay) g^2, then u with the old d, then d <- decay d + (1 - decay) u^2;
@@ -24,7 +24,7 @@ class AdaDelta(Updater):
 
     slot_names: ClassVar = ("square", "step_square")
 
-    rate: float | Schedule = 1.0
+    learning_rate: float | Schedule = 1.0
     decay: float = option(
         Number(minimum=0, below=1),
         "Share of the running means kept from one update to the next.",

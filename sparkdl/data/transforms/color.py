@@ -1,4 +1,4 @@
-"""Transforms of colours."""
+"""Transforms of colors."""
 
 from dataclasses import dataclass
 
@@ -14,14 +14,14 @@ LUMA = np.array([0.299, 0.587, 0.114], np.float32).reshape(3, 1, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColourJitter(Transform):
+class ColorJitter(Transform):
     """Brightness, contrast, saturation and hue, drawn anew for each image in training.
 
     Images are RGB (3, H, W). Bytes stay bytes, rounded once at the end.
 
     References
     ----------
-    torchvision ColorJitter, which draws the order too. Grey is 0.299 R + 0.587 G + 0.114 B (ITU-R
+    torchvision ColorJitter, which draws the order too. Gray is 0.299 R + 0.587 G + 0.114 B (ITU-R
     BT.601).
     """
 
@@ -36,7 +36,7 @@ class ColourJitter(Transform):
     )
     hue: float = option(
         Number(minimum=0, maximum=0.5),
-        "A part of the colour circle is drawn from [-hue, hue].",
+        "A part of the color circle is drawn from [-hue, hue].",
         default=0.0,
     )
     white: float = option(
@@ -56,9 +56,9 @@ class ColourJitter(Transform):
             if self.brightness:
                 z = self.cut(z * factor(self.brightness, brightness))
             if self.contrast:
-                z = self.cut(blend(z, grey(z).mean(), factor(self.contrast, contrast)))
+                z = self.cut(blend(z, gray(z).mean(), factor(self.contrast, contrast)))
             if self.saturation:
-                z = self.cut(blend(z, grey(z), factor(self.saturation, saturation)))
+                z = self.cut(blend(z, gray(z), factor(self.saturation, saturation)))
             if self.hue:
                 z = shift_hue(z, self.hue * hue)
             y[i] = stored_as(z, x.dtype)
@@ -69,7 +69,7 @@ class ColourJitter(Transform):
 
     def out_shape(self, shape):
         if shape[0] != 3 or len(shape) != 3:
-            raise ShapeError(f"ColourJitter needs images (3, H, W), got {tuple(shape)}")
+            raise ShapeError(f"ColorJitter needs images (3, H, W), got {tuple(shape)}")
         return tuple(shape)
 
     in_shape = out_shape
@@ -77,16 +77,16 @@ class ColourJitter(Transform):
 
 @dataclass(frozen=True, kw_only=True)
 class Grayscale(Transform):
-    """RGB images (3, H, W) as grey ones (1, H, W); bytes stay bytes, rounded.
+    """RGB images (3, H, W) as gray ones (1, H, W); bytes stay bytes, rounded.
 
     References
     ----------
-    ITU-R BT.601, as in ColourJitter.
+    ITU-R BT.601, as in ColorJitter.
     """
 
     def change(self, x, chance):
         self.out_shape(x.shape[1:])
-        return stored_as(grey(x.astype(np.float32)), x.dtype)
+        return stored_as(gray(x.astype(np.float32)), x.dtype)
 
     def out_shape(self, shape):
         channels, *sizes = image_shape(self, shape)
@@ -128,7 +128,7 @@ class ChannelSwap(Transform):
     in_shape = out_shape
 
 
-def grey(x):
+def gray(x):
     """Returns (..., 1, H, W) of images (..., 3, H, W) float32."""
     return (x * LUMA).sum(axis=-3, keepdims=True)
 

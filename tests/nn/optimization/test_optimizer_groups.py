@@ -1,4 +1,4 @@
-"""Layers with rates, updaters and decay of their own."""
+"""Layers with rates, optimizers and decay of their own."""
 
 import numpy as np
 import pytest
@@ -35,12 +35,12 @@ def network(first=None, second=None, last=None, **options):
         Output(units=2, **last or {}),
     ]
     return NetworkConf(
-        **{"input_shape": (2,), "layers": layers, "updater": Sgd(rate=0.1)} | options
+        **{"input_shape": (2,), "layers": layers, "optimizer": Sgd(learning_rate=0.1)} | options
     )
 
 
 def names_of(conf):
-    return [(group.updater, [name for name, _ in group.layout.entries]) for group in conf.groups]
+    return [(group.optimizer, [name for name, _ in group.layout.entries]) for group in conf.groups]
 
 
 def step(conf, params, grad, slots=None, iteration=0):
@@ -51,19 +51,19 @@ def step(conf, params, grad, slots=None, iteration=0):
     return update_params(conf, params, grad, views, conf.rate_at(iteration, 0), iteration + 1)
 
 
-def test_one_updater_is_one_group_and_its_slots_are_as_ever():
-    conf = network({"rate_factor": 2.0}, updater=Adam())
+def test_one_optimizer_is_one_group_and_its_slots_are_as_ever():
+    conf = network({"rate_factor": 2.0}, optimizer=Adam())
     n = conf.parameter_count
     assert names_of(conf) == [(Adam(), [name for name, _ in conf.params_layout.entries])]
     assert dict(conf.slots_layout.entries) == {"mean": (n,), "square": (n,)}
     assert conf.rate_at(0, 0) == 0.001
 
 
-def test_groups_are_the_longest_stretches_with_one_updater():
-    fast = Momentum(rate=0.5)
-    conf = network({"bias_updater": fast}, {"updater": fast}, {"updater": Adam()})
+def test_groups_are_the_longest_stretches_with_one_optimizer():
+    fast = Momentum(learning_rate=0.5)
+    conf = network({"bias_optimizer": fast}, {"optimizer": fast}, {"optimizer": Adam()})
     assert names_of(conf) == [
-        (Sgd(rate=0.1), ["dense_1/W"]),
+        (Sgd(learning_rate=0.1), ["dense_1/W"]),
         (fast, ["dense_1/b", "batchnorm_1/gamma", "batchnorm_1/beta"]),
         (Adam(), ["output_1/W", "output_1/b"]),
     ]
@@ -75,13 +75,13 @@ def test_groups_are_the_longest_stretches_with_one_updater():
 
 
 def test_each_group_has_the_rate_of_its_schedule():
-    scheduled = Sgd(rate=StepSchedule(initial=1.0, gamma=0.5, step=10))
-    conf = network({"updater": scheduled})
+    scheduled = Sgd(learning_rate=StepSchedule(initial=1.0, gamma=0.5, step=10))
+    conf = network({"optimizer": scheduled})
     np.testing.assert_allclose(conf.rate_at(10, 0), [0.5, 0.1], rtol=1e-6)
 
 
-def test_slots_start_as_their_updater_says():
-    conf = network({"updater": AdaGrad(initial_accumulator=0.5)}, last={"updater": Adam()})
+def test_slots_start_as_their_optimizer_says():
+    conf = network({"optimizer": AdaGrad(initial_accumulator=0.5)}, last={"optimizer": Adam()})
     slots = conf.slots_layout.views(initial_slots(conf))
     assert {name: set(view) for name, view in slots.items()} == {
         "dense_1/W:square": {0.5},
@@ -91,25 +91,34 @@ def test_slots_start_as_their_updater_says():
 
 
 def test_each_group_moves_as_if_it_were_alone(rng):
-    conf = network({"updater": Momentum(rate=0.5)}, last={"updater": Lamb(rate=0.2)})
+    conf = network(
+        {"optimizer": Momentum(learning_rate=0.5)}, last={"optimizer": Lamb(learning_rate=0.2)}
+    )
     params, grad = rng.normal(size=(2, conf.parameter_count))
     grad[conf.groups[1].part] = 0  # nothing but noise for the others
     after, slots = step(conf, params, grad)
     for group in conf.groups:
         own, slope = params[group.part], grad[group.part]
-        old = {name: np.zeros(len(own)) for name in group.updater.slot_names}
-        rate, layout = group.updater.rate_at(0, 0), group.layout
-        decay = np.array([0.01] * 6 + [0] * 2) if isinstance(group.updater, Lamb) else None
-        move, new = group.updater.move(own, slope, old, rate, 1, layout, decay)
+        old = {name: np.zeros(len(own)) for name in group.optimizer.slot_names}
+        rate, layout = group.optimizer.rate_at(0, 0), group.layout
+        decay = np.array([0.01] * 6 + [0] * 2) if isinstance(group.optimizer, Lamb) else None
+        move, new = group.optimizer.move(own, slope, old, rate, 1, layout, decay)
         np.testing.assert_allclose(after[group.part], own + move, rtol=1e-6)
         for name, key in group.slots.items():
             np.testing.assert_allclose(slots[key], new[name], rtol=1e-6)
 
 
-@pytest.mark.parametrize("updater", [Sgd(rate=0.1), Momentum(rate=0.1), Adam(rate=0.1)], ids=str)
-def test_factors_scale_the_rate(updater, rng):
+@pytest.mark.parametrize(
+    "optimizer",
+    [Sgd(learning_rate=0.1), Momentum(learning_rate=0.1), Adam(learning_rate=0.1)],
+    ids=str,
+)
+def test_factors_scale_the_rate(optimizer, rng):
     first = {"rate_factor": 0.5, "bias_rate_factor": 2.0}
-    conf, plain = network(first, {"rate_factor": 0}, updater=updater), network(updater=updater)
+    conf, plain = (
+        network(first, {"rate_factor": 0}, optimizer=optimizer),
+        network(optimizer=optimizer),
+    )
     params, grad = rng.normal(size=(2, conf.parameter_count))
     moved = (step(network, params, grad)[0] - params for network in (conf, plain))
     ours, free = map(conf.params_layout.views, moved)
@@ -119,7 +128,7 @@ def test_factors_scale_the_rate(updater, rng):
 
 
 def test_a_layer_whose_factor_is_zero_stays_bit_for_bit(rng):
-    conf = network({"rate_factor": 0}, updater=AdamW(rate=0.1, weight_decay=0.5), l2=0.1)
+    conf = network({"rate_factor": 0}, optimizer=AdamW(learning_rate=0.1, weight_decay=0.5), l2=0.1)
     params = rng.normal(size=conf.parameter_count).astype(np.float32)
     after, _ = step(conf, params, np.ones_like(params))
     part = conf.params_layout.split_by_layer["dense_1"]
@@ -129,14 +138,14 @@ def test_a_layer_whose_factor_is_zero_stays_bit_for_bit(rng):
 
 def test_factors_of_decay_and_penalties_of_biases(rng):
     first = {"decay_factor": 0.5, "bias_l2": 0.3, "bias_l1": 0.2}
-    conf = network(first, l1=0.1, l2=0.4, updater=AdamW(rate=0.1, weight_decay=1.0))
+    conf = network(first, l1=0.1, l2=0.4, optimizer=AdamW(learning_rate=0.1, weight_decay=1.0))
     views = {kind: conf.params_layout.views(coefficients(conf, kind)) for kind in ("l1", "l2")}
     wanted = {"l1": (0.05, 0.2, 0.1), "l2": (0.2, 0.3, 0.4)}
     for kind, (weight, bias, last) in wanted.items():
         expected = {"dense_1/W": weight, "dense_1/b": bias, "output_1/W": last}
         for name, view in views[kind].items():
             np.testing.assert_allclose(view, expected.get(name, 0))
-    conf = network({"decay_factor": 0.5}, updater=AdamW(rate=0.1, weight_decay=1.0))
+    conf = network({"decay_factor": 0.5}, optimizer=AdamW(learning_rate=0.1, weight_decay=1.0))
     params = rng.normal(size=conf.parameter_count)
     after = conf.params_layout.views(step(conf, params, 0 * params)[0] / params)
     expected = {"dense_1/W": 0.95, "output_1/W": 0.9}
@@ -145,8 +154,10 @@ def test_factors_of_decay_and_penalties_of_biases(rng):
 
 
 def test_a_replica_moves_each_group_in_place(rng):
-    first = {"updater": Momentum(rate=0.5), "bias_rate_factor": 2.0}
-    conf = network(first, last={"updater": Adam(rate=0.2)}, updater=AdaGrad(rate=0.3))
+    first = {"optimizer": Momentum(learning_rate=0.5), "bias_rate_factor": 2.0}
+    conf = network(
+        first, last={"optimizer": Adam(learning_rate=0.2)}, optimizer=AdaGrad(learning_rate=0.3)
+    )
     replica = Replica(conf)
     params, slots = replica.params.astype(float), replica.slots.astype(float)
     slots = conf.slots_layout.views(slots)
@@ -161,7 +172,9 @@ def test_a_replica_moves_each_group_in_place(rng):
 
 def test_a_step_trains_with_groups(rng):
     conf = network(
-        {"updater": Momentum(rate=0.1)}, last={"rate_factor": 0.5}, updater=Adam(rate=0.05)
+        {"optimizer": Momentum(learning_rate=0.1)},
+        last={"rate_factor": 0.5},
+        optimizer=Adam(learning_rate=0.05),
     )
     features = rng.normal(size=(8, 2)).astype(np.float32)
     labels = (features[:, 0] > 0).astype(np.int32)
@@ -176,7 +189,11 @@ def test_every_layer_with_parameters_may_choose(layer, in_shape):
 
 
 def test_choices_come_back_from_text():
-    first = {"updater": Momentum(rate=0.5), "bias_updater": Adam(), "constraints": ["unit_norm"]}
+    first = {
+        "optimizer": Momentum(learning_rate=0.5),
+        "bias_optimizer": Adam(),
+        "constraints": ["unit_norm"],
+    }
     conf = network(first, {"rate_factor": 0}, {"bias_l2": 0.1}, constraints=[MaxNorm(limit=2)])
     assert NetworkConf.from_yaml(conf.to_yaml()) == conf
     assert NetworkConf.from_json(conf.to_json()) == conf
@@ -191,7 +208,7 @@ REFUSED = [
     ),
     (lambda: Dense(units=1, decay_factor=-1), "Dense.decay_factor must be a number >= 0, got -1"),
     (lambda: Dense(units=1, bias_l2=-1), "Dense.bias_l2 must be a number >= 0, got -1"),
-    (lambda: Dense(units=1, updater="sgdd"), "Dense.updater must be one of"),
+    (lambda: Dense(units=1, optimizer="sgdd"), "Dense.optimizer must be one of"),
 ]
 
 

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
-from sparkdl.nn.updaters.base import Updater
+from sparkdl.nn.optimizers.base import Optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdaGrad(Updater):
+class AdaGrad(Optimizer):
     """s <- s + g^2; step = -rate g / (sqrt(s) + epsilon).
 
     Caffe's and PyTorch's numbers; optax has epsilon inside the root.

@@ -1,11 +1,11 @@
-"""Colours against Python's colorsys and by hand."""
+"""Colors against Python's colorsys and by hand."""
 
 import colorsys
 
 import numpy as np
 import pytest
 
-from sparkdl.data import ChannelSwap, ColourJitter, Grayscale, Normalize, OneHot
+from sparkdl.data import ChannelSwap, ColorJitter, Grayscale, Normalize, OneHot
 from sparkdl.data.transforms.hue import shift_hue
 from sparkdl.errors import ConfigError, DataError, ShapeError
 from tests.data.transforms.examples import images, trained
@@ -29,32 +29,32 @@ def test_hues_turn_as_in_colorsys(part):
 
 def test_brightness_is_a_factor_within_its_range():
     batch = images(300, (3, 4, 4), np.float32)
-    y = trained(ColourJitter(brightness=0.3, white=1e9), batch)
+    y = trained(ColorJitter(brightness=0.3, white=1e9), batch)
     share = y.sum(axis=(1, 2, 3)) / batch.features.sum(axis=(1, 2, 3))
     np.testing.assert_allclose(y, batch.features * share[:, None, None, None], rtol=1e-4)
     assert 0.7 <= share.min() < 0.72 and 1.28 < share.max() <= 1.3
 
 
-def solved(x, y, centre):
-    """The share of y = share x + (1 - share) centre for each image."""
-    d = x - centre
-    return (d * (y - centre)).sum(axis=(1, 2, 3)) / (d * d).sum(axis=(1, 2, 3))
+def solved(x, y, center):
+    """The share of y = share x + (1 - share) center for each image."""
+    d = x - center
+    return (d * (y - center)).sum(axis=(1, 2, 3)) / (d * d).sum(axis=(1, 2, 3))
 
 
 @pytest.mark.parametrize("name", ["contrast", "saturation"])
 def test_contrast_and_saturation_mix_with_grey(name):
     batch = images(300, (3, 4, 4), np.float32)
     x = batch.features + 1000  # far from 0, where results would be cut
-    y = trained(ColourJitter(**{name: 0.3}, white=1e9), batch.replace(features=x))
-    centre = luma(x).mean(axis=(1, 2, 3), keepdims=True) if name == "contrast" else luma(x)
-    share = solved(x, y, centre)
-    mixed = share[:, None, None, None] * (x - centre) + centre
+    y = trained(ColorJitter(**{name: 0.3}, white=1e9), batch.replace(features=x))
+    center = luma(x).mean(axis=(1, 2, 3), keepdims=True) if name == "contrast" else luma(x)
+    share = solved(x, y, center)
+    mixed = share[:, None, None, None] * (x - center) + center
     np.testing.assert_allclose(y, mixed, rtol=1e-4)
     assert 0.7 <= share.min() + 1e-4 < 0.72 and 1.28 < share.max() - 1e-4 <= 1.3
 
 
 def test_a_range_above_one_starts_at_nothing():
-    y = trained(ColourJitter(saturation=5), images(400, (3, 4, 4)))
+    y = trained(ColorJitter(saturation=5), images(400, (3, 4, 4)))
     spread = (y.max(axis=1).astype(int) - y.min(axis=1)).mean(axis=(1, 2))
     assert spread.min() < 5 and spread.max() > 200
 
@@ -63,7 +63,7 @@ def test_a_range_above_one_starts_at_nothing():
 def test_results_stay_below_white(white):
     batch = images(20, dtype=np.float32)
     batch = batch.replace(features=batch.features * np.float32(white / 255))
-    y = trained(ColourJitter(brightness=2, contrast=2, saturation=2, hue=0.5, white=white), batch)
+    y = trained(ColorJitter(brightness=2, contrast=2, saturation=2, hue=0.5, white=white), batch)
     assert y.min() >= 0 and y.max() <= white * (1 + 1e-5)
 
 
@@ -101,16 +101,16 @@ def test_a_number_of_no_class_is_refused(bad):
         OneHot(classes=3)(images(1).replace(features=np.array([[0, bad]])))
 
 
-@pytest.mark.parametrize("transform", [ColourJitter(hue=0.1), Grayscale(), ChannelSwap()], ids=str)
+@pytest.mark.parametrize("transform", [ColorJitter(hue=0.1), Grayscale(), ChannelSwap()], ids=str)
 def test_other_than_three_channels_are_refused(transform):
     with pytest.raises(ShapeError, match="3"):
         transform(images(2, (1, 4, 4)))
 
 
 OPTIONS = [
-    (lambda: ColourJitter(hue=0.6), r"ColourJitter.hue must be a number in \[0, 0.5\]"),
-    (lambda: ColourJitter(contrast=-1), "ColourJitter.contrast must be a number >= 0"),
-    (lambda: ColourJitter(white=0), "ColourJitter.white must be a number above 0"),
+    (lambda: ColorJitter(hue=0.6), r"ColorJitter.hue must be a number in \[0, 0.5\]"),
+    (lambda: ColorJitter(contrast=-1), "ColorJitter.contrast must be a number >= 0"),
+    (lambda: ColorJitter(white=0), "ColorJitter.white must be a number above 0"),
     (lambda: ChannelSwap(order=(0, 2)), "ChannelSwap.order must be an order of 0 and up"),
     (lambda: Normalize(std=(0.0,)), "Normalize.std.0. must be a number, not 0"),
     (lambda: Normalize(mean=()), "Normalize.mean must be a sequence of one or more numbers, got"),

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.config import Number, option
-from sparkdl.nn.updaters.base import Updater
+from sparkdl.nn.optimizers.base import Optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Momentum(Updater):
+class Momentum(Optimizer):
     """v <- momentum v - rate g; step = v.
 
     The rate is inside v, as in Caffe (solver type SGD) and DL4J. PyTorch and optax multiply v by

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.optimizers.base import Optimizer
 from sparkdl.nn.schedules.base import Schedule
-from sparkdl.nn.updaters.base import Updater
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adam(Updater):
+class Adam(Optimizer):
     """m and v are running means of g and g^2; step = -rate m' / (sqrt(v') + epsilon).
 
     m <- beta1 m + (1 - beta1) g, v <- beta2 v + (1 - beta2) g^2, and m' = m / (1 - beta1^t),
@@ -25,7 +25,7 @@ class Adam(Updater):
 
     slot_names: ClassVar = ("mean", "square")
 
-    rate: float | Schedule = 0.001
+    learning_rate: float | Schedule = 0.001
     beta1: float = option(
         Number(minimum=0, below=1),
         "Share of the running mean of gradients kept from one update to the next.",

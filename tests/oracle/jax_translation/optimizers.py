@@ -1,7 +1,7 @@
-"""Updaters, array by array, from the papers: state in, step and state out.
+"""Optimizers, array by array, from the papers: state in, step and state out.
 
-Each function is given (updater, gradient, state, rate, t); the state is a dict of arrays that is
-changed in place. Where two rules are in use the docstring of the updater says which one it is.
+Each function is given (optimizer, gradient, state, rate, t); the state is a dict of arrays that is
+changed in place. Where two rules are in use the docstring of the optimizer says which one it is.
 """
 
 import numpy as np
@@ -105,10 +105,10 @@ RULES = {
 SLOTS = ("velocity", "square", "step_square", "mean", "largest")
 
 
-def state_of(updater, shape):
+def state_of(optimizer, shape):
     """The first state of one array: zeros but for AdaGrad's start."""
     state = {name: np.zeros(shape) for name in SLOTS}
-    state["square"] += getattr(updater, "initial_accumulator", 0.0)
+    state["square"] += getattr(optimizer, "initial_accumulator", 0.0)
     return state
 
 

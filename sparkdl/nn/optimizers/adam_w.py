@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sparkdl.nn.updaters.adam import Adam
+from sparkdl.nn.optimizers.adam import Adam
 
 
 @dataclass(frozen=True, kw_only=True)

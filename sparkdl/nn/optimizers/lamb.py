@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from sparkdl.config import Boolean, option
 from sparkdl.engine import ops
-from sparkdl.nn.updaters.adam import Adam
-from sparkdl.nn.updaters.trust import scale_by_trust_ratio
+from sparkdl.nn.optimizers.adam import Adam
+from sparkdl.nn.optimizers.trust import scale_by_trust_ratio
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lamb(Adam):
     """Adam's step at rate 1, less weight_decay w, scaled to the length of w array by array.
 
-    As with l1 and l2, biases and batch normalisation are not decayed. optax computes the same with
+    As with l1 and l2, biases and batch normalization are not decayed. optax computes the same with
     the mask that leaves arrays of one axis out; the defaults are its own but for the decay.
 
     References
