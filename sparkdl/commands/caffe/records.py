@@ -14,7 +14,7 @@ from sparkdl.interop.caffe.evaluation.blob_values import Blobs
 from sparkdl.training.inputs.minibatch import prepare_minibatch
 from sparkdl.training.inputs.schema import schema_of
 
-LEAST = 256  # records of a split, where nobody says
+LEAST = 256  # records of a split, unless given
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,7 +45,7 @@ def executors_wanted(sc):
         return int(local[1])
     if dynamic(sc):
         return 0
-    if sc.master.startswith("spark://"):  # a standalone cluster's executors are told by their cores
+    if sc.master.startswith("spark://"):  # a standalone cluster deals out cores
         total, each = (
             int(option(sc, f"spark.{of}", "0")) for of in ("cores.max", "executor.cores")
         )

@@ -12,7 +12,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 from sparkdl.data.hadoop import SCHEMES
 from sparkdl.spark.jobs.job import message
 
-NOBODY = ("localhost",)  # what file systems say that have no blocks
+NOBODY = ("localhost",)  # the host that file systems without blocks report
 
 
 def split_rdd(sc, splits):

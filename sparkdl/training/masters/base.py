@@ -198,5 +198,5 @@ class ResidentMaster(TrainingMaster, abstract=True):
         return False
 
     def strategy(self, worker):
-        """Returns the master's half in a worker; see resident.strategy.Strategy."""
+        """Returns the strategy that runs in a worker; see resident.strategy.Strategy."""
         raise NotImplementedError

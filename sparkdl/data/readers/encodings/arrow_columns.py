@@ -12,7 +12,12 @@ from sparkdl.data.batches.sequences import Ragged
 from sparkdl.errors import DataError
 
 KINDS = "numbers, lists of numbers, vectors or binary"
-VECTOR = {"type", "size", "indices", "values"}  # how Spark stores its ml and mllib vectors
+VECTOR = {
+    "type",
+    "size",
+    "indices",
+    "values",
+}  # fields in which Spark stores its ml and mllib vectors
 
 
 def table_batch(table, columns, where, partition, start=0, sequences=()):
@@ -66,7 +71,7 @@ def to_array(column, ragged=False):
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    if isinstance(column, pa.ChunkedArray):  # of no chunks, in older versions of pyarrow
+    if isinstance(column, pa.ChunkedArray):  # without chunks, in older versions of pyarrow
         column = pa.concat_arrays(column.chunks)
     if isinstance(column, pa.ExtensionArray):
         column = column.storage

@@ -128,5 +128,5 @@ def _open_parquet(path):
 
 
 def _native(path):
-    files.size(path)  # what is wrong with the path, in our words
+    files.size(path)  # raises our own error for a bad path
     return pa.OSFile(files.local_path(path))

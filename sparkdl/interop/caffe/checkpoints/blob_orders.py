@@ -23,7 +23,7 @@ from sparkdl.nn.layers.dense.fully_connected import FullyConnected
 
 
 class BlobOrder(NamedTuple):
-    """The conversion of an array of ours to a blob, and back: views, where that can be."""
+    """The conversion of one of our arrays to a blob, and back: views, where that can be."""
 
     blob: Callable
     array: Callable

@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError, EncodeError
 from sparkdl.data import files
 from sparkdl.errors import DataError
 
-HDF5 = b"\x89HDF\r\n\x1a\n"  # how such files begin
+HDF5 = b"\x89HDF\r\n\x1a\n"  # the first bytes of such files
 
 
 def is_hdf5(path):

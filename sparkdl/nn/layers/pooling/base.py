@@ -24,7 +24,7 @@ class Pool(SpatialLayer, abstract=True):
     """
 
     narrow: ClassVar = True
-    fill: ClassVar[float] = 0.0  # what stands for steps that are padding
+    fill: ClassVar[float] = 0.0  # fills the steps that are padding
 
     size: int | tuple[int, ...] = option(Sizes(), "Points of a window.")
     stride: int | tuple[int, ...] | None = option(

@@ -9,7 +9,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.layers.core.base import Layer
 
-ALPHA_PRIME = -1.6732632423543772 * 1.0507009873554805  # what selu tends to far below 0
+ALPHA_PRIME = -1.6732632423543772 * 1.0507009873554805  # the limit of selu far below 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -102,7 +102,7 @@ class AllReduceWorker(Strategy):
         return self._buckets.own()
 
     def flush(self):
-        """Returns `Buckets.flush`, for whoever goes on in another way."""
+        """Returns `Buckets.flush`, for a run that continues in another way."""
         return self._buckets.flush()
 
     def _update(self, steps):

@@ -113,7 +113,7 @@ class BlockMomentumWorker(ParameterAveragingWorker):
     def round(self, steps):
         began = self.worker.replica.params.copy()
         super().round(steps)
-        with np.errstate(all="ignore"):  # whether all is finite is asked of the round
+        with np.errstate(all="ignore"):  # the end of the round checks that all is finite
             self._step *= self._momentum
             self._step += self._rate * (self.worker.replica.params - began)
             self._weights += self._step
