@@ -112,7 +112,7 @@ def source_for(net, resize=False, partitions=None):
 
 
 def size_of(net):
-    """Returns height and width that a layer of data says, else those of the net's images."""
+    """Returns the height and width of a layer of data, else those of the net's images."""
     data = data_of(net)
     options = data.layer.memory_data_param
     if options.height and options.width:

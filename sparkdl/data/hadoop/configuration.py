@@ -54,7 +54,7 @@ class Configuration:
         return self.properties.get("hadoop.security.authentication", "simple") == "kerberos"
 
     def namenodes(self, service):
-        """Returns names of a name service's NameNodes; empty where it is a host."""
+        """Returns the names of a name service's NameNodes; empty where it is a host."""
         return _names(self.properties.get(f"dfs.ha.namenodes.{service}", ""))
 
     def authority(self, scheme, given):

@@ -6,7 +6,7 @@ from sparkdl.data.batches.columns import Offence
 
 
 def stack(values, what, dtype=None):
-    """Returns array (n, ...) of n values of one shape.
+    """Stacks n values of one shape into an array (n, ...).
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class SharedCall(NamedTuple):
         return _about(kind, x.dtype, x.size, tuple(bounds))
 
     def packed(self):
-        """Returns all fields in one number, below 2 ** 62."""
+        """Packs all fields into one number, below 2 ** 62."""
         number = 0
         for value, places in zip(reversed(self), reversed(PLACES), strict=True):
             number = number * places + value

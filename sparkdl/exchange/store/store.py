@@ -246,7 +246,7 @@ class KeyValueStore(Verbs):
         return self._coders[name, stretch]
 
     def _coders_of(self, key):
-        """Returns those of all stretches of a key, in their order."""
+        """Returns the coders of all stretches of a key, in their order."""
         coded = self._codec is not None and self._dtypes[str(key)] == np.float32
         return [self._coder(str(key), one) for one in self._stretches[str(key)] if coded]
 

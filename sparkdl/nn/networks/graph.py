@@ -42,7 +42,7 @@ class Vertex(Config):
         object.__setattr__(self, "layer", replace(self.layer, name=self.name))
 
     def to_dict(self):
-        """Returns options that differ from their defaults, the layer's less the vertex's name."""
+        """Returns the options that differ from their defaults, without the layer's name."""
         return super().to_dict() | {"layer": replace(self.layer, name=None).to_dict()}
 
 

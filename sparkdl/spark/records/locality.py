@@ -24,7 +24,7 @@ def split_rdd(sc, splits):
 
 
 def split_frame(spark, splits):
-    """Returns the same as a DataFrame, whose one column holds the splits pickled."""
+    """Makes a DataFrame of the splits, whose one column holds them pickled."""
     sc, dumps = spark.sparkContext, CPickleSerializer().dumps
     rows = [(dumps(split),) for split in splits]
     made = make_located_rdd(sc, rows, hosts_of(sc, splits), "[Ljava.lang.Object;")
@@ -52,7 +52,7 @@ def hosts_of(sc, splits):
 
 
 def preferred_hosts(spans, blocks_of):
-    """Returns hosts that hold at least half of the bytes, the ones with most first.
+    """Returns the hosts that hold at least half of the bytes, those with most first.
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ class TrainingMaster(Member):
         return self.batch_size_per_worker * self.minibatches_per_round
 
     def minibatches_for(self, updates, workers):
-        """Returns minibatches that each of the workers trains for so many updates."""
+        """Returns the number of minibatches that each worker trains for so many updates."""
         return updates
 
     def updates_of(self, minibatches):
@@ -121,7 +121,7 @@ class TrainingMaster(Member):
         return json.dumps({"master": type(self).__name__} | options, sort_keys=True)
 
     def rounds_in_epoch(self, workers, blocks):
-        """Returns rounds that an epoch over `blocks` takes."""
+        """Returns the number of rounds of an epoch over `blocks`."""
         return -(-len(blocks.sizes) // workers.size)
 
 

@@ -94,7 +94,7 @@ class LocalWorkers:
         return result
 
     def room(self):
-        """Returns as many as it has: see Workers.room."""
+        """Returns the number of workers; see Workers.room."""
         return self.size
 
     def launch(self, task, blocks, shares, shared, validation=None):

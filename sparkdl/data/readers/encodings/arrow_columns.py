@@ -59,7 +59,7 @@ def require_column(column, names, where):
 
 
 def to_array(column, ragged=False):
-    """Returns array (n, ...) of an Arrow column (or chunked column) of n records.
+    """Converts an Arrow column (or chunked column) of n records to an array (n, ...).
 
     Numbers give (n,), lists of k of them (n, k), nested lists (n, k, m), Spark vectors (n, k)
     float64, binary uint8 (n, bytes). Lists of different length give a Ragged, where it may be.

@@ -91,7 +91,7 @@ class Arrays(Reader, SplitByRecords):
         return features if self.labels is None else features | labels
 
     def splits(self):
-        """Returns one slice after the other."""
+        """Returns a split for each slice."""
         bounds = split_bounds(self._count, self.records_per_split)
         return [self._slice(partition, *bound) for partition, bound in enumerate(bounds)]
 

@@ -27,7 +27,7 @@ class Digits(Reader, SplitByRecords):
     transform: Transform | None = SCALED
 
     def splits(self):
-        """Returns one slice after the other, with the digits themselves."""
+        """Returns a split for each slice, with the digits themselves."""
         chosen = digits(self.part).take(slice(0, self.records))
         return Arrays.of(chosen, records_per_split=self.records_per_split).splits()
 

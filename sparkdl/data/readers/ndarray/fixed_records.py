@@ -140,7 +140,7 @@ def idx_header(path):
 
 
 def idx_rows(path, start, stop):
-    """Returns records `start` to `stop` of an IDX file."""
+    """Reads records `start` to `stop` of an IDX file."""
     with open_decompressed(path) as file:
         dtype, (_, *shape), size = _header(path, file)
         nbytes = dtype.itemsize * math.prod(shape)

@@ -31,7 +31,7 @@ class LayerArrays:
                     group.append(place)
 
     def __iter__(self):
-        """Returns names of Caffe's layers that have blobs, in their order."""
+        """Iterates over the names of Caffe's layers that have blobs, in their order."""
         return iter(self._places)
 
     def __contains__(self, name):

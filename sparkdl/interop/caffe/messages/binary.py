@@ -16,7 +16,7 @@ def is_hdf5(path):
 
 
 def read_bytes(path):
-    """Returns all of a file, local or a URI."""
+    """Reads all of a file, local or a URI."""
     with files.open(path) as file:
         return file.read()
 

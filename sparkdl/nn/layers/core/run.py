@@ -45,7 +45,7 @@ class Run:
     left: "Left" = field(default_factory=lambda: Left())
 
     def of_layer(self, stream, **seen):
-        """Returns the same pass, for another layer."""
+        """Returns this pass as another layer sees it."""
         return replace(self, stream=stream, left=Left(), **seen)
 
     @property

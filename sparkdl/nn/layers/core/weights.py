@@ -52,7 +52,7 @@ class WeightedLayer(TrainableLayer, abstract=True):
         raise NotImplementedError
 
     def outputs(self):
-        """Returns length of b."""
+        """Returns the length of b."""
         raise NotImplementedError
 
     def param_shapes(self, in_shape):

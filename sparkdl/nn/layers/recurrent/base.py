@@ -155,7 +155,7 @@ def gradient_spans(steps, backward_steps):
 
 
 def slice_steps(x, start, stop):
-    """Returns some steps of x (N, T, ...); x itself where it is None or those are all."""
+    """Slices steps of x (N, T, ...); returns x itself where it is None or those are all."""
     if x is None or (start, stop) == (0, x.shape[1]):
         return x
     n, _, *rest = x.shape

@@ -178,7 +178,7 @@ class Period:
         self.now = max(1, target)
 
     def vector(self):
-        """Returns all that it knows, for `restore`."""
+        """Returns the state of the period, for `restore`."""
         return np.array([self.now, self._first, self._loss, self._examples])
 
     def restore(self, vector):

@@ -153,7 +153,7 @@ def check_result(result, examples, state):
 
 
 def time_shares(result, averaging, duration):
-    """Returns seconds of a round by part.
+    """Returns the seconds of a round by part.
 
     What workers and driver do not account for is overhead.
     """
