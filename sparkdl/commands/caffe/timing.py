@@ -33,7 +33,7 @@ def net_of(arguments):
 
 
 def batch_size(net):
-    """Returns examples of a minibatch, as the net's layer of data or its inputs say."""
+    """Returns the minibatch size of a net, from its layer of data or its inputs."""
     for data in net.data:
         if data.batch_size:
             return data.batch_size

@@ -15,7 +15,7 @@ from sparkdl.exchange.links.mailbox import Mailbox
 from sparkdl.exchange.messages.frame import HEADER, MAGIC, Kind, unpack_header
 
 LONGEST_FRAME = 2 << 20  # bytes; longer vectors go in several frames
-MOST_KEPT = 64 << 20  # bytes that nobody awaits, before the peer has to wait
+MOST_KEPT = 64 << 20  # unexpected bytes, above which the peer has to wait
 
 
 class Link:

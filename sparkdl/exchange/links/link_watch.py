@@ -60,7 +60,7 @@ class LinkWatch:
 
     def _sleep(self, seconds):
         """Returns the links that are ready within so many seconds."""
-        self._asleep = True  # who rings from now on writes into the pipe
+        self._asleep = True  # a thread that rings from now on writes into the pipe
         found = self._poll.poll(0 if self._rung else 1000 * seconds)
         self._asleep = self._rung = False
         return found
@@ -116,7 +116,7 @@ def is_sending(link):
         return False
     poll = select.poll()
     poll.register(link, 0)
-    return not poll.poll(0)  # what is reported unasked is a connection that has ended
+    return not poll.poll(0)  # poll reports a connection that has ended without being asked
 
 
 def flush(link):

@@ -57,7 +57,7 @@ def run_on_device(device, compute, items, meeting=None, tally=None):
 
 
 def run_partition_on_device(device, compute, partition, items, tally=None):
-    """Yields the same for a function of the partition's number and the items; errors are noted."""
+    """Runs a function of the partition's number and the items likewise; notes its errors."""
     with note_errors():
         yield from run_on_device(device, partial(compute, partition), items, tally=tally)
 
@@ -139,7 +139,7 @@ def open_process(addresses, keep, turn):
 
 
 def idle(addresses):
-    """Returns one that waits, and is for these GPUs.
+    """Returns an idle process for these GPUs, or None.
 
     Others are of no use to this process any more.
     """

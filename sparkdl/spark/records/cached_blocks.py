@@ -72,7 +72,7 @@ def storage_level(options):
 
 
 def measure_partitions(batches):
-    """Returns records of each partition, and bytes in all."""
+    """Returns the number of records of each partition, and the bytes in all."""
     found = batches.mapPartitions(measure).collect()
     failure = next((f for _, _, f in found if f is not None), None)
     if failure is not None:
@@ -94,7 +94,7 @@ def measure(batches):
 
 
 def prune_partitions(rdd, numbers):
-    """Returns some partitions of an RDD, in ascending order.
+    """Keeps some partitions of an RDD, in ascending order.
 
     Spark has PartitionPruningRDD for this; it takes a function from Int to Boolean, and a Scala set
     is one.

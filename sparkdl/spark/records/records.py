@@ -108,7 +108,7 @@ def on_this_host(batches):
 
 
 def until_failure(batches):
-    """Yields the batches, and a Failure in place of an error of ours, which ends them."""
+    """Yields the batches, and a Failure in place of one of sparkdl's errors, which ends them."""
     try:
         yield from batches
     except SparkdlError as error:

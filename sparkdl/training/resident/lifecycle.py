@@ -53,7 +53,7 @@ def report_errors(control):
 
 @contextmanager
 def open_shelf(blocks, control):
-    """Gives a RecordCache with all blocks; tells the driver meanwhile that they still come."""
+    """Gives a RecordCache with all blocks, and reports to the driver while they come."""
     with closing(RecordCache(control.report_reading(blocks))) as shelf:
         yield shelf
 

@@ -17,7 +17,7 @@ from sparkdl.nn import (
     Unstack,
 )
 
-BATCH = None  # the size that nobody knows
+BATCH = None  # the unknown size
 
 
 def concat(layer, net):

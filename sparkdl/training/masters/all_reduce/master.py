@@ -32,8 +32,8 @@ class AllReduceSGD(ResidentMaster):
 
     updates_per_round: int = option(
         Integer(minimum=1),
-        "How many updates a round has. After a round there is a report, and buffers (running "
-        "means) are averaged.",
+        "Updates of a round. After a round there is a report, and buffers (running means) are "
+        "averaged.",
         default=10,
     )
     accumulate: int = option(
@@ -102,7 +102,7 @@ class AllReduceWorker(Strategy):
         return self._buckets.own()
 
     def flush(self):
-        """Returns `Buckets.flush`, for whoever goes on in another way."""
+        """Returns `Buckets.flush`, for a run that continues in another way."""
         return self._buckets.flush()
 
     def _update(self, steps):

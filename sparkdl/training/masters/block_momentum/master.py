@@ -48,7 +48,8 @@ class BlockMomentum(ResidentMaster):
     )
     block_momentum_as_time_constant: float | None = option(
         Number(above=0),
-        "In examples of all workers: m = exp(-block_size_per_worker * N / time constant).",
+        "Time constant in examples of all workers: m = exp(-block_size_per_worker * N / time "
+        "constant).",
         default=None,
     )
     use_nesterov_momentum: bool = option(
@@ -112,7 +113,7 @@ class BlockMomentumWorker(ParameterAveragingWorker):
     def round(self, steps):
         began = self.worker.replica.params.copy()
         super().round(steps)
-        with np.errstate(all="ignore"):  # whether all is finite is asked of the round
+        with np.errstate(all="ignore"):  # the end of the round checks that all is finite
             self._step *= self._momentum
             self._step += self._rate * (self.worker.replica.params - began)
             self._weights += self._step

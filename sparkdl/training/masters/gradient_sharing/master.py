@@ -34,8 +34,8 @@ class GradientSharing(ResidentMaster):
 
     codec: Codec = option(
         Of(family=Codec),
-        "What gradients are written with. Threshold() is DL4J's, OneBit() is CNTK's 1-bit "
-        "SGD, which wants large minibatches.",
+        "Codec of gradients. Threshold() is DL4J's, OneBit() is CNTK's 1-bit SGD, which wants "
+        "large minibatches.",
         default=Threshold(),
     )
     share: str = option(

@@ -169,7 +169,7 @@ class Period:
         """Adapts at the end of an epoch."""
         loss = self._loss / self._examples
         self._loss = self._examples = 0.0
-        if not math.isfinite(loss):  # of which the driver makes an error
+        if not math.isfinite(loss):  # the driver turns it into an error
             return
         self._first = self._first or loss
         target = math.ceil(self.master.period * math.sqrt(max(0.0, loss / self._first)))
@@ -178,7 +178,7 @@ class Period:
         self.now = max(1, target)
 
     def vector(self):
-        """Returns all that it knows, for `restore`."""
+        """Returns the state of the period, for `restore`."""
         return np.array([self.now, self._first, self._loss, self._examples])
 
     def restore(self, vector):
