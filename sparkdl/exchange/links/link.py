@@ -129,7 +129,7 @@ class Link:
 
     def look(self, now):
         """Takes in what has come though it is not worth to wake up for."""
-        if self._in.patient and not self.left:
+        if self._in.may_have_more and not self.left:
             self.read(now)
 
     def _opened(self, head):
@@ -145,7 +145,7 @@ class Link:
     def end(self):
         """Notes the peer's goodbye: PeerError if it is still needed."""
         self.left = True
-        if self.box.awaits or self._out.of_calls:
+        if self.box.awaits or self._out.has_call_frames:
             raise self.trouble("has left the group")
 
     def trouble(self, what):

@@ -112,7 +112,7 @@ def interest(link):
 
 def is_sending(link):
     """Returns whether something is on its way to a peer that has not hung up."""
-    if link.left or not link.on_its_way:
+    if link.left or not link.unconfirmed_bytes:
         return False
     poll = select.poll()
     poll.register(link, 0)
