@@ -7,7 +7,7 @@ from sparkdl.interop.caffe import load_net, read_job
 from sparkdl.interop.caffe.nets.phases import state_of
 from sparkdl.interop.caffe.solvers.job import check_shapes
 from sparkdl.nn.execution.timing import time_step
-from sparkdl.training.rounds.block_training import limit_threads
+from sparkdl.training.rounds.replica import limit_threads
 
 
 def time(arguments):

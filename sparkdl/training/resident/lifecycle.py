@@ -14,7 +14,7 @@ from sparkdl.training.resident.metrics import WorkerMetrics
 from sparkdl.training.resident.record_cache import RecordCache
 from sparkdl.training.resident.steps import lockstep, steps_of
 from sparkdl.training.resident.worker import Worker
-from sparkdl.training.rounds.block_training import limit_threads
+from sparkdl.training.rounds.replica import limit_threads
 
 log = logging.getLogger(__name__)
 ADVICE = (
