@@ -129,7 +129,7 @@ class Link:
 
     def look(self, now):
         """Takes in what has come though it is not worth to wake up for."""
-        if self._in.patient and not self.left:
+        if self._in.may_have_more and not self.left:
             self.read(now)
 
     def _opened(self, head):
