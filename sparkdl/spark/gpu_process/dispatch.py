@@ -18,6 +18,7 @@ from sparkdl.nn.execution.device import PROCESSOR, may_be_gpu, why_no_gpu
 from sparkdl.spark.gpu_process.child import NOWHERE
 from sparkdl.spark.gpu_process.process import GpuProcess
 from sparkdl.spark.jobs.error_notes import note_errors
+from sparkdl.spark.jobs.frozen_modules import freeze_modules
 
 log = logging.getLogger(__name__)
 STARTING = 300.0  # seconds for a process to start, and to find its GPU
@@ -46,6 +47,7 @@ def run_on_device(device, compute, items, meeting=None, tally=None):
         The other process has ended, or says nothing for too long; or `compute` raises in it what
         is no SparkdlError.
     """
+    freeze_modules()
     addresses = gpus()
     if may_be_gpu(device):
         return run_in_process(device, compute, items, addresses, meeting, tally)

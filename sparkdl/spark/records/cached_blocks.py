@@ -11,6 +11,7 @@ from pyspark import RDD, StorageLevel
 
 from sparkdl.data.batches.dealing import deal
 from sparkdl.errors import NoRecords, require
+from sparkdl.spark.jobs.frozen_modules import freeze_modules
 from sparkdl.training.workers.contribution import Failure
 
 
@@ -84,6 +85,7 @@ def measure_partitions(batches):
 
 def measure(batches):
     """Yields (records, bytes, the Failure if there is one) of a partition."""
+    freeze_modules()
     count = nbytes = 0
     for batch in batches:
         if isinstance(batch, Failure):
