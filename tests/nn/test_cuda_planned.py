@@ -1,4 +1,4 @@
-"""What the zoo's networks ask of cuDNN is planned by cuDNN itself, for an H200 that is not there.
+"""cuDNN itself plans the graphs of the zoo's networks, for an H200 that need not be there.
 
 `cudnn_plans.txt` says what came of it: graphs of each kind, engines, workspace.
 """

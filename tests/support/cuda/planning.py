@@ -1,4 +1,4 @@
-"""What networks ask of cuDNN, planned for an H200 that is not there.
+"""Plans of cuDNN for networks, for an H200 that need not be there.
 
     python -m tests.support.cuda.planning NETWORK DTYPE BATCH
 
