@@ -110,7 +110,7 @@ def is_part(path):
     """Whether a path is a module, or a folder that has code."""
     if path.name.startswith("__"):
         return False
-    return path.suffix in CODE or path.is_dir() and any(f.suffix in CODE for f in path.rglob("*"))
+    return path.suffix in CODE or (path.is_dir() and any(f.suffix in CODE for f in path.rglob("*")))
 
 
 def found_at(folder, place):
@@ -125,7 +125,9 @@ def found_at(folder, place):
 
 
 def names_at(page, places):
-    return set().union(*(names_in(path) for place in places for path in found_at(page.folder, place)))
+    return set().union(
+        *(names_in(path) for place in places for path in found_at(page.folder, place))
+    )
 
 
 @cache
