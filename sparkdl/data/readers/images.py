@@ -42,7 +42,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
     """
 
     path: str = option(
-        Path(), "A folder, local or a URI; the same on every machine.", positional=True
+        Path(), "A folder, local or a URI; the same on every machine.", kw_only=False
     )
     list_file: str | None = option(
         Path(),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.config import Integer, Number, Sequence, option
+from sparkdl.config.field_types import Several
 from sparkdl.data.transforms.base import Transform, image_shape
 from sparkdl.data.transforms.hue import shift_hue
 from sparkdl.data.transforms.interpolate import stored_as
@@ -105,7 +106,7 @@ class Grayscale(Transform):
 class ChannelSwap(Transform):
     """Channels in another order: RGB to BGR, which Caffe's networks take, unless given."""
 
-    order: tuple[int, ...] = option(
+    order: Several[int] = option(
         Sequence(of=Integer(minimum=0), minimum=1),
         "For each channel of the result, which one it was.",
         default=(2, 1, 0),

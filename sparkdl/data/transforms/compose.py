@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.config import Of, Sequence, option
+from sparkdl.config.field_types import Several
 from sparkdl.data.transforms.base import Transform
 from sparkdl.data.transforms.scale import Scale
 
@@ -14,7 +15,7 @@ class Compose(Transform):
     Each draws random numbers of its own, by its place: two Mirrors do not agree.
     """
 
-    transforms: tuple[Transform, ...] = option(
+    transforms: Several[Transform] = option(
         Sequence(of=Of(family=Transform)), "In the order in which they are applied.", default=()
     )
 

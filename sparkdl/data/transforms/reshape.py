@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from sparkdl.config import Sequence, Size, option
+from sparkdl.config.field_types import Several
 from sparkdl.data.transforms.base import Transform, require_result
 from sparkdl.errors import ShapeError
 
@@ -12,7 +13,7 @@ from sparkdl.errors import ShapeError
 class ReshapeRecords(Transform):
     """Records in the shape that the transforms behind it take, where storage knows rows only."""
 
-    shape: tuple[int, ...] = option(
+    shape: Several[int] = option(
         Sequence(of=Size(minimum=1), minimum=1), "Of a record, such as (3, 256, 256) before a Crop."
     )
 

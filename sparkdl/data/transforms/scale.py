@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparkdl.config import Number, Sequence, option
+from sparkdl.config.field_types import Several
 from sparkdl.data.transforms.base import PixelTransform
 from sparkdl.errors import ShapeError
 
@@ -40,7 +41,7 @@ class Scale(PixelTransform):
     """
 
     factor: float = option(NotZero(), "1/255 brings bytes into [0, 1].", default=1.0)
-    mean: tuple[float, ...] = option(
+    mean: Several[float] = option(
         PerChannel(of=Number()),
         "One number for all, or one a channel (the first axis of an example).",
         default=(),
@@ -68,10 +69,10 @@ class Normalize(PixelTransform):
     torchvision's Normalize, after ToTensor where scale is 1/255.
     """
 
-    mean: tuple[float, ...] = option(
+    mean: Several[float] = option(
         PerChannel(of=Number(), minimum=1), "One number for all, or one a channel.", default=(0.0,)
     )
-    std: tuple[float, ...] = option(
+    std: Several[float] = option(
         PerChannel(of=NotZero(), minimum=1),
         "One number for all, or one a channel.",
         default=(1.0,),

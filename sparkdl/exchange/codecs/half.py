@@ -21,7 +21,7 @@ class Half(Codec):
         '"float16": 11 significant bits, up to 65504. "bfloat16": 8 significant bits, the '
         "range of float32.",
         default="float16",
-        positional=True,
+        kw_only=False,
     )
 
     @property

@@ -32,7 +32,7 @@ class OneBit(Codec):
         Integer(minimum=64, maximum=BLOCK),
         "Numbers that share two levels: a multiple of 64.",
         default=512,
-        positional=True,
+        kw_only=False,
     )
     zero_threshold: bool = option(
         Boolean(),

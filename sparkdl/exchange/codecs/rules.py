@@ -33,7 +33,7 @@ class FixedThreshold(ThresholdRule):
     """Always the same (Strom's; DL4J's FixedThresholdAlgorithm)."""
 
     threshold: float = option(
-        Number(above=0), "The size of what is sent.", default=1e-3, positional=True
+        Number(above=0), "The size of what is sent.", default=1e-3, kw_only=False
     )
 
     def first(self):
@@ -50,7 +50,7 @@ class AdaptiveThreshold(ThresholdRule):
     DL4J's AdaptiveThresholdAlgorithm, with its defaults.
     """
 
-    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, positional=True)
+    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, kw_only=False)
     min_sparsity: float = option(
         Number(above=0), "The threshold falls where less is sent.", default=1e-4
     )
@@ -86,7 +86,7 @@ class TargetSparsity(ThresholdRule):
     DL4J's TargetSparsityThresholdAlgorithm, with its defaults.
     """
 
-    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, positional=True)
+    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, kw_only=False)
     sparsity: float = option(Number(above=0), "The share wanted.", default=1e-3)
     decay: float = option(
         Number(minimum=0.5, below=1),

@@ -35,7 +35,7 @@ class Threshold(Codec):
         Of(family=ThresholdRule),
         "Gives t for each message: FixedThreshold, AdaptiveThreshold or TargetSparsity.",
         default=AdaptiveThreshold(),
-        positional=True,
+        kw_only=False,
     )
     clip: float | None = option(
         Optional(of=Number(minimum=1)),

@@ -28,7 +28,7 @@ class TopK(Codec):
         Number(above=0, maximum=1),
         "Share of the numbers that is sent, rounded up to whole numbers.",
         default=0.01,
-        positional=True,
+        kw_only=False,
     )
 
     def most(self, n):

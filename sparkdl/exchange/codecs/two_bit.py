@@ -29,7 +29,7 @@ class TwoBit(Codec):
         "The size of a step. MXNet's gradient compression of type 2bit, with its default and "
         "its codes: 11 up, 10 down, 00 nothing.",
         default=0.5,
-        positional=True,
+        kw_only=False,
     )
 
     def validate(self):

@@ -6,6 +6,7 @@ import numpy as np
 
 from sparkdl.config import Integer, Number, option
 from sparkdl.errors import require
+from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer
 
 
@@ -25,7 +26,7 @@ class Normal(Initializer, name="normal"):
         default=None,
     )
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         values = rng.normal(self.mean, self.std, shape)
         if self.sparse is None:
             return values
@@ -43,7 +44,7 @@ class TruncatedNormal(Initializer, name="truncated_normal"):
     std: float = option(Number(above=0), "Standard deviation of the normal.", default=0.01)
     mean: float = option(Number(), "What they lie around.", default=0.0)
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         values = rng.standard_normal(shape)
         far = abs(values) > 2
         while far.any():
@@ -59,11 +60,11 @@ class Uniform(Initializer, name="uniform"):
     low: float = option(Number(), "The least value.", default=-0.05)
     high: float = option(Number(), "What all values are below; above `low`.", default=0.05)
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "high", self.high > self.low, f"a number above low ({self.low})")
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         return rng.uniform(self.low, self.high, shape)
 
 
@@ -77,7 +78,7 @@ class LogNormal(Initializer, name="log_normal"):
     std: float = option(Number(above=0), "Standard deviation of the logarithm.", default=1.0)
     mean: float = option(Number(), "Mean of the logarithm.", default=0.0)
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         return rng.lognormal(self.mean, self.std, shape)
 
 
@@ -91,5 +92,5 @@ class Binomial(Initializer, name="binomial"):
     trials: int = option(Integer(minimum=1), "How often it is tried.", default=1)
     probability: float = option(Number(minimum=0, maximum=1), "That one succeeds.", default=0.5)
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         return rng.binomial(self.trials, self.probability, shape).astype(float)

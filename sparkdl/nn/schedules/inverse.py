@@ -13,5 +13,5 @@ class InverseSchedule(DecaySchedule):
     gamma: float = option(Number(minimum=0), "How fast the rate falls at first.")
     power: float = option(Number(minimum=0), "Which power of 1 / t it falls like.", default=1.0)
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         return self.initial * (1 + self.gamma * t) ** -self.power

@@ -73,7 +73,7 @@ class StoredSource(Source, abstract=True):
     """A source of the data stored at a path."""
 
     path: str = option(
-        Path(), "A file or folder, local or a URI; the same on every machine.", positional=True
+        Path(), "A file or folder, local or a URI; the same on every machine.", kw_only=False
     )
 
     @property

@@ -40,7 +40,7 @@ class LMDB(StoredSource, Reader, SplitByRecords):
         Either(of=(Path(), Sequence(of=Path(), minimum=1))),
         "The folder of data.mdb, or a file like it; a URI, or a path that is the same on every "
         "machine. Several are read one after the other.",
-        positional=True,
+        kw_only=False,
     )
     size: tuple[int, int] | None = option(
         Sizes(axes=2, spread=True),

@@ -55,14 +55,14 @@ class Arrays(Reader, SplitByRecords):
     features: np.ndarray | dict = option(
         Columns(),
         'Where a network has several inputs, those by their names; also "mask" and "weights".',
-        positional=True,
+        kw_only=False,
         repr=False,
     )
     labels: np.ndarray | dict | None = option(
         Columns(),
         "Of as many records. None: there are none.",
         default=None,
-        positional=True,
+        kw_only=False,
         repr=False,
     )
 

@@ -44,9 +44,7 @@ class Idx(StoredSource, Reader, SplitByRecords):
     LeCun, Cortes and Burges, The MNIST database of handwritten digits: the file format.
     """
 
-    path: str = option(
-        Path(), "A file, local or a URI; the same on every machine.", positional=True
-    )
+    path: str = option(Path(), "A file, local or a URI; the same on every machine.", kw_only=False)
     label_path: str | None = option(
         Path(), "Of the labels' file. None: there are none.", default=None
     )

@@ -44,7 +44,7 @@ class HDF5(StoredSource, Reader, SplitByRecords):
         Path(),
         "A file, a folder of files that end in .h5 or .hdf5, or a text file with a path on each "
         "line as Caffe's HDF5Data has it: from the current folder, or else from that of the list.",
-        positional=True,
+        kw_only=False,
     )
     features: str = option(NAME, "Dataset of numbers, (n, C, H, W) or (n, F).", default="data")
     label: str | None = option(

@@ -37,7 +37,7 @@ class DataFrames(StoredSource, Reader):
     path: str = option(
         Path(),
         "Local or a URI; the same on every machine. Files end in .parquet or .json.",
-        positional=True,
+        kw_only=False,
     )
     columns: dict[str, FrameColumn] = option(
         Mapping(keys=Text(what="a column of a batch"), values=Of(family=FrameColumn), minimum=1),

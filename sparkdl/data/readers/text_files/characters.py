@@ -30,7 +30,7 @@ class Distinct(Requirement):
 class Characters(Config):
     """The alphabet of a text: a number for each of its characters, in the order of Unicode."""
 
-    alphabet: str = option(Distinct(), "Each character once, in any order.", positional=True)
+    alphabet: str = option(Distinct(), "Each character once, in any order.", kw_only=False)
 
     @classmethod
     def of(cls, text):

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from sparkdl.config import Boolean, Character, Either, Integer, Optional, Sequence, Text, option
+from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByBytes, StoredSource
@@ -42,7 +43,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
     Splits are ranges of bytes: a value may be quoted, but hold no line break.
     """
 
-    features: tuple[str | int, ...] | None = option(
+    features: OptionalSeveral[str | int] = option(
         Sequence(of=COLUMN, minimum=1),
         "Columns by name, or by position from 0. None: all but the label.",
         default=None,

@@ -45,14 +45,14 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
     """
 
     path: str = option(
-        Path(), "A file in UTF-8, local or a URI; the same on every machine.", positional=True
+        Path(), "A file in UTF-8, local or a URI; the same on every machine.", kw_only=False
     )
     characters: Characters | str | None = option(
         Either(of=(Nested(of=Characters), Path())),
         "The alphabet, or the path of one that Characters.save wrote. None: the characters of the "
         "file.",
         default=None,
-        positional=True,
+        kw_only=False,
     )
     steps: int = option(Integer(minimum=1), "Characters of a sequence.", default=50)
     stride: int | None = option(

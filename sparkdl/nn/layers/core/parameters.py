@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.config import Number, Of, Sequence, option
+from sparkdl.config.field_types import OptionalAnyOf, OptionalSeveral, Several
 from sparkdl.nn.constraints import Constraint
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.optimizers import Optimizer
@@ -23,12 +24,12 @@ class TrainableLayer(Layer, abstract=True):
     bias_rate_factor: float | None = option(
         Number(minimum=0), "The same of biases alone; rate_factor unless given.", default=None
     )
-    optimizer: Optimizer | None = option(
+    optimizer: OptionalAnyOf[Optimizer] = option(
         Of(family=Optimizer),
         "Of this layer, with a rate of its own; the network's unless given.",
         default=None,
     )
-    bias_optimizer: Optimizer | None = option(
+    bias_optimizer: OptionalAnyOf[Optimizer] = option(
         Of(family=Optimizer), "Of this layer's biases; the layer's unless given.", default=None
     )
     decay_factor: float = option(
@@ -37,12 +38,12 @@ class TrainableLayer(Layer, abstract=True):
         "decay; bias_l1 and bias_l2 hold as they are. Caffe's decay_mult of the weights.",
         default=1.0,
     )
-    constraints: tuple[Constraint, ...] | None = option(
+    constraints: OptionalSeveral[Constraint] = option(
         Sequence(of=Of(family=Constraint)),
         "Of the weights, one after the other; the network's unless given. In a layer that has no "
         "weights, but factors that are learned, those given are of these.",
         default=None,
     )
-    bias_constraints: tuple[Constraint, ...] = option(
+    bias_constraints: Several[Constraint] = option(
         Sequence(of=Of(family=Constraint)), "Of the biases, one after the other.", default=()
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.config import Choice, Integer, Of, option
+from sparkdl.config.field_types import AnyOf
 from sparkdl.exchange.codecs import Codec, Threshold
 from sparkdl.exchange.compressed_sum import CompressedSum
 from sparkdl.training.masters.base import ResidentMaster
@@ -32,7 +33,7 @@ class GradientSharing(ResidentMaster):
     data-parallel SGD with gradientBits = 1.
     """
 
-    codec: Codec = option(
+    codec: AnyOf[Codec] = option(
         Of(family=Codec),
         "What gradients are written with. Threshold() is DL4J's, OneBit() is CNTK's 1-bit "
         "SGD, which wants large minibatches.",
