@@ -3,6 +3,21 @@
 from reprlib import Repr
 from typing import Any
 
+__all__ = [
+    "CheckpointError",
+    "ConfigError",
+    "DataError",
+    "DeviceError",
+    "DivergedError",
+    "NoRecords",
+    "OperandError",
+    "PeerError",
+    "ShapeError",
+    "SparkdlError",
+    "UnsupportedError",
+    "WorkerError",
+]
+
 LONGEST = 100
 
 

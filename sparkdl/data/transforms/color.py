@@ -1,4 +1,4 @@
-"""Transforms of colours."""
+"""Transforms of colors."""
 
 from dataclasses import dataclass
 
@@ -108,7 +108,7 @@ class ChannelSwap(Transform):
 
     order: Several[int] = option(
         Sequence(of=Integer(minimum=0), minimum=1),
-        "For each channel of the result, which one it was.",
+        "Index of the input's channel for each channel of the result.",
         default=(2, 1, 0),
     )
 

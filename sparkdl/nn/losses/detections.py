@@ -59,7 +59,7 @@ def candidates(boxes: np.ndarray, threshold: float) -> list[Detection]:
 
 
 def distinct(found: "list[Detection]", overlap: float) -> list[Detection]:
-    """Returns those of `found` that no surer one of their class overlaps too much."""
+    """Drops the detections that a surer one of their class overlaps too much."""
     kept: list[Detection] = []
     for one in found:
         if all(
@@ -71,7 +71,7 @@ def distinct(found: "list[Detection]", overlap: float) -> list[Detection]:
 
 
 def intersection_over_union(one: "Detection", other: "Detection") -> float:
-    """Returns intersection over union."""
+    """Computes intersection over union."""
     edges = max(one.left, other.left), max(one.top, other.top)
     both = one._replace(
         left=edges[0],

@@ -50,8 +50,8 @@ class NetworkConf(Conf):
 
     input_shape: Several[int] = option(
         ExampleShape(),
-        "Of one example: rows, sequences, images or volumes. Batches may have sequences of "
-        "other lengths.",
+        "Shape of one example: rows, sequences, images or volumes. Batches may have sequences "
+        "of other lengths.",
     )
     layers: Several[Layer] = option(
         Sequence(of=Of(family=Layer)),

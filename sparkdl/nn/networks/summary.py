@@ -11,7 +11,7 @@ HEAD = ("layer", "type", "output shape", "parameters")
 
 
 def summary(network: "Conf", batch_size: int) -> str:
-    """Returns layers, output shapes of one example, parameters; the total; the memory of a step.
+    """Returns a table of layers, output shapes and parameters, with the memory of a step.
 
     Where layers branch and join, a column more says what each one reads.
     """
@@ -62,7 +62,7 @@ def parameters(place):
 
 
 def size(n):
-    """Returns bytes in a unit that keeps the number short."""
+    """Formats bytes in a unit that keeps the number short."""
     for unit in ("B", "kB", "MB", "GB"):
         if n < 1000 or unit == "GB":
             return f"{n} {unit}" if unit == "B" else f"{n:.1f} {unit}"

@@ -25,7 +25,7 @@ class Learned(Factors):
 
     pulled: ClassVar[tuple[str, ...]] = ("W",)
 
-    shape: Several[int] = option(Sequence(of=Size(minimum=1), minimum=1), "Of W.")
+    shape: Several[int] = option(Sequence(of=Size(minimum=1), minimum=1), "Shape of W.")
     initializer: AnyOf[Initializer] = option(
         Of(family=Initializer), "First values of W.", default="zeros"
     )

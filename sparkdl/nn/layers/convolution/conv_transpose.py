@@ -30,7 +30,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
 
     padding: AmountOrWord = option(
         Padding(),
-        'That of the convolution: taken off the output. "same" gives n stride places for n.',
+        'Padding of the convolution, taken off the output. "same" gives n stride places for n.',
         default=0,
     )
     rest: Axes = option(

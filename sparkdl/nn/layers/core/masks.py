@@ -54,5 +54,5 @@ def as_image(mask: Value) -> Value:
 
 
 def as_mask(image: Value) -> Value:
-    """Returns images (N, 1, 1, T) as a mask."""
+    """Converts images (N, 1, 1, T) back to a mask."""
     return ops.reshape(image, (image.shape[0], image.shape[3]))

@@ -27,24 +27,24 @@ class Pool(SpatialLayer, abstract=True):
     """
 
     narrow: ClassVar = True
-    fill: ClassVar[float] = 0.0  # what stands for steps that are padding
+    fill: ClassVar[float] = 0.0  # fills the steps that are padding
 
-    size: Axes = option(Sizes(), "How many points a window has.")
+    size: Axes = option(Sizes(), "Points of a window.")
     stride: OptionalAxes = option(
         Sizes(), "Distance between two windows; the size unless given.", default=None
     )
     padding: AmountOrWord = option(
         Padding(),
-        "What is added around each example, on each side less than a window. Each window sees at "
-        "least one number of the example: with a dilation that depends on the lengths of the axes "
-        'too. "same" gives ceil(n / stride) windows along an axis of n.',
+        "Numbers added around each example, on each side less than a window. Each window sees "
+        "at least one number of the example: with a dilation that depends on the lengths of the "
+        'axes too. "same" gives ceil(n / stride) windows along an axis of n.',
         default=0,
     )
     dilation: Axes = option(Sizes(), "Distance between two points of a window.", default=1)
     rounding: str = option(
         Choice(of=("floor", "ceil")),
-        'What happens to what is left over: "floor" leaves it out, "ceil" (as Caffe has it) gives '
-        "it a partial window.",
+        'Treatment of a rest: "floor" leaves it out, "ceil" (as Caffe has it) gives it a '
+        "partial window.",
         default="floor",
     )
 

@@ -11,7 +11,7 @@ from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.run import Run
 
-ALPHA_PRIME = -1.6732632423543772 * 1.0507009873554805  # what selu tends to far below 0
+ALPHA_PRIME = -1.6732632423543772 * 1.0507009873554805  # the limit of selu far below 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +134,9 @@ class RRelu(Noise):
     """
 
     low: float = option(Number(), "The smallest slope.", default=1 / 8)
-    high: float = option(Number(), "What all slopes are below; above low.", default=1 / 3)
+    high: float = option(
+        Number(), "Upper bound of the slopes, which is never reached; above low.", default=1 / 3
+    )
 
     def validate(self) -> None:
         super().validate()

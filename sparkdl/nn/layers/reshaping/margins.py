@@ -22,7 +22,7 @@ class SpatialBorder(SpatialLayer, abstract=True):
 
     amount: Amount = option(
         Amounts(),
-        "How much is added or taken off: a number, one for each axis, or (before, after) for each; "
+        "Amount to add or take off: a number, one for each axis, or (before, after) for each; "
         "for sequences one pair (before, after).",
     )
 

@@ -19,7 +19,7 @@ class UpSampling(SpatialLayer, abstract=True):
 
     narrow: ClassVar = True
 
-    size: Axes = option(Sizes(), "How many numbers each becomes.", default=2)
+    size: Axes = option(Sizes(), "Factor by which each axis grows.", default=2)
 
     def larger(self, space: Shape) -> Shape:
         return tuple(n * s for n, s in zip(space, per_axis(self.size, self.axes), strict=True))

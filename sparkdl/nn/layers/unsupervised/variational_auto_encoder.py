@@ -51,7 +51,7 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
         WIDTHS, "Widths of the layers from z to x, each followed by `activation`.", default=(100,)
     )
     latent_activation: AnyOf[ActivationFunction] = option(
-        Of(family=ActivationFunction), "Of mean and log variance.", default="identity"
+        Of(family=ActivationFunction), "Activation of mean and log variance.", default="identity"
     )
     distribution: AnyOf[Loss] = option(
         Of(family=Loss),

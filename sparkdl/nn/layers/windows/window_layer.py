@@ -14,7 +14,7 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 class WindowLayer(SpatialLayer, abstract=True):
     """A layer that looks at each example through windows, all of them full."""
 
-    kernel_size: Axes = option(Sizes(), "How many points a window has.")
+    kernel_size: Axes = option(Sizes(), "Points of a window.")
     stride: Axes = option(Sizes(), "Distance between two windows.", default=1)
     padding: AmountOrWord = option(
         Padding(causal=True),
