@@ -6,7 +6,9 @@ constraint of the field does the work, and these types do nothing.
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeAlias, TypeVar
+
+import numpy as np
 
 Kept = TypeVar("Kept", covariant=True)
 Given = TypeVar("Given", contravariant=True)
@@ -23,12 +25,21 @@ class Coerced(Generic[Kept, Given]):
         def __set__(self, owner: object, value: Given) -> None: ...
 
 
+# a member of a family, its name, or its options with a "type"
 AnyOf: TypeAlias = Coerced[T, T | str | Mapping[str, Any]]
 OptionalAnyOf: TypeAlias = Coerced[T | None, T | str | Mapping[str, Any] | None]
+
+# lists become tuples, one value a tuple of one
 Several: TypeAlias = Coerced[tuple[T, ...], Sequence[T]]
 OptionalSeveral: TypeAlias = Coerced[tuple[T, ...] | None, Sequence[T] | None]
+OneOrMore: TypeAlias = Coerced[tuple[T, ...], T | Sequence[T] | np.ndarray]
+
+# a number for all axes, or one for each
 Axes: TypeAlias = Coerced[int | tuple[int, ...], int | Sequence[int]]
 OptionalAxes: TypeAlias = Coerced[int | tuple[int, ...] | None, int | Sequence[int] | None]
+TwoSizes: TypeAlias = Coerced[tuple[int, int], int | Sequence[int]]
+OptionalTwoSizes: TypeAlias = Coerced[tuple[int, int] | None, int | Sequence[int] | None]
+TwoNumbers: TypeAlias = Coerced[tuple[float, float], float | Sequence[float]]
 Amount: TypeAlias = Coerced[int | tuple[Any, ...], int | Sequence[int] | Sequence[Sequence[int]]]
 AmountOrWord: TypeAlias = Coerced[
     int | str | tuple[Any, ...], int | str | Sequence[int] | Sequence[Sequence[int]]
@@ -37,4 +48,9 @@ NamedShapes: TypeAlias = Coerced[
     tuple[tuple[str, tuple[int, ...]], ...],
     Mapping[str, Sequence[int]] | Sequence[tuple[str, Sequence[int]]],
 ]
+
 PathName: TypeAlias = Coerced[str, str | PathLike[str]]
+PathNames: TypeAlias = Coerced[
+    str | tuple[str, ...], str | PathLike[str] | Sequence[str | PathLike[str]]
+]
+Shorthand: TypeAlias = Coerced[Never, T]  # becomes another field, and cannot be read

@@ -19,11 +19,11 @@ class ThresholdRule(Member):
 
     complete: ClassVar = True
 
-    def first(self):
+    def first(self) -> float:
         """Returns the threshold of the first message."""
         raise NotImplementedError
 
-    def after(self, threshold, sparsity):
+    def after(self, threshold: float, sparsity: float) -> float:
         """Returns the threshold after a message that was sent with `threshold` and `sparsity`."""
         raise NotImplementedError
 
@@ -36,10 +36,10 @@ class FixedThreshold(ThresholdRule):
         Number(above=0), "Size of the numbers that are sent.", default=1e-3, kw_only=False
     )
 
-    def first(self):
+    def first(self) -> float:
         return self.threshold
 
-    def after(self, threshold, sparsity):
+    def after(self, threshold: float, sparsity: float) -> float:
         return self.threshold
 
 
@@ -65,15 +65,15 @@ class AdaptiveThreshold(ThresholdRule):
         default=HALF_IN_20,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         holds = self.max_sparsity >= self.min_sparsity
         require(self, "max_sparsity", holds, f"at least min_sparsity ({self.min_sparsity})")
 
-    def first(self):
+    def first(self) -> float:
         return self.initial
 
-    def after(self, threshold, sparsity):
+    def after(self, threshold: float, sparsity: float) -> float:
         if sparsity < self.min_sparsity:
             return threshold * self.decay
         return threshold / self.decay if sparsity > self.max_sparsity else threshold
@@ -94,10 +94,10 @@ class TargetSparsity(ThresholdRule):
         default=HALF_IN_20,
     )
 
-    def first(self):
+    def first(self) -> float:
         return self.initial
 
-    def after(self, threshold, sparsity):
+    def after(self, threshold: float, sparsity: float) -> float:
         if sparsity < self.sparsity:
             return threshold * self.decay
         return threshold / self.decay if sparsity > self.sparsity else threshold
