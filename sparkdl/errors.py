@@ -2,6 +2,21 @@
 
 from reprlib import Repr
 
+__all__ = [
+    "CheckpointError",
+    "ConfigError",
+    "DataError",
+    "DeviceError",
+    "DivergedError",
+    "NoRecords",
+    "OperandError",
+    "PeerError",
+    "ShapeError",
+    "SparkdlError",
+    "UnsupportedError",
+    "WorkerError",
+]
+
 LONGEST = 100
 
 

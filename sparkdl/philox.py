@@ -53,7 +53,7 @@ def words(ids, epoch, count, seed, stream):
 
 
 def uniform(ids, epoch, count, seed, stream):
-    """Returns numbers in [0, 1) for each example.
+    """Draws numbers in [0, 1) for each example.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn.execution.device import choose_backend
 from sparkdl.nn.execution.timing import Pass, time_step
 from sparkdl.nn.networks.summary import table
-from sparkdl.training.rounds.block_training import limit_threads
+from sparkdl.training.rounds.replica import limit_threads
 
 HEAD = ("layer", "type", "forward ms", "backward ms", "% of step", "GFLOP/s", "% of peak")
 

@@ -26,7 +26,7 @@ class ExchangePlan(NamedTuple):
     beside: bool = False
 
     def minibatch(self, compute):
-        """Returns seconds of a minibatch with its share of the exchange."""
+        """Returns the seconds of a minibatch with its share of the exchange."""
         hidden = BACKWARD * compute if self.beside else 0.0
         return compute + max(0.0, self.exchange.seconds - hidden) / self.every
 

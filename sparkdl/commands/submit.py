@@ -10,7 +10,7 @@ from pathlib import Path
 from sparkdl.data import files
 from sparkdl.errors import ConfigError
 
-FOLDER = "environment"  # what the archive is unpacked to, beside the program
+FOLDER = "environment"  # the folder of the unpacked archive, beside the program
 ENTRY = Path(__file__).resolve().parents[1] / "__main__.py"
 MADE = "sparkdl-*-env.tar.gz"  # in dist, by build.py package
 

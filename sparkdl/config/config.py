@@ -62,7 +62,7 @@ class Config(metaclass=ConfigType):
         """Raises ConfigError where options that are sound alone do not fit together."""
 
     def to_dict(self):
-        """Returns options that differ from their defaults, as plain dicts, lists and scalars.
+        """Returns the options that differ from their defaults, as dicts, lists and scalars.
 
         All of them where the class is `complete`. Raises ConfigError for what is no text, number
         or the like: functions and arrays.

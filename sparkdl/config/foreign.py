@@ -73,7 +73,7 @@ OPTIONS = {
     "weightfiller": "initializer",
     "weightinit": "initializer",
     "width": "units",
-    "windowsize": "size kernel",
+    "windowsize": "size kernel_size",
 }
 
 TYPES = {

@@ -57,7 +57,7 @@ def is_directory(path):
 
 
 def size(path):
-    """Returns bytes of a file."""
+    """Returns the size of a file in bytes."""
     with _name_errors(path, "looked up"):
         fs, inner = _resolve(path)
         return fs.size(inner)
@@ -80,12 +80,12 @@ def is_local(path):
 
 
 def list(path):
-    """Returns names of what a folder holds, sorted."""
+    """Returns the sorted names in a folder."""
     return [name for name, _ in _entries(path)]
 
 
 def tree(path):
-    """Returns paths of all files below a folder, sorted.
+    """Returns the sorted paths of all files below a folder.
 
     Names that begin with "." or "_" are left out.
     """

@@ -99,7 +99,7 @@ class Program:
         ------
         ShapeError if an input is missing, unknown or of another shape.
         """
-        with np.errstate(all="ignore"):  # what overflows shows in the loss, which the caller reads
+        with np.errstate(all="ignore"):  # an overflow shows in the loss, which the caller reads
             return self._run(feeds or {}, after)
 
     def refresh(self, version=None):

@@ -212,7 +212,7 @@ class Group:
         return sum(link.sent for link in self._links if link is not None)
 
     def close(self):
-        """Says goodbye and hangs up; whoever needs this rank after that gets a PeerError.
+        """Says goodbye and hangs up; a rank that needs this one after that gets a PeerError.
 
         What was sent still arrives: this waits until the other hosts have it, `timeout` at most.
         What `split` made ends with the group that it was made from, not by itself.

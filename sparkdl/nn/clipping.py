@@ -20,7 +20,7 @@ class Clipping(Member):
 class Limited(Clipping, abstract=True):
     """A way to clip that leaves small gradients alone."""
 
-    limit: float = option(Number(above=0), "What is not exceeded.")
+    limit: float = option(Number(above=0), "Largest value allowed.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,11 +52,11 @@ class MinMaxNorm(Constraint, name="min_max_norm"):
     Weights that are all 0 stay so.
     """
 
-    low: float = option(Number(minimum=0), "The least norm that is wanted.")
-    high: float = option(Number(above=0), "The largest norm that is wanted, not below `low`.")
+    low: float = option(Number(minimum=0), "Smallest norm.")
+    high: float = option(Number(above=0), "Largest norm, not below `low`.")
     share: float = option(
         Number(above=0, maximum=1),
-        "Of the way to the norm that is wanted that one update goes.",
+        "Share of the way to that norm that one update goes.",
         default=1.0,
     )
 

@@ -162,7 +162,7 @@ class SparkNetwork:
             return self.recipe.train(data, workers, on, **options)
         if epochs is None and options.get("updates") is None:
             options["epochs"] = 1
-        if validation is not None:  # what cannot be read is refused before anything is trained
+        if validation is not None:  # unreadable data is refused before anything is trained
             options["validation"] = self._validation(records(validation))
         return fit_network(self.network, data, self.master, workers, **options)
 

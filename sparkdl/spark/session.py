@@ -112,7 +112,7 @@ def log_of(spark):
 
 
 def defaults(master, submitted):
-    """Returns options that `config` may override."""
+    """Returns the default options, which `config` may override."""
     if submitted or not is_local(master):
         return ALWAYS
     cluster = re.fullmatch(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]", master)
@@ -120,7 +120,7 @@ def defaults(master, submitted):
 
 
 def of_cluster(megabytes):
-    """Returns options for executors on this machine, of so much memory each."""
+    """Returns the options of executors on this machine, of so much memory each."""
     return {
         # Else an executor asks for 1 GB, and with less it would be waited for without end.
         "spark.executor.memory": f"{megabytes}m",

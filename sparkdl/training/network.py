@@ -283,7 +283,7 @@ def evaluation_options(conf, master, state, validation, evaluate):
         validation = Validation(CheckedBatches(conf, source), Judge(conf, source.transform))
     if master.resident and isinstance(validation, Validation):
         return {"validation": validation}
-    evaluate = evaluate or Network(conf, state, master.device).judged_at
+    evaluate = evaluate or Network(conf, state, master.device).evaluate_at
     return {"evaluate": lambda state: evaluate(state, validation)}
 
 

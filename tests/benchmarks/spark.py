@@ -15,7 +15,7 @@ from statistics import median
 
 import numpy as np
 
-from sparkdl.data.samples import digits
+from sparkdl.data import digits
 from tests.benchmarks.idx import read_idx
 from tests.benchmarks.peers.environment import ROOT, python_of
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sparkdl.data import LMDB, write_lmdb
-from sparkdl.data.samples import digits
+from sparkdl.data import LMDB, digits, write_lmdb
 from sparkdl.nn import Dense, Nesterov, NetworkConf, Output
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging

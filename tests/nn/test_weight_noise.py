@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn import NetworkConf, initial_params
-from sparkdl.nn.execution import forward
+from sparkdl.nn import NetworkConf, forward, initial_params
 from sparkdl.nn.layers import (
     LSTM,
     Bidirectional,

@@ -1,4 +1,4 @@
-"""Who chooses: Hypothesis, which can shrink what it chose, or a plain generator with a seed."""
+"""Sources of choices: Hypothesis, which can shrink them, or a plain generator with a seed."""
 
 import random
 

@@ -42,7 +42,7 @@ def highest_index(conf, name, batch):
 def limit_of(place, name, batch):
     layer = place.layer.layer if isinstance(place.layer, Frozen) else place.layer
     if isinstance(layer, Lookup):
-        return layer.inputs
+        return layer.vocabulary_size
     second = len(place.sources) > 1 and place.sources[1] == name
     if second and isinstance(layer, BatchReindex):
         return batch

@@ -1,4 +1,4 @@
-"""What came of one network, in words that can be counted and written down."""
+"""Outcomes of one network, in words that can be counted and written down."""
 
 import traceback
 from collections import Counter

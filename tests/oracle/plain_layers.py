@@ -230,9 +230,9 @@ DRAWN = {  # type: (ranks of examples that it takes, function (choices, shape))
     "Reconstruction": (ROWS, reconstruction),
 }
 INDEXED = {  # layers that take whole numbers, so only at the network's input
-    "Embedding": ((1,), units(layers.Embedding, inputs=number(1, 5))),
+    "Embedding": ((1,), units(layers.Embedding, vocabulary_size=number(1, 5))),
     "EmbeddingSequence": (
         (1, 2),
-        units(layers.EmbeddingSequence, inputs=number(2, 5), mask_zero=flag),
+        units(layers.EmbeddingSequence, vocabulary_size=number(2, 5), mask_zero=flag),
     ),
 }

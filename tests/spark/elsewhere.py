@@ -1,4 +1,4 @@
-"""What processes of tasks compute in the tests; all that it is given, it gives back in some way."""
+"""Functions that the processes of tasks compute in the tests, which return all their input."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What Avro's own writer, the one of Hadoop and Spark, makes is read."""
+"""Files of Avro's own writer, the one of Hadoop and Spark, are read."""
 
 import numpy as np
 import pytest

@@ -45,7 +45,7 @@ def places(master, options):
 
 
 def own_master(options):
-    """Returns executors on this machine."""
+    """Returns the master URL for executors on this machine."""
     return f"local-cluster[{options.cluster_size or 1},{options.devices},1024]"
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sparkdl.nn.execution.timing import peak
-from sparkdl.training.rounds.block_training import limit_threads
+from sparkdl.training.rounds.replica import limit_threads
 
 GPU_FIELDS = "index,name,memory.total,compute_cap,driver_version"
 PATIENCE = 20  # seconds for nvidia-smi

@@ -10,8 +10,7 @@ from sparkdl.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """A run. `notes` tell the user of flags with no effect, or another one than in Caffe. `notes`
-    are said to the user: what has no effect, or another one than in Caffe.
+    """A run. `notes` tell the user of flags with no effect, or another one than in Caffe.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from sparkdl.interop.caffe.evaluation.blob_values import Blobs
 from sparkdl.training.inputs.minibatch import prepare_minibatch
 from sparkdl.training.inputs.schema import schema_of
 
-LEAST = 256  # records of a split, where nobody says
+LEAST = 256  # records of a split, unless given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ def source_for(net, resize=False, partitions=None):
 
 
 def size_of(net):
-    """Returns height and width that a layer of data says, else those of the net's images."""
+    """Returns the height and width of a layer of data, else those of the net's images."""
     data = data_of(net)
     options = data.layer.memory_data_param
     if options.height and options.width:

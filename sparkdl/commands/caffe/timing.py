@@ -7,7 +7,7 @@ from sparkdl.interop.caffe import load_net, read_job
 from sparkdl.interop.caffe.nets.phases import state_of
 from sparkdl.interop.caffe.solvers.job import check_shapes
 from sparkdl.nn.execution.timing import time_step
-from sparkdl.training.rounds.block_training import limit_threads
+from sparkdl.training.rounds.replica import limit_threads
 
 
 def time(arguments):
@@ -33,7 +33,7 @@ def net_of(arguments):
 
 
 def batch_size(net):
-    """Returns examples of a minibatch, as the net's layer of data or its inputs say."""
+    """Returns the minibatch size of a net, from its layer of data or its inputs."""
     for data in net.data:
         if data.batch_size:
             return data.batch_size

@@ -15,14 +15,14 @@ def count(option, text):
 
 
 def bandwidth(option, text):
-    """Returns bytes a second: 10Gb and 10Gb/s are bits, 10GB bytes."""
+    """Parses a bandwidth to bytes a second: 10Gb and 10Gb/s are bits, 10GB bytes."""
     units = {p + b: scale * part for p, scale in PREFIXES.items() for b, part in BITS.items()}
     text = re.sub(r"(/s|ps)$", "", text)
     return read(option, text, units, "bits or bytes a second, such as 10Gb or 1.2GB", least=1)
 
 
 def duration(option, text):
-    """Returns seconds."""
+    """Parses a duration to seconds."""
     return read(option, text, SECONDS, "a time such as 50us or 2.5ms", least=0)
 
 

@@ -31,9 +31,9 @@ from sparkdl.training.saving.manifest import refuse_to_destroy
 class DataSets(Config):
     """The data to train on, and the data to evaluate on after each epoch, if any."""
 
-    train: Source = option(Of(family=Source), "What to train on.")
+    train: Source = option(Of(family=Source), "Data to train on.")
     validation: Source | None = option(
-        Of(family=Source), "What to evaluate on after each epoch, if anything.", default=None
+        Of(family=Source), "Data to evaluate on after each epoch, if any.", default=None
     )
 
     def check(self):
@@ -54,7 +54,7 @@ class SparkOptions(Config):
         '"local[2]", "local-cluster[2,1,1024]", "yarn" ...',
         default=TWO_EXECUTORS,
     )
-    name: str = option(Text(what="a name"), "Of the application.", default="sparkdl")
+    name: str = option(Text(what="a name"), "Name of the application.", default="sparkdl")
     config: dict = option(
         Mapping(keys=Text(), values=VALUE), "Options of Spark by their full names.", factory=dict
     )
@@ -64,21 +64,21 @@ class SparkOptions(Config):
 class RunConf(Config):
     """Everything that `sparkdl train` needs."""
 
-    network: Conf = option(Instance(of=Conf, what="a NetworkConf or GraphConf"), "What is trained.")
-    data: DataSets = option(Nested(of=DataSets), "What it is trained and evaluated on.")
-    output: str = option(Path(), "Where the model is written.")
+    network: Conf = option(
+        Instance(of=Conf, what="a NetworkConf or GraphConf"), "Network to train."
+    )
+    data: DataSets = option(Nested(of=DataSets), "Data to train and evaluate on.")
+    output: str = option(Path(), "Path of the model that is written.")
     training: TrainingMaster = option(
         Of(family=TrainingMaster),
-        "Who computes what, and when it is exchanged.",
+        "TrainingMaster of the run.",
         default=ParameterAveraging(),
     )
     epochs: int = option(Integer(minimum=1), "Passes over the data.", default=1)
     checkpoints: Checkpoints | None = option(
-        Nested(of=Checkpoints), "When the model is written on the way, and where.", default=None
+        Nested(of=Checkpoints), "Checkpoints that are written on the way.", default=None
     )
-    spark: SparkOptions = option(
-        Nested(of=SparkOptions), "Where the run runs.", factory=SparkOptions
-    )
+    spark: SparkOptions = option(Nested(of=SparkOptions), "Spark's settings.", factory=SparkOptions)
 
     def check(self):
         """Raises what would else come up hours later: data that is missing, output in the way."""

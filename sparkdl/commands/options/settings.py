@@ -3,7 +3,7 @@
 from sparkdl.config import text
 from sparkdl.errors import ConfigError
 
-FREE_KEYS = "spark.config."  # what follows is one key of Spark, dots and all
+FREE_KEYS = "spark.config."  # the rest is one key of Spark, dots and all
 
 
 def apply(options, setting):

@@ -42,13 +42,13 @@ class Batch:
 
     @classmethod
     def of(cls, features, labels=None, *, partition=0, start=0):
-        """Returns features and labels as they are, as records `start` and on of `partition`."""
+        """Makes a batch of features and labels, as records `start` and on of `partition`."""
         columns = {"features": features} if labels is None else _pair(features, labels)
         return cls(columns=columns, ids=record_ids(partition, start, len(features)))
 
     @classmethod
     def concat(cls, batches):
-        """Returns one batch of the records of all, in order.
+        """Concatenates the records of all batches, in order.
 
         The batches must have the same columns.
         """
@@ -85,18 +85,18 @@ class Batch:
         return Batch(columns=columns, ids=self.ids[index])
 
     def replace(self, **columns):
-        """Returns the same records with some columns new or exchanged."""
+        """Returns a batch of these records, with some columns new or exchanged."""
         return Batch(columns=self.columns | columns, ids=self.ids)
 
 
 def record_ids(partition, start, count):
-    """Returns ids (count,) uint64 of consecutive records: partition << 40 | position in it."""
+    """Returns the ids (count,) uint64 of consecutive records: partition << 40 | position in it."""
     first = (int(partition) << POSITION_BITS) + int(start)
     return np.arange(first, first + count, dtype=np.uint64)
 
 
 def position(record_id):
-    """Returns position in its partition of the record with this id."""
+    """Returns the position in its partition of the record with this id."""
     return int(record_id) & ((1 << POSITION_BITS) - 1)
 
 

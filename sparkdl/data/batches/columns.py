@@ -14,7 +14,7 @@ class Offence(Exception):
 
 
 def feature_column(x, shape, what="features"):
-    """Returns features (n, *shape), uint8 as they came or else float32.
+    """Converts features to (n, *shape), uint8 if they are that, else float32.
 
     Parameters
     ----------
@@ -33,12 +33,14 @@ def feature_column(x, shape, what="features"):
 
 
 def value_column(y, shape):
-    """Returns labels (n, *shape) float32; single numbers will do for shape (1,). Raises Offence."""
+    """Converts labels to (n, *shape) float32; single numbers will do for shape (1,). Raises
+    Offence.
+    """
     return _numbers(y, shape, "label", keep_bytes=False)
 
 
 def class_column(y, classes, shape=(), ignored=None):
-    """Returns labels (n, *shape) int32, checked.
+    """Converts labels to (n, *shape) int32, and checks them.
 
     They come as whole numbers in [0, classes), as `ignored`, or as exact one-hot vectors.
 
@@ -59,7 +61,7 @@ def class_column(y, classes, shape=(), ignored=None):
 
 
 def factor_column(x, shape, what):
-    """Returns factors (n, *shape) float32, at least 0: masks and weights of examples. Raises
+    """Converts factors to (n, *shape) float32, at least 0: masks and weights of examples. Raises
     Offence.
     """
     y = _numbers(x, shape, what, keep_bytes=False)

@@ -40,7 +40,7 @@ class Ragged:
         return cls(x.reshape(-1, *x.shape[2:]), np.full(len(x), x.shape[1]))
 
     def padded(self, steps, size, what):
-        """Returns array (n, steps, size), zeros behind each record, and mask (n, steps) float32.
+        """Returns an array (n, steps, size), padded with zeros, and a mask (n, steps) float32.
 
         A record is steps of `size` numbers, in lists of their own or one behind the other. Raises
         Offence for one that is not, or has more than `steps`.
@@ -84,7 +84,7 @@ def pad_sequences(x, shape, what, also=None):
 
 
 def pad(sequences, steps=None):
-    """Returns sequences of different length as one array and a mask, for sources in memory.
+    """Pads sequences of different length to one array and a mask, for sources in memory.
 
     Parameters
     ----------

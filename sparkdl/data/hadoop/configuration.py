@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from sparkdl.errors import DataError
 
 FILES = ("core-site.xml", "hdfs-site.xml")
-OF_SPARK = Path("__spark_conf__", "__hadoop_conf__")  # what spark-submit sends to YARN's containers
+OF_SPARK = Path("__spark_conf__", "__hadoop_conf__")  # in YARN's containers, sent by spark-submit
 VARIABLE = re.compile(r"\$\{([^${}\s]+)\}")
 DEEPEST = 20  # variables in variables
 RPC_PORT, WEB_PORTS = 8020, {"http": 9870, "https": 9871}
@@ -54,7 +54,7 @@ class Configuration:
         return self.properties.get("hadoop.security.authentication", "simple") == "kerberos"
 
     def namenodes(self, service):
-        """Returns names of a name service's NameNodes; empty where it is a host."""
+        """Returns the names of a name service's NameNodes; empty where it is a host."""
         return _names(self.properties.get(f"dfs.ha.namenodes.{service}", ""))
 
     def authority(self, scheme, given):

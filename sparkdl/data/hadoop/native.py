@@ -48,7 +48,7 @@ class NativeFiles(HadoopFiles):
             nodes = conf.namenodes(chosen)
             if nodes:
                 config[f"dfs.ha.namenodes.{chosen}"] = ",".join(nodes)
-            else:  # nobody to switch to; else it waits three minutes for one that is down
+            else:  # no other to switch to; else it waits three minutes for one that is down
                 config.setdefault(SWITCHES, "2")
         with plain(f"{scheme}://{chosen}"):
             return Client(f"{scheme}://{chosen}", config)

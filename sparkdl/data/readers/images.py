@@ -55,7 +55,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         return (self.path,) if self.list_file is None else (self.path, self.list_file)
 
     def classes(self):
-        """Returns names of the sub-folders; a label is a position in this list."""
+        """Returns the names of the sub-folders; a label is a position in this list."""
         hidden = (".", "_")
         names = [name for name in files.list(self.path) if not name.startswith(hidden)]
         found = [name for name in names if files.is_directory(f"{self.path}/{name}")]

@@ -6,7 +6,7 @@ from sparkdl.data.batches.columns import Offence
 
 
 def stack(values, what, dtype=None):
-    """Returns array (n, ...) of n values of one shape.
+    """Stacks n values of one shape into an array (n, ...).
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def _stack_arrays(values, what, dtype):
     if not all(found.kind in "biuf" for found in dtypes):
         raise Offence(0, f"{what} must be numbers, got an array of {dtypes.pop()}")
     dtype = None if dtypes == {np.dtype(np.uint8)} else dtype
-    with np.errstate(over="ignore"):  # what overflows is refused as not finite
+    with np.errstate(over="ignore"):  # an overflow is refused as not finite
         flat = np.concatenate(values, axis=None, dtype=dtype, casting="unsafe")
     return flat.reshape(len(values), *shape)
 

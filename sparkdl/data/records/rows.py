@@ -73,7 +73,7 @@ def _stack_column(values, name, schema):
 
 
 def _split(chunk, fields, labelled):
-    """Returns {column: list of values}; the first record tells how."""
+    """Returns {column: list of values}, with the columns of the first record."""
     first = chunk[0]
     if (columns := _column_names(first)) is not None:
         by = attrgetter if hasattr(first, "_fields") else itemgetter
@@ -118,7 +118,7 @@ def _is_pair(record, labelled):
 def _pairs(chunk):
     plain = set(map(type, chunk)) <= {tuple, list}
     if not plain and any(_column_names(record) is not None for record in chunk):
-        raise Offence(0, "pairs and named columns in one chunk")  # so it goes record by record
+        raise Offence(0, "pairs and named columns in one chunk")  # hence record by record
     return zip(*((x, y) for x, y in chunk))
 
 

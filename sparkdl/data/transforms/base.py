@@ -51,9 +51,7 @@ class Transform(Member):
     A subclass says `change`, and `out_shape` and `in_shape` where records get another shape.
     """
 
-    column: str = option(
-        Text(what="a name"), "Which column of the batch is changed.", default="features"
-    )
+    column: str = option(Text(what="a name"), "Column of the batch to change.", default="features")
 
     def __call__(self, batch):
         """Returns the batch as a network in use takes it."""

@@ -1,4 +1,4 @@
-"""Transforms of colours."""
+"""Transforms of colors."""
 
 from dataclasses import dataclass
 
@@ -107,7 +107,7 @@ class ChannelSwap(Transform):
 
     order: tuple[int, ...] = option(
         Sequence(of=Integer(minimum=0), minimum=1),
-        "For each channel of the result, which one it was.",
+        "Index of the input's channel for each channel of the result.",
         default=(2, 1, 0),
     )
 

@@ -15,7 +15,9 @@ class Compose(Transform):
     """
 
     transforms: tuple[Transform, ...] = option(
-        Sequence(of=Of(family=Transform)), "In the order in which they are applied.", default=()
+        Sequence(of=Of(family=Transform)),
+        "Transforms, in the order in which they are applied.",
+        default=(),
     )
 
     @classmethod
@@ -49,7 +51,7 @@ class Compose(Transform):
 
 
 def in_order(transforms, scale):
-    """Returns transforms and then a Scale as one; None where nothing is left to do."""
+    """Joins transforms and then a Scale into one; None where nothing is left to do."""
     left = [*transforms, *([] if scale == Scale() else [scale])]
     return Compose(left) if len(left) > 1 else (left or [None])[0]
 

@@ -1,4 +1,4 @@
-"""Memory for float32 minibatches, used again once nobody holds the minibatch before.
+"""Buffers for float32 minibatches, reused once the minibatch before is released.
 
 The system clears each page of new memory: for a minibatch of images that takes as long as filling
 it.

@@ -22,7 +22,7 @@ class MeanImage(PixelTransform):
 
     mean: np.ndarray | None = option(
         Instance(of=(np.ndarray, list, tuple), what="an array (C, H, W)"),
-        "What is subtracted; also with a leading axis of 1, as Caffe keeps it.",
+        "Mean to subtract; also with a leading axis of 1, as Caffe keeps it.",
         default=None,
         repr=False,
     )

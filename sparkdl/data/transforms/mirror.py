@@ -19,7 +19,7 @@ class Mirror(PixelTransform):
     """
 
     share: float = option(
-        Number(above=0, maximum=1), "How many of the images are mirrored.", default=0.5
+        Number(above=0, maximum=1), "Share of the images that is mirrored.", default=0.5
     )
     axis: str = option(
         Choice(of=("horizontal", "vertical")),

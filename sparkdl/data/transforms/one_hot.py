@@ -16,7 +16,7 @@ class OneHot(Transform):
     What is stored stays small: a byte a character, not a vector.
     """
 
-    classes: int = option(Size(minimum=1), "How many there are.")
+    classes: int = option(Size(minimum=1), "Number of classes.")
 
     def change(self, x, chance):
         codes = x.astype(np.int64, copy=False)

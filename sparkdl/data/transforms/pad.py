@@ -21,11 +21,11 @@ class Pad(Transform):
     )
     mode: str = option(
         Choice(of=tuple(MODES)),
-        "What the border holds: `value`, the outermost pixel again, or the pixels inside it "
-        "in reverse.",
+        "Content of the border: `value`, the outermost pixel again, or the pixels inside it in "
+        "reverse.",
         default="constant",
     )
-    value: float = option(Number(), 'What "constant" fills in.', default=0.0)
+    value: float = option(Number(), 'Value that "constant" fills in.', default=0.0)
 
     def change(self, x, chance):
         image_shape(self, x.shape[1:])

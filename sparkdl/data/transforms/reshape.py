@@ -13,7 +13,8 @@ class ReshapeRecords(Transform):
     """Records in the shape that the transforms behind it take, where storage knows rows only."""
 
     shape: tuple[int, ...] = option(
-        Sequence(of=Size(minimum=1), minimum=1), "Of a record, such as (3, 256, 256) before a Crop."
+        Sequence(of=Size(minimum=1), minimum=1),
+        "Shape of a record, such as (3, 256, 256) before a Crop.",
     )
 
     def change(self, x, chance):

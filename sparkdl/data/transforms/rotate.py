@@ -22,7 +22,7 @@ class Rotate(Transform):
     """
 
     degrees: float = option(Number(above=0, maximum=180), "The largest angle.")
-    fill: float = option(Number(), "What comes into the corners.", default=0.0)
+    fill: float = option(Number(), "Value of the corners.", default=0.0)
 
     def change(self, x, chance):
         image_shape(self, x.shape[1:])

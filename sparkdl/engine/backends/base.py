@@ -16,7 +16,7 @@ MODULES = {
 }
 PROBES = {
     "cuda": "sparkdl.engine.backends.cuda.device.gpu_selection"
-}  # what looks for the device of one
+}  # modules that look for a backend's device
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Backend(Protocol):
     """
 
     name: str
-    device_name: str  # where it computes, in words: PROCESSOR, or a text that no two GPUs share
+    device_name: str  # the device in words: PROCESSOR, or a text that no two GPUs share
     note: str  # what `describe` of each program says of the backend, such as what is missing
     rewrites: tuple  # functions Graph -> Graph, applied in order before memory is planned
     decodes: tuple  # types of stored images that programs take with what is to be done to them

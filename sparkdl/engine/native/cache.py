@@ -30,7 +30,7 @@ def folder():
         found = path.stat()
     except OSError:
         return None
-    others = found.st_mode & 0o022  # who may write there may run code here
+    others = found.st_mode & 0o022  # a user who may write there may run code here
     return None if others or found.st_uid != os.getuid() else path
 
 

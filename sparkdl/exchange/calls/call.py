@@ -93,7 +93,7 @@ class Call:
 
     def wait(self):
         """Waits for the result; raises what `outcome` raises."""
-        self._event.wait()  # ends: whoever drives gives up at the group's limits
+        self._event.wait()  # ends: the thread that drives gives up at the group's limits
         return self.outcome()
 
     def outcome(self):

@@ -70,7 +70,7 @@ class CallQueue:
                 del self._waiting[group]
 
     def clear(self):
-        """Returns all calls that have not ended; none is under way after that."""
+        """Removes and returns all calls that have not ended."""
         calls = [*self.active, *self._ready, *(c for line in self._waiting.values() for c in line)]
         for call in calls:
             call.on_end = None

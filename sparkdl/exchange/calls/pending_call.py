@@ -1,4 +1,4 @@
-"""A call that goes on beside the computation."""
+"""A call that runs beside the computation."""
 
 
 class Pending:

@@ -71,7 +71,7 @@ class Progress:
         return call.outcome()
 
     def start(self, call):
-        """Begins a call that goes on beside what the caller does next; returns it."""
+        """Begins a call that runs beside the caller's next work; returns it."""
         call.in_background()
         with self._news:
             if self._closed:
@@ -84,7 +84,7 @@ class Progress:
         return call
 
     def beat(self):
-        """Shows all peers that we live; whoever drives does so as well."""
+        """Sends heartbeats to all peers; the thread that drives the calls does so as well."""
         if self._driving.acquire(blocking=False):
             try:
                 self._beat()
@@ -113,7 +113,7 @@ class Progress:
             raise self._unusable()
 
     def fail(self, error):
-        """Fails all calls from now on, for a reason that lies elsewhere; tells all peers."""
+        """Fails all calls from now on, for a reason outside of them, and notifies all peers."""
         with self._news:
             if self._closed:
                 return
@@ -213,13 +213,13 @@ class Progress:
             companion.await_elsewhere(end)
             awaited = companion.awaited if awaited is None else awaited
         for link in self.watch.links:
-            with contextlib.suppress(PeerError):  # reading from it tells more
+            with contextlib.suppress(PeerError):  # a read from it finds the cause
                 link.beat(awaited)
 
     # When it cannot go on
 
     def _fail(self, error):
-        """Fails all calls from now on; tells all peers why."""
+        """Fails all calls from now on, and notifies all peers of the reason."""
         if isinstance(error, WorkerError) and self._closed:
             return self._give_up(error)
         self.failure = explain_error(error, self.line.active, self.member)
@@ -246,7 +246,7 @@ class Progress:
     def _closing(self):
         return WorkerError(f"the group has been closed on rank {self.member.rank}")
 
-    # The thread for calls that nobody waits for yet
+    # The thread for calls that no thread waits for yet
 
     def _call_background(self):
         """Wakes it, with `_news` held; it begins with the first of them."""

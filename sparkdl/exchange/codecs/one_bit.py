@@ -158,5 +158,5 @@ def chunks_in(n, chunk):
 
 
 def block_of(chunk):
-    """Returns numbers worked on at a time: whole chunks."""
+    """Returns how many numbers to work on at a time: whole chunks."""
     return BLOCK // chunk * chunk

@@ -33,7 +33,7 @@ class FixedThreshold(ThresholdRule):
     """Always the same (Strom's; DL4J's FixedThresholdAlgorithm)."""
 
     threshold: float = option(
-        Number(above=0), "The size of what is sent.", default=1e-3, positional=True
+        Number(above=0), "Size of the numbers that are sent.", default=1e-3, positional=True
     )
 
     def first(self):

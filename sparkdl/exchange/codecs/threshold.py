@@ -33,7 +33,7 @@ class Threshold(Codec):
     to_all: ClassVar = True
     rule: ThresholdRule = option(
         Of(family=ThresholdRule),
-        "Gives t for each message: FixedThreshold, AdaptiveThreshold or TargetSparsity.",
+        "Rule that gives t for each message: FixedThreshold, AdaptiveThreshold or TargetSparsity.",
         default=AdaptiveThreshold(),
         positional=True,
     )

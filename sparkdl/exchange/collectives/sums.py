@@ -28,7 +28,7 @@ def ranks_in_pairs(size):
 
 
 def add_neighbors(parts, add, out):
-    """Returns the same of parts that stand in the order of the tree."""
+    """Adds parts that stand in the order of the tree."""
     if len(parts) == 1:
         return parts[0]
     half = 1 << len(parts).bit_length() - 2

@@ -15,7 +15,7 @@ from sparkdl.exchange.connections.sockets import family
 VARIABLE = "SPARKDL_INTERFACE"
 LOOPBACK = "127.0.0.1"
 SIOCGIFADDR = 0xC0206921 if sys.platform == "darwin" else 0x8915  # "address of this interface"
-ELSEWHERE = ("198.51.100.1", 9)  # kept for documentation: it is nobody's (RFC 5737)
+ELSEWHERE = ("198.51.100.1", 9)  # reserved for documentation: no host has it (RFC 5737)
 INET6 = Path("/proc/net/if_inet6")
 
 
@@ -46,7 +46,7 @@ def own_address(interface=None, toward=None):
 def address_of_name(wanted, toward=None):
     here = addresses()
     found = dict.fromkeys(ip for ip, name in here if wanted == name or within(ip, wanted))
-    if not found and bindable(wanted):  # an interface may have more addresses than it tells
+    if not found and bindable(wanted):  # an interface may have more addresses than it lists
         return wanted
     if not found and any(map(bindable, resolve_host(wanted))):
         return reaching(wanted)
@@ -103,7 +103,7 @@ def reaching(host):
 
 
 def source(place):
-    """Returns the address of ours that a packet to `place` would bear, or None."""
+    """Returns our address that a packet to `place` would have, or None."""
     with contextlib.suppress(OSError):
         with socket.socket(family(place[0]), socket.SOCK_DGRAM) as sock:
             sock.connect(place)

@@ -51,7 +51,7 @@ class Admission:
         self._thread.start()
 
     def close(self):
-        """Lets nobody in any more; ends all handshakes."""
+        """Admits no more connections; ends all handshakes."""
         self._closed = True
         wake(self._listener)
         self._thread.join(10 * TICK)

@@ -11,7 +11,7 @@ class Deadline:
         self._end = None if seconds is None else time.monotonic() + seconds
 
     def left(self):
-        """Returns seconds until then, None if it never comes; TimeoutError when it has come."""
+        """Returns the seconds until then, None if it never comes; TimeoutError when it has come."""
         if self._end is None:
             return None
         left = self._end - time.monotonic()

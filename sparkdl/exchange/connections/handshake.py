@@ -121,7 +121,7 @@ def send(sock, data, deadline):
 
 
 def check_secret(secret):
-    """Raises ConfigError unless it is bytes, enough that nobody guesses them."""
+    """Raises ConfigError unless it is bytes, long enough not to be guessed."""
     if not isinstance(secret, bytes) or len(secret) < SHORTEST_SECRET:
         raise ConfigError(
             f"secret must be at least {SHORTEST_SECRET} bytes; secrets.token_bytes(32) makes one"

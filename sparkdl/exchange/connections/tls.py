@@ -23,9 +23,11 @@ class Tls(Config):
 
     complete: ClassVar = True
 
-    certificate: str = option(Path(), "Of this process, with the chain up to the authority.")
-    key: str = option(Path(), "Its private key, without a password.")
-    authorities: str = option(Path(), "Whose certificates are good.")
+    certificate: str = option(
+        Path(), "Certificate of this process, with the chain up to the authority."
+    )
+    key: str = option(Path(), "Private key of the certificate, without a password.")
+    authorities: str = option(Path(), "Authorities whose certificates are accepted.")
 
     def check(self):
         """Raises ConfigError unless the files are there and fit together."""

@@ -105,7 +105,7 @@ class Pump:
                 self.ended = not got
         except WAIT:
             pass
-        except OSError:  # what came before is still good
+        except OSError:  # bytes that came before are still good
             self.ended = True
         self.inward = self.block[:filled]
 
@@ -113,7 +113,7 @@ class Pump:
         try:
             while self.inward:
                 self.inward = self.inward[self.inner.send(self.inward) :]
-        except BrokenPipeError:  # our side is closed: what still comes is for nobody
+        except BrokenPipeError:  # our side is closed: nobody reads further bytes
             self.inward = NOTHING
 
     def _sleep(self):

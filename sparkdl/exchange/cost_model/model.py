@@ -138,7 +138,7 @@ class Cluster:
         return self.costs.message * self.crowd + self.latency * (self.machines > 1)
 
     def transfer(self, nbytes, work=0.0, through=None):
-        """Returns seconds in which each worker sends so many bytes and receives as many.
+        """Returns the seconds in which each worker sends so many bytes and receives as many.
 
         Parameters
         ----------

@@ -108,7 +108,7 @@ class DeviceGroup(Group):
         if ticket is not None:
             ticket.wait()
 
-    # What the watchdog and whoever joins the link ask
+    # The watchdog and the thread that joins the link use these
 
     @property
     def timeout(self):
@@ -127,7 +127,7 @@ class DeviceGroup(Group):
         self._progress.fail(error)
 
     def missed(self, what):
-        """Returns the PeerError that says so of all others: NCCL does not tell which one it is."""
+        """Returns the PeerError for all other members: NCCL does not tell which one it is."""
         others = [member for member in self.members if member.rank != self.members[self.rank].rank]
         hosts = ", ".join(sorted({member.host for member in others}))
         if len(others) == 1:

@@ -6,7 +6,7 @@ import threading
 
 log = logging.getLogger(__name__)
 
-GRACE = 10.0  # seconds in which an error is told first
+GRACE = 10.0  # seconds in which an error is reported first
 STUCK = 70  # exit status
 
 

@@ -127,7 +127,7 @@ class Watchdog:
             if not self._tickets:
                 return
             self._check(self._tickets[0])
-        except Exception as error:  # also of the device itself: nobody else would see it
+        except Exception as error:  # also of the device itself, which no other thread sees
             self._progress.fail(error)
         with self._news:
             self._news.wait_for(lambda: self._closed or self.failure, PAUSE)

@@ -38,7 +38,7 @@ class CallOrder:
         return run_steps(self._checked(steps))
 
     def start(self, steps):
-        """Begins a call that goes on beside what the caller does next; returns a BeltJob."""
+        """Begins a call that runs beside the caller's next work; returns a BeltJob."""
         job = BeltJob(self._checked(steps))
         with self._news:
             if not self._closed:

@@ -15,7 +15,7 @@ def beat(awaited):
 
 
 def abort(error):
-    """Returns the frame that tells who failed, and what was awaited."""
+    """Returns the frame that names the failed rank, and what was awaited."""
     text = json.dumps(error_to_json(error)).encode()
     return pack_header(Kind.ABORT, length=len(text)) + text
 

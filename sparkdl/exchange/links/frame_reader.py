@@ -32,7 +32,7 @@ class FrameReader:
         self._sock, self._opened = sock, opened
         self._stage, self._filled = bytearray(STAGE), 0
         self._stage_view = memoryview(self._stage)
-        self._body = self._goal = None  # what is left to fill, and whom to tell then
+        self._body = self._goal = None  # the memory left to fill, and its receipt
         self._least = 1  # bytes at which the socket counts as ready
 
     @property

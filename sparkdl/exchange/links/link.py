@@ -15,7 +15,7 @@ from sparkdl.exchange.links.mailbox import Mailbox
 from sparkdl.exchange.messages.frame import HEADER, MAGIC, Kind, unpack_header
 
 LONGEST_FRAME = 2 << 20  # bytes; longer vectors go in several frames
-MOST_KEPT = 64 << 20  # bytes that nobody awaits, before the peer has to wait
+MOST_KEPT = 64 << 20  # unexpected bytes, above which the peer has to wait
 
 
 class Link:
@@ -129,7 +129,7 @@ class Link:
 
     def look(self, now):
         """Takes in what has come though it is not worth to wake up for."""
-        if self._in.patient and not self.left:
+        if self._in.may_have_more and not self.left:
             self.read(now)
 
     def _opened(self, head):
@@ -145,7 +145,7 @@ class Link:
     def end(self):
         """Notes the peer's goodbye: PeerError if it is still needed."""
         self.left = True
-        if self.box.awaits or self._out.of_calls:
+        if self.box.awaits or self._out.has_call_frames:
             raise self.trouble("has left the group")
 
     def trouble(self, what):

@@ -60,7 +60,7 @@ class LinkWatch:
 
     def _sleep(self, seconds):
         """Returns the links that are ready within so many seconds."""
-        self._asleep = True  # who rings from now on writes into the pipe
+        self._asleep = True  # a thread that rings from now on writes into the pipe
         found = self._poll.poll(0 if self._rung else 1000 * seconds)
         self._asleep = self._rung = False
         return found
@@ -112,11 +112,11 @@ def interest(link):
 
 def is_sending(link):
     """Returns whether something is on its way to a peer that has not hung up."""
-    if link.left or not link.on_its_way:
+    if link.left or not link.unconfirmed_bytes:
         return False
     poll = select.poll()
     poll.register(link, 0)
-    return not poll.poll(0)  # what is reported unasked is a connection that has ended
+    return not poll.poll(0)  # poll reports a connection that has ended without being asked
 
 
 def flush(link):

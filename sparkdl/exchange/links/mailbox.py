@@ -56,7 +56,7 @@ class Mailbox:
 
     def __init__(self, calls):
         self.calls = calls
-        self.kept = 0  # bytes that nobody awaits yet
+        self.kept = 0  # bytes of unexpected frames
         self.early, self._waiting = {}, {}  # stream: deque
 
     @property

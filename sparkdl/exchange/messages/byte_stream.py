@@ -90,7 +90,7 @@ class Stream:
                 self.read(rest, deadline)
 
     def close(self):
-        """Hangs up; whoever reads or sends meanwhile gets Trouble."""
+        """Hangs up; threads that read or send then get Trouble."""
         hang_up(self._sock)
 
     def _await_bytes(self, deadline):

@@ -114,7 +114,9 @@ class Wire:
         with self._sending:
             self._broken = self._broken or "closed on this side"
             self._stream.end()
-        if self._receiving.acquire(timeout=timeout):  # who receives meanwhile reads up to the end
+        if self._receiving.acquire(
+            timeout=timeout
+        ):  # a thread that receives meanwhile reads up to the end
             try:
                 self._stream.drain(deadline)
             finally:
@@ -122,7 +124,7 @@ class Wire:
         self.close()
 
     def close(self):
-        """Hangs up; whoever sends or receives meanwhile gets a PeerError."""
+        """Hangs up; threads that send or receive then get a PeerError."""
         self._broken = self._broken or "closed on this side"
         PULSE.discard(self)
         self._stream.close()

@@ -14,7 +14,7 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def meet(rendezvous, endpoint, timeout):
-    """Returns the Members, after all have told each other where they listen."""
+    """Returns the Members, after all have published where they listen."""
     address, port = endpoint.address
     own = GroupMember(
         rank=rendezvous.rank,

@@ -12,7 +12,7 @@ OPS = ("sum", "max", "min")
 KINDS = ("barrier", "all_gather")
 KINDS += tuple(f"{way} {op}" for way in ("all_reduce", "reduce_scatter") for op in OPS)
 DTYPES = [np.dtype(name) for name in ("float32", "float64", "int64", "uint8")]
-PLACES = 16, 16, 2**12, 2**42  # how many values each field of a Call may have
+PLACES = 16, 16, 2**12, 2**42  # number of values of each field of a SharedCall
 
 
 class SharedCall(NamedTuple):
@@ -41,7 +41,7 @@ class SharedCall(NamedTuple):
         return _about(kind, x.dtype, x.size, tuple(bounds))
 
     def packed(self):
-        """Returns all fields in one number, below 2 ** 62."""
+        """Packs all fields into one number, below 2 ** 62."""
         number = 0
         for value, places in zip(reversed(self), reversed(PLACES), strict=True):
             number = number * places + value

@@ -172,11 +172,11 @@ class Lane:
                 piece[:] = pieces.room(result, owner, piece)
 
     def _written(self, slots):
-        """Returns slots that nobody reads before the next step."""
+        """Returns the slots that are not read before the next step."""
         return slots[(self._steps.number + 1) % PARITIES]
 
     def _readable(self, slots):
-        """Returns slots that were written before the last step."""
+        """Returns the slots that were written before the last step."""
         return slots[self._steps.number % PARITIES]
 
     def _next(self, call, turn):

@@ -24,7 +24,7 @@ class SegmentLayout(NamedTuple):
 
     @property
     def failed(self):
-        """One more than the member who told last what went wrong; 0: all is well."""
+        """The place of the last member that reported a failure, plus 1; 0: all is well."""
         return 0
 
     def beats(self, member):

@@ -59,7 +59,7 @@ class SharedMemory:
         self._watch.fail(error)
 
     def leave(self):
-        """Does no more: whoever waits for this process gets an error, also its own threads."""
+        """Ends this member's part: others that wait for it get an error, also its own threads."""
         self._watch.leave()
 
     def close(self):

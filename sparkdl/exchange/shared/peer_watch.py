@@ -78,7 +78,7 @@ class PeerWatch:
         self.wake()
 
     def wake(self):
-        """Lets whoever sleeps look around."""
+        """Wakes the members that sleep, so that they look around."""
         for lane in range(self.layout.lanes):
             futex.wake(self.address(self.layout.go(lane)))
 

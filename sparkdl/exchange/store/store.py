@@ -180,7 +180,7 @@ class KeyValueStore(Verbs):
         return add_tallies(meta["statistics"] for meta, _ in replies.values())
 
     def rest(self):
-        """Says that nobody shall wait for this worker until it calls `resume`."""
+        """Suspends this worker: others do not wait for it until it calls `resume`."""
         self._servers.ask_all("rest")
 
     def resume(self):
@@ -191,7 +191,7 @@ class KeyValueStore(Verbs):
         self._servers.ask_all("resume")
 
     def leave(self):
-        """Says that this worker has ended: nobody waits for it any more."""
+        """Ends this worker's part: others wait for it no more."""
         if not self._left:
             self._servers.ask_all("leave")
             self._left = True
@@ -202,12 +202,12 @@ class KeyValueStore(Verbs):
         return self._servers.sent_bytes
 
     def abandon(self):
-        """Ends at once, and waits for nobody; who still needs this process gets a PeerError."""
+        """Ends at once, without waiting; a worker that needs this process gets a PeerError."""
         if not self._servers.closed:
             self._servers.close()
 
     def close(self):
-        """Leaves, and waits until nobody needs the keys that are held here."""
+        """Leaves, and waits until the keys that are held here are not needed any more."""
         if self._servers.closed:
             return
         try:
@@ -246,7 +246,7 @@ class KeyValueStore(Verbs):
         return self._coders[name, stretch]
 
     def _coders_of(self, key):
-        """Returns those of all stretches of a key, in their order."""
+        """Returns the coders of all stretches of a key, in their order."""
         coded = self._codec is not None and self._dtypes[str(key)] == np.float32
         return [self._coder(str(key), one) for one in self._stretches[str(key)] if coded]
 

@@ -92,11 +92,11 @@ class TwoLevelStore(Verbs):
         return counts | {"staleness": {int(n): c for n, c in counts["staleness"].items()}}
 
     def leave(self):
-        """Ends this machine's part: nobody waits for it any more."""
+        """Ends this machine's part: others wait for it no more."""
         self._led(lambda: self._store.leave())
 
     def close(self):
-        """Leaves, and waits until nobody needs the keys that are held here."""
+        """Leaves, and waits until the keys that are held here are not needed any more."""
         self._led(lambda: self._store.close())
 
     def break_off(self, kind, error):

@@ -30,7 +30,7 @@ class OfLine(ActivationFunction, abstract=True):
     """A function of shift + scale x."""
 
     scale: float = option(Number(), "Factor of x.", default=1.0)
-    shift: float = option(Number(), "What is added to scale x.", default=0.0)
+    shift: float = option(Number(), "Number added to scale x.", default=0.0)
 
     def line(self, x):
         return ops.add(ops.mul(x, self.scale), self.shift)
@@ -51,7 +51,7 @@ class Exp(OfLine, name="exp"):
     """base^(shift + scale x); Caffe layer Exp, whose base -1 is None here: e."""
 
     base: float | None = option(
-        Number(above=0), "What is raised to a power, not 1; None for e.", default=None
+        Number(above=0), "Base of the power, not 1; None for e.", default=None
     )
 
     def validate(self):
@@ -71,7 +71,7 @@ class Log(OfLine, name="log"):
     """
 
     base: float | None = option(
-        Number(above=0), "Of the logarithm, not 1; None for e.", default=None
+        Number(above=0), "Base of the logarithm, not 1; None for e.", default=None
     )
 
     def validate(self):

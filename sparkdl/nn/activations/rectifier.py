@@ -20,8 +20,8 @@ class AbsVal(ActivationFunction, name="abs_val"):
 class Clip(ActivationFunction, name="clip"):
     """x, kept within `low` and `high`; Caffe layer Clip."""
 
-    low: float = option(Number(), "The least that comes out.")
-    high: float = option(Number(), "The most that comes out, above `low`.")
+    low: float = option(Number(), "Smallest output.")
+    high: float = option(Number(), "Largest output, above `low`.")
 
     def validate(self):
         super().validate()
@@ -84,7 +84,7 @@ class Selu(ActivationFunction, name="selu"):
 class ThresholdedRelu(ActivationFunction, name="thresholded_relu"):
     """x above `threshold`, else 0; Konda, Memisevic and Krueger (2014). DL4J THRESHOLDEDRELU."""
 
-    threshold: float = option(Number(minimum=0), "Where x begins to pass.", default=1.0)
+    threshold: float = option(Number(minimum=0), "Value above which x passes.", default=1.0)
 
     def apply(self, x):
         return ops.mul(x, ops.greater(x, self.threshold))
@@ -94,7 +94,7 @@ class ThresholdedRelu(ActivationFunction, name="thresholded_relu"):
 class Heaviside(ActivationFunction, name="heaviside"):
     """1 above `threshold`, else 0, with no gradient; Caffe layer Threshold."""
 
-    threshold: float = option(Number(), "Where 0 becomes 1.", default=0.0)
+    threshold: float = option(Number(), "Value above which the output is 1.", default=0.0)
 
     def apply(self, x):
         return ops.greater(x, self.threshold)

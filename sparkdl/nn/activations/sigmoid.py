@@ -13,8 +13,8 @@ class HardSigmoid(ActivationFunction, name="hard_sigmoid"):
 
     slope: float = option(
         Number(above=0),
-        "Of the line in the middle. 1/6 is what PyTorch, JAX and Keras 3 have; 0.2 what DL4J, "
-        "Keras 2 and ONNX have.",
+        "Slope of the line in the middle: 1/6 in PyTorch, JAX and Keras 3; 0.2 in DL4J, Keras 2 "
+        "and ONNX.",
         default=1 / 6,
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 from sparkdl.engine.peak import peak
 from sparkdl.nn.execution.replica import Replica
 
-BACKWARD = ":grad"  # what autodiff adds to the scope of a layer; outside of layers it is "grad"
+BACKWARD = ":grad"  # autodiff adds it to the scope of a layer; outside of layers it is "grad"
 
 
 @dataclass

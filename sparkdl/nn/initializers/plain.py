@@ -18,10 +18,10 @@ class Normal(Initializer, name="normal"):
     """
 
     std: float = option(Number(above=0), "Standard deviation.", default=0.01)
-    mean: float = option(Number(), "What they lie around.", default=0.0)
+    mean: float = option(Number(), "Mean.", default=0.0)
     sparse: int | None = option(
         Integer(minimum=1),
-        "How many weights of an output are kept on average; None for all.",
+        "Number of weights of an output that are kept on average; None for all.",
         default=None,
     )
 
@@ -41,7 +41,7 @@ class TruncatedNormal(Initializer, name="truncated_normal"):
     """
 
     std: float = option(Number(above=0), "Standard deviation of the normal.", default=0.01)
-    mean: float = option(Number(), "What they lie around.", default=0.0)
+    mean: float = option(Number(), "Mean of the normal.", default=0.0)
 
     def draw(self, shape, fans, rng):
         values = rng.standard_normal(shape)
@@ -56,8 +56,10 @@ class TruncatedNormal(Initializer, name="truncated_normal"):
 class Uniform(Initializer, name="uniform"):
     """Uniform in [low, high). Caffe filler "uniform" (whose defaults are 0 and 1)."""
 
-    low: float = option(Number(), "The least value.", default=-0.05)
-    high: float = option(Number(), "What all values are below; above `low`.", default=0.05)
+    low: float = option(Number(), "Smallest value.", default=-0.05)
+    high: float = option(
+        Number(), "Upper bound, which is never reached; above `low`.", default=0.05
+    )
 
     def validate(self):
         super().validate()
@@ -88,8 +90,10 @@ class Binomial(Initializer, name="binomial"):
     DL4J BinomialDistribution.
     """
 
-    trials: int = option(Integer(minimum=1), "How often it is tried.", default=1)
-    probability: float = option(Number(minimum=0, maximum=1), "That one succeeds.", default=0.5)
+    trials: int = option(Integer(minimum=1), "Number of trials.", default=1)
+    probability: float = option(
+        Number(minimum=0, maximum=1), "Probability that one trial succeeds.", default=0.5
+    )
 
     def draw(self, shape, fans, rng):
         return rng.binomial(self.trials, self.probability, shape).astype(float)

@@ -35,13 +35,13 @@ class VarianceScaling(Initializer, name="variance_scaling"):
     scale: float = option(Number(above=0), "The variance is so many times 1 / n.", default=1.0)
     mode: str = option(
         Choice(of=tuple(COUNTS)),
-        "What n counts: inputs, outputs, or the mean of the two.",
+        "n: the number of inputs, of outputs, or the mean of the two.",
         default="fan_in",
     )
     distribution: str = option(
         Choice(of=DISTRIBUTIONS),
-        "What is drawn from. The truncated normal is cut at twice its deviation, then widened "
-        "to the same variance.",
+        "Distribution to draw from. The truncated normal is cut at twice its deviation, then "
+        "widened to the same variance.",
         default="truncated_normal",
     )
 

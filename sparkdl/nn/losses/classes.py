@@ -42,9 +42,9 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
     )
     ignore_label: int | None = option(
         Integer(limit=2**31 - 1),
-        "What has this label has loss 0. Of the steps or places of an example, the mean is "
-        "over the others (Caffe's normalization VALID, which is over those of the whole "
-        "batch); an example that has one label counts as an example of loss 0 (Caffe's FULL).",
+        "Label whose loss is 0. Of the steps or places of an example, the mean is over the "
+        "others (Caffe's normalization VALID, which is over those of the whole batch); an "
+        "example that has one label counts as an example of loss 0 (Caffe's FULL).",
         default=None,
     )
 

@@ -21,7 +21,7 @@ class Contrastive(PerUnit, name="contrastive"):
     """
 
     margin: float = option(
-        Number(above=0), "How far apart pairs that are not alike shall be.", default=1.0
+        Number(above=0), "Least distance of pairs that are not alike.", default=1.0
     )
     legacy: bool = option(
         Boolean(),

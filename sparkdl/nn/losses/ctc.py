@@ -32,7 +32,7 @@ class Ctc(Loss, name="ctc"):
     label_kind: ClassVar = "class"
     predicts: ClassVar = "other"
     whole: ClassVar = True
-    ignore_label: ClassVar = -1  # what labels are padded with
+    ignore_label: ClassVar = -1  # pads the labels
 
     label_length: int = option(Size(minimum=1), "Labels of an example.")
     blank: int = option(Integer(minimum=0), "The class that stands for nothing.", default=0)

@@ -53,7 +53,7 @@ def candidates(boxes, threshold):
 
 
 def distinct(found, overlap):
-    """Returns those of `found` that no surer one of their class overlaps too much."""
+    """Drops the detections that a surer one of their class overlaps too much."""
     kept = []
     for one in found:
         if all(
@@ -65,7 +65,7 @@ def distinct(found, overlap):
 
 
 def intersection_over_union(one, other):
-    """Returns intersection over union."""
+    """Computes intersection over union."""
     edges = max(one.left, other.left), max(one.top, other.top)
     both = one._replace(
         left=edges[0],

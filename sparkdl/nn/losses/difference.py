@@ -100,7 +100,7 @@ class Huber(PerUnit, name="huber"):
     averaged: ClassVar = True
 
     delta: float = option(
-        Number(above=0), "Where the loss begins to grow in a straight line.", default=1.0
+        Number(above=0), "Difference from which on the loss grows in a straight line.", default=1.0
     )
 
     def terms(self, z, labels):

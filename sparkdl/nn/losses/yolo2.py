@@ -146,7 +146,7 @@ def cells(h, w, dtype):
 
 
 def overlaps(found, truth):
-    """Returns intersection over union of each box with the object of its cell, (N, B, 1, H, W)."""
+    """Computes intersection over union of boxes with their cells' objects, (N, B, 1, H, W)."""
     half, half_true = ops.mul(found.size, 0.5), ops.mul(truth.size, 0.5)
     low = ops.maximum(ops.sub(found.xy, half), ops.sub(truth.xy, half_true))
     high = ops.minimum(ops.add(found.xy, half), ops.add(truth.xy, half_true))

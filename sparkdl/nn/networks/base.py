@@ -23,43 +23,47 @@ class Conf(Config):
     """Base of NetworkConf and GraphConf."""
 
     optimizer: Optimizer = option(
-        Of(family=Optimizer), "How weights follow from gradients.", default=Sgd(learning_rate=0.01)
+        Of(family=Optimizer), "Optimizer of the parameters.", default=Sgd(learning_rate=0.01)
     )
     l1: float = option(
         Number(minimum=0),
-        "Of layers that give none: l1 |w| is added to what is minimized.",
+        "Of layers without one: l1 |w| is added to the loss.",
         default=0.0,
     )
     l2: float = option(
         Number(minimum=0),
-        "Of layers that give none: l2 w^2 / 2 is added to what is minimized.",
+        "Of layers without one: l2 w^2 / 2 is added to the loss.",
         default=0.0,
     )
     clipping: Clipping | None = option(
-        Of(family=Clipping), "What is done with large gradients.", default=None
+        Of(family=Clipping), "Clipping of large gradients.", default=None
     )
     constraints: tuple[Constraint, ...] = option(
         Sequence(of=Of(family=Constraint)),
-        "Where the weights of layers that give none must stay.",
+        "Constraints on the weights of layers without any.",
         default=(),
     )
     initializer: Initializer = option(
         Of(family=Initializer),
-        "First values of weights, of layers that give none.",
+        "First values of the weights of layers without an initializer.",
         default="xavier",
     )
     activation: ActivationFunction = option(
-        Of(family=ActivationFunction), "Of layers that give none.", default="identity"
+        Of(family=ActivationFunction),
+        "Activation function of layers without one.",
+        default="identity",
     )
     seed: int = option(
-        Integer(minimum=0, below=2**63), "Of all random numbers: first values, dropout.", default=0
+        Integer(minimum=0, below=2**63),
+        "Seed of all random numbers: first values, dropout.",
+        default=0,
     )
     dtype: str = option(
         Choice(of=DTYPES),
-        "What activations are stored and products computed in; narrow numbers only in layers "
-        "that can (`Layer.narrow`). Parameters, gradients and the optimizer stay float32. "
-        "float16 is for GPUs; with it the loss is scaled, and updates whose gradient is not "
-        "finite are left out: see loss_scale.py.",
+        "Type in which activations are stored and products computed; narrow numbers only in "
+        "layers that can (`Layer.narrow`). Parameters, gradients and the optimizer stay "
+        "float32. float16 is for GPUs; with it the loss is scaled, and updates whose gradient "
+        "is not finite are left out: see loss_scale.py.",
         default="float32",
     )
     tf32: bool = option(

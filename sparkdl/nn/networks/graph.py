@@ -17,8 +17,8 @@ from sparkdl.nn.networks.placement import PlacedLayer, check_unique, shape_after
 class Vertex(Config):
     """A layer of a graph, with its name and the names of its inputs."""
 
-    name: str = option(Text(), "Unique in the graph.")
-    layer: Layer = option(Of(family=Layer), "What it computes.")
+    name: str = option(Text(), "Name, unique in the graph.")
+    layer: Layer = option(Of(family=Layer), "Layer that it computes.")
     inputs: tuple[str, ...] = option(
         Sequence(of=Text(what="a name"), minimum=1),
         "Names of inputs of the graph and of other vertices, or one name alone.",
@@ -42,7 +42,7 @@ class Vertex(Config):
         object.__setattr__(self, "layer", replace(self.layer, name=self.name))
 
     def to_dict(self):
-        """Returns options that differ from their defaults, the layer's less the vertex's name."""
+        """Returns the options that differ from their defaults, without the layer's name."""
         return super().to_dict() | {"layer": replace(self.layer, name=None).to_dict()}
 
 

@@ -1,4 +1,4 @@
-"""Neighbouring layers of a network, whose parameters can be updated on their own."""
+"""Neighboring layers of a network, whose parameters can be updated on their own."""
 
 from functools import cached_property
 

@@ -44,8 +44,8 @@ class NetworkConf(Conf):
 
     input_shape: tuple[int, ...] = option(
         ExampleShape(),
-        "Of one example: rows, sequences, images or volumes. Batches may have sequences of "
-        "other lengths.",
+        "Shape of one example: rows, sequences, images or volumes. Batches may have sequences "
+        "of other lengths.",
     )
     layers: tuple[Layer, ...] = option(
         Sequence(of=Of(family=Layer)),

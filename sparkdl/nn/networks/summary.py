@@ -6,7 +6,7 @@ HEAD = ("layer", "type", "output shape", "parameters")
 
 
 def summary(network, batch_size):
-    """Returns layers, output shapes of one example, parameters; the total; the memory of a step.
+    """Returns a table of layers, output shapes and parameters, with the memory of a step.
 
     Where layers branch and join, a column more says what each one reads.
     """
@@ -56,7 +56,7 @@ def parameters(place):
 
 
 def size(n):
-    """Returns bytes in a unit that keeps the number short."""
+    """Formats bytes in a unit that keeps the number short."""
     for unit in ("B", "kB", "MB", "GB"):
         if n < 1000 or unit == "GB":
             return f"{n} {unit}" if unit == "B" else f"{n:.1f} {unit}"

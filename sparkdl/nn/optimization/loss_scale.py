@@ -65,7 +65,7 @@ def next_scale(finite, slots):
 
 
 def count_skipped(finite, before):
-    """Returns one more of what was left out, unless the gradient is finite."""
+    """Counts one more skipped update, unless the gradient is finite."""
     return ops.add(before, ops.sub(1.0, finite))
 
 

@@ -11,9 +11,9 @@ from sparkdl.nn.optimizers import Optimizer
 
 
 class OptimizerGroup(NamedTuple):
-    """A stretch of the parameter vector, and the updater that moves it.
+    """A stretch of the parameter vector, and the optimizer that moves it.
 
-    `slots` names the updater's slots in the slot vector: as the updater does where it moves all
+    `slots` names the optimizer's slots in the slot vector: as the optimizer does where it moves all
     there is, else with the first array of the stretch before ("dense_1/W:mean").
     """
 

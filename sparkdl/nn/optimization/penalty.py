@@ -1,6 +1,6 @@
 """l1 and l2 penalties, which pull weights towards 0.
 
-Batch normalisation is left alone, and so are other factors that are learned, unless their layer
+Batch normalization is left alone, and so are other factors that are learned, unless their layer
 says otherwise.
 
 To the loss, l1 |w| + l2 w^2 / 2 is added for each weight, as in DL4J; the gradient l2 w is what

@@ -30,7 +30,7 @@ class AdaDelta(Optimizer):
         "Share of the running means kept from one update to the next.",
         default=0.95,
     )
-    epsilon: float = option(Number(above=0), "What is added to both means.", default=1e-6)
+    epsilon: float = option(Number(above=0), "Number added to both means.", default=1e-6)
 
     def update(self, grad, slots, rate, t):
         square = self.kept(slots["square"], grad)

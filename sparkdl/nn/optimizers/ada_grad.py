@@ -22,8 +22,8 @@ class AdaGrad(Optimizer):
 
     slot_names: ClassVar = ("square",)
 
-    initial_accumulator: float = option(Number(minimum=0), "What s starts at.", default=0.0)
-    epsilon: float = option(Number(above=0), "What is added to the root.", default=1e-8)
+    initial_accumulator: float = option(Number(minimum=0), "First value of s.", default=0.0)
+    epsilon: float = option(Number(above=0), "Number added to the root.", default=1e-8)
 
     @property
     def slot_start(self):

@@ -36,7 +36,7 @@ class Adam(Optimizer):
         "Share of the running size of gradients kept from one update to the next.",
         default=0.999,
     )
-    epsilon: float = option(Number(above=0), "What keeps the divisor from 0.", default=1e-8)
+    epsilon: float = option(Number(above=0), "Number that keeps the divisor from 0.", default=1e-8)
 
     def update(self, grad, slots, rate, t):
         mean = self.beta1 * slots["mean"] + (1 - self.beta1) * grad

@@ -26,7 +26,7 @@ class Lars(Momentum):
         default=0.001,
     )
     epsilon: float = option(
-        Number(minimum=0), "What is added to the divisor of the trust.", default=0.0
+        Number(minimum=0), "Number added to the divisor of the trust.", default=0.0
     )
     vectors: bool = option(
         Boolean(), "Whether arrays of one axis (biases, gains) are scaled too.", default=False

@@ -28,7 +28,7 @@ class RmsProp(Optimizer):
         "Share of the running mean kept from one update to the next.",
         default=0.9,
     )
-    epsilon: float = option(Number(above=0), "What is added to the root.", default=1e-8)
+    epsilon: float = option(Number(above=0), "Number added to the root.", default=1e-8)
 
     def update(self, grad, slots, rate, t):
         square = self.decay * slots["square"] + (1 - self.decay) * ops.square(grad)

@@ -12,7 +12,7 @@ class Schedule(Member):
     """Base of all schedules. Iterations and epochs count from 0."""
 
     per: str = option(
-        Choice(of=PER), "What t counts: updates made by a replica, or epochs.", default="iteration"
+        Choice(of=PER), "Unit of t: updates made by a replica, or epochs.", default="iteration"
     )
 
     def rate(self, iteration, epoch):
@@ -27,4 +27,4 @@ class Schedule(Member):
 class DecaySchedule(Schedule, abstract=True):
     """A schedule that begins at the rate `initial`."""
 
-    initial: float = option(Number(above=0), "The rate that it begins with.")
+    initial: float = option(Number(above=0), "Rate at the beginning.")

@@ -10,8 +10,8 @@ from sparkdl.nn.schedules.base import DecaySchedule
 class InverseSchedule(DecaySchedule):
     """rate = initial (1 + gamma t)^-power. Caffe lr_policy "inv"."""
 
-    gamma: float = option(Number(minimum=0), "How fast the rate falls at first.")
-    power: float = option(Number(minimum=0), "Which power of 1 / t it falls like.", default=1.0)
+    gamma: float = option(Number(minimum=0), "Speed at which the rate falls at first.")
+    power: float = option(Number(minimum=0), "Power of 1 / t like which it falls.", default=1.0)
 
     def at(self, t):
         return self.initial * (1 + self.gamma * t) ** -self.power

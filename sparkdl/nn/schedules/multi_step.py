@@ -14,7 +14,8 @@ class MultiStepSchedule(DecaySchedule):
 
     gamma: float = option(Number(above=0), "Factor of each drop.", default=0.1)
     steps: tuple[int, ...] = option(
-        Sequence(of=Integer(minimum=1), minimum=1), "When the rate drops: numbers that grow."
+        Sequence(of=Integer(minimum=1), minimum=1),
+        "Times at which the rate drops: numbers that grow.",
     )
 
     def validate(self):

@@ -16,8 +16,8 @@ class PiecewiseConstantSchedule(Schedule):
 
     rates: tuple[tuple[int, float], ...] = option(
         Sequence(of=PIECE, minimum=1),
-        "When each rate begins to hold, and the rate: ((0, 0.1), (1000, 0.01)). Starts grow, "
-        "and the first is 0.",
+        "Pairs of the time from which a rate holds, and the rate: ((0, 0.1), (1000, 0.01)). "
+        "Times grow, and the first is 0.",
     )
 
     def validate(self):

@@ -17,7 +17,7 @@ class RampSchedule(Schedule):
 
     steps: int = option(Integer(minimum=1), "Length of the ramp; with 1 there is none.")
     then: float | Schedule = option(
-        Of(family=Schedule, number=Number(above=0)), "What the ramp leads up to."
+        Of(family=Schedule, number=Number(above=0)), "Schedule after the ramp."
     )
 
     def rate(self, iteration, epoch):

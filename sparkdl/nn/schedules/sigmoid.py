@@ -15,7 +15,7 @@ class SigmoidSchedule(DecaySchedule):
     """
 
     gamma: float = option(Number(above=0), "Steepness.")
-    step: int = option(Integer(minimum=1), "When the rate has halved.")
+    step: int = option(Integer(minimum=1), "Time at which the rate has halved.")
 
     def at(self, t):
         # 1 / (1 + e^x) by tanh, which does not overflow

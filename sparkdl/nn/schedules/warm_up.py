@@ -20,7 +20,7 @@ class WarmUpSchedule(Schedule):
 
     steps: int = option(Integer(minimum=1), "Length of the warm-up.")
     then: float | Schedule = option(
-        Of(family=Schedule, number=Number(above=0)), "What is warmed up to."
+        Of(family=Schedule, number=Number(above=0)), "Schedule after the warm-up."
     )
     start: float = option(Number(minimum=0, below=1), "Share of the rate at t = 0.", default=0.0)
 

@@ -34,7 +34,7 @@ class Solver(Member):
 
     curvature: ClassVar[float] = 0.9  # share of the slope that a line search may leave
 
-    iterations: int = option(Integer(minimum=1), "At most so many line searches.", default=100)
+    iterations: int = option(Integer(minimum=1), "Largest number of line searches.", default=100)
     tolerance: float = option(
         Number(minimum=0),
         "The solver is done where no entry of the gradient is larger.",

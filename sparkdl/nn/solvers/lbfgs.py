@@ -17,7 +17,7 @@ class Lbfgs(Solver):
     and Wright, Numerical optimization (2006), algorithms 7.4 and 7.5. DL4J's LBFGS.
     """
 
-    history: int = option(Integer(minimum=1), "Steps that are remembered.", default=10)
+    history: int = option(Integer(minimum=1), "Number of steps that are remembered.", default=10)
 
     def memory(self):
         return Pairs(self.history)

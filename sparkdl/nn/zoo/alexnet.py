@@ -6,7 +6,7 @@ from sparkdl.nn.networks.sequential import NetworkConf
 
 
 def alexnet(classes=1000, **options):
-    """Builds AlexNet: 60,965,224 parameters; one half of the filters does not see the other's.
+    """Builds AlexNet: 60,965,224 parameters; some convolutions have two groups of filters.
 
     References
     ----------

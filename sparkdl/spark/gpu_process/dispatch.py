@@ -18,6 +18,7 @@ from sparkdl.nn.execution.device import PROCESSOR, may_be_gpu, why_no_gpu
 from sparkdl.spark.gpu_process.child import NOWHERE
 from sparkdl.spark.gpu_process.process import GpuProcess
 from sparkdl.spark.jobs.error_notes import note_errors
+from sparkdl.spark.jobs.frozen_modules import freeze_modules
 
 log = logging.getLogger(__name__)
 STARTING = 300.0  # seconds for a process to start, and to find its GPU
@@ -46,6 +47,7 @@ def run_on_device(device, compute, items, meeting=None, tally=None):
         The other process has ended, or says nothing for too long; or `compute` raises in it what
         is no SparkdlError.
     """
+    freeze_modules()
     addresses = gpus()
     if may_be_gpu(device):
         return run_in_process(device, compute, items, addresses, meeting, tally)
@@ -57,7 +59,7 @@ def run_on_device(device, compute, items, meeting=None, tally=None):
 
 
 def run_partition_on_device(device, compute, partition, items, tally=None):
-    """Yields the same for a function of the partition's number and the items; errors are noted."""
+    """Runs a function of the partition's number and the items likewise; notes its errors."""
     with note_errors():
         yield from run_on_device(device, partial(compute, partition), items, tally=tally)
 
@@ -139,7 +141,7 @@ def open_process(addresses, keep, turn):
 
 
 def idle(addresses):
-    """Returns one that waits, and is for these GPUs.
+    """Returns an idle process for these GPUs, or None.
 
     Others are of no use to this process any more.
     """

@@ -13,7 +13,7 @@ from sparkdl.data.readers.encodings.arrow_columns import require_column, table_b
 from sparkdl.errors import ConfigError, SparkdlError
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
-from sparkdl.training.rounds.block_training import limit_threads, replica_for
+from sparkdl.training.rounds.replica import limit_threads, replica_for
 from sparkdl.training.workers.contribution import Failure
 
 

@@ -19,7 +19,7 @@ def sign_logs(rank, size):
     handler.setFormatter(logging.Formatter(f"%(asctime)s %(levelname)s {sender}: %(message)s"))
     level = SPARKDL.level
     SPARKDL.addHandler(handler)
-    if level == logging.NOTSET:  # nobody has said what is to be seen
+    if level == logging.NOTSET:  # the user has set no level
         SPARKDL.setLevel(logging.INFO)
     try:
         yield

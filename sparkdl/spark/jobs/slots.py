@@ -9,7 +9,7 @@ PATIENCE = 30.0  # seconds for executors to come that Spark was asked for
 
 
 def slots(sc, least=1):
-    """Returns tasks that the executors run at once.
+    """Returns the number of tasks that the executors run at once.
 
     Executors come one by one, and what is trained depends on how many there are: those that Spark
     was asked for are waited for, and so are `least` slots.
@@ -34,18 +34,18 @@ def gpus_of_a_task(sc):
 
 
 def executors(sc):
-    """Returns executors that have come; the driver counts as one in Spark's list."""
+    """Returns the number of executors that have come; the driver counts as one in Spark's list."""
     return sc._jsc.sc().getExecutorMemoryStatus().size() - 1
 
 
 def executors_wanted(sc):
-    """Returns executors that the session was started with, 0 where Spark decides that itself."""
+    """Returns the number of executors that the session asked for, 0 where Spark decides it."""
     local = re.match(r"local-cluster\[\s*(\d+)", sc.master)
     if local:
         return int(local[1])
     if dynamic(sc):
         return 0
-    if sc.master.startswith("spark://"):  # a standalone cluster's executors are told by their cores
+    if sc.master.startswith("spark://"):  # a standalone cluster deals out cores
         total, each = (
             int(option(sc, f"spark.{of}", "0")) for of in ("cores.max", "executor.cores")
         )

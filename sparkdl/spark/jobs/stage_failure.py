@@ -20,7 +20,7 @@ def failure(text):
     noted = noted_error(text, f"worker {lost[1]}" if lost else "a worker")
     if noted is not None:
         return noted
-    if CANCELLED in text:  # nobody wants it tried again
+    if CANCELLED in text:  # Spark should not try it again
         return SparkdlError("the workers' job was cancelled on the cluster")
     if lost is not None:
         return WorkerError(f"worker {lost[1]}: {loss_reason(lost[2])}")

@@ -83,7 +83,7 @@ class BarrierStage:
             self._error = error
 
     def _tasks(self):
-        """Returns how many tasks of ours still run.
+        """Returns how many of our tasks still run.
 
         Those of a cancelled job end some seconds later.
         """

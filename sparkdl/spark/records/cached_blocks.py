@@ -11,6 +11,7 @@ from pyspark import RDD, StorageLevel
 
 from sparkdl.data.batches.dealing import deal
 from sparkdl.errors import NoRecords, require
+from sparkdl.spark.jobs.frozen_modules import freeze_modules
 from sparkdl.training.workers.contribution import Failure
 
 
@@ -72,7 +73,7 @@ def storage_level(options):
 
 
 def measure_partitions(batches):
-    """Returns records of each partition, and bytes in all."""
+    """Returns the number of records of each partition, and the bytes in all."""
     found = batches.mapPartitions(measure).collect()
     failure = next((f for _, _, f in found if f is not None), None)
     if failure is not None:
@@ -84,6 +85,7 @@ def measure_partitions(batches):
 
 def measure(batches):
     """Yields (records, bytes, the Failure if there is one) of a partition."""
+    freeze_modules()
     count = nbytes = 0
     for batch in batches:
         if isinstance(batch, Failure):
@@ -94,7 +96,7 @@ def measure(batches):
 
 
 def prune_partitions(rdd, numbers):
-    """Returns some partitions of an RDD, in ascending order.
+    """Keeps some partitions of an RDD, in ascending order.
 
     Spark has PartitionPruningRDD for this; it takes a function from Int to Boolean, and a Scala set
     is one.

@@ -12,7 +12,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 from sparkdl.data.hadoop import SCHEMES
 from sparkdl.spark.jobs.job import message
 
-NOBODY = ("localhost",)  # what file systems say that have no blocks
+NOBODY = ("localhost",)  # the host that file systems without blocks report
 
 
 def split_rdd(sc, splits):
@@ -24,7 +24,7 @@ def split_rdd(sc, splits):
 
 
 def split_frame(spark, splits):
-    """Returns the same as a DataFrame, whose one column holds the splits pickled."""
+    """Makes a DataFrame of the splits, whose one column holds them pickled."""
     sc, dumps = spark.sparkContext, CPickleSerializer().dumps
     rows = [(dumps(split),) for split in splits]
     made = make_located_rdd(sc, rows, hosts_of(sc, splits), "[Ljava.lang.Object;")
@@ -52,7 +52,7 @@ def hosts_of(sc, splits):
 
 
 def preferred_hosts(spans, blocks_of):
-    """Returns hosts that hold at least half of the bytes, the ones with most first.
+    """Returns the hosts that hold at least half of the bytes, those with most first.
 
     Parameters
     ----------

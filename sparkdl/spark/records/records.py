@@ -22,6 +22,7 @@ from sparkdl.data.readers.encodings.arrow_columns import require_column, table_b
 from sparkdl.data.source import checked_batches
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import ConfigError, DataError, SparkdlError
+from sparkdl.spark.jobs.frozen_modules import freeze_modules
 from sparkdl.spark.records.locality import split_rdd
 from sparkdl.training.workers.contribution import Failure
 
@@ -90,11 +91,13 @@ class SparkRecords:
 
 def read_rows(schema, names, partition, rows):
     """Returns Batches of an RDD's partition."""
+    freeze_modules()
     return until_failure(schema.records(rows, partition, **names))
 
 
 def read_splits(schema, read, splits):
     """Yields Batches of a source's splits."""
+    freeze_modules()
     for split in splits:
         yield from until_failure(on_this_host(checked_batches(read, split, schema)))
 
@@ -108,7 +111,7 @@ def on_this_host(batches):
 
 
 def until_failure(batches):
-    """Yields the batches, and a Failure in place of an error of ours, which ends them."""
+    """Yields the batches, and a Failure in place of one of sparkdl's errors, which ends them."""
     try:
         yield from batches
     except SparkdlError as error:
@@ -117,6 +120,7 @@ def until_failure(batches):
 
 def read_tables(schema, columns, tables):
     """Yields Batches of a DataFrame's partition, each as one Arrow row of bytes."""
+    freeze_modules()
     partition = TaskContext.get().partitionId()
     for item in until_failure(table_batches(schema, columns, partition, tables)):
         yield pyarrow.RecordBatch.from_pylist([to_row(item)], schema=PACKED)

@@ -167,7 +167,7 @@ def train_on(pupil, batch, number, done):
 
 def finish(query):
     """Waits for the thread of a query that is no longer active."""
-    with suppress(PySparkException):  # `outcome` tells why it failed
+    with suppress(PySparkException):  # `outcome` raises the cause
         if not query.awaitTermination(GRACE):
             text = f"its query {query.id} is not active, but runs on after {GRACE:g} s"
             raise WorkerError(f"the stream has not ended: {text}")

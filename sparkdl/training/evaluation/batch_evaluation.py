@@ -35,7 +35,7 @@ class Judge:
         return evaluation
 
     def counts(self, evaluation):
-        """Returns all that it has counted, as arrays."""
+        """Returns the counts of an evaluation, as arrays."""
         return counts_of(evaluation)
 
     def counted(self, arrays):
@@ -61,7 +61,7 @@ def evaluate_batches(replica, batches, evaluation):
 
 
 def counts_of(evaluation):
-    """Returns all that an Evaluation has counted, as arrays."""
+    """Returns the counts of an Evaluation, as arrays."""
     return [np.atleast_1d(x) for name in evaluation.sums for x in parts(getattr(evaluation, name))]
 
 

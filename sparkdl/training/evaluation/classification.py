@@ -120,7 +120,7 @@ def cross_entropy(probabilities):
 
 
 def class_of(labels, classes):
-    """Returns labels (n,) from one-hot labels (n, classes); others as they are."""
+    """Converts one-hot labels (n, classes) to labels (n,); returns others as they are."""
     labels = np.asarray(labels)
     rows = labels.ndim == 2 and labels.shape[1] == classes
     return labels.argmax(axis=1) if rows else labels

@@ -60,7 +60,7 @@ class DistinctScores:
         return tuple(array[part] for array in rest)
 
     def arrays(self):
-        """Returns all that it holds, each array in the fewest bytes that lose nothing."""
+        """Returns the counts, each array in the fewest bytes that lose nothing."""
         return [np.array([self.exceeded], np.int64), *map(narrow, self.entries())]
 
     def with_arrays(self, arrays):
@@ -124,7 +124,7 @@ def in_order(column, score):
 
 
 def narrow(array):
-    """Returns the same numbers in the smallest type of the kind that holds them all."""
+    """Casts numbers to the smallest type of the kind that holds them all."""
     kinds = (np.float32,) if array.dtype.kind == "f" else (np.int8, np.int16, np.int32)
     for kind in kinds:
         with np.errstate(over="ignore"):

@@ -24,7 +24,7 @@ class PerColumn:
         return self.scores.roc(column)
 
     def auc(self, column=None):
-        """Returns area under the ROC of one column; None: the mean over columns that have one.
+        """Returns the area under one column's ROC; None: the mean over columns that have one.
 
         A column has one unless it never occurs or is all there is. It is that of the scores
         themselves, ties counting half, while there are at most `exact_scores` distinct ones, of all

@@ -64,7 +64,7 @@ class ScoreCounts:
         return ScoreCounts(*counts, self.distinct + other.distinct)
 
     def arrays(self):
-        """Returns all that it has counted."""
+        """Returns all counts, as arrays."""
         return [self.positive, self.negative, *self.distinct.arrays()]
 
     def with_arrays(self, arrays):
@@ -109,7 +109,7 @@ class ScoreCounts:
 
 
 def bin_of(scores, bins):
-    """Returns index of the bin of each score, an integer in [0, bins)."""
+    """Returns the index of each score's bin, an integer in [0, bins)."""
     with np.errstate(divide="ignore"):
         log_odds = np.log(scores) - np.log1p(-scores)
     place = np.floor((log_odds + FAR) * (bins / (2 * FAR)))

@@ -43,42 +43,38 @@ class TrainingMaster(Member):
     batch_size_per_worker: int = option(Size(minimum=1), "Examples of a minibatch.", default=64)
     workers: int | None = option(
         Integer(minimum=1),
-        "None: as many as the cluster runs at once. The result depends on it.",
+        "Number of workers. None: as many as the cluster runs at once. The result depends on it.",
         default=None,
     )
-    prefetch: int = option(
-        Integer(minimum=0), "Minibatches made ready ahead; 0 for none.", default=2
-    )
+    prefetch: int = option(Integer(minimum=0), "Minibatches prepared ahead; 0 for none.", default=2)
     repartition: str = option(
         Choice(of=WAYS),
-        '"always": deal records to workers at random; "uneven": only if partitions are small '
-        'or uneven; "never": a worker\'s block comes from one partition.',
+        '"always": distribute records to workers at random; "uneven": only if partitions are '
+        'small or uneven; "never": a worker\'s block comes from one partition.',
         default="uneven",
     )
     storage_level: str = option(
         Text(what="a name"),
-        "Where Spark keeps blocks, a name of pyspark.StorageLevel.",
+        "Storage level of Spark's blocks, a name of pyspark.StorageLevel.",
         default="MEMORY_AND_DISK",
     )
     seed: int | None = option(
         Integer(minimum=0, below=2**63),
-        "Of the order of records; None: the network's.",
+        "Seed of the order of records; None: the network's.",
         default=None,
     )
     device: str = option(
         Choice(of=DEVICES),
-        'Where workers compute, and where the network is used. "auto": on a GPU where the '
-        'worker has one, which its log and the History tell; "cpu": on none; "cuda": on a '
-        "GPU, or it is an error that says why there is none. A Spark task that owns several "
-        "GPUs has a worker on each only where the master is `resident`; else, and in use, it "
-        "computes on the first.",
+        'Device of the workers, and of the network in use. "auto": a GPU where the worker has '
+        'one, which its log and the History show; "cpu": none; "cuda": a GPU, or it is an error '
+        "that says why there is none. A Spark task that owns several GPUs has a worker on each "
+        "only where the master is `resident`; else, and in use, it computes on the first.",
         default="auto",
     )
     backend: str = option(
         Text(what="a name"),
-        'Which engine of the processor; "auto": oneDNN where it is installed, else the '
-        'reference. One that is named is an engine of the processor, so "auto" then takes no '
-        "GPU.",
+        'Engine of the processor; "auto": oneDNN where it is installed, else the reference. One '
+        'that is named is an engine of the processor, so "auto" then takes no GPU.',
         default="auto",
     )
 
@@ -104,7 +100,7 @@ class TrainingMaster(Member):
         return self.batch_size_per_worker * self.minibatches_per_round
 
     def minibatches_for(self, updates, workers):
-        """Returns minibatches that each of the workers trains for so many updates."""
+        """Returns the number of minibatches that each worker trains for so many updates."""
         return updates
 
     def updates_of(self, minibatches):
@@ -125,7 +121,7 @@ class TrainingMaster(Member):
         return json.dumps({"master": type(self).__name__} | options, sort_keys=True)
 
     def rounds_in_epoch(self, workers, blocks):
-        """Returns rounds that an epoch over `blocks` takes."""
+        """Returns the number of rounds of an epoch over `blocks`."""
         return -(-len(blocks.sizes) // workers.size)
 
 
@@ -143,14 +139,14 @@ class ResidentMaster(TrainingMaster, abstract=True):
     )
     patience: float = option(
         Number(above=0),
-        "How long a worker that lives may keep the others waiting.",
+        "Time that a worker that lives may keep the others waiting.",
         default=600.0,
         unit="seconds",
     )
     snapshot_every: int = option(
         Integer(minimum=1),
-        "Rounds after which the driver is sent the state, besides after each epoch: what a "
-        "fit goes back to when a worker is lost. With a codec each worker also sends what it "
+        "Rounds after which the driver is sent the state, besides after each epoch: the fit "
+        "goes back to it when a worker is lost. With a codec each worker also sends what it "
         "keeps back, a vector as long as the weights; if then there are other workers than "
         "before, worker r goes on with what worker r had, modulo the old number, and what was "
         "yet to be sent stays in sum.",
@@ -158,12 +154,12 @@ class ResidentMaster(TrainingMaster, abstract=True):
     )
     max_restarts: int = option(
         Integer(minimum=0),
-        "How often in a fit workers are launched again after one was lost.",
+        "Restarts of the workers in a fit, each after one was lost.",
         default=3,
     )
     ports: str = option(
         Text(what="a port or a range"),
-        'On which processes listen: "0" (any), "40000" or a range "40000-40100".',
+        'Ports on which processes listen: "0" (any), "40000" or a range "40000-40100".',
         default="0",
     )
     interface: str | None = option(
@@ -190,10 +186,9 @@ class ResidentMaster(TrainingMaster, abstract=True):
     )
     codec: Codec | None = option(
         Of(family=Codec),
-        "What gradients, or changes of weights, are encoded with on their way; what an "
-        "encoding leaves out is sent later, also by a fit that goes on from a snapshot or "
-        "checkpoint, or after another fit with the same options. Buffers and optimizer state "
-        "travel as they are.",
+        "Codec of gradients, or changes of weights, on their way; what an encoding leaves out "
+        "is sent later, also by a fit that goes on from a snapshot or checkpoint, or after "
+        "another fit with the same options. Buffers and optimizer state travel as they are.",
         default=None,
     )
 
@@ -203,5 +198,5 @@ class ResidentMaster(TrainingMaster, abstract=True):
         return False
 
     def strategy(self, worker):
-        """Returns the master's half in a worker; see resident.strategy.Strategy."""
+        """Returns the strategy that runs in a worker; see resident.strategy.Strategy."""
         raise NotImplementedError

@@ -59,7 +59,7 @@ class History:
         return max(rounds, key=lambda devices: sum(devices.values()), default={})
 
     def times(self):
-        """Returns seconds of all rounds by part: reading, compute, averaging, overhead."""
+        """Returns the seconds of all rounds by part: reading, compute, averaging, overhead."""
         return total_seconds(self.rounds)
 
     def shares(self):

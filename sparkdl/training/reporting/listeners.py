@@ -1,4 +1,4 @@
-"""Listeners, which are notified on the driver as a fit goes on."""
+"""Listeners, which are notified on the driver as a fit advances."""
 
 
 class Listener:

@@ -220,5 +220,5 @@ def plain(value):
 
 
 def total_seconds(reports):
-    """Returns seconds by part, summed over reports."""
+    """Sums the seconds by part over reports."""
     return {part: sum(report.seconds[part] for report in reports) for part in PARTS}

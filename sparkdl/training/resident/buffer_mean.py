@@ -11,7 +11,10 @@ def mean_buffers(worker, examples):
     buffers = worker.replica.buffers
     if not len(buffers):
         return
-    with worker.exchanging(), np.errstate(all="ignore"):  # what is not finite is told with a round
+    with (
+        worker.exchanging(),
+        np.errstate(all="ignore"),
+    ):  # numbers that are not finite are reported with a round
         total = np.append(buffers * np.float32(examples), np.float32(examples))
         worker.group.all_reduce(total)
         np.copyto(buffers, total[:-1] / total[-1])

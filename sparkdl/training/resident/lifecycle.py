@@ -14,7 +14,7 @@ from sparkdl.training.resident.metrics import WorkerMetrics
 from sparkdl.training.resident.record_cache import RecordCache
 from sparkdl.training.resident.steps import lockstep, steps_of
 from sparkdl.training.resident.worker import Worker
-from sparkdl.training.rounds.block_training import limit_threads
+from sparkdl.training.rounds.replica import limit_threads
 
 log = logging.getLogger(__name__)
 ADVICE = (
@@ -53,7 +53,7 @@ def report_errors(control):
 
 @contextmanager
 def open_shelf(blocks, control):
-    """Gives a RecordCache with all blocks; tells the driver meanwhile that they still come."""
+    """Gives a RecordCache with all blocks, and reports to the driver while they come."""
     with closing(RecordCache(control.report_reading(blocks))) as shelf:
         yield shelf
 

@@ -89,7 +89,7 @@ def merge_figures(workers, epoch, part, devices=None):
 
 
 def seconds(workers):
-    """Returns seconds of the round by part: those of the worker that had most to do."""
+    """Returns the seconds of the round by part, of the worker that had most to do."""
     slowest = max(workers, key=lambda worker: worker.reading + worker.compute)
     known = slowest.reading + slowest.compute + slowest.exchanging
     return {

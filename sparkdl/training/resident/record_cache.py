@@ -82,7 +82,7 @@ class Column:
         self._file.close()
 
     def all(self):
-        """Returns all rows, mapped into memory (count, ...)."""
+        """Maps all rows into memory, (count, ...)."""
         if self.rows is None:
             self._file.flush()
             shape = (self.count, *self.shape)

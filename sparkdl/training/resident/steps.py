@@ -5,7 +5,7 @@ from sparkdl.data.batches.prefetch import prefetch
 from sparkdl.data.transforms import in_training
 from sparkdl.nn.inputs.tbptt import chunks
 from sparkdl.training.resident.strategy import GradientStep
-from sparkdl.training.rounds.block_training import minibatches, records, time_items
+from sparkdl.training.rounds.minibatches import minibatches, records, time_items
 
 
 def steps_of(shared, shelf, number, part, worker):

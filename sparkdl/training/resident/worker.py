@@ -9,7 +9,7 @@ from sparkdl.exchange.devices.device_links import link_devices
 from sparkdl.exchange.store import KeyValueStore, Places
 from sparkdl.nn.optimization.loss_scale import FLOAT16
 from sparkdl.training.resident.metrics import WorkerMetrics
-from sparkdl.training.rounds.block_training import replica_for
+from sparkdl.training.rounds.replica import replica_for
 
 
 class Worker:
@@ -98,7 +98,7 @@ class Worker:
         if self.conf.dtype != FLOAT16:
             return True
         grad = self.replica.grad
-        if not self.most(not np.isfinite(grad).all()):
+        if not self.maximum(not np.isfinite(grad).all()):
             return True
         grad[:] = np.nan
         return False

@@ -13,7 +13,7 @@ from sparkdl.training.resident.control import CHANNEL, VECTORS, arrays_by_name
 from sparkdl.training.resident.lifecycle import run_worker
 
 POLL = 0.2  # seconds
-GRACE = 2.0  # seconds in which the cause of a failure is told, which is often not the first to be
+GRACE = 2.0  # seconds in which the cause of a failure is reported, often after its consequences
 ENDING = 30.0  # seconds for workers that have done everything to end
 
 
@@ -48,7 +48,7 @@ class WorkerGroup:
             timeout=timeout,
         )
         state = shared.state
-        self._own = state.own or [{}] * self.size  # each is told its own only
+        self._own = state.own or [{}] * self.size  # each gets only its own
         shared = replace(shared, address=self._endpoint.address, secret=secret)
         shared = replace(shared, state=replace(state, own=()))
         try:

@@ -1,23 +1,20 @@
 """Work of one worker in a round of parameter averaging."""
 
-import os
 import time
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.data.batches.prefetch import prefetch
 from sparkdl.data.transforms import in_training
 from sparkdl.nn import initial_slots
-from sparkdl.nn.execution.device import choose_backend, describe_device
-from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.execution.device import describe_device
 from sparkdl.nn.inputs.tbptt import chunks
 from sparkdl.nn.optimization.loss_scale import check_scale
-from sparkdl.training.inputs.minibatch import prepare_minibatch
+from sparkdl.training.rounds.minibatches import minibatches, records, time_items
+from sparkdl.training.rounds.replica import limit_threads, replica_for
 from sparkdl.training.workers.contribution import Contribution
 
 
@@ -87,42 +84,3 @@ def train_block(shared, number, block):
     options = {"skipped": skipped, "devices": {describe_device(replica.backend): 1}}
     times = {"reading": reading, "compute": compute}
     return Contribution(vector, len(order), float(loss), updates, **times, **options)
-
-
-def minibatches(block, order, size, transform, conf):
-    """Yields minibatches of the block in this order, the last one smaller, for the replica."""
-    for start in range(0, len(order), size):
-        yield prepare_minibatch(block.take(order[start : start + size]), transform, conf)
-
-
-def records(part, size):
-    """Returns the records of minibatches `start` to `stop` of a RoundPart or Round."""
-    return slice(part.start * size, None if part.stop is None else part.stop * size)
-
-
-def time_items(iterator):
-    """Yields (item, seconds waited for it)"""
-    while True:
-        began = time.perf_counter()
-        try:
-            item = next(iterator)
-        except StopIteration:
-            return
-        yield item, time.perf_counter() - began
-
-
-@lru_cache(maxsize=2)
-def replica_for(conf, device="auto", backend="auto"):
-    """Returns the replica of this process: like that, compiled programs outlive the task."""
-    return Replica(conf, choose_backend(device, backend))
-
-
-@lru_cache(maxsize=1)
-def limit_threads():
-    """Limits the threads for products to the cores that the task owns.
-
-    Spark sets OMP_NUM_THREADS to spark.task.cpus, as executors share their hosts' cores. Without it
-    there are as many as this process may use.
-    """
-    threads = os.environ.get("OMP_NUM_THREADS") or str(len(os.sched_getaffinity(0)))
-    return threadpool_limits(int(threads.split(",")[0]))

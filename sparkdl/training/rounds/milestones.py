@@ -65,7 +65,7 @@ class Milestones:
         return after.iteration // self.validate > before.iteration // self.validate
 
     def identity(self):
-        """Returns what a resumed run must have the same, as JSON has it: rounds are cut there."""
+        """Returns what a resumed run must have in common, as JSON has it: rounds are cut there."""
         return sorted(set(self.periods)) or None
 
 

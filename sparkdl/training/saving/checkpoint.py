@@ -39,7 +39,9 @@ class Checkpoints(Config):
         default=None,
         unit="minutes",
     )
-    keep: int = option(Integer(minimum=1), "How many of the last to keep.", default=3)
+    keep: int = option(
+        Integer(minimum=1), "Number of checkpoints to keep, the last ones.", default=3
+    )
 
 
 class CheckpointWriter(Listener):

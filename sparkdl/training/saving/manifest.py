@@ -139,7 +139,7 @@ def _version(package):
 
 
 def _visible(path):
-    """Returns names in a directory; hidden ones are the file system's own (.crc, .DS_Store)."""
+    """Returns the visible names in a directory; hidden ones are the file system's own."""
     with _name_errors(path, "listed"):
         return {name for name in files.list(path) if not name.startswith(".")}
 

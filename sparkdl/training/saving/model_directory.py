@@ -18,7 +18,7 @@ from sparkdl.training.saving.manifest import (
 from sparkdl.training.saving.state import COUNTERS, TrainState
 
 NETWORK, TRAINING, VECTORS = "network.json", "training.json", "vectors.safetensors"
-WORKERS = "workers.safetensors"  # what each worker alone has; only where there is something
+WORKERS = "workers.safetensors"  # the state of each worker alone; only if there is any
 NAMES = ("params", "buffers", "slots")
 KEPT = "kept."  # before the names of what a master carries on besides
 

@@ -86,7 +86,7 @@ class LocalWorkers:
                 worker.send(BlockJob(task, shared, number, blocks.blocks[number]))
             results = [(rank, worker.receive()) for rank, (worker, _) in enumerate(jobs)]
         except BaseException:
-            self._kill()  # what others still send would be taken for results of the next round
+            self._kill()  # late results would be taken for those of the next round
             raise
         began = time.perf_counter()
         result = tree_total(results, len(results), depth)
@@ -94,7 +94,7 @@ class LocalWorkers:
         return result
 
     def room(self):
-        """Returns as many as it has: see Workers.room."""
+        """Returns the number of workers; see Workers.room."""
         return self.size
 
     def launch(self, task, blocks, shares, shared, validation=None):

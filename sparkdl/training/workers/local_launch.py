@@ -83,7 +83,7 @@ class LocalLaunchedWorkers:
     def stop(self):
         """Ends what still runs. Processes whose tasks have all returned stay, for other work."""
         if not self.finished():
-            self._stopped = True  # how they end now says nothing
+            self._stopped = True  # their exit codes mean nothing now
             self._give_up()
         if self._feeder is not None:
             self._feeder.join()

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparkdl.training.masters.all_reduce.buckets import Buckets
-from sparkdl.training.masters.all_reduce.master import AllReduceSGD, AllReduceWorker, bucket_bytes
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.all_reduce.worker import AllReduceWorker, bucket_bytes
 
 ALONE, BEHIND, BESIDE = "alone", "behind", "beside"
 ALL = 1 << 30  # bytes: one bucket, which is final when the backward pass ends

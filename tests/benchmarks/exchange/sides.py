@@ -1,4 +1,4 @@
-"""Who is compared: the processes that each side starts, and what it tells them."""
+"""Sides of the comparison: the processes that each starts, and their arguments."""
 
 import os
 import sys

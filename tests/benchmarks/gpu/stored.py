@@ -8,7 +8,7 @@ from sparkdl.data import LMDB, Batch, Crop, MeanImage, Mirror, write_lmdb
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.data.batches.prefetch import prefetch
 from sparkdl.data.transforms import in_training
-from sparkdl.training.rounds.block_training import minibatches
+from sparkdl.training.rounds.minibatches import minibatches
 
 BLOCKS, AHEAD = 4, 3
 SEED = 1

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkdl.data import Batch, permutation
-from sparkdl.data.batches import blocks
+from sparkdl.data import Batch, blocks, permutation
 from sparkdl.errors import ConfigError
 
 

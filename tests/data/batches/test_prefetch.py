@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkdl.data.batches import prefetch
+from sparkdl.data import prefetch
 from sparkdl.errors import ConfigError
 
 pytestmark = pytest.mark.timeout(30)

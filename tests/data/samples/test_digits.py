@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparkdl.data.samples import digits
+from sparkdl.data import digits
 from sparkdl.errors import ConfigError
 
 

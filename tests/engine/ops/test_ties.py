@@ -1,4 +1,4 @@
-"""Where a function has a kink: to whom its gradient goes."""
+"""Gradients at kinks, such as ties of a maximum."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What no codec takes: messages that are cut, of another codec or of any bytes at all."""
+"""Codecs refuse messages that are cut, of another codec or of random bytes."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Who knows the secret gets in, whoever else does harm to nobody."""
+"""Endpoints admit callers that know the secret; others do no harm."""
 
 import socket
 import threading

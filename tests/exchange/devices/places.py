@@ -1,4 +1,4 @@
-"""What a process of a crew makes its group's members' devices of: doubles of driver and NCCL."""
+"""Doubles of driver and NCCL, for the devices of a group's members in the tests."""
 
 from sparkdl.exchange.devices.device_links import link_devices
 from tests.support.cuda.host_driver import HostDriver

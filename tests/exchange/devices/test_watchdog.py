@@ -1,4 +1,4 @@
-"""What hangs, or dies, is found in time and named, and no process waits for ever."""
+"""Devices that hang or die are found in time and named, and no process waits for ever."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What a link reads, and when."""
+"""Order and amount of a link's reads."""
 
 import fcntl
 import select

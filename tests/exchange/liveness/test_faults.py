@@ -1,4 +1,4 @@
-"""What goes wrong with one rank, in the middle of a sum: all others are told, and told the same."""
+"""A failure of one rank in the middle of a sum: all other ranks get the same error."""
 
 import os
 import signal

@@ -8,7 +8,7 @@ from sparkdl.interop.caffe.graphs.net import load_net
 from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import NetParameter
 from sparkdl.interop.caffe.nets.phases import state_of
-from sparkdl.nn.execution import forward
+from sparkdl.nn import forward
 from tests.interop.caffe.layer_cases import CASES
 from tests.nn.support import value_and_gradients
 

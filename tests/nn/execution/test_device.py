@@ -1,4 +1,4 @@
-"""Which backend a process computes with, by what it is told and what is there."""
+"""Choice of the backend of a process, from its options and the devices there are."""
 
 import pytest
 

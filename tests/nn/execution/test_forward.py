@@ -7,8 +7,7 @@ import pytest
 
 from sparkdl.engine import ops
 from sparkdl.errors import ConfigError, ShapeError
-from sparkdl.nn import BatchNorm, NetworkConf, Output, initial_buffers, initial_params
-from sparkdl.nn.execution import forward
+from sparkdl.nn import BatchNorm, NetworkConf, Output, forward, initial_buffers, initial_params
 from tests.nn.example_networks import lenet, mixed
 from tests.nn.layers.core.test_base import THEIRS
 from tests.nn.support import value_and_gradients

@@ -18,8 +18,8 @@ from sparkdl.nn import (
     Output,
     RnnOutput,
     Vertex,
+    forward,
 )
-from sparkdl.nn.execution import forward
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.execution.scoring import example_losses
 from sparkdl.nn.inputs.tbptt import chunks

@@ -94,6 +94,6 @@ THEIRS = {
     "GainComparison": lambda layer, params, x, buffers, training: x[0],
     "MaxPoolIndex2D": pool_index,
     "Learned": lambda layer, params, x, buffers, training: jnp.stack([params["W"]] * len(x)),
-    "Reduction": reduction,
+    "Reduce": reduction,
     "Unfold2D": unfold,
 }

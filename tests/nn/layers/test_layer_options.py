@@ -156,7 +156,7 @@ OPTIONS = [
     ),
     (
         lambda: Conv2D(filters=1, kernel_size=(3, 10**10)),
-        "Conv2D.kernel[1] must be an integer >= 1",
+        "Conv2D.kernel_size[1] must be an integer >= 1",
     ),
     (
         lambda: Conv2D(filters=1, kernel_size=1, padding=10**30),

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data.batches.batch import Batch
-from sparkdl.nn import Adam, Dense, GraphConf, L2Distance, LossLayer, Vertex
-from sparkdl.nn.execution import forward
+from sparkdl.nn import Adam, Dense, GraphConf, L2Distance, LossLayer, Vertex, forward
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.losses import Contrastive
 

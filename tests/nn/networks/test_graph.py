@@ -24,9 +24,9 @@ from sparkdl.nn import (
     RnnOutput,
     Vertex,
     conf_from_dict,
+    forward,
     initial_params,
 )
-from sparkdl.nn.execution import forward
 from sparkdl.nn.execution.replica import Replica
 from tests.nn.layer_cases import LAYERS
 

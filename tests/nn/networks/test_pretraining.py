@@ -18,9 +18,9 @@ from sparkdl.nn import (
     Reconstruction,
     VariationalAutoencoder,
     Vertex,
+    pretraining,
 )
 from sparkdl.nn.layers.core.run import Run
-from sparkdl.nn.networks import pretraining
 from tests.nn.support import label, value_and_gradients
 
 N, WIDTH, SEED, STREAM, EPOCH = 3, 4, 5, 2, 4

@@ -112,9 +112,9 @@ def test_yaml_is_what_a_person_would_write():
     assert lenet().to_yaml() == (
         "input_shape: [1, 28, 28]\n"
         "layers:\n"
-        "- {type: Conv2D, filters: 20, kernel: 5}\n"
+        "- {type: Conv2D, filters: 20, kernel_size: 5}\n"
         "- {type: MaxPool2D, size: 2}\n"
-        "- {type: Conv2D, filters: 50, kernel: 5}\n"
+        "- {type: Conv2D, filters: 50, kernel_size: 5}\n"
         "- {type: MaxPool2D, size: 2}\n"
         "- {type: Flatten}\n"
         "- {type: Dense, units: 500, activation: relu}\n"

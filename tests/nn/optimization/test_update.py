@@ -60,13 +60,13 @@ def test_decoupled_decay_is_that_of_optax_and_spares_biases(rng, x64):
     params = rng.normal(size=conf.params_layout.size)
     slots = {name: np.zeros_like(params) for name in optimizer.slot_names}
     # one number is one leaf, so that optax's mask can spare some
-    optimizer = optax.adamw(0.1, weight_decay=0.3, mask=[bool(w) for w in weights])
+    reference = optax.adamw(0.1, weight_decay=0.3, mask=[bool(w) for w in weights])
     theirs = [jnp.asarray(p) for p in params]
-    state = optimizer.init(theirs)
+    state = reference.init(theirs)
     for t in range(1, 21):
         grad = rng.normal(size=params.size)
         params, slots = update_params(conf, params, grad, slots, 0.1, t)
-        steps, state = optimizer.update([jnp.asarray(g) for g in grad], state, theirs)
+        steps, state = reference.update([jnp.asarray(g) for g in grad], state, theirs)
         theirs = optax.apply_updates(theirs, steps)
         np.testing.assert_allclose(params, theirs, rtol=1e-6)
 
@@ -126,17 +126,17 @@ def test_steps_measured_by_the_arrays_are_those_of_optax(optimizer, theirs, rng,
     conf = NetworkConf(
         input_shape=(2,), layers=[Dense(units=3), Output(units=1)], optimizer=optimizer
     )
-    layout, optimizer = conf.params_layout, theirs(optimizer)
+    layout, reference = conf.params_layout, theirs(optimizer)
     params = rng.normal(size=layout.size)
     layout.views(params)["dense_1/b"][...] = 0  # no length to measure by
     slots = {name: np.zeros_like(params) for name in optimizer.slot_names}
     expected = {name: jnp.asarray(array) for name, array in layout.views(params).items()}
-    state = optimizer.init(expected)
+    state = reference.init(expected)
     for t in range(1, 11):
         grad = rng.normal(size=params.size) * (t != 2)
         arrays = {name: jnp.asarray(array) for name, array in layout.views(grad).items()}
         params, slots = update_params(conf, params, grad, slots, 0.1, t)
-        steps, state = optimizer.update(arrays, state, expected)
+        steps, state = reference.update(arrays, state, expected)
         expected = optax.apply_updates(expected, steps)
         for name, array in layout.views(params).items():
             np.testing.assert_allclose(array, expected[name], rtol=1e-6)

@@ -1,7 +1,7 @@
 """The backend "cuda" on the host in processes that a test spawns: it comes with a transform."""
 
 from sparkdl.engine.backends import base
-from sparkdl.training.rounds.block_training import replica_for
+from sparkdl.training.rounds.replica import replica_for
 
 
 class OnHost:

@@ -9,7 +9,8 @@ import pytest
 from sparkdl.errors import DivergedError
 from sparkdl.nn import Adam, Dense, Output
 from sparkdl.nn.optimization import loss_scale
-from sparkdl.training.masters.all_reduce.master import AllReduceSGD, AllReduceWorker
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.all_reduce.worker import AllReduceWorker
 from sparkdl.training.network import Network
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.saving.model_directory import load_model, save_model

@@ -1,4 +1,4 @@
-"""What each worker has for itself survives: in checkpoints, in second fits, and lost workers."""
+"""State of each worker survives in checkpoints, second fits, and after lost workers."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the life of a worker promises a master's half: calls, steps, and what it keeps."""
+"""Calls of a strategy in the life of a worker: their order, their steps, and what it keeps."""
 
 from dataclasses import dataclass
 

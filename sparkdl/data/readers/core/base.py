@@ -49,8 +49,8 @@ class Reader(Source, abstract=True):
 
     transform: Callable[[Batch], Batch] | None = option(
         TransformRequirement(),
-        "What is done to each minibatch. In its place may stand `transforms`, a list, and `scale` "
-        "and `mean`: then features become (x - mean) * scale.",
+        "Transform of each minibatch. `transforms`, a list, and `scale` and `mean` may stand in "
+        "its place: then features become (x - mean) * scale.",
         default=None,
     )
 
@@ -111,7 +111,7 @@ class ImageSource(Source, abstract=True):
 
     channels: str = option(
         Choice(of=CHANNELS),
-        'Of images that are decoded: "RGB", "BGR" (as Caffe has them) or "gray".',
+        'Channels of images that are decoded: "RGB", "BGR" (as Caffe has them) or "gray".',
         default="RGB",
     )
     size: tuple[int, int] | None = option(

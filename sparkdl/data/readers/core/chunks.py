@@ -57,7 +57,7 @@ def chunk_batch(split, start, values, columns):
 
 
 def stack_arrays(arrays, what="features"):
-    """Returns one array of arrays of one shape. Raises Offence for the first of another."""
+    """Stacks arrays of one shape into one. Raises Offence for the first of another."""
     shape = arrays[0].shape
     for row, array in enumerate(arrays):
         if array.shape != shape:

@@ -12,7 +12,12 @@ from sparkdl.data.batches.sequences import Ragged
 from sparkdl.errors import DataError
 
 KINDS = "numbers, lists of numbers, vectors or binary"
-VECTOR = {"type", "size", "indices", "values"}  # how Spark stores its ml and mllib vectors
+VECTOR = {
+    "type",
+    "size",
+    "indices",
+    "values",
+}  # fields in which Spark stores its ml and mllib vectors
 
 
 def table_batch(table, columns, where, partition, start=0, sequences=()):
@@ -54,7 +59,7 @@ def require_column(column, names, where):
 
 
 def to_array(column, ragged=False):
-    """Returns array (n, ...) of an Arrow column (or chunked column) of n records.
+    """Converts an Arrow column (or chunked column) of n records to an array (n, ...).
 
     Numbers give (n,), lists of k of them (n, k), nested lists (n, k, m), Spark vectors (n, k)
     float64, binary uint8 (n, bytes). Lists of different length give a Ragged, where it may be.
@@ -66,7 +71,7 @@ def to_array(column, ragged=False):
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    if isinstance(column, pa.ChunkedArray):  # of no chunks, in older versions of pyarrow
+    if isinstance(column, pa.ChunkedArray):  # without chunks, in older versions of pyarrow
         column = pa.concat_arrays(column.chunks)
     if isinstance(column, pa.ExtensionArray):
         column = column.storage

@@ -44,7 +44,7 @@ def encode(x, label=None):
 
 
 def decode(values, size=None):
-    """Returns images (n, C, H, W), uint8 or float32, and labels (n,) int32 of serialized Datums.
+    """Decodes serialized Datums: images (n, C, H, W), uint8 or float32, and labels (n,) int32.
 
     Encoded ones (JPEG, PNG) are decoded, colored ones to BGR, as Caffe does.
 

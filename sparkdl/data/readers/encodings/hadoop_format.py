@@ -146,7 +146,7 @@ def get_text(content, at):
 
 
 def serialize(kind, value):
-    """Returns bytes of a Writable from a str, bytes, None or number."""
+    """Serializes a str, bytes, None or number as a Writable."""
     if kind == "Text":
         return text(value)
     if kind == "BytesWritable":

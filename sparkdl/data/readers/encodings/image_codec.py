@@ -41,7 +41,7 @@ def decode_image(content, channels=None, size=None, row=0):
 
 
 def encode_image(x, kind="PNG"):
-    """Returns bytes of an image file of uint8 (C, H, W): 1 channel is gray, 3 are RGB."""
+    """Encodes uint8 (C, H, W) as an image file: 1 channel is gray, 3 are RGB."""
     content = io.BytesIO()
     image = x[0] if len(x) == 1 else np.ascontiguousarray(x.transpose(1, 2, 0))
     Image.fromarray(image).save(content, kind)

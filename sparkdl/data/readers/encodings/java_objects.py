@@ -65,7 +65,7 @@ class _Stream:
         return self._handles[place]
 
     def _class(self, depth):
-        """Returns its name, and the kinds of its fields, those of classes above it first."""
+        """Returns a class's name, and the kinds of its fields, those of classes above it first."""
         tag = self._number("B")
         if tag == NULL or depth > DEEPEST:
             return "", []

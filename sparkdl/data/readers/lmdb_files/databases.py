@@ -155,7 +155,7 @@ def first_image(path):
 
 
 def _first_keys(path, step):
-    """Returns every key that is `step` behind the one before."""
+    """Returns each key that is `step` behind the one before."""
     with reading(path) as transaction:
         keys = transaction.cursor().iternext(keys=True, values=False)
         return [bytes(key) for key in islice(keys, 0, None, step)]

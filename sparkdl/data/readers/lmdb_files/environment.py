@@ -75,7 +75,7 @@ def reading(path):
 
 
 def data_file(path):
-    """Returns absolute path of the file that holds the data, or of this host's copy of it."""
+    """Returns the absolute path of the file with the data, or of this host's copy of it."""
     if not is_local(path):
         return os.path.realpath(host_copy(remote_file(path)))
     found = local_path(path)

@@ -40,7 +40,7 @@ def ends(path, file_path):
 
 
 def first_value(path, file_path):
-    """Returns bytes of the first record, None where there is none; raises as `ends` does."""
+    """Returns the bytes of the first record, None where there is none; raises as `ends` does."""
     with _tree(path, file_path) as tree:
         return tree.first_value() if tree.entries else None
 
@@ -68,7 +68,7 @@ class Tree:
         *_, self.entries, self.root = DB.unpack_from(latest, META_PAGE + META_DB)
 
     def bytes_of(self, page, count, start=0):
-        """Returns some bytes from a page on."""
+        """Returns `count` bytes from a page on."""
         self.file.seek(page * self.size + start)
         return self.file.read(count)
 

@@ -54,13 +54,14 @@ class Arrays(Reader, SplitByRecords):
 
     features: np.ndarray | dict = option(
         Columns(),
-        'Where a network has several inputs, those by their names; also "mask" and "weights".',
+        'Array of features, or arrays by name for a network of several inputs; also "mask" and '
+        '"weights".',
         positional=True,
         repr=False,
     )
     labels: np.ndarray | dict | None = option(
         Columns(),
-        "Of as many records. None: there are none.",
+        "Labels of as many records. None: there are none.",
         default=None,
         positional=True,
         repr=False,
@@ -90,7 +91,7 @@ class Arrays(Reader, SplitByRecords):
         return features if self.labels is None else features | labels
 
     def splits(self):
-        """Returns one slice after the other."""
+        """Returns a split for each slice."""
         bounds = split_bounds(self._count, self.records_per_split)
         return [self._slice(partition, *bound) for partition, bound in enumerate(bounds)]
 

@@ -21,11 +21,13 @@ class Digits(Reader, SplitByRecords):
     part: str = option(
         Choice(of=tuple(PARTS)), '"train", 8,000 digits, or "test", 2,000 others.', default="train"
     )
-    records: int | None = option(Integer(minimum=1), "Take the first so many only.", default=None)
+    records: int | None = option(
+        Integer(minimum=1), "Number of records to take, from the first on.", default=None
+    )
     transform: Transform | None = SCALED
 
     def splits(self):
-        """Returns one slice after the other, with the digits themselves."""
+        """Returns a split for each slice, with the digits themselves."""
         chosen = digits(self.part).take(slice(0, self.records))
         return Arrays.of(chosen, records_per_split=self.records_per_split).splits()
 

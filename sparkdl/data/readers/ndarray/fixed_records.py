@@ -48,7 +48,7 @@ class Idx(StoredSource, Reader, SplitByRecords):
         Path(), "A file, local or a URI; the same on every machine.", positional=True
     )
     label_path: str | None = option(
-        Path(), "Of the labels' file. None: there are none.", default=None
+        Path(), "Path of the labels' file. None: there are none.", default=None
     )
 
     @property
@@ -140,7 +140,7 @@ def idx_header(path):
 
 
 def idx_rows(path, start, stop):
-    """Returns records `start` to `stop` of an IDX file."""
+    """Reads records `start` to `stop` of an IDX file."""
     with open_decompressed(path) as file:
         dtype, (_, *shape), size = _header(path, file)
         nbytes = dtype.itemsize * math.prod(shape)

@@ -149,7 +149,7 @@ def locate_listed_file(path, name):
 
 
 def batch_size(dataset):
-    """Returns records of a batch of a few megabytes."""
+    """Returns the number of records in a batch of a few megabytes."""
     nbytes = dataset.dtype.itemsize * math.prod(dataset.shape[1:])
     return max(1, min(RECORDS_PER_BATCH, BYTES_PER_BATCH // max(nbytes, 1)))
 

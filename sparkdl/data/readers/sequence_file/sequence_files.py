@@ -43,8 +43,8 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
 
     content: str = option(
         Choice(of=CONTENTS),
-        'Of the values: "images" (JPEG, PNG ... or bytes of which CaffeOnSpark\'s key says the '
-        'shape), "datums" or "bytes" (uint8, all records as long).',
+        'Content of the values: "images" (JPEG, PNG ... or bytes of which CaffeOnSpark\'s key '
+        'says the shape), "datums" or "bytes" (uint8, all records as long).',
         default="images",
     )
     label: bool = option(Boolean(), "False: read no labels.", default=True)

@@ -48,7 +48,7 @@ class DataFrames(StoredSource, Reader):
     )
     key: str = option(
         Text(what="a name"),
-        "The column of what records are called, if there is one.",
+        "Column of the records' names, if there is one.",
         default="id",
     )
 

@@ -22,7 +22,7 @@ IMAGE = "image"  # the field of a struct that has an image with its sizes
 class FrameColumn(Member):
     """A column of a DataFrame, and what its values are."""
 
-    name: str = option(Text(what="a name"), "Of the column.")
+    name: str = option(Text(what="a name"), "Name of the column.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +53,9 @@ class Pictures(FrameColumn):
 
     shape: tuple[int, int, int] | None = option(
         Sequence(of=Size(minimum=1), length=3),
-        "(C, H, W), what they are brought to: gray for one channel, else BGR, bilinearly resized; "
-        "that of images that are not encoded. None: they are encoded, and stay as they are.",
+        "(C, H, W) that they are brought to: gray for one channel, else BGR, bilinearly "
+        "resized; that of images that are not encoded. None: they are encoded, and stay as they "
+        "are.",
         default=None,
     )
     encoded: bool = option(
@@ -62,7 +63,7 @@ class Pictures(FrameColumn):
     )
     beside: dict[str, str] = option(
         Mapping(keys=Choice(of=BESIDE), values=Text(what="a name")),
-        "Columns in which each record says it itself, if the DataFrame has such.",
+        "Columns in which each record has its own, if the DataFrame has such.",
         factory=dict,
     )
 

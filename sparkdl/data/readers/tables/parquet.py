@@ -51,7 +51,7 @@ class Parquet(StoredSource, Reader):
     )
 
     def splits(self):
-        """Returns every row group that holds records. Reads the files' footers alone."""
+        """Returns the row groups that hold records. Reads the files' footers alone."""
         return row_groups(self.path, self._columns().values())
 
     def read(self, split):
@@ -96,7 +96,7 @@ def tables(split, columns):
 
 
 def facts(group):
-    """Returns records of a row group, and where it lies in its file."""
+    """Returns the number of records of a row group, and where it lies in its file."""
     columns = [group.column(i) for i in range(group.num_columns)]
     start = min(one.dictionary_page_offset or one.data_page_offset for one in columns)
     stop = start + sum(one.total_compressed_size for one in columns)
@@ -104,7 +104,7 @@ def facts(group):
 
 
 def batch_size(group):
-    """Returns records of a batch of about so many bytes, or so many."""
+    """Returns the number of records in a batch of about so many bytes, or so many."""
     each = max(1, group.total_byte_size / group.num_rows)
     return max(1, min(RECORDS_PER_BATCH, int(BYTES_PER_BATCH / each)))
 
@@ -128,5 +128,5 @@ def _open_parquet(path):
 
 
 def _native(path):
-    files.size(path)  # what is wrong with the path, in our words
+    files.size(path)  # raises our own error for a bad path
     return pa.OSFile(files.local_path(path))

@@ -34,12 +34,12 @@ class Characters(Config):
 
     @classmethod
     def of(cls, text):
-        """Returns those that a text has. Raises ConfigError where it has none."""
+        """Makes the alphabet of a text. Raises ConfigError where it has none."""
         return cls("".join(set(text)))
 
     @classmethod
     def of_file(cls, path):
-        """Returns those of a UTF-8 file, on any file system. Raises DataError, ConfigError."""
+        """Makes the alphabet of a UTF-8 file on any file system. Raises DataError, ConfigError."""
         found, decoder = set(), codecs.getincrementaldecoder("utf-8")()
         with files.open(path) as file:
             try:
@@ -54,7 +54,7 @@ class Characters(Config):
         return len(self.alphabet)
 
     def encode(self, text):
-        """Returns numbers (n,) of the characters of a text, uint8 where 256 do, else int32.
+        """Encodes a text as the numbers (n,) of its characters, uint8 where 256 do, else int32.
 
         Raises
         ------

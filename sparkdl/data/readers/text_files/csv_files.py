@@ -55,7 +55,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
     header: bool = option(
         Boolean(), "Whether the first line of each file names the columns.", default=True
     )
-    delimiter: str = option(Character(), "What stands between two columns.", default=",")
+    delimiter: str = option(Character(), "Separator of two columns.", default=",")
 
     def validate(self):
         super().validate()

@@ -33,7 +33,7 @@ def lines_between(file, start, stop, skip):
     content = file.read(stop - first)
     if not content.endswith(b"\n"):
         content += _until_break(file)
-    if start > 0 or skip:  # what comes before the first break began in another split
+    if start > 0 or skip:  # bytes before the first break began in another split
         content = content[content.find(b"\n") + 1 or len(content) :]
     return content.removeprefix(b"\xef\xbb\xbf") if start == 0 else content
 

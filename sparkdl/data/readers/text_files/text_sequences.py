@@ -62,7 +62,7 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
     )
     part: tuple[float, float] = option(
         Sequence(of=Number(minimum=0, maximum=1), length=2),
-        "Where to begin and end: (0, 0.9) to train on and (0.9, 1) to validate.",
+        "Begin and end: (0, 0.9) to train on and (0.9, 1) to validate.",
         default=(0.0, 1.0),
     )
     one_hot: bool = option(

@@ -31,7 +31,7 @@ def collect_states(stretches, slots_of):
 
 
 def join_slots(stretches, several):
-    """Returns slots as long as their parts one behind the other; of others, the first part's."""
+    """Joins slots as long as their parts; of others, returns the first part's."""
     first = several[0]
     return {
         name: np.concatenate([slots[name] for slots in several])

@@ -77,7 +77,7 @@ class Servers:
             line.talker.fail(error)
 
     def close(self):
-        """Ends at once, and waits for nobody."""
+        """Ends at once, without waiting for other processes."""
         self.closed = True
         for line in self._lines:
             line.close()

@@ -80,7 +80,7 @@ class Asynchronous:
         return max(part.clock)
 
     def settle(self, part, roster, apply):
-        """Does nothing: nobody waits."""
+        """Does nothing: no worker waits."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Hogwild:
         return max(part.clock)
 
     def settle(self, part, roster, apply):
-        """Does nothing: nobody waits."""
+        """Does nothing: no worker waits."""
 
 
 def rule_of(options):

@@ -29,7 +29,7 @@ class Roster:
         self._lock, self._watchers, self._listeners = Lock(), [], []
 
     def watch(self, condition):
-        """Notifies this Condition, from now on, of whoever leaves and of a failure."""
+        """Notifies this Condition, from now on, when a rank leaves and of a failure."""
         with self._lock:
             self._watchers.append(condition)
 
@@ -39,7 +39,7 @@ class Roster:
             self._listeners.append(tell)
 
     def leave(self, rank):
-        """Has nobody wait for this rank any longer."""
+        """Ends the waits for this rank."""
         with self._lock:
             self.active = self.active - {rank}
         self._notify()

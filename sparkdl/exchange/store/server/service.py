@@ -54,7 +54,7 @@ class Service:
         return verb(self.shard, rank, meta, arrays)
 
     def gone(self, rank, error):
-        """Notes that a worker has hung up, as it should after leaving; else tells all."""
+        """Notes that a worker has hung up, as it should after leaving; else notifies all."""
         if rank in self.shard.roster.active:
             self.shard.fail(error)
         else:
@@ -177,7 +177,7 @@ class Talk:
             return error_to_json(error), []
 
     def _fail(self, meta):
-        """Tells all that the worker has lost somebody."""
+        """Notifies all that the worker has lost a peer."""
         error = error_from_json(meta, "it")
         if not isinstance(error, PeerError):
             error = PeerError(self._rank, self._wire.peer, f"named no lost worker: {error}")

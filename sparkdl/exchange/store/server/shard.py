@@ -104,7 +104,7 @@ class Shard:
         self.meeting.come(rank)
 
     def leave(self, rank):
-        """Has nobody wait for this worker from now on."""
+        """Ends all waits for this worker."""
         self.roster.leave(rank)
         for part in self.parts():
             with self._failing(), part.changed:
@@ -146,7 +146,7 @@ class Shard:
             return self._parts[key]
 
     def _decoded(self, part, message):
-        """Decodes a codec's message into an array that nobody else holds."""
+        """Decodes a codec's message into an array of its own."""
         if self.codec is None:
             raise ConfigError("set_compression must be called on all ranks")
         gradient = np.empty(len(part.value), np.float32)
@@ -156,7 +156,7 @@ class Shard:
     def _apply(self, part, gradient, circumstances):
         """Changes the value."""
         if self.options.combine == "mean":
-            if not circumstances.weight:  # of nobody who had an example
+            if not circumstances.weight:  # no worker had an example
                 return
             np.divide(gradient, circumstances.weight, out=gradient)
         if self._update is None:

@@ -6,7 +6,7 @@ from sparkdl.exchange.store.server.places import DRIVER
 from sparkdl.exchange.store.server.service import Service
 from sparkdl.exchange.store.server.shard import Shard
 
-FAREWELL = 1.0  # seconds in which workers can be told why the store ends
+FAREWELL = 1.0  # seconds in which workers can be sent the reason why the store ends
 
 
 class StoreServer:

@@ -23,7 +23,7 @@ from sparkdl.nn.layers.dense.fully_connected import FullyConnected
 
 
 class BlobOrder(NamedTuple):
-    """The conversion of an array of ours to a blob, and back: views, where that can be."""
+    """The conversion of one of our arrays to a blob, and back: views, where that can be."""
 
     blob: Callable
     array: Callable
@@ -39,7 +39,7 @@ def transpose_matrix(array):
 
 
 def reorder_gates(array):
-    """Returns parts along the last axis in the order i, f, g, o as i, f, o, g, and back."""
+    """Reorders parts along the last axis from i, f, g, o to i, f, o, g, and back."""
     i, f, third, fourth = np.split(array, 4, axis=-1)
     return np.concatenate([i, f, fourth, third], axis=-1)
 

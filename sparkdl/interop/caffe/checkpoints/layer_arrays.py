@@ -31,7 +31,7 @@ class LayerArrays:
                     group.append(place)
 
     def __iter__(self):
-        """Returns names of Caffe's layers that have blobs, in their order."""
+        """Iterates over the names of Caffe's layers that have blobs, in their order."""
         return iter(self._places)
 
     def __contains__(self, name):
@@ -79,11 +79,11 @@ class LayerArrays:
         return split_static_weights(found, self._widths.get(place.name))
 
     def _of(self, place):
-        """Returns {array: view} of a layer of ours."""
+        """Returns {array: view} of one of our layers."""
         return {name: self._views[f"{place.owner}/{name}"] for name in names_of(place)}
 
     def _layer_of(self, name):
-        """Returns the layer of Caffe that a layer of ours is part of."""
+        """Returns the layer of Caffe that one of our layers is part of."""
         if name in self._said:
             return name
         longer = [layer for layer in self._said if name.startswith(f"{layer}/")]
@@ -91,7 +91,7 @@ class LayerArrays:
 
 
 def names_of(place):
-    """Returns names of the arrays that a layer of ours uses."""
+    """Returns the names of the arrays that one of our layers uses."""
     layer, shape = place.layer, place.in_shape
     return [*layer.param_shapes(shape), *layer.buffer_shapes(shape)]
 

@@ -7,7 +7,7 @@ from sparkdl.interop.caffe.policies import shortest
 
 
 def transforms_of(said, layer, column="features"):
-    """Returns transforms in Caffe's order: (x - mean) of the whole, a crop, the rest.
+    """Returns the transforms in Caffe's order: (x - mean) of the whole, a crop, the rest.
 
     Parameters
     ----------
@@ -35,5 +35,5 @@ def transforms_of(said, layer, column="features"):
 
 
 def one(transforms):
-    """Returns the same as one transform, or None."""
+    """Joins the transforms into one, or None."""
     return Compose(transforms) if transforms else None

@@ -151,6 +151,6 @@ def shown_outputs(net):
 
 
 def batch_size(net):
-    """Returns examples of a net's minibatches, as its layers of data say."""
+    """Returns the minibatch size of a net, from its layers of data."""
     sizes = [data.batch_size for data in net.data if data.batch_size]
     return sizes[0] if sizes else 1

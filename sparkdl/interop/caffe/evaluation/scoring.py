@@ -6,7 +6,7 @@ from sparkdl.nn import AddedLoss, Comparison
 
 
 def blobs_to_score(net):
-    """Returns names of the vertices of `net.conf` that `scores_of` needs the outputs of."""
+    """Returns the names of the vertices of `net.conf` whose outputs `scores_of` needs."""
     places = {place.name: place for place in net.conf.stack}
     names = []
     for score in net.scores:

@@ -169,7 +169,7 @@ def embed(layer, net):
     """Looks up rows of a table, along an axis of their own behind those of the bottom."""
     options, bottom = layer.embed_param, layer.bottom[0]
     shape, found = net.shape(bottom), weights(layer, options, net)
-    found |= {"inputs": options.input_dim, "units": options.num_output}
+    found |= {"vocabulary_size": options.input_dim, "units": options.num_output}
     if bottom in net.single:
         net.add(layer, Embedding(**found))
         net.mark(net.single, layer.top[0], False)

@@ -47,7 +47,7 @@ PLAIN = {"positive_unitball": PositiveUnitball, "bilinear": Bilinear}
 
 
 def rates(layer, net):
-    """Returns options of a layer of ours with weights W and biases b, from Caffe's param { }.
+    """Returns the options of our layer with weights W and biases b, from Caffe's param { }.
 
     In Caffe biases decay like weights unless decay_mult says otherwise.
     """

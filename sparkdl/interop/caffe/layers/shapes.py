@@ -17,7 +17,7 @@ from sparkdl.nn import (
     Unstack,
 )
 
-BATCH = None  # the size that nobody knows
+BATCH = None  # the unknown size
 
 
 def concat(layer, net):
@@ -181,7 +181,7 @@ def choose(layer, net):
     name = name_of(layer)
     size, there = f"{name}/size", f"{name}/there"
     net.add(LayerParameter(), Activation("abs_val"), [selector], size, size)
-    net.add(LayerParameter(), Activation("threshold"), [size], there, there)
+    net.add(LayerParameter(), Activation("heaviside"), [size], there, there)
     for bottom, top in zip(bottoms, layer.top, strict=True):
         net.add(layer, Broadcasting(), [bottom, there], top, f"{name}/{top}")
         net.chosen[top] = there

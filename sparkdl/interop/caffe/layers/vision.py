@@ -59,7 +59,7 @@ def convolution(layer, net):
 
 
 def with_column(values, number):
-    """Returns options of images for those of rows."""
+    """Converts options of images to those of rows."""
     return values if len(values) > 1 else (*values, number)
 
 

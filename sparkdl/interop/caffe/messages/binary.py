@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError, EncodeError
 from sparkdl.data import files
 from sparkdl.errors import DataError
 
-HDF5 = b"\x89HDF\r\n\x1a\n"  # how such files begin
+HDF5 = b"\x89HDF\r\n\x1a\n"  # the first bytes of such files
 
 
 def is_hdf5(path):
@@ -16,7 +16,7 @@ def is_hdf5(path):
 
 
 def read_bytes(path):
-    """Returns all of a file, local or a URI."""
+    """Reads all of a file, local or a URI."""
     with files.open(path) as file:
         return file.read()
 

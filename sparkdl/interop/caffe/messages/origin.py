@@ -14,7 +14,7 @@ TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Origin:
-    """The file of a net, and its text; the text is empty where nobody has it."""
+    """The file of a net, and its text; the text is empty where it is not known."""
 
     path: str
     text: str = ""

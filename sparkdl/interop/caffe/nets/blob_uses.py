@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-LABELS = {  # which bottoms of a layer may be labels
+LABELS = {  # indices of a layer's bottoms that may be labels
     "SoftmaxWithLoss": (1,),
     "MultinomialLogisticLoss": (1,),
     "InfogainLoss": (1,),

@@ -18,13 +18,12 @@ class Factors(TrainableLayer, abstract=True):
 
     l1: float = option(
         Number(minimum=0),
-        "Of this layer: l1 |w| of its factors is added to what is minimized. Caffe lets all "
-        "parameters decay.",
+        "l1 |w| of this layer's factors is added to the loss. Caffe lets all parameters decay.",
         default=0.0,
     )
     l2: float = option(Number(minimum=0), "The same with l2 w^2 / 2.", default=0.0)
-    bias_l1: float = option(Number(minimum=0), "l1 of what is added.", default=0.0)
-    bias_l2: float = option(Number(minimum=0), "l2 of what is added.", default=0.0)
+    bias_l1: float = option(Number(minimum=0), "l1 of the shifts.", default=0.0)
+    bias_l2: float = option(Number(minimum=0), "l2 of the shifts.", default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +45,7 @@ class Affine(Factors):
     )
     axes: int = option(
         Integer(minimum=0),
-        "How many axes of an example they have; with 0 they are one number each.",
+        "Number of axes of an example that they have; with 0 they are one number each.",
         default=1,
     )
     scale: bool = option(Boolean(), "Whether there is a gamma.", default=True)

@@ -24,16 +24,16 @@ class ArgMax(Layer):
     values (batch, 2, top_k), and an axis of 1 for each further one of x
     """
 
-    top_k: int = option(Size(minimum=1), "How many are looked for.", default=1)
+    top_k: int = option(Size(minimum=1), "Number of largest values.", default=1)
     axis: int | None = option(
         Integer(minimum=0),
-        "Of an example; unless given, all its numbers are counted.",
+        "Axis of an example to search; all numbers of an example unless given.",
         default=None,
     )
     values: bool = option(
         Boolean(),
-        "Whether the largest themselves are wanted: along an axis instead, else behind their "
-        "numbers.",
+        "Whether to give the largest values: along an axis instead of their indices, else "
+        "behind them.",
         default=False,
     )
 

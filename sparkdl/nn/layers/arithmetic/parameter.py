@@ -20,7 +20,7 @@ class Learned(Factors):
 
     pulled: ClassVar = ("W",)
 
-    shape: tuple[int, ...] = option(Sequence(of=Size(minimum=1), minimum=1), "Of W.")
+    shape: tuple[int, ...] = option(Sequence(of=Size(minimum=1), minimum=1), "Shape of W.")
     initializer: Initializer = option(Of(family=Initializer), "First values of W.", default="zeros")
 
     def out_shape(self, in_shape):

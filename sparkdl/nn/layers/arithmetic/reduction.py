@@ -27,8 +27,8 @@ class Reduce(Layer):
     x (batch, C, H, W), y (batch, 1) for axis 0, (batch, C) for axis 1, (batch, C, H) for axis 2
     """
 
-    operation: str = option(Choice(of=tuple(OPERATIONS)), "What is taken.", default="sum")
-    axis: int = option(Integer(minimum=0), "First axis of an example that goes.", default=0)
+    operation: str = option(Choice(of=tuple(OPERATIONS)), "Reduction to compute.", default="sum")
+    axis: int = option(Integer(minimum=0), "First axis of an example that is reduced.", default=0)
     coefficient: float = option(Number(), "Factor of the result.", default=1.0)
 
     def out_shape(self, in_shape):

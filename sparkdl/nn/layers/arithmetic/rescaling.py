@@ -12,7 +12,7 @@ class Rescaling(Layer):
     """y = scale x + offset. Keras Rescaling, DL4J ScaleVertex and ShiftVertex."""
 
     scale: float = option(Number(), "Factor of x.", default=1.0)
-    offset: float = option(Number(), "What is added.", default=0.0)
+    offset: float = option(Number(), "Number added.", default=0.0)
 
     def out_shape(self, in_shape):
         return in_shape

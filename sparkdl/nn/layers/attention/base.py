@@ -35,14 +35,14 @@ class Attention(WeightedLayer, abstract=True):
     penalized: ClassVar = WEIGHTS
     biases: ClassVar = ("bq", "bk", "bv", "bo")
 
-    heads: int = option(Size(minimum=1), "H, how many heads there are.", default=1)
+    heads: int = option(Size(minimum=1), "H, the number of heads.", default=1)
     head_size: int | None = option(
-        Size(minimum=1), "d. None: the width of what looks / heads.", default=None
+        Size(minimum=1), "d. None: the width of the queries / heads.", default=None
     )
     units: int | None = option(
-        Size(minimum=1), "Width of the output. None: that of what looks.", default=None
+        Size(minimum=1), "Width of the output. None: that of the queries.", default=None
     )
-    causal: bool = option(Boolean(), "Whether step t looks at steps 0 to t only.", default=False)
+    causal: bool = option(Boolean(), "Whether step t attends to steps 0 to t only.", default=False)
     dropout: float = option(
         Number(minimum=0, below=1),
         "Share of the softmax's numbers that is dropped while training.",

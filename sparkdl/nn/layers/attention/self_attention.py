@@ -53,7 +53,7 @@ class SelfAttention(Attention):
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedSelfAttention(SelfAttention):
-    """A fixed number of learned queries attend to a sequence, and so summarise it at any length.
+    """A fixed number of learned queries attend to a sequence, and so summarize it at any length.
 
     Shapes
     ------
@@ -64,7 +64,7 @@ class LearnedSelfAttention(SelfAttention):
     DL4J LearnedSelfAttentionLayer is this with bias=False.
     """
 
-    queries: int = option(Size(minimum=1), "How many queries are learned.")
+    queries: int = option(Size(minimum=1), "Number of learned queries.")
 
     def validate(self):
         super().validate()

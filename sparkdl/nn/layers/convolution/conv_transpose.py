@@ -27,7 +27,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
 
     padding: int | tuple | str = option(
         Padding(),
-        'That of the convolution: taken off the output. "same" gives n stride places for n.',
+        'Padding of the convolution, taken off the output. "same" gives n stride places for n.',
         default=0,
     )
     rest: int | tuple[int, ...] = option(

@@ -26,7 +26,7 @@ class Layer(Member):
 
     name: str | None = option(
         Text(),
-        'What the network calls it, unique there; "dense_1", "conv2d_1" ... unless given.',
+        'Name in the network, unique there; "dense_1", "conv2d_1" ... unless given.',
         default=None,
     )
 

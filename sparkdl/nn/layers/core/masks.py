@@ -53,5 +53,5 @@ def as_image(mask):
 
 
 def as_mask(image):
-    """Returns images (N, 1, 1, T) as a mask."""
+    """Converts images (N, 1, 1, T) back to a mask."""
     return ops.reshape(image, (image.shape[0], image.shape[3]))

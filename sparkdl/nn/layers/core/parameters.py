@@ -25,11 +25,13 @@ class TrainableLayer(Layer, abstract=True):
     )
     optimizer: Optimizer | None = option(
         Of(family=Optimizer),
-        "Of this layer, with a rate of its own; the network's unless given.",
+        "Optimizer of this layer, with a rate of its own; the network's unless given.",
         default=None,
     )
     bias_optimizer: Optimizer | None = option(
-        Of(family=Optimizer), "Of this layer's biases; the layer's unless given.", default=None
+        Of(family=Optimizer),
+        "Optimizer of this layer's biases; the layer's unless given.",
+        default=None,
     )
     decay_factor: float = option(
         Number(minimum=0),
@@ -39,10 +41,12 @@ class TrainableLayer(Layer, abstract=True):
     )
     constraints: tuple[Constraint, ...] | None = option(
         Sequence(of=Of(family=Constraint)),
-        "Of the weights, one after the other; the network's unless given. In a layer that has no "
-        "weights, but factors that are learned, those given are of these.",
+        "Constraints on the weights, applied one after the other; the network's unless given. "
+        "In a layer without weights, but with learned factors, they hold for the factors.",
         default=None,
     )
     bias_constraints: tuple[Constraint, ...] = option(
-        Sequence(of=Of(family=Constraint)), "Of the biases, one after the other.", default=()
+        Sequence(of=Of(family=Constraint)),
+        "Constraints on the biases, applied one after the other.",
+        default=(),
     )

@@ -45,7 +45,7 @@ class Run:
     left: "Left" = field(default_factory=lambda: Left())
 
     def of_layer(self, stream, **seen):
-        """Returns the same pass, for another layer."""
+        """Returns this pass as another layer sees it."""
         return replace(self, stream=stream, left=Left(), **seen)
 
     @property
@@ -65,7 +65,7 @@ class Run:
         self.left.updates[name] = value
 
     def state(self, name):
-        """Returns the state (batch, ...) that a recurrent layer goes on from; None for zeros."""
+        """Returns the initial state (batch, ...) of a recurrent layer; None for zeros."""
         return self.states.get(name)
 
     def carry(self, name, value):

@@ -26,12 +26,12 @@ class WeightedLayer(TrainableLayer, abstract=True):
     )
     l1: float | None = option(
         Number(minimum=0),
-        "l1 |W|, summed over W, is added to what is minimized; the network's unless given.",
+        "l1 |W|, summed over W, is added to the loss; the network's unless given.",
         default=None,
     )
     l2: float | None = option(
         Number(minimum=0),
-        "l2 W^2 / 2, summed over W, is added to what is minimized; the network's unless given.",
+        "l2 W^2 / 2, summed over W, is added to the loss; the network's unless given.",
         default=None,
     )
     bias_l1: float = option(
@@ -41,7 +41,7 @@ class WeightedLayer(TrainableLayer, abstract=True):
         Number(minimum=0), "l2 of b, which the network's does not touch.", default=0.0
     )
     weight_noise: WeightNoise | None = option(
-        Of(family=WeightNoise), "How the weights change at random while training.", default=None
+        Of(family=WeightNoise), "Random changes of the weights while training.", default=None
     )
 
     def weight_shape(self, in_shape):
@@ -52,7 +52,7 @@ class WeightedLayer(TrainableLayer, abstract=True):
         raise NotImplementedError
 
     def outputs(self):
-        """Returns length of b."""
+        """Returns the length of b."""
         raise NotImplementedError
 
     def param_shapes(self, in_shape):
@@ -77,8 +77,8 @@ class ActivatedLayer(WeightedLayer, abstract=True):
 
     activation: ActivationFunction | None = option(
         Of(family=ActivationFunction),
-        'What follows: "relu", or {"type": "leaky_relu", "alpha": 0.1}; unless given, that of '
-        "the network.",
+        'Activation function: "relu", or {"type": "leaky_relu", "alpha": 0.1}; the network\'s '
+        "unless given.",
         default=None,
     )
 

@@ -19,9 +19,9 @@ class Lookup(ActivatedLayer, abstract=True):
     """
 
     vocabulary_size: int = option(
-        Size(minimum=1), "How many indices there are: they are 0 to vocabulary_size - 1."
+        Size(minimum=1), "Number of indices, which are 0 to vocabulary_size - 1."
     )
-    units: int = option(Size(minimum=1), "How many numbers there are for each index.")
+    units: int = option(Size(minimum=1), "Numbers for each index.")
     bias: bool = False
 
     def weight_shape(self, in_shape):

@@ -25,8 +25,8 @@ class Broadcasting(JoiningLayer):
 
     narrow: ClassVar = True
 
-    operation: str = option(Choice(of=tuple(OPERATIONS)), "What is done with w.", default="product")
-    axis: int = option(Integer(minimum=0), "Of one example.", default=0)
+    operation: str = option(Choice(of=tuple(OPERATIONS)), "Operation with w.", default="product")
+    axis: int = option(Integer(minimum=0), "Axis of one example.", default=0)
 
     def out_shape(self, in_shape):
         found = in_shape[1] if len(in_shape) == 2 else ()

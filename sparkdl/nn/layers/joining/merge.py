@@ -37,8 +37,8 @@ class Merge(JoiningLayer):
 
     axis: int | None = option(
         Integer(),
-        "Of one example: 0 for channels of images, -1 for features. None: the first axis of "
-        "images and the last of rows and sequences.",
+        "Axis of one example: 0 for channels of images, -1 for features. None: the first axis "
+        "of images and the last of rows and sequences.",
         default=None,
     )
 
@@ -73,7 +73,7 @@ class ElementWise(JoiningLayer):
 
     operation: str = option(
         Choice(of=(*OPERATIONS, "average")),
-        'What is done with them; "subtract" takes the others from the first.',
+        'Operation on the inputs; "subtract" takes the others from the first.',
         default="add",
     )
     coefficients: tuple[float, ...] | None = option(

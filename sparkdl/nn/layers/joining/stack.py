@@ -43,8 +43,8 @@ class Unstack(Layer):
     x (count batch, ...), y (batch, ...)
     """
 
-    index: int = option(Size(minimum=0), "Which one, from 0; below count.")
-    count: int = option(Size(minimum=1), "How many there are.")
+    index: int = option(Size(minimum=0), "Index of the batch, from 0; below count.")
+    count: int = option(Size(minimum=1), "Number of batches.")
 
     def validate(self):
         super().validate()

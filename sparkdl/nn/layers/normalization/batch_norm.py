@@ -42,7 +42,7 @@ class BatchNorm(TrainableLayer):
         "Share of the old running value kept at each batch; PyTorch's is 1 minus this.",
         default=0.9,
     )
-    epsilon: float = option(Number(above=0), "What is added to the variance.", default=1e-5)
+    epsilon: float = option(Number(above=0), "Number added to the variance.", default=1e-5)
     scale: bool = option(
         Boolean(), "Whether there is a gamma. Caffe's BatchNorm has none.", default=True
     )
@@ -51,8 +51,8 @@ class BatchNorm(TrainableLayer):
     )
     variance: str = option(
         Choice(of=("biased", "unbiased")),
-        'Which one the buffer follows: "biased" (Keras, DL4J) or "unbiased" (PyTorch, Caffe), '
-        "which is n / (n - 1) times as large.",
+        'Variance that the buffer follows: "biased" (Keras, DL4J) or "unbiased" (PyTorch, '
+        "Caffe), which is n / (n - 1) times as large.",
         default="biased",
     )
     debias: bool = option(

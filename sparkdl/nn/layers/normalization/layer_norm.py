@@ -38,7 +38,7 @@ class LayerNorm(TrainableLayer):
         "images and volumes at each place.",
         default=None,
     )
-    epsilon: float = option(Number(above=0), "What is added to the variance.", default=1e-5)
+    epsilon: float = option(Number(above=0), "Number added to the variance.", default=1e-5)
     scale: bool = option(Boolean(), "Whether there is a gamma.", default=True)
     shift: bool = option(Boolean(), "Whether there is a beta.", default=True)
 

@@ -27,15 +27,16 @@ class LRN(Layer):
 
     size: int = option(
         Size(minimum=1),
-        "Of a region, odd: so many channels at one place, or size x size places of one channel.",
+        "Size of a region, odd: so many channels at one place, or size x size places of one "
+        "channel.",
         default=5,
     )
     alpha: float = option(Number(), "Factor of the mean.", default=1.0)
     beta: float = option(Number(above=0), "Exponent of the divisor.", default=0.75)
-    k: float = option(Number(above=0), "What is added to the mean.", default=1.0)
+    k: float = option(Number(above=0), "Number added to the mean.", default=1.0)
     region: str = option(
         Choice(of=("across_channels", "within_channel")),
-        "What a region holds; see size.",
+        "Kind of a region; see size.",
         default="across_channels",
     )
 

@@ -31,7 +31,7 @@ class MVN(Layer):
         default=False,
     )
     epsilon: float = option(
-        Number(above=0), "What is added to the standard deviation.", default=1e-9
+        Number(above=0), "Number added to the standard deviation.", default=1e-9
     )
 
     def out_shape(self, in_shape):

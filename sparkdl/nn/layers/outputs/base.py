@@ -9,7 +9,7 @@ from sparkdl.engine import ops
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.losses import Loss
 
-OF_BATCH = ("valid", "total")  # of the losses of all examples together
+OF_BATCH = ("valid", "total")  # reductions over the losses of all examples together
 REDUCTIONS = ("mean", "sum", "full", *OF_BATCH)
 
 
@@ -25,7 +25,7 @@ class ScoredLayer(Layer, abstract=True):
     z (batch, units), (batch, T, units) or (batch, units, H, W)
     """
 
-    reads_labels: ClassVar[bool] = True  # whether the data have something to compare with
+    reads_labels: ClassVar[bool] = True  # False if the data have nothing to compare with
 
     loss: Loss = option(
         Of(family=Loss),
@@ -40,11 +40,10 @@ class ScoredLayer(Layer, abstract=True):
     )
     reduction: str = option(
         Choice(of=REDUCTIONS),
-        'What becomes of the losses of an example\'s steps or places: "mean" of those that '
-        'count, "sum", or "full", the mean of all. "valid" divides their sum by how many count '
-        'in the whole batch and "total" by nothing, so that the loss of the batch is what '
-        'Caffe\'s normalization VALID or NONE gives; FULL and BATCH_SIZE are "full" and '
-        '"sum".',
+        'Reduction of the losses of an example\'s steps or places: "mean" of those that count, '
+        '"sum", or "full", the mean of all. "valid" divides their sum by how many count in the '
+        'whole batch and "total" by nothing, so that the loss of the batch is what Caffe\'s '
+        'normalization VALID or NONE gives; FULL and BATCH_SIZE are "full" and "sum".',
         default="mean",
     )
     labels: str | None = option(

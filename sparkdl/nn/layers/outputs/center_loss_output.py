@@ -29,7 +29,7 @@ class CenterLossOutput(Output):
 
     center_weight: float = option(
         Number(minimum=0),
-        "Of the distance to the center in the loss; DL4J's lambda.",
+        "Weight of the distance to the center in the loss; DL4J's lambda.",
         default=2e-4,
     )
     center_rate: float = option(

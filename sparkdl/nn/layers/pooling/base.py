@@ -24,17 +24,17 @@ class Pool(SpatialLayer, abstract=True):
     """
 
     narrow: ClassVar = True
-    fill: ClassVar[float] = 0.0  # what stands for steps that are padding
+    fill: ClassVar[float] = 0.0  # fills the steps that are padding
 
-    size: int | tuple[int, ...] = option(Sizes(), "How many points a window has.")
+    size: int | tuple[int, ...] = option(Sizes(), "Points of a window.")
     stride: int | tuple[int, ...] | None = option(
         Sizes(), "Distance between two windows; the size unless given.", default=None
     )
     padding: int | tuple | str = option(
         Padding(),
-        "What is added around each example, on each side less than a window. Each window sees at "
-        "least one number of the example: with a dilation that depends on the lengths of the axes "
-        'too. "same" gives ceil(n / stride) windows along an axis of n.',
+        "Numbers added around each example, on each side less than a window. Each window sees "
+        "at least one number of the example: with a dilation that depends on the lengths of the "
+        'axes too. "same" gives ceil(n / stride) windows along an axis of n.',
         default=0,
     )
     dilation: int | tuple[int, ...] = option(
@@ -42,8 +42,8 @@ class Pool(SpatialLayer, abstract=True):
     )
     rounding: str = option(
         Choice(of=("floor", "ceil")),
-        'What happens to what is left over: "floor" leaves it out, "ceil" (as Caffe has it) gives '
-        "it a partial window.",
+        'Treatment of a rest: "floor" leaves it out, "ceil" (as Caffe has it) gives it a '
+        "partial window.",
         default="floor",
     )
 

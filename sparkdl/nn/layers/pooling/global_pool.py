@@ -22,9 +22,9 @@ class GlobalPool(Layer):
     """
 
     kind: str = option(
-        Choice(of=("avg", "max", "sum", "lp")), "What is taken of all numbers.", default="avg"
+        Choice(of=("avg", "max", "sum", "lp")), "Summary of all numbers.", default="avg"
     )
-    p: float = option(Number(minimum=1), 'Of the norm, with "lp".', default=2.0)
+    p: float = option(Number(minimum=1), 'Exponent of the norm, with "lp".', default=2.0)
 
     @property
     def narrow(self):

@@ -20,7 +20,7 @@ class LpPool(Pool, abstract=True):
 
     narrow: ClassVar = False  # three digits of a power are few
 
-    p: float = option(Number(minimum=1), "Of the norm.", default=2.0)
+    p: float = option(Number(minimum=1), "Exponent of the norm.", default=2.0)
 
     def pool_windows(self, x, space):
         dilation = self.wide(self.sizes("dilation"))

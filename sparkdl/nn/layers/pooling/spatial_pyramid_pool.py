@@ -30,10 +30,10 @@ class SpatialPyramidPool(SpatialLayer):
     axes: ClassVar = 2
     narrow: ClassVar = True
 
-    height: int = option(Size(minimum=1), "How many levels there are.")
+    height: int = option(Size(minimum=1), "Number of levels.")
     kind: str = option(
         Choice(of=("max", "avg")),
-        "What is taken of a bin; padding counts in a mean, as in Caffe.",
+        "Summary of a bin; padding counts in a mean, as in Caffe.",
         default="max",
     )
 

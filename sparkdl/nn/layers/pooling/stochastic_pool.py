@@ -35,7 +35,7 @@ class StochasticPool2D(Pool):
         return ops.reshape(y, (x.shape[0], channels, *places))
 
     def drawn(self, seen, run):
-        """Returns one of seen (N, C, window, places), (N, C, places)."""
+        """Draws one number of each window of seen (N, C, window, places): (N, C, places)."""
         u = ops.maximum(run.uniform(seen.shape[1:]), TINY)
         noise = ops.neg(ops.log(ops.maximum(ops.neg(ops.log(u)), TINY)))
         score = ops.stop_gradient(ops.add(ops.log(ops.maximum(seen, TINY)), noise))

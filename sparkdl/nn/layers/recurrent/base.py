@@ -115,7 +115,7 @@ class Recurrent(WeightedLayer, abstract=True):
         return ys[0] if len(ys) == 1 else ops.concat(ys, 1), *states
 
     def first(self, run, name, x):
-        """Returns the state that the first step goes on from."""
+        """Returns the state before the first step."""
         state = run.state(name)
         return np.zeros((x.shape[0], self.units), x.dtype) if state is None else state
 
@@ -155,7 +155,7 @@ def gradient_spans(steps, backward_steps):
 
 
 def slice_steps(x, start, stop):
-    """Returns some steps of x (N, T, ...); x itself where it is None or those are all."""
+    """Slices steps of x (N, T, ...); returns x itself where it is None or those are all."""
     if x is None or (start, stop) == (0, x.shape[1]):
         return x
     n, _, *rest = x.shape

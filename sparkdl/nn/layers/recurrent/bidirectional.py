@@ -42,7 +42,7 @@ class Bidirectional(Wrapper):
 
     layer: Layer = option(Of(family=Layer), "An LSTM, a GRU or another recurrent layer.")
     mode: str = option(
-        Choice(of=tuple(MODES)), "What becomes of the two outputs of a step.", default="concat"
+        Choice(of=tuple(MODES)), "Combination of the two outputs of a step.", default="concat"
     )
 
     def validate(self):

@@ -28,7 +28,7 @@ class LSTM(GatedRecurrent):
 
     forget_bias: float = option(
         Number(),
-        "What is added to the first values of f's part of b: with 1 the layer remembers at first.",
+        "Number added to the first values of f's part of b: with 1 the layer remembers at first.",
         default=1.0,
     )
 

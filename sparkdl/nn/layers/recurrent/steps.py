@@ -22,7 +22,7 @@ class Masking(Layer):
     x, y (batch, T, F)
     """
 
-    value: float = option(Number(), "What all features of padding are.", default=0.0)
+    value: float = option(Number(), "Value of all features of padding.", default=0.0)
 
     def out_shape(self, in_shape):
         return self.sequence(in_shape)

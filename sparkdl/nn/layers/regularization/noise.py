@@ -9,7 +9,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.layers.core.base import Layer
 
-ALPHA_PRIME = -1.6732632423543772 * 1.0507009873554805  # what selu tends to far below 0
+ALPHA_PRIME = -1.6732632423543772 * 1.0507009873554805  # the limit of selu far below 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,9 @@ class RRelu(Noise):
     """
 
     low: float = option(Number(), "The smallest slope.", default=1 / 8)
-    high: float = option(Number(), "What all slopes are below; above low.", default=1 / 3)
+    high: float = option(
+        Number(), "Upper bound of the slopes, which is never reached; above low.", default=1 / 3
+    )
 
     def validate(self):
         super().validate()

@@ -19,7 +19,7 @@ class SpatialBorder(SpatialLayer, abstract=True):
 
     amount: int | tuple = option(
         Amounts(),
-        "How much is added or taken off: a number, one for each axis, or (before, after) for each; "
+        "Amount to add or take off: a number, one for each axis, or (before, after) for each; "
         "for sequences one pair (before, after).",
     )
 

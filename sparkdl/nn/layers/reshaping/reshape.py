@@ -18,7 +18,7 @@ class Reshape(Layer):
 
     shape: tuple[int, ...] = option(
         Sequence(of=Size(minimum=-1)),
-        "Of an example, without the batch; none is 0, and one -1 is worked out.",
+        "Shape of an example, without the batch; none is 0, and one -1 is worked out.",
     )
 
     def validate(self):
@@ -79,7 +79,7 @@ class RepeatVector(Layer):
 
     narrow: ClassVar = True
 
-    count: int = option(Size(minimum=1), "How many steps there are.")
+    count: int = option(Size(minimum=1), "Number of steps.")
 
     def out_shape(self, in_shape):
         if len(in_shape) != 1:

@@ -21,13 +21,14 @@ class Subset(Layer):
 
     narrow: ClassVar = True
 
-    start: int = option(Size(minimum=0), "The first that is taken.")
+    start: int = option(Size(minimum=0), "First one taken.")
     stop: int = option(
-        Size(minimum=1), "The first behind it that is not, above start; DL4J's `to` is stop - 1."
+        Size(minimum=1),
+        "First one after it that is not taken, above start; DL4J's `to` is stop - 1.",
     )
     axis: int | None = option(
         Integer(minimum=0),
-        "Of one example; channels of images and features of others unless given.",
+        "Axis of one example; channels of images and features of others unless given.",
         default=None,
     )
 

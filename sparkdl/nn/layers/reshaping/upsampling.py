@@ -16,7 +16,7 @@ class UpSampling(SpatialLayer, abstract=True):
 
     narrow: ClassVar = True
 
-    size: int | tuple[int, ...] = option(Sizes(), "How many numbers each becomes.", default=2)
+    size: int | tuple[int, ...] = option(Sizes(), "Factor by which each axis grows.", default=2)
 
     def larger(self, space):
         return tuple(n * s for n, s in zip(space, per_axis(self.size, self.axes), strict=True))

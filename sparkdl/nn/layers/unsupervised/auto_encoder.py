@@ -34,17 +34,19 @@ class AutoEncoder(ActivatedLayer, FullyConnected, UnsupervisedLayer):
 
     corruption: float = option(
         Number(minimum=0, below=1),
-        "Probability that a number of x becomes 0 while the layer learns to give it back.",
+        "Probability that a number of x becomes 0 while the layer learns to reconstruct it.",
         default=0.3,
     )
     loss: Loss = option(
         Of(family=Loss),
-        'Of what comes back; "sigmoid_cross_entropy" for x in [0, 1], "mse", "l2" for others.',
+        'Loss of the reconstruction; "sigmoid_cross_entropy" for x in [0, 1], "mse", "l2" for '
+        "others.",
         default="sigmoid_cross_entropy",
     )
     decoder_activation: ActivationFunction = option(
         Of(family=ActivationFunction),
-        "Of what comes back, before the loss. Losses such as sigmoid_cross_entropy have their own.",
+        "Activation of the reconstruction, before the loss. Losses such as "
+        "sigmoid_cross_entropy have their own.",
         default="identity",
     )
 

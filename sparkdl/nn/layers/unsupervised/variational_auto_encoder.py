@@ -45,7 +45,7 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
         WIDTHS, "Widths of the layers from z to x, each followed by `activation`.", default=(100,)
     )
     latent_activation: ActivationFunction = option(
-        Of(family=ActivationFunction), "Of mean and log variance.", default="identity"
+        Of(family=ActivationFunction), "Activation of mean and log variance.", default="identity"
     )
     distribution: Loss = option(
         Of(family=Loss),

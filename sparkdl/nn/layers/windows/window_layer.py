@@ -12,7 +12,7 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 class WindowLayer(SpatialLayer, abstract=True):
     """A layer that looks at each example through windows, all of them full."""
 
-    kernel_size: int | tuple[int, ...] = option(Sizes(), "How many points a window has.")
+    kernel_size: int | tuple[int, ...] = option(Sizes(), "Points of a window.")
     stride: int | tuple[int, ...] = option(Sizes(), "Distance between two windows.", default=1)
     padding: int | tuple | str = option(
         Padding(causal=True),

@@ -33,7 +33,9 @@ class TimeDistributed(Wrapper):
     x (batch, T, ...), y (batch, T, what the layer gives for one step)
     """
 
-    layer: Layer = option(Of(family=Layer), "With one input and no state that it carries.")
+    layer: Layer = option(
+        Of(family=Layer), "Layer at each step, with one input and no state to carry."
+    )
 
     def validate(self):
         super().validate()

@@ -68,7 +68,7 @@ class Buckets:
         self._keeps = True
 
     def last(self, step, weight):
-        """Computes the last gradient that this worker gives, and sends it on its way meanwhile."""
+        """Computes this worker's last gradient, and sends its parts while the computation runs."""
         after = self.when_final(weight, self._earlier if self._keeps else None)
         self.worker.gradient(step, after)
         if self._keeps:

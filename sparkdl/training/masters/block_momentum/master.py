@@ -3,12 +3,10 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from sparkdl.config import Boolean, Integer, Number, option
 from sparkdl.errors import require
 from sparkdl.training.masters.base import ResidentMaster
-from sparkdl.training.masters.parameter_averaging.worker import ParameterAveragingWorker
+from sparkdl.training.masters.block_momentum.worker import BlockMomentumWorker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +46,8 @@ class BlockMomentum(ResidentMaster):
     )
     block_momentum_as_time_constant: float | None = option(
         Number(above=0),
-        "In examples of all workers: m = exp(-block_size_per_worker * N / time constant).",
+        "Time constant in examples of all workers: m = exp(-block_size_per_worker * N / time "
+        "constant).",
         default=None,
     )
     use_nesterov_momentum: bool = option(
@@ -93,40 +92,3 @@ class BlockMomentum(ResidentMaster):
 
     def strategy(self, worker):
         return BlockMomentumWorker(self, worker)
-
-
-class BlockMomentumWorker(ParameterAveragingWorker):
-    """Strategy of BlockMomentum in a worker. All workers keep the same weights and step. All
-    workers keep the same weights and step.
-    """
-
-    def __init__(self, master, worker):
-        super().__init__(master, worker)
-        params, momentum = worker.replica.params, master.momentum_of(worker.size)
-        self._momentum, self._rate = np.float32(momentum), np.float32(master.block_learning_rate)
-        self._weights, self._step = params.copy(), np.zeros_like(params)
-        if "block_step" in worker.kept:
-            np.copyto(self._step, worker.kept["block_step"])
-        self._look_ahead()
-
-    def round(self, steps):
-        began = self.worker.replica.params.copy()
-        super().round(steps)
-        with np.errstate(all="ignore"):  # whether all is finite is asked of the round
-            self._step *= self._momentum
-            self._step += self._rate * (self.worker.replica.params - began)
-            self._weights += self._step
-            self._look_ahead()
-
-    def state(self):
-        return super().state() | {"params": self._weights, "kept": {"block_step": self._step}}
-
-    def _look_ahead(self):
-        """Gives the replica what a block begins with."""
-        np.copyto(self.worker.replica.params, self._weights)
-        if self.master.use_nesterov_momentum:
-            self.worker.replica.params += self._momentum * self._step
-
-
-def is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

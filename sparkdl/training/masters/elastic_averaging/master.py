@@ -51,8 +51,8 @@ class ElasticAveraging(ResidentMaster):
     )
     exchanges_per_round: int = option(
         Integer(minimum=1),
-        "How many times tau a round has. At its end there is a report, and buffers (running "
-        "means) are averaged.",
+        "Exchanges of a round. At its end there is a report, and buffers (running means) are "
+        "averaged.",
         default=5,
     )
 

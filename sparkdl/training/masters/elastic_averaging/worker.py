@@ -13,7 +13,7 @@ OWN = ("params", "slots")
 
 
 class ElasticWorker(Strategy):
-    """Base of both halves."""
+    """Base of both strategies."""
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
@@ -137,7 +137,7 @@ class StoreElasticWorker(ElasticWorker):
             self._store.push(CENTRE, self._away())
 
     def _settle(self):
-        """Ends a round, after all have pushed; nobody pushes before all are here."""
+        """Ends a round after all have pushed; none pushes before all are here."""
         self._store.pull(CENTRE, self._center)
         self.worker.group.barrier()
 

@@ -51,7 +51,7 @@ class ParameterAveraging(ResidentMaster):
     )
     aggregation_depth: int = option(
         Integer(minimum=1),
-        'Of "driver": levels of the tree that sums over workers; with 1 the driver takes all '
+        'With "driver": levels of the tree that sums over workers; with 1 the driver takes all '
         "vectors itself.",
         default=2,
     )
@@ -153,7 +153,7 @@ def check_result(result, examples, state):
 
 
 def time_shares(result, averaging, duration):
-    """Returns seconds of a round by part.
+    """Returns the seconds of a round by part.
 
     What workers and driver do not account for is overhead.
     """

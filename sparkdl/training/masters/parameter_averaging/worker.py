@@ -60,7 +60,7 @@ class ParameterAveragingWorker(Strategy):
             np.copyto(self._start, self.worker.replica.params)
 
     def _average(self, examples):
-        with np.errstate(all="ignore"):  # whether all is finite is asked of the result
+        with np.errstate(all="ignore"):  # the check of the result finds numbers that are not finite
             self._add_up(examples)
             if self._changes is not None:
                 self._add_changes(np.float32(examples) / self._sum[-1])

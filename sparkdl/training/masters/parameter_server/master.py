@@ -37,12 +37,14 @@ class ParameterServer(ResidentMaster):
     )
     backup: int = option(
         Integer(minimum=0),
-        'Of "sync": workers that an update does not wait for. A gradient that comes too late '
+        'With "sync": workers that an update does not wait for. A gradient that comes too late '
         "is dropped, and counted in the round's report.",
         default=0,
     )
     staleness: int = option(
-        Integer(minimum=0), 'Of "bounded": pushes that a worker may be ahead of another.', default=0
+        Integer(minimum=0),
+        'With "bounded": pushes that a worker may be ahead of another.',
+        default=0,
     )
     scale_by_staleness: bool = option(
         Boolean(),

@@ -97,7 +97,7 @@ class ParameterServerWorker(Strategy):
             self._restore(worker_state_part(PUSHES, self.worker.own))
 
     def _restore(self, own):
-        """Restores what is kept back; a key that no server had goes on as the first of all."""
+        """Restores what is kept back; a key that is new continues as the first of all."""
         first, residual = next(iter(self._sections)), np.zeros_like(self.worker.replica.params)
         copy_worker_state(own, RESIDUAL, residual)
         for key, part in self._parts(residual).items():
@@ -118,7 +118,7 @@ class ParameterServerWorker(Strategy):
         examples, grad = len(step.batch), self.worker.replica.grad
         if self.worker.conf.dtype == FLOAT16 and not np.isfinite(grad).all():
             return examples
-        with np.errstate(all="ignore"):  # whether all is finite is asked of the round
+        with np.errstate(all="ignore"):  # the end of the round checks that all is finite
             self._sum += np.float32(examples) * grad
         self._weight += examples
         self._count += 1
@@ -168,7 +168,7 @@ class ParameterServerWorker(Strategy):
         if self.master.scale_by_staleness:
             rate = rate / max(1, about.staleness)
         params, after = section.moved(value, gradient, slots, rate, iteration + 1)
-        if self.master.mode == "hogwild":  # what others have added meanwhile stays
+        if self.master.mode == "hogwild":  # keeps what others have added meanwhile
             value += params - value
         else:
             np.copyto(value, params)

@@ -34,9 +34,9 @@ from sparkdl.data import (
     Source,
     TextSequences,
     TFRecords,
+    digits,
 )
 from sparkdl.data.readers.encodings.image_codec import encode_image
-from sparkdl.data.samples import digits
 from sparkdl.errors import ConfigError, DataError
 
 FRAME = {"features": Pictures(name="x", shape=(3, 4, 5)), "labels": Numbers(name="y")}

@@ -21,11 +21,11 @@ from sparkdl.data import (
     Scale,
     Schema,
     checked_batches,
+    digits,
     write_lmdb,
 )
 from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.data.readers.lmdb_files import environment
-from sparkdl.data.samples import digits
 from sparkdl.errors import ConfigError, DataError
 from tests.data.lmdbs import (
     FLOATS,

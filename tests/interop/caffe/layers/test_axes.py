@@ -5,7 +5,7 @@ import pytest
 
 from sparkdl.data import Batch
 from sparkdl.errors import UnsupportedError
-from sparkdl.nn.execution import forward
+from sparkdl.nn import forward
 from sparkdl.nn.execution.replica import Replica
 from tests.interop.caffe.layers.test_special_layers import DATA, SEQUENCES, load
 

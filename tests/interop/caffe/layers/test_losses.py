@@ -13,7 +13,7 @@ from sparkdl.interop.caffe.messages.blobs import write_blob
 from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import NetParameter
 from sparkdl.interop.caffe.nets.phases import state_of
-from sparkdl.nn.execution import forward
+from sparkdl.nn import forward
 from sparkdl.nn.execution.scoring import example_losses
 from tests.interop.caffe.layer_cases import CASES, LOSSES
 from tests.interop.caffe.test_layers import differences

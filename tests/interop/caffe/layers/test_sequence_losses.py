@@ -5,7 +5,7 @@ import pytest
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.caffe.evaluation.scoring import scores_of
-from sparkdl.nn.execution import forward
+from sparkdl.nn import forward
 from tests.interop.caffe.layers.test_special_layers import load, loss_of
 
 N, T, F = 3, 5, 2

@@ -11,8 +11,7 @@ from sparkdl.interop.caffe.layers.python import REGISTERED, register_python
 from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import NetParameter
 from sparkdl.interop.caffe.nets.phases import state_of
-from sparkdl.nn import Activation
-from sparkdl.nn.execution import forward
+from sparkdl.nn import Activation, forward
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.execution.scoring import example_losses
 

@@ -40,7 +40,7 @@ def batch_of(layer, in_shape, draw):
 
 def indices(layer, array):
     """What `array` says, as numbers whose whole part is an index."""
-    return (np.floor(abs(3 * array)) % layer.inputs + 0.5).astype(array.dtype)
+    return (np.floor(abs(3 * array)) % layer.vocabulary_size + 0.5).astype(array.dtype)
 
 
 def given(layer, xs):

@@ -5,8 +5,7 @@ import pytest
 
 from sparkdl.engine import compile
 from sparkdl.engine.gradient_check import check_gradients
-from sparkdl.nn import NetworkConf, initial_params, layers
-from sparkdl.nn.execution import forward
+from sparkdl.nn import NetworkConf, forward, initial_params, layers
 from sparkdl.nn.layers.core.run import Run
 from tests.engine.support import feeds, trace
 

@@ -75,4 +75,4 @@ def test_refuses_options(make, message):
 @pytest.mark.parametrize("layer", [Embedding, EmbeddingSequence])
 def test_refuses_images(layer):
     with pytest.raises(ShapeError, match=f"{layer.__name__} takes one index per"):
-        layer(inputs=2, units=1).out_shape((3, 2))
+        layer(vocabulary_size=2, units=1).out_shape((3, 2))

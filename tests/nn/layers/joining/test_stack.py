@@ -5,8 +5,17 @@ import pytest
 
 from sparkdl.engine import ops
 from sparkdl.errors import ConfigError, ShapeError
-from sparkdl.nn import BatchReindex, Dense, Dropout, GraphBuilder, Merge, Output, Stack, Unstack
-from sparkdl.nn.execution import forward
+from sparkdl.nn import (
+    BatchReindex,
+    Dense,
+    Dropout,
+    GraphBuilder,
+    Merge,
+    Output,
+    Stack,
+    Unstack,
+    forward,
+)
 from sparkdl.nn.layers.core.run import Run
 from tests.nn.support import value_and_gradients
 

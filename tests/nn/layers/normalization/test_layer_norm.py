@@ -5,8 +5,7 @@ import pytest
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.engine import ops
-from sparkdl.nn import Conv2D, LayerNorm, NetworkConf, Output
-from sparkdl.nn.execution import forward
+from sparkdl.nn import Conv2D, LayerNorm, NetworkConf, Output, forward
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.layers import Conv3D
 from tests.nn.support import value_and_gradients

@@ -7,8 +7,7 @@ from sklearn.cluster import KMeans
 from sparkdl.data.batches.batch import Batch
 from sparkdl.engine import ops
 from sparkdl.errors import ConfigError, ShapeError
-from sparkdl.nn import CenterLossOutput, Dense, NetworkConf
-from sparkdl.nn.execution import forward
+from sparkdl.nn import CenterLossOutput, Dense, NetworkConf, forward
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.execution.scoring import example_losses
 from sparkdl.nn.layers.core.run import Run

@@ -12,7 +12,7 @@ from sparkdl.errors import UnsupportedError
 
 VERSIONS = (1, 20), (1, 29)  # of the frontend: from, and below; later ones need 190 MB more
 REASON = re.compile(r"CUDNN_STATUS_\w+; Reason: [^\n]+")
-INEXACT = "TENSOR_CORE", "DOWN_CONVERT_INPUTS"  # how float32 becomes TF32
+INEXACT = "TENSOR_CORE", "DOWN_CONVERT_INPUTS"  # notes of engines that round float32 to TF32
 
 
 def load_adapter(driver):

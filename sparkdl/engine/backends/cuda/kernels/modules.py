@@ -22,7 +22,10 @@ C_TYPES = {
     "uint32": "u32",
     "uint64": "u64",
 }
-WIDE = {"bfloat16": "float", "float16": "float"}  # what is computed in; else the type itself
+WIDE = {
+    "bfloat16": "float",
+    "float16": "float",
+}  # the type of the computation; else the type itself
 
 
 @cache

@@ -8,7 +8,7 @@ from sparkdl.engine.backends.cuda.libraries import cudnn_rnn_api as api
 from sparkdl.engine.backends.cuda.libraries.cudnn_rnn_api import RnnDescriptor, check, ints
 from sparkdl.errors import DeviceError, UnsupportedError
 
-BASE = 1 << 32  # an address that nobody reads: offsets from it are asked for
+BASE = 1 << 32  # an address that is never read: only offsets from it are needed
 GATES = {  # blocks of ours in the order of cuDNN's
     "LSTM": (0, 1, 2, 3),  # i, f, g, o in both
     "GRU": (1, 0, 2),  # cuDNN's r, u, o are u, r, o here

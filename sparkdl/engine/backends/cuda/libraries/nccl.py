@@ -24,7 +24,7 @@ def load_nccl(driver):
         Without CuPy, or NCCL's own library.
     """
     load_cupy()
-    with warnings.catch_warnings():  # of CuPy, which says what we say
+    with warnings.catch_warnings():  # CuPy's repeats the message below
         warnings.simplefilter("ignore")
         from cupy.cuda import nccl
     if not nccl.available:

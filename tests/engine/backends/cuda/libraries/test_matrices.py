@@ -1,4 +1,4 @@
-"""How matrices lie, as a library of products is told."""
+"""Memory layout of matrices, as it is passed to a library of products."""
 
 import numpy as np
 import pytest

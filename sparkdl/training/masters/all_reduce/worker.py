@@ -1,0 +1,78 @@
+"""Strategy of AllReduceSGD in a worker: gradients are summed in buckets."""
+
+from itertools import islice
+
+from sparkdl.exchange.devices.group import DeviceGroup
+from sparkdl.training.masters.all_reduce.buckets import Buckets
+from sparkdl.training.masters.all_reduce.device_buckets import DeviceBuckets
+from sparkdl.training.resident.buffer_mean import mean_buffers
+from sparkdl.training.resident.strategy import Strategy
+from sparkdl.training.resident.synchronization import synchronize
+
+# Bytes of a bucket, least and most: fewer calls, or more that nothing hides.
+OVER_SOCKETS, ON_DEVICES = (256 << 10, 4 << 20), (4 << 20, 32 << 20)
+
+
+class AllReduceWorker(Strategy):
+    """Strategy of AllReduceSGD in a worker."""
+
+    lockstep = True
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        self._buckets = buckets_for(master, worker)
+
+    def round(self, steps):
+        trained = 0
+        while some := list(islice(steps, self.master.accumulate)):
+            trained += self._update([step for step in some if step is not None])
+        self._buckets.settle()
+        mean_buffers(self.worker, trained)
+
+    def end_epoch(self):
+        every = self.master.sync_epochs
+        if every is not None and (self.worker.epoch + 1) % every == 0:
+            synchronize(self.worker)
+
+    def own(self):
+        return self._buckets.own()
+
+    def flush(self):
+        """Returns `Buckets.flush`, for whoever goes on in another way."""
+        return self._buckets.flush()
+
+    def _update(self, steps):
+        """Updates all workers once; `steps` are this one's own, perhaps none."""
+        weights = [self._weight(step) for step in steps]
+        self._buckets.begin(sum(weights))
+        for step, weight in zip(steps[:-1], weights[:-1], strict=True):
+            self.worker.gradient(step)
+            self._buckets.keep(weight)
+        if steps:
+            self._buckets.last(steps[-1], weights[-1])
+        else:
+            self._buckets.add_zeros()
+        self._buckets.end()
+        self.worker.apply()
+        return sum(len(step.batch) for step in steps)
+
+    def _weight(self, step):
+        return len(step.batch) if self.master.normalize == "examples" else 1
+
+
+def buckets_for(master, worker):
+    """Returns the buckets that sum the gradient in the way that the workers exchange."""
+    if isinstance(worker.group, DeviceGroup) and master.codec is None:
+        return DeviceBuckets(
+            worker, master.bucket_bytes or clamp_bucket_bytes(worker, 6, *ON_DEVICES)
+        )
+    return Buckets(worker, bucket_bytes(master, worker), master.codec)
+
+
+def bucket_bytes(master, worker):
+    """Returns the size of a bucket over sockets: the option's, or one that suits the network."""
+    return master.bucket_bytes or clamp_bucket_bytes(worker, 16, *OVER_SOCKETS)
+
+
+def clamp_bucket_bytes(worker, parts, least, most):
+    return min(max(worker.replica.grad.nbytes // parts, least), most)

@@ -1,0 +1,36 @@
+"""Strategy of BlockMomentum in a worker: averages pass through a filter with momentum."""
+
+import numpy as np
+
+from sparkdl.training.masters.parameter_averaging.worker import ParameterAveragingWorker
+
+
+class BlockMomentumWorker(ParameterAveragingWorker):
+    """Strategy of BlockMomentum in a worker: all workers keep the same weights and step."""
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        params, momentum = worker.replica.params, master.momentum_of(worker.size)
+        self._momentum, self._rate = np.float32(momentum), np.float32(master.block_learning_rate)
+        self._weights, self._step = params.copy(), np.zeros_like(params)
+        if "block_step" in worker.kept:
+            np.copyto(self._step, worker.kept["block_step"])
+        self._look_ahead()
+
+    def round(self, steps):
+        began = self.worker.replica.params.copy()
+        super().round(steps)
+        with np.errstate(all="ignore"):  # whether all is finite is asked of the round
+            self._step *= self._momentum
+            self._step += self._rate * (self.worker.replica.params - began)
+            self._weights += self._step
+            self._look_ahead()
+
+    def state(self):
+        return super().state() | {"params": self._weights, "kept": {"block_step": self._step}}
+
+    def _look_ahead(self):
+        """Gives the replica what a block begins with."""
+        np.copyto(self.worker.replica.params, self._weights)
+        if self.master.use_nesterov_momentum:
+            self.worker.replica.params += self._momentum * self._step

@@ -1,0 +1,27 @@
+"""Minibatches of a block, and how long they were waited for."""
+
+import time
+
+from sparkdl.training.inputs.minibatch import prepare_minibatch
+
+
+def minibatches(block, order, size, transform, conf):
+    """Yields minibatches of the block in this order, the last one smaller, for the replica."""
+    for start in range(0, len(order), size):
+        yield prepare_minibatch(block.take(order[start : start + size]), transform, conf)
+
+
+def records(part, size):
+    """Returns the records of minibatches `start` to `stop` of a RoundPart or Round."""
+    return slice(part.start * size, None if part.stop is None else part.stop * size)
+
+
+def time_items(iterator):
+    """Yields (item, seconds waited for it)."""
+    while True:
+        began = time.perf_counter()
+        try:
+            item = next(iterator)
+        except StopIteration:
+            return
+        yield item, time.perf_counter() - began

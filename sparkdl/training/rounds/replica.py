@@ -1,0 +1,26 @@
+"""The replica of a process, and the threads that it computes with."""
+
+import os
+from functools import lru_cache
+
+from threadpoolctl import threadpool_limits
+
+from sparkdl.nn.execution.device import choose_backend
+from sparkdl.nn.execution.replica import Replica
+
+
+@lru_cache(maxsize=2)
+def replica_for(conf, device="auto", backend="auto"):
+    """Returns the replica of this process: like that, compiled programs outlive the task."""
+    return Replica(conf, choose_backend(device, backend))
+
+
+@lru_cache(maxsize=1)
+def limit_threads():
+    """Limits the threads for products to the cores that the task owns.
+
+    Spark sets OMP_NUM_THREADS to spark.task.cpus, as executors share their hosts' cores. Without it
+    there are as many as this process may use.
+    """
+    threads = os.environ.get("OMP_NUM_THREADS") or str(len(os.sched_getaffinity(0)))
+    return threadpool_limits(int(threads.split(",")[0]))
