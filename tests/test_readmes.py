@@ -19,12 +19,14 @@ FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 ENDING = r"\.(py|cu|cuh|md|txt|yaml|conf|ipynb|prototxt)"
 PLACE = re.compile(rf"(?!/)[\w.*/<>-]*(/|\w{ENDING})")
 PLACEHOLDER = re.compile(r"<\w+>")  # as in kernels/source/<family>.cu
-FREE = re.compile(r"\w*<\w+>\w*|\"[^\"]*\"|'[^']*'")  # what code may say as it likes
+TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
+FREE = re.compile(rf"\w*<\w+>\w*|{TEXT.pattern}")  # what code may say as it likes
 CAPITALS = r"\b[A-Z][A-Z_]+\b"
 TABLE = re.compile(
     rf"`?({CAPITALS})`?(?: (?:and|or) `?({CAPITALS})`?)?,? (?:in|of) (?:a module of )?`([^`]+)`"
 )
 COMMANDS = ("python ", "sparkdl ", "pip ")
+NAME = re.compile(r"\b(?:[a-z]+_\w+|[A-Z][a-z]+[A-Z]\w*)\b")
 WORD = re.compile(r"[A-Za-z_]\w+")
 NO_CODE = {".py": re.compile(r'"""(?:.|\n)*?"""|#.*')}
 NO_CODE |= dict.fromkeys([".cu", ".cuh"], re.compile("//.*"))
@@ -89,6 +91,14 @@ def absent_names(page):
         for name in words_of(span):
             if name not in known:
                 yield f"there is no {name}, of `{span}`"
+
+
+def absent_names_in_diagrams(page):
+    """Words in examples and diagrams that look like names of code and are none."""
+    for fence in FENCE.findall(page.text):
+        for name in NAME.findall(TEXT.sub("", fence)):
+            if name not in names_in(PACKAGE):
+                yield f"there is no {name}, in a diagram"
 
 
 def misplaced_names(page):
@@ -168,7 +178,7 @@ def page_at(path):
     return Page((ROOT / path).parent, (ROOT / path).read_text())
 
 
-RULES = [unnamed_modules, absent_places, absent_names, misplaced_names]
+RULES = [unnamed_modules, absent_names, absent_names_in_diagrams, misplaced_names]
 FOR_ALL = [absent_places, misplaced_tables, broken_links]
 
 
@@ -228,6 +238,12 @@ SPANS = [
 @pytest.mark.parametrize("span", SPANS)
 def test_names_that_exist_pass(span):
     assert not list(absent_names(page(f"Use `{span}`, and examples:\n```\nno_such_thing\n```\n")))
+
+
+def test_a_name_of_nothing_in_a_diagram_is_seen():
+    text = "```\nSgd --> no_such_step(grad) --> NoSuchThing --> learning_rate, any words\n```"
+    found = absent_names_in_diagrams(page(text))
+    assert [line.split(",")[0][12:] for line in found] == ["no_such_step", "NoSuchThing"]
 
 
 def test_a_name_of_another_module_is_seen():
