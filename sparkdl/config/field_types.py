@@ -29,6 +29,9 @@ class Coerced(Generic[Kept, Given]):
 AnyOf: TypeAlias = Coerced[T, T | str | Mapping[str, Any]]
 OptionalAnyOf: TypeAlias = Coerced[T | None, T | str | Mapping[str, Any] | None]
 
+# a configuration, or its options
+OptionalNested: TypeAlias = Coerced[T | None, T | Mapping[str, Any] | None]
+
 # lists become tuples, one value a tuple of one
 Several: TypeAlias = Coerced[tuple[T, ...], Sequence[T]]
 OptionalSeveral: TypeAlias = Coerced[tuple[T, ...] | None, Sequence[T] | None]

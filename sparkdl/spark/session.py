@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -34,7 +36,9 @@ ON_THIS_MACHINE = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
 
 
 @contextmanager
-def session(master=TWO_EXECUTORS, config=None, name="sparkdl"):
+def session(
+    master: str = TWO_EXECUTORS, config: Mapping[str, Any] | None = None, name: str = "sparkdl"
+) -> Iterator[SparkSession]:
     """Runs a SparkSession for the length of a block.
 
     A session that is running already is used, and not stopped.
@@ -70,7 +74,9 @@ def session(master=TWO_EXECUTORS, config=None, name="sparkdl"):
         stop(spark, keep_log)
 
 
-def start(master=TWO_EXECUTORS, config=None, name="sparkdl"):
+def start(
+    master: str = TWO_EXECUTORS, config: Mapping[str, Any] | None = None, name: str = "sparkdl"
+) -> SparkSession:
     """Starts a SparkSession that prints nothing; options as of `session`. End it with `stop`."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started the JVM
     options = {"spark.app.name": name, "spark.master": master} | defaults(master, submitted)
@@ -87,10 +93,10 @@ def start(master=TWO_EXECUTORS, config=None, name="sparkdl"):
     return create_session(conf, master)
 
 
-def stop(spark, keep_log=False):
+def stop(spark: SparkSession, keep_log: bool = False) -> None:
     """Ends the session; the folders that a local-cluster's executors worked in go too."""
     context, log = spark.sparkContext, log_of(spark)
-    number, own = context.applicationId, context.master.startswith("local-cluster")
+    number, own = context.applicationId, str(context.master).startswith("local-cluster")
     spark.stop()
     if own:  # a driver in a container of YARN has no Spark home to ask for
         folder = Path(_find_spark_home(), "work", number)
