@@ -2,7 +2,7 @@
 
 import inspect
 from functools import cached_property
-from importlib import import_module
+from importlib import import_module as load
 
 import pytest
 
@@ -26,10 +26,9 @@ def functions_of(module):
 def methods_of(cls):
     """Yields what a user calls or reads of a class, as functions."""
     for name, value in vars(cls).items():
-        function = inner_function(value)
-        if inspect.isfunction(function) and (name in CALLED or not name.startswith("_")):
-            if function.__code__.co_filename != "<string>":  # not made by dataclass
-                yield function
+        function, public = inner_function(value), name in CALLED or not name.startswith("_")
+        if public and inspect.isfunction(function) and not is_generated(function):
+            yield function
 
 
 def inner_function(value):
@@ -37,6 +36,11 @@ def inner_function(value):
     for name in ("fget", "func", "__func__"):
         value = getattr(value, name, value) if is_wrapper(value) else value
     return inspect.unwrap(value) if callable(value) else value
+
+
+def is_generated(function):
+    """Returns whether dataclass wrote the function."""
+    return function.__code__.co_filename == "<string>"
 
 
 def is_wrapper(value):
@@ -55,7 +59,6 @@ def missing_hints(function):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_everything_public_has_hints(name):
-    found = {
-        f"{one.__module__}.{one.__qualname__}": one for one in functions_of(import_module(name))
-    }
-    assert {where: missing_hints(one) for where, one in found.items() if missing_hints(one)} == {}
+    functions = {f"{one.__module__}.{one.__qualname__}": one for one in functions_of(load(name))}
+    missing = {where: missing_hints(one) for where, one in functions.items()}
+    assert {where: names for where, names in missing.items() if names} == {}
