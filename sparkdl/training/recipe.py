@@ -50,10 +50,24 @@ class Recipe(Protocol):
         `batches` are all their records.
         """
 
-    def train(self, data, workers, validation, evaluate=None, *, listeners=(), **options):
+    def train(
+        self,
+        data,
+        workers,
+        validation,
+        evaluate=None,
+        *,
+        epochs=None,
+        updates=None,
+        validate_every=None,
+        validate_first=None,
+        listeners=(),
+        checkpoints=None,
+        resume=None,
+    ):
         """Trains the network, as long and at the rates that the recipe says; returns a History.
 
-        Options are those of `fit_network`; they come before the recipe's.
+        The options are those of `fit_network`; what is not None comes before the recipe's.
         """
 
 
