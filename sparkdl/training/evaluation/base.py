@@ -1,7 +1,7 @@
 """Base of the evaluations: counts that executors add to and the driver merges."""
 
 from dataclasses import fields
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,6 +18,10 @@ class Evaluation:
     """
 
     sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum")
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # figures that only some kinds have
 
     def __post_init__(self) -> None:
         self.examples = 0
