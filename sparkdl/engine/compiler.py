@@ -7,9 +7,7 @@ from sparkdl.engine.autodiff import gradients, inputs_like
 from sparkdl.engine.graph import Graph
 
 
-def compile(
-    graph, backend="reference", bindings=None, strict=False, tf32=False, steady=False
-):
+def compile(graph, backend="reference", bindings=None, strict=False, tf32=False, steady=False):
     """Returns a Program for `graph`.
 
     See Program and Backend.program for what the arguments mean.

@@ -102,9 +102,7 @@ def bottleneck(to, x, channels, width, stride):
     y = to.relu(to.normed(y, width, width, 3, stride))
     y = to.normed(y, width, 4 * width, 1)
     same = stride == 1 and channels == 4 * width
-    return to.relu(
-        to.add("Add", y, x if same else to.normed(x, channels, 4 * width, 1, stride))
-    )
+    return to.relu(to.add("Add", y, x if same else to.normed(x, channels, 4 * width, 1, stride)))
 
 
 def resnet50(to):

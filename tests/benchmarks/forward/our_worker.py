@@ -13,7 +13,9 @@ def predicting(workload):
     """(step, facts) of a network in use."""
     replica = Replica(configuration(workload))
     features, _ = workload.arrays()
-    return partial(replica.forward, features, size=len(features)), {"parameters": replica.conf.parameter_count}
+    return partial(replica.forward, features, size=len(features)), {
+        "parameters": replica.conf.parameter_count
+    }
 
 
 if __name__ == "__main__":
