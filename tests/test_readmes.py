@@ -20,8 +20,9 @@ ENDING = r"\.(py|cu|cuh|md|txt|yaml|conf|ipynb|prototxt)"
 PLACE = re.compile(rf"(?!/)[\w.*/<>-]*(/|\w{ENDING})")
 PLACEHOLDER = re.compile(r"<\w+>")  # as in kernels/source/<family>.cu
 FREE = re.compile(r"\w*<\w+>\w*|\"[^\"]*\"|'[^']*'")  # what code may say as it likes
+COMMANDS = ("python ", "sparkdl ", "pip ")
 WORD = re.compile(r"[A-Za-z_]\w+")
-NO_CODE = re.compile(r'"""(?:.|\n)*?"""|#.*$', re.MULTILINE)
+NO_CODE = re.compile(r'"""(?:.|\n)*?"""|(?<!^)#.*$|^#(?!define).*$', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class Page:
     @property
     def names(self):
         """The spans that are code."""
-        return [span for span in self.spans if not PLACE.fullmatch(span) and "/" not in span]
+        code = (span for span in self.spans if not PLACE.fullmatch(span) and "/" not in span)
+        return [span for span in code if not span.startswith(COMMANDS)]
 
     @property
     def rows(self):
@@ -77,7 +79,7 @@ def absent_places(page):
 
 def absent_names(page):
     """Names that stand nowhere in the code, nor in a file that the page names."""
-    known = names_in(PACKAGE) | names_at(page, page.places) | {"python", "tests"}
+    known = names_in(PACKAGE) | names_at(page, page.places)
     for span in page.names:
         for name in words_of(span):
             if name not in known:
