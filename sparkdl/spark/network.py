@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.config.calls import refuse_unknown_options
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import ConfigError, DataError, require_kind
 from sparkdl.interop.recipes import DESCRIPTIONS, recipe_of
 from sparkdl.nn import Conf
 from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
@@ -36,6 +36,8 @@ from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.workers.base import Validation
 from sparkdl.training.workers.contribution import unwrap
+
+Context = SparkContext | SparkSession
 
 
 class SparkNetwork:
@@ -71,7 +73,15 @@ class SparkNetwork:
     {'accuracy': 0.9911, 'loss': 0.0273}
     """
 
-    def __init__(self, sc, conf, tm=None, *, snapshot=None, weights=None):
+    def __init__(
+        self,
+        sc: Context,
+        conf: Conf | Network | Recipe | str | PathLike[str],
+        tm: TrainingMaster | None = None,
+        *,
+        snapshot: str | None = None,
+        weights: str | None = None,
+    ) -> None:
         self.sc = sc.sparkContext if isinstance(sc, SparkSession) else sc
         require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
         if tm is not None and not isinstance(tm, TrainingMaster):
@@ -86,15 +96,16 @@ class SparkNetwork:
             return
         kinds = "a NetworkConf, GraphConf, Network, Recipe or path of a solver file"
         require_kind("conf", conf, Conf | Network, kinds)
-        self.network = conf if isinstance(conf, Network) else Network(conf)
+        network: Any = conf
+        self.network = network if isinstance(network, Network) else Network(network)
         self.master = ParameterAveraging() if tm is None else tm
 
     @property
-    def conf(self):
+    def conf(self) -> Conf:
         return self.network.conf
 
     @property
-    def devices(self):
+    def devices(self) -> dict[str, int]:
         """{device: tasks}: where evaluations, predictions and features have been computed until
         now, be it "the processor"."""
         return self._tally.devices
@@ -165,10 +176,10 @@ class SparkNetwork:
         WorkerError
             A Spark job failed for good.
         """
-        marks = {"updates": updates, "validate_every": validate_every}
+        marks: dict[str, Any] = {"updates": updates, "validate_every": validate_every}
         marks |= {"validate_first": validate_first, "resume": resume}
         if isinstance(data, DataFrame) and data.isStreaming:
-            names = {"features": features, "label": label, "weights": weights}
+            names: dict[str, Any] = {"features": features, "label": label, "weights": weights}
             names |= {"epochs": epochs, "validation": validation, "transform": transform}
             return self._fit_stream(data, trigger, names, listeners, checkpoints, marks)
         if trigger is not None:
@@ -176,8 +187,8 @@ class SparkNetwork:
         workers = SparkWorkers(self.sc, self.master.workers, self.master.task_device)
         if data is None and self.recipe is None:
             raise ConfigError("fit must be given data, unless a solver file names it")
-        data = self.recipe.data() if data is None else data
-        data = SparkRecords(data, features, label, weights, transform)
+        found: Any = self.recipe.data() if data is None and self.recipe else data
+        source = SparkRecords(found, features, label, weights, transform)
         options = marks | {"listeners": listeners, "checkpoints": checkpoints}
 
         def records(data):
@@ -186,13 +197,13 @@ class SparkNetwork:
 
         if self.recipe is not None:
             on = recipe_validation(self.sc, self.recipe, validation, records)
-            return self.recipe.train(data, workers, on, self._evaluate, epochs=epochs, **options)
+            return self.recipe.train(source, workers, on, self._evaluate, epochs=epochs, **options)
         epochs = 1 if epochs is None and updates is None else epochs
         # What cannot be read is refused before anything is trained.
         on = None if validation is None else self._validation(records(validation))
         options |= {"validation": on, "evaluate": self._evaluate}
         options["validate_first"] = bool(validate_first)
-        return fit_network(self.network, data, self.master, workers, epochs, **options)
+        return fit_network(self.network, source, self.master, workers, epochs, **options)
 
     def _fit_stream(self, frame, trigger, given, listeners, checkpoints, marks):
         others = [name for name, value in marks.items() if value]
@@ -207,7 +218,7 @@ class SparkNetwork:
 
         return fit_stream(self.network, frame, fit, trigger, checkpoints)
 
-    def validations(self, history):
+    def validations(self, history: History) -> DataFrame:
         """Returns a DataFrame of a fit's validations by updates.
 
         `validate_every` or a solver's test_interval asked for them; it has `iteration`, and a
@@ -251,8 +262,8 @@ class SparkNetwork:
         device: str | None = None,
     ) -> float:
         """Returns the mean loss over labelled data; the options are those of `evaluate`."""
-        options = {"features": features, "label": label, "transform": transform, "device": device}
-        return self.evaluate(data, **options).loss
+        options: dict[str, Any] = {"features": features, "label": label, "transform": transform}
+        return self.evaluate(data, device=device, **options).loss
 
     @refuse_unknown_options
     def predict(
@@ -317,7 +328,7 @@ class SparkNetwork:
         ------
         ConfigError for a layer that does not exist.
         """
-        layers, master = self._layers(layers), self._master_on(device)
+        layers, master = predictions.check_layers(self.conf, layers), self._master_on(device)
         model = self._shared(master)
         if isinstance(data, DataFrame):
             fields = [predictions.numbers(name) for name in layers]
@@ -340,12 +351,12 @@ class SparkNetwork:
         """Returns a task that runs `compute` where the master says; `way` is apart(_at)."""
         return partial(way, master.task_device, compute, tally=self._tally)
 
-    def save(self, path):
+    def save(self, path: str | PathLike[str]) -> None:
         """Writes configuration and vectors to a directory."""
         self.network.save(path)
 
     @classmethod
-    def load(cls, sc, path, tm=None):
+    def load(cls, sc: Context, path: str | PathLike[str], tm: TrainingMaster | None = None) -> Self:
         """Returns the network that `save` wrote; CheckpointError where it is damaged or foreign."""
         return cls(sc, Network.load(path), tm)
 
@@ -384,16 +395,3 @@ class SparkNetwork:
     def _model_of(self, state, master):
         """Returns the arguments from which inference.loaded makes a replica."""
         return self.conf, replace(state, own=()), master.device, master.backend
-
-    def _layers(self, layers):
-        layers = [layers] if isinstance(layers, str) else list(dict.fromkeys(layers))
-        known = [place.name for place in self.conf.stack]
-        unknown = [name for name in layers if name not in known]
-        if unknown or not layers:
-            raise ConfigError(f"layers must be some of {known}, got {layers}")
-        return layers
-
-
-def require_kind(name, value, kind, must_be):
-    if not isinstance(value, kind):
-        raise ConfigError(f"{name} must be {must_be}, got {type(value).__name__}")

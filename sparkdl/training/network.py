@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from sparkdl.nn import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.execution.device import DEVICES, choose_backend
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.inputs.tbptt import check_carries
+from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.solvers import Lbfgs
+from sparkdl.nn.solvers.base import Solution, Solver
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import evaluate_batches, new_evaluation, pieces
 from sparkdl.training.fit.full_batch import solve
@@ -47,14 +49,14 @@ class Network:
         Where this process uses it: "auto", "cpu" or "cuda"; `fit` has its master's.
     """
 
-    def __init__(self, conf, state=None, device="auto"):
+    def __init__(self, conf: Conf, state: TrainState | None = None, device: str = "auto") -> None:
         self.conf, self.device = conf, device
         require(self, "device", device in DEVICES, f"one of {DEVICES}")
         self.state = first_state(conf) if state is None else state
-        self._carried = {}
+        self._carried: dict[str, Any] = {}
 
     @cached_property
-    def replica(self):
+    def replica(self) -> Replica:
         return Replica(self.conf, choose_backend(self.device))
 
     @refuse_unknown_options
@@ -140,7 +142,7 @@ class Network:
             if own is not None:
                 own.close()
 
-    def fit_full_batch(self, data, solver=None):
+    def fit_full_batch(self, data: Data, solver: Solver | None = None) -> Solution:
         """Trains on all examples at once, which stay in memory, in this process.
 
         For small data and networks, where exact gradients pay: no optimizer, rate or clipping is
@@ -201,7 +203,7 @@ class Network:
         name = self.conf.output.name
         return self.features(features, [name])[name]
 
-    def features(self, features, layers):
+    def features(self, features: Any, layers: str | Iterable[str]) -> dict[str, np.ndarray]:
         """Returns {layer name: output (n, ...)} for features (n, ...), for a name or several.
 
         Raises
@@ -218,7 +220,7 @@ class Network:
             raise ConfigError("features must hold at least one example, got none")
         return {name: np.concatenate([part[name] for part in parts]) for name in layers}
 
-    def rnn_time_step(self, features):
+    def rnn_time_step(self, features: Any) -> np.ndarray:
         """Predicts the next steps of sequences, which go on where the last call ended.
 
         The names are DL4J's. Calls step by step give what `predict` gives for all steps at once,
@@ -243,7 +245,7 @@ class Network:
         y = self._loaded().forward(steps, [name], self._carried)[name]
         return y[:, 0] if single else y
 
-    def rnn_clear_previous_state(self):
+    def rnn_clear_previous_state(self) -> None:
         """Makes the next rnn_time_step start new sequences."""
         self._carried = {}
 
@@ -256,7 +258,7 @@ class Network:
             raise DataError("there are no records to evaluate on")
         return result
 
-    def evaluate_at(self, state, validation):
+    def evaluate_at(self, state: TrainState, validation: Any) -> Evaluation:
         """Returns the Validation's result for another state, which becomes the network's own."""
         self.state = state
         result = validation.judge.judged(self._loaded(), validation.batches)
@@ -269,7 +271,7 @@ class Network:
         """Returns the mean loss over the examples of a Batch, pair or source."""
         return self.evaluate(data).loss
 
-    def save(self, path):
+    def save(self, path: str | PathLike[str]) -> None:
         """Writes conf and state to a directory, local or of another file system.
 
         Without what workers have each for themselves (TrainState.own): a model is for use, and a
@@ -278,7 +280,7 @@ class Network:
         save_model(path, self.conf, replace(self.state, own=(), owner=""))
 
     @classmethod
-    def load(cls, path, device="auto"):
+    def load(cls, path: str | PathLike[str], device: str = "auto") -> Self:
         """Returns the network that `save` wrote; CheckpointError where it is damaged or foreign."""
         conf, state, _ = load_model(path)
         return cls(conf, state, device)

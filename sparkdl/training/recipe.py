@@ -1,6 +1,6 @@
 """A training described by something other than the caller, such as a file of another system."""
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -28,9 +28,9 @@ class Recipe(Protocol):
         Of each test, what its records must fit.
     """
 
-    network: object
-    master: object
-    test_confs: object
+    network: Any
+    master: Any
+    test_confs: Any
 
     def data(self):
         """Returns the source of the data to train on; ConfigError where none is named."""
