@@ -30,7 +30,7 @@ class Section:
         Where their parameters begin in the network's vector.
     """
 
-    def __init__(self, network: "Conf", stack: "list[PlacedLayer]", start: int) -> None:
+    def __init__(self, network: "Conf", stack: "tuple[PlacedLayer, ...]", start: int) -> None:
         self.stack, self.optimizer = stack, network.optimizer
         self.clipping, self.constraints = network.clipping, network.constraints
         self.params_layout = Layout(entries(stack, "param_shapes"))
