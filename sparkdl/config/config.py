@@ -16,11 +16,11 @@ class ConfigType(type):
     """The metaclass of configurations: a wrong, doubled or forgotten name is a ConfigError."""
 
     def __call__(cls, *values, **options):
-        named = cls.named_options(values)
+        named = cls.options_by_name(values)
         for name in named:
             if name in options:
                 raise ConfigError(f"{cls.__name__} got {name!r} twice")
-        options = cls.spelled_out(named | options)
+        options = cls.expand_shorthands(named | options)
         check_names(cls, options)
         return super().__call__(**options)
 
@@ -35,7 +35,7 @@ class Config(metaclass=ConfigType):
     """
 
     complete: ClassVar[bool] = False  # whether to_dict has defaults too
-    shorthands: ClassVar[tuple[str, ...]] = ()  # names that `spelled_out` takes beside the fields
+    shorthands: ClassVar[tuple[str, ...]] = ()  # more names for `expand_shorthands`
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -43,12 +43,12 @@ class Config(metaclass=ConfigType):
         document(cls)
 
     @classmethod
-    def named_options(cls, values: tuple[Any, ...]) -> dict[str, Any]:
+    def options_by_name(cls, values: tuple[Any, ...]) -> dict[str, Any]:
         """Returns {name: value} of what was given without a name."""
         return by_place(cls, values)
 
     @classmethod
-    def spelled_out(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def expand_shorthands(cls, options: dict[str, Any]) -> dict[str, Any]:
         """Returns {name of a field: value} of what was given, shorthands too."""
         return options
 
@@ -100,7 +100,7 @@ def build(cls, options):
     """
     if not isinstance(options, dict):
         raise ConfigError(f"{cls.__name__} needs a mapping of its options, got {brief(options)}")
-    options = cls.spelled_out(options)
+    options = cls.expand_shorthands(options)
     check_names(cls, options)
     return cls(**options)
 

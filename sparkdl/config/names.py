@@ -15,7 +15,7 @@ def key(name):
     return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
-def known_as(name, known):
+def find_name(name, known):
     """Returns the one of the names `known` that `name` is, in whatever case.
 
     The result is None where there is none.

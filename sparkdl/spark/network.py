@@ -19,7 +19,7 @@ from sparkdl.spark.records.recipe_tests import batches_of_tests
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.spark.streaming.stream_fit import fit_stream
 from sparkdl.spark.workers import SparkWorkers, tree
-from sparkdl.training.evaluation.batch_evaluation import Judge
+from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
@@ -203,16 +203,16 @@ class SparkNetwork:
         `prediction` (the class, or the value) and `probability` (for classes) behind them.
         """
         master = self._master_on(device)
-        model = self._shared(master)
+        model = self._share(master)
         if isinstance(data, DataFrame):
             fields = predictions.prediction_fields(self.conf)
             compute = partial(predictions.prediction_columns, model, transform)
-            compute = self._placed(run_on_device, master, compute)
+            compute = self._task_on_device(run_on_device, master, compute)
             return predictions.with_columns(data, self.conf, transform, features, fields, compute)
         records = SparkRecords(data, features, transform=transform)
         name, batches = self.conf.output.name, self._batches(records, labels=False)
         compute = partial(predictions.predict_batches, model, name, records.transform)
-        return batches.mapPartitions(self._placed(run_on_device, master, compute))
+        return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
 
     def features(self, data, layers, *, features="features", transform=None, device=None):
         """Computes the outputs of layers for each record, as inputs for other learners.
@@ -227,16 +227,16 @@ class SparkNetwork:
         ConfigError for a layer that does not exist.
         """
         layers, master = self._layers(layers), self._master_on(device)
-        model = self._shared(master)
+        model = self._share(master)
         if isinstance(data, DataFrame):
             fields = [predictions.numbers(name) for name in layers]
             compute = partial(predictions.layer_columns, layers, model, transform)
-            compute = self._placed(run_on_device, master, compute)
+            compute = self._task_on_device(run_on_device, master, compute)
             return predictions.with_columns(data, self.conf, transform, features, fields, compute)
         records = SparkRecords(data, features, transform=transform)
         compute = partial(predictions.feature_batches, model, layers, records.transform)
         batches = self._batches(records, labels=False)
-        return batches.mapPartitions(self._placed(run_on_device, master, compute))
+        return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
 
     def _master_on(self, device):
         """Returns the master with another device, if one is given.
@@ -245,8 +245,8 @@ class SparkNetwork:
         """
         return self.master if device is None else replace(self.master, device=device)
 
-    def _placed(self, way, master, compute):
-        """Returns a task that runs `compute` where the master says; `way` is apart(_at)."""
+    def _task_on_device(self, way, master, compute):
+        """Returns a task that runs `compute` where the master says; `way` is run_..._on_device."""
         return partial(way, master.task_device, compute, tally=self._tally)
 
     def save(self, path):
@@ -263,14 +263,14 @@ class SparkNetwork:
         return records.batches(self.sc, schema_of(self.conf, labels, records.transform))
 
     def _validation(self, records):
-        return Validation(self._batches(records), Judge(self.conf, records.transform))
+        return Validation(self._batches(records), Evaluator(self.conf, records.transform))
 
     def _evaluate(self, state, data, device=None):
-        (batches, judge), master = data, self._master_on(device)
+        (batches, evaluator), master = data, self._master_on(device)
         with job(self.sc, "evaluation", "an evaluation"):
             with sharing(self.sc, self._model_of(state, master)) as model:
-                each = partial(predictions.evaluate_partition, model, judge)
-                each = self._placed(run_partition_on_device, master, each)
+                each = partial(predictions.evaluate_partition, model, evaluator)
+                each = self._task_on_device(run_partition_on_device, master, each)
                 ranked, parts = batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
                 sums = tree(ranked, parts, depth=2, add=predictions.merge_evaluations)
         result = unwrap(predictions.merge_evaluations(sums)) if sums else None
@@ -278,7 +278,7 @@ class SparkNetwork:
             raise DataError("there are no records to evaluate on: every partition is empty")
         return result
 
-    def _shared(self, master):
+    def _share(self, master):
         """Shares conf and weights with tasks that run whenever Spark gets to them.
 
         They are sent again only when they are others, or for another device.

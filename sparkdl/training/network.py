@@ -8,7 +8,7 @@ import numpy as np
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.type_names import kind_of, package_of
 from sparkdl.data.readers.ndarray.arrays import Arrays
-from sparkdl.data.source import checked_batches
+from sparkdl.data.source import check_batches
 from sparkdl.errors import CheckpointError, ConfigError, DataError, require
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.execution.device import DEVICES, choose_backend
@@ -16,7 +16,7 @@ from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.inputs.tbptt import check_carries
 from sparkdl.nn.solvers import Lbfgs
 from sparkdl.training.evaluation.batch_evaluation import (
-    Judge,
+    Evaluator,
     evaluate_batches,
     new_evaluation,
     pieces,
@@ -127,7 +127,7 @@ class Network:
             known = [place.name for place in self.conf.stack]
             raise ConfigError(f"layers must be some of {known}, got none")
         batches = self._batches(Arrays(features))
-        parts = [self._loaded().forward(batch, layers) for batch in batches]
+        parts = [self._load().forward(batch, layers) for batch in batches]
         if not parts:
             raise ConfigError("features must hold at least one example, got none")
         return {name: np.concatenate([part[name] for part in parts]) for name in layers}
@@ -154,7 +154,7 @@ class Network:
         features, name = np.asarray(features), self.conf.output.name
         single = features.ndim < 1 + len(next(iter(self.conf.input_shapes.values())))
         steps = features[:, None] if single else features
-        y = self._loaded().forward(steps, [name], self._carried)[name]
+        y = self._load().forward(steps, [name], self._carried)[name]
         return y[:, 0] if single else y
 
     def rnn_clear_previous_state(self):
@@ -164,7 +164,7 @@ class Network:
     def evaluate(self, data):
         """Returns an Evaluation over a Batch, a pair (features, labels) or a source."""
         result = new_evaluation(self.conf)
-        evaluate_batches(self._loaded(), self._batches(as_source(data), labels=True), result)
+        evaluate_batches(self._load(), self._batches(as_source(data), labels=True), result)
         if not result.examples:
             raise DataError("there are no records to evaluate on")
         return result
@@ -172,7 +172,7 @@ class Network:
     def evaluate_at(self, state, validation):
         """Returns the Validation's result for another state, which becomes the network's own."""
         self.state = state
-        result = validation.judge.judged(self._loaded(), validation.batches)
+        result = validation.evaluator.evaluate(self._load(), validation.batches)
         if not result.examples:
             raise DataError("there are no records to evaluate on")
         return result
@@ -195,14 +195,14 @@ class Network:
         conf, state, _ = load_model(path)
         return cls(conf, state, device)
 
-    def _loaded(self):
+    def _load(self):
         self.replica.load(self.state.params, self.state.buffers, self.state.slots)
         return self.replica
 
     def _batches(self, source, labels=False):
         schema = schema_of(self.conf, labels, source.transform)
         for split in source.splits():
-            for batch in checked_batches(source.read, split, schema):
+            for batch in check_batches(source.read, split, schema):
                 yield from pieces(batch, source.transform, self.conf)
 
 
@@ -267,7 +267,7 @@ def fit_network(
         if resume is not None:
             trainer.check_resumed(blocks, extra, resume)
         elif state.iteration and not state.rounds:
-            state = trainer.placed(blocks, state)
+            state = trainer.locate(blocks, state)
         network.state, history = trainer.fit(blocks, state, epochs, transform, extra)
     finally:
         blocks.close()
@@ -280,7 +280,7 @@ def evaluation_options(conf, master, state, validation, evaluate):
         return {}
     if evaluate is None and not isinstance(validation, Validation):
         source = as_source(validation)
-        validation = Validation(CheckedBatches(conf, source), Judge(conf, source.transform))
+        validation = Validation(CheckedBatches(conf, source), Evaluator(conf, source.transform))
     if master.resident and isinstance(validation, Validation):
         return {"validation": validation}
     evaluate = evaluate or Network(conf, state, master.device).evaluate_at
@@ -295,7 +295,7 @@ class CheckedBatches:
 
     def __iter__(self):
         for split in self.source.splits():
-            yield from checked_batches(self.source.read, split, self.schema)
+            yield from check_batches(self.source.read, split, self.schema)
 
 
 def with_seed(master, state):

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from sparkdl.data.batches.batch import Batch, position
 from sparkdl.data.batches.columns import (
-    Offence,
+    Violation,
     class_column,
     factor_column,
     feature_column,
@@ -112,26 +112,26 @@ class Schema:
                 raise DataError(f"{where}: has no column {name!r}; columns are {found}")
         try:
             columns = self.convert(batch.columns)
-        except Offence as offence:
+        except Violation as offence:
             record = position(batch.ids[offence.row]) if len(batch) else 0
             raise DataError(f"{where}, record {record}: {offence}") from None
         return Batch(columns=columns, ids=batch.ids)
 
     def convert(self, raw):
-        """Returns {column: array} from raw {column: array (n, ...) or Ragged}. Raises Offence."""
+        """Returns {column: array} from raw {column: array (n, ...) or Ragged}. Raises Violation."""
         columns, one = {}, len(self.inputs) == 1
         for name, shape in self.inputs.items():
             what = "features" if one else name
-            x = self._filled(raw, name, columns, shape, what)
+            x = self._fill(raw, name, columns, shape, what)
             columns[name] = feature_column(x, shape, what)
         for name, label in self.outputs.items():
-            y = self._filled(raw, name, columns, label.shape, "label", label.one_hot_size)
+            y = self._fill(raw, name, columns, label.shape, "label", label.one_hot_size)
             columns[name] = label_column(y, label)
         if WEIGHTS in raw:
             columns[WEIGHTS] = factor_column(raw[WEIGHTS], (), WEIGHTS)
         return columns
 
-    def _filled(self, raw, name, columns, shape, what, also=None):
+    def _fill(self, raw, name, columns, shape, what, also=None):
         """Returns the raw column `name`, sequences padded, with their mask entered in `columns`."""
         x, mask = raw[name], self.masks.get(name)
         if mask is None:
@@ -142,7 +142,7 @@ class Schema:
 
 
 def label_column(y, label):
-    """Returns a label's column as it is stored. Raises Offence."""
+    """Returns a label's column as it is stored. Raises Violation."""
     if label.kind == "values":
         return value_column(y, label.shape)
     return class_column(y, label.size, label.shape, label.ignored)

@@ -29,7 +29,7 @@ class Compose(Transform):
         def __init__(self, *transforms: Transform | Iterable[Transform]) -> None: ...
 
     @classmethod
-    def named_options(cls, values: tuple[Any, ...]) -> dict[str, Any]:
+    def options_by_name(cls, values: tuple[Any, ...]) -> dict[str, Any]:
         alone = len(values) == 1 and isinstance(values[0], list | tuple)
         return {"transforms": values[0] if alone else values} if values else {}
 

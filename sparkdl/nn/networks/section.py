@@ -45,10 +45,10 @@ class Section:
         return rate_at(self.groups, iteration, epoch)
 
     def slots_in(self, vector):
-        """Returns {slot: view of the network's slot vector}, as `moved` takes them."""
+        """Returns {slot: view of the network's slot vector}, as `update` takes them."""
         return {name: vector[place] for name, place in self._slot_places()}
 
-    def moved(self, params, grad, slots, rate, t):
+    def update(self, params, grad, slots, rate, t):
         """Returns the parameters (n,) and {slot: vector} after one update; new arrays.
 
         Parameters

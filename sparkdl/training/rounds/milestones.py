@@ -44,7 +44,7 @@ class Milestones:
     def periods(self):
         return (*self.show, *([self.validate] if self.validate else []))
 
-    def left(self, updates):
+    def updates_left(self, updates):
         """Returns how many updates the next mark is away; None where there is none."""
         ways = [n - updates % n for n in self.periods]
         ways += [] if self.last is None else [max(0, self.last - updates)]
@@ -54,11 +54,11 @@ class Milestones:
         """Returns whether the fit ends with so many."""
         return self.last is not None and updates >= self.last
 
-    def shown(self, before, after):
+    def has_mark(self, before, after):
         """Returns whether there is a mark among the updates from `before` on, up to `after`."""
         return self.over(after) or any(after // n > before // n for n in self.periods)
 
-    def judged(self, before, after):
+    def has_evaluation(self, before, after):
         """Returns whether there is an evaluation, given the states before and after a round."""
         if self.validate is None:
             return after.starts_epoch

@@ -4,12 +4,12 @@ from dataclasses import fields, replace
 from pathlib import PurePosixPath
 
 from sparkdl.data import files
-from sparkdl.data.source import checked_batches
+from sparkdl.data.source import check_batches
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.checkpoints.snapshots import load_snapshot
 from sparkdl.interop.caffe.checkpoints.transfer import load_weights
 from sparkdl.interop.caffe.datasets.sources import source_of
-from sparkdl.interop.caffe.evaluation.head import First
+from sparkdl.interop.caffe.evaluation.head import FirstRecords
 from sparkdl.interop.caffe.evaluation.net_evaluation import batch_size, testing_of
 from sparkdl.interop.caffe.solvers.job import SolverJob, read_job
 from sparkdl.interop.caffe.solvers.listeners import Display, Snapshots, log
@@ -146,7 +146,7 @@ class TaggedBatches:
         for number, source in enumerate(self.tests):
             schema = schema_of(self.confs[number], transform=source.transform)
             for split in source.splits():
-                for batch in checked_batches(source.read, split, schema):
+                for batch in check_batches(source.read, split, schema):
                     yield tag_batch(batch, number)
 
 
@@ -166,7 +166,7 @@ def first_of_net(net, batches):
     source, size = source_of_net(net), batch_size(net)
     if "records_per_split" in {item.name for item in fields(source)}:
         source = replace(source, records_per_split=-(-256 // size) * size)
-    return First(source, batches * size, size)
+    return FirstRecords(source, batches * size, size)
 
 
 def names_of(weights):

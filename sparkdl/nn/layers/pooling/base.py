@@ -94,7 +94,7 @@ class Pool(SpatialLayer, abstract=True):
 
     def out_shape(self, in_shape: Any) -> Shape:
         channels, space = self.parts(in_shape)
-        return self.joined(channels, self.places(space))
+        return self.join(channels, self.places(space))
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
         if self.axes != 1 or mask is None:
