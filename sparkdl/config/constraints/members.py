@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkdl.config.constraints.base import Requirement, scalar
-from sparkdl.config.constraints.numbers import Number
+from sparkdl.config.constraints.numbers import Number, is_integer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,4 +50,4 @@ def with_article(name: Any) -> str:
 
 def is_numeric(value: Any) -> bool:
     """Returns whether `value` is meant as a number, even if it is none: NaN."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, float) or is_integer(value)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from sparkdl.config import is_integer
 from sparkdl.data.batches.batch import Batch, position
 from sparkdl.data.batches.columns import (
     Violation,
@@ -12,7 +13,7 @@ from sparkdl.data.batches.columns import (
     value_column,
 )
 from sparkdl.data.batches.sequences import pad_sequences
-from sparkdl.data.records.label import KINDS, Label, is_size
+from sparkdl.data.records.label import KINDS, Label
 from sparkdl.data.records.rows import read_records
 from sparkdl.errors import DataError, require
 
@@ -56,7 +57,7 @@ class Schema:
         require(self, "features", sound, "a shape of integers >= 1")
         known = isinstance(self.labels, dict) or self.labels in LABEL_KINDS
         require(self, "labels", known, f"one of {LABEL_KINDS}")
-        require(self, "label_size", is_size(self.label_size), "an integer >= 1")
+        require(self, "label_size", is_integer(self.label_size, 1), "an integer >= 1")
 
     @cached_property
     def inputs(self):
@@ -150,4 +151,4 @@ def label_column(y, label):
 
 def is_shape(shape):
     """Returns whether `shape` is one of an example, with sizes that may be free."""
-    return bool(shape) and all(n is None or is_size(n) for n in shape)
+    return bool(shape) and all(n is None or is_integer(n, 1) for n in shape)

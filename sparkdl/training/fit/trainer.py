@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
+from sparkdl.config import is_integer
 from sparkdl.errors import CheckpointError, ConfigError, DivergedError
 from sparkdl.training.reporting.events import drive_rounds
 from sparkdl.training.reporting.history import History
@@ -212,5 +213,5 @@ def start_state(conf, master, state):
 
 
 def check_epochs(epochs):
-    if not (isinstance(epochs, int) and not isinstance(epochs, bool) and epochs >= 1):
+    if not is_integer(epochs, 1):
         raise ConfigError(f"epochs must be an integer >= 1, got {epochs!r}")

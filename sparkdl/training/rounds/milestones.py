@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import is_integer
 from sparkdl.errors import require
 
 
@@ -32,10 +33,8 @@ class Milestones:
     def __post_init__(self):
         for name in ("last", "validate"):
             value = getattr(self, name)
-            require(
-                self, name, value is None or is_positive_integer(value), "an integer >= 1 or None"
-            )
-        require(self, "show", all(map(is_positive_integer, self.show)), "integers >= 1")
+            require(self, name, value is None or is_integer(value, 1), "an integer >= 1 or None")
+        require(self, "show", all(is_integer(n, 1) for n in self.show), "integers >= 1")
 
     def __bool__(self):
         return self != Milestones()
@@ -67,7 +66,3 @@ class Milestones:
     def identity(self):
         """Returns what a resumed run must have in common, as JSON has it: rounds are cut there."""
         return sorted(set(self.periods)) or None
-
-
-def is_positive_integer(value):
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -1,11 +1,10 @@
 """Columns of Arrow tables to arrays; shared by Parquet files and DataFrames."""
 
-import difflib
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkdl.config import suggestion
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.batches.sequences import Ragged
@@ -53,8 +52,7 @@ def table_batch(table, columns, where, partition, start=0, sequences=()):
 def require_column(column, names, where):
     """Raises DataError unless `column` is one of `names`; the nearest one is offered."""
     if column not in names:
-        near = difflib.get_close_matches(column, names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = suggestion(column, names, "")
         raise DataError(f"{where}: has no column {column!r}; columns are {list(names)}{hint}")
 
 

@@ -5,11 +5,10 @@ References
 tensorflow/core/example/example.proto; its map is, on the wire, repeated pairs.
 """
 
-from difflib import get_close_matches
-
 import numpy as np
 from google.protobuf import message
 
+from sparkdl.config import suggestion
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.encodings.protobuf_messages import messages
 
@@ -44,8 +43,7 @@ def parse(content, row):
 def feature(features, name, row):
     """Returns the Feature of that name. Raises Violation, and offers the nearest."""
     if name not in features:
-        near = get_close_matches(name, features, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = suggestion(name, features, "")
         raise Violation(row, f"has no feature {name!r}; features are {sorted(features)}{hint}")
     return features[name]
 
