@@ -8,7 +8,7 @@ import numpy as np
 from sparkdl.config.constraints.base import scalar
 from sparkdl.config.documentation import document
 from sparkdl.config.names import suggestion
-from sparkdl.config.option import adopt_options, default_of, option, option_of
+from sparkdl.config.option import adopt_options, default_of, option, options_of
 from sparkdl.errors import ConfigError, brief
 
 
@@ -20,7 +20,11 @@ class ConfigType(type):
         for name in named:
             if name in options:
                 raise ConfigError(f"{cls.__name__} got {name!r} twice")
-        options = cls.expand_shorthands(named | options)
+        return cls.make(named | options)
+
+    def make(cls, options):
+        """Returns the configuration with these options, if all names are known and none lacks."""
+        options = cls.expand_shorthands(options)
         check_names(cls, options)
         return super().__call__(**options)
 
@@ -53,9 +57,9 @@ class Config(metaclass=ConfigType):
         return options
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value = check_field(type(self), item, getattr(self, item.name))
-            object.__setattr__(self, item.name, value)
+        for name in options_of(type(self)):
+            value = check_field(type(self), name, getattr(self, name))
+            object.__setattr__(self, name, value)
         self.validate()
 
     def validate(self) -> None:
@@ -100,9 +104,7 @@ def build(cls, options):
     """
     if not isinstance(options, dict):
         raise ConfigError(f"{cls.__name__} needs a mapping of its options, got {brief(options)}")
-    options = cls.expand_shorthands(options)
-    check_names(cls, options)
-    return cls(**options)
+    return cls.make(options)
 
 
 def check_names(cls, options):
@@ -133,15 +135,15 @@ def is_optional(item):
     return default_of(item) is not MISSING
 
 
-def check_field(cls, item, value):
-    """Returns `value` as the field `item` of `cls` keeps it.
+def check_field(cls, name, value):
+    """Returns `value` as the field `name` of `cls` keeps it.
 
     Raises ConfigError where its constraint says no.
     """
-    about = option_of(item, cls)
+    about = options_of(cls)[name]
     if about is None:
         return plain(value)
-    return about.constraint.check(value, f"{cls.__name__}.{item.name}")
+    return about.constraint.check(value, f"{cls.__name__}.{name}")
 
 
 def plain(value: Any) -> Any:
@@ -187,4 +189,4 @@ def is_default(cls, item, value):
     default = default_of(item)
     if default is MISSING or default is None:
         return value is default
-    return bool(value == check_field(cls, item, default))
+    return bool(value == check_field(cls, item.name, default))

@@ -70,6 +70,13 @@ def option_of(item, cls):
     return about if constraint is about.constraint else replace(about, constraint=constraint)
 
 
+def options_of(cls):
+    """Returns {field: Option or None} of a class, made once: each instance is checked by it."""
+    if "_options" not in cls.__dict__:
+        cls._options = {item.name: option_of(item, cls) for item in fields(cls)}
+    return cls._options
+
+
 def default_of(item):
     """Returns the default of a dataclass field, or MISSING."""
     return item.default if item.default_factory is MISSING else item.default_factory()

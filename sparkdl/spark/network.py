@@ -48,7 +48,7 @@ class SparkNetwork:
         with which data, how long and at which rates its network is trained, when it is tested, and
         where snapshots go.
     tm : TrainingMaster, optional
-        How it is trained; ParameterAveraging() unless given, of a solver AllReduceSGD().
+        How it is trained. None: ParameterAveraging(), of a solver AllReduceSGD().
     snapshot, weights : str, optional
         Of a solver file: what training goes on from; see recipe_of.
 
@@ -114,7 +114,7 @@ class SparkNetwork:
             given; as many as it takes for `updates`, or for the max_iter of a solver.
         validation : data, optional
             Evaluated after each epoch, or where `validate_every` says. Of a solver the data of its
-            test net, of several a list; what they name unless given.
+            test net, of several a list. None: what they name.
         features, label, weights : str
             Columns, where the records have names; a network with several inputs or outputs takes
             theirs. Weights are factors of the examples' losses.

@@ -81,7 +81,7 @@ class Network:
         ----------
         data : Batch, pair (features, labels) or source
         solver : Solver
-            Lbfgs() unless given.
+            None: Lbfgs().
 
         Returns
         -------
@@ -100,7 +100,7 @@ class Network:
         data : Batch, pair (features, labels) or source
             Labels are not looked at.
         layers : str or sequence of str
-            Names; all such layers, in their order, unless given.
+            Names. None: all such layers, in their order.
         options : of `fit` (epochs, master ...)
 
         Returns
@@ -235,7 +235,7 @@ def fit_network(
         them, where they stay for the whole fit
     validate_every : updates between two evaluations; None: there is one after each epoch
     validate_first : whether there is one before the first update, too
-    evaluate : function (state, validation) -> Evaluation; on this process unless given
+    evaluate : function (state, validation) -> Evaluation; None: on this process
     listeners : sequence of Listener
     checkpoints : Checkpoints or None
     resume : path of a checkpoint, or of a folder of them, to go on from: the fit then ends with

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from sparkdl.config import Member, text
-from sparkdl.config.option import default_of, option_of
+from sparkdl.config.option import default_of, option_of, options_of
 from sparkdl.data import Arrays, Source
 from sparkdl.data.readers.tables.frame_columns import FrameColumn
 from sparkdl.data.transforms import Compose, MeanImage, Transform
@@ -182,3 +182,8 @@ def test_a_name_that_is_not_known_is_refused(family, cls):
     if cls is not Compose:  # it takes any number of transforms
         with pytest.raises(ConfigError, match=f"{cls.__name__} takes options by name only"):
             cls(1, 2, 3)
+
+
+def test_texts_say_in_one_wording_what_none_means():
+    texts = {(c, n): o.text for _, c in MEMBERS for n, o in options_of(c).items() if o is not None}
+    assert [place for place, text in texts.items() if "unless given" in text] == []

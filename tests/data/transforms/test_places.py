@@ -106,7 +106,7 @@ MISFITS = [
     (Compose(Crop(size=24), Resize(size=30)), (3, 24, 24), "Resize gives examples of"),
     (MeanImage(mean=np.zeros((3, 4, 4))), (3, 5, 5), "MeanImage gives examples of"),
     (Scale(mean=(1, 2)), (3, 5, 5), "Scale.mean needs 1 number or 3"),
-    (ReshapeRecords(shape=(3, 4)), (12,), "Reshape gives examples of"),
+    (ReshapeRecords(shape=(3, 4)), (12,), "ReshapeRecords gives examples of"),
 ]
 
 
@@ -144,7 +144,10 @@ OPTIONS = [
     (lambda: MeanImage(), "MeanImage.path must be given where mean is not"),
     (lambda: MeanImage(mean=np.zeros((1, 2, 2)), path="a"), "MeanImage.path must be"),
     (lambda: Compose(Mirror(), 3), "Compose.transforms.1. must be one of ChannelSwap"),
-    (lambda: ReshapeRecords(shape=(3, 0)), "Reshape.shape.1. must be an integer >= 1, got 0"),
+    (
+        lambda: ReshapeRecords(shape=(3, 0)),
+        "ReshapeRecords.shape.1. must be an integer >= 1, got 0",
+    ),
 ]
 
 
@@ -152,3 +155,8 @@ OPTIONS = [
 def test_options_are_refused(make, message):
     with pytest.raises(ConfigError, match=message):
         make()
+
+
+def test_a_column_of_several_transforms_together_is_refused():
+    with pytest.raises(ConfigError, match="Compose.column must be left out, got 'x'; each of its"):
+        Compose(transforms=[Mirror()], column="x")

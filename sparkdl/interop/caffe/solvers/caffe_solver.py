@@ -31,13 +31,13 @@ class CaffeSolver:
     ----------
     solver : path of a solver file, local or a URI, or SolverJob
     master : TrainingMaster, optional
-        AllReduceSGD() unless given, which computes what Caffe does on the workers' batches
-        together. Its batch size, what iter_size means for it, and the device where it is "auto",
-        are those of the solver.
+        None: AllReduceSGD(), which computes what Caffe does on the workers' batches together. Its
+        batch size, what iter_size means for it, and the device where it is "auto", are those of
+        the solver.
     snapshot : str, optional
         A .solverstate to go on from; `weights` may name its .caffemodel.
     weights : str or sequence of str, optional
-        Files of weights to start from, by the layers' names; the solver's unless given.
+        Files of weights to start from, by the layers' names. None: the solver's.
     shapes : {blob: shape of one example}, optional
         See `read_net`.
 
@@ -69,11 +69,11 @@ class CaffeSolver:
         Parameters
         ----------
         data : Batch, pair (features, labels) or source, optional
-            What the net's layer of data names unless given.
+            None: what the net's layer of data names.
         workers : Workers, optional
-            Two processes unless given.
+            None: two processes.
         validation : the same, or a list of them for several test nets, optional
-            All of it is tested on. What the test nets name unless given.
+            All of it is tested on. None: what the test nets name.
         options : of `fit_network`
         """
         data = as_source(self.data() if data is None else data)

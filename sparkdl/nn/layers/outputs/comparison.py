@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError
+from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.outputs.base import ScoredLayer, flat, units_axis, units_last
+from sparkdl.nn.losses import SoftmaxCrossEntropy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +79,12 @@ class GainComparison(Comparison):
     z (batch, units), (batch, T, units) or (batch, units, H, W); labels as of SoftmaxCrossEntropy;
     the matrices (batch, units, units), or any shape with as many numbers
     """
+
+    def validate(self) -> None:
+        super().validate()
+        allowed = SoftmaxCrossEntropy(ignore_label=getattr(self.loss, "ignore_label", None))
+        cure = "its matrices stand for all options but ignore_label"
+        require(self, "loss", self.loss == allowed, "softmax_cross_entropy", cure)
 
     def out_shape(self, in_shape: Any) -> Shape:
         if len(in_shape) != 3:

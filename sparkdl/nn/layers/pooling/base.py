@@ -31,7 +31,7 @@ class Pool(SpatialLayer, abstract=True):
 
     size: Axes = option(Sizes(), "Points of a window.")
     stride: OptionalAxes = option(
-        Sizes(), "Distance between two windows; the size unless given.", default=None
+        Sizes(), "Distance between two windows. None: the size.", default=None
     )
     padding: AmountOrWord = option(
         Padding(),
