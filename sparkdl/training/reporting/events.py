@@ -60,7 +60,7 @@ def drive_rounds(master, workers, conf, blocks, state, epochs, transform, evalua
 
 
 def events_after(before, state, evaluate, marks):
-    """Yields the events that follow a round: Validated, EpochDone."""
+    """Yields the events that follow a round: ValidationDone, EpochDone."""
     judged = evaluate is not None and marks.has_evaluation(before, state)
     evaluation = evaluate(state) if judged else None
     if judged and marks.validate is not None:

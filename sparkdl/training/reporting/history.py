@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 from itertools import takewhile
+from typing import TYPE_CHECKING, Any
 
 from sparkdl.training.reporting.reports import (
     PARTS,
@@ -13,6 +14,9 @@ from sparkdl.training.reporting.reports import (
     total_seconds,
 )
 from sparkdl.training.reporting.text_table import align
+
+if TYPE_CHECKING:
+    from sparkdl.training.evaluation.base import Evaluation
 
 
 @dataclass
@@ -29,28 +33,28 @@ class History:
     restarts: list[Restart] = field(default_factory=list)
     ended: str | None = None
 
-    def add_round(self, report):
+    def add_round(self, report: RoundReport) -> None:
         self.rounds.append(report)
 
-    def end_epoch(self, validation=None):
+    def end_epoch(self, validation: "Evaluation | None" = None) -> EpochReport:
         """Closes the epoch of the last round and returns its EpochReport."""
         epoch = self.rounds[-1].epoch
         rounds = list(takewhile(lambda report: report.epoch == epoch, reversed(self.rounds)))
         self.epochs.append(EpochReport.of(rounds, validation))
         return self.epochs[-1]
 
-    def go_back(self, restart):
+    def go_back(self, restart: Restart) -> None:
         """Forgets the rounds that are lost."""
         self.restarts.append(restart)
         del self.rounds[len(self.rounds) - restart.lost :]
 
     @property
-    def skipped(self):
+    def skipped(self) -> int:
         """Updates left out in all rounds; see RoundReport."""
         return sum(report.skipped for report in self.rounds)
 
     @property
-    def devices(self):
+    def devices(self) -> dict[str, int]:
         """{device: workers} of the round in which most workers computed; of equals the last.
 
         In other rounds, as the last of an epoch often is, some workers may have had no records.
@@ -58,17 +62,17 @@ class History:
         rounds = [report.devices for report in reversed(self.rounds)]
         return max(rounds, key=lambda devices: sum(devices.values()), default={})
 
-    def times(self):
+    def times(self) -> dict[str, float]:
         """Returns the seconds of all rounds by part: reading, compute, averaging, overhead."""
         return total_seconds(self.rounds)
 
-    def shares(self):
+    def shares(self) -> dict[str, float]:
         """Returns the share of each part in the time of all rounds, in [0, 1]."""
         times = self.times()
         total = sum(times.values())
         return {part: seconds / total if total > 0 else 0.0 for part, seconds in times.items()}
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Returns plain lists and numbers, as JSON has them."""
         return {
             "rounds": [report.to_dict() for report in self.rounds],
@@ -78,7 +82,7 @@ class History:
             "restarts": [asdict(restart) for restart in self.restarts],
         }
 
-    def __str__(self):
+    def __str__(self) -> str:
         """Describes the fit in lines.
 
         One per epoch, then evaluations by updates, where the time went, who computed where, updates

@@ -38,7 +38,7 @@ class Supervisor:
         self.told = shared.state.rounds
 
     def events(self):
-        """Yields RoundDone, Validated, EpochDone and Restarted as they come, until all is done.
+        """Yields RoundDone, ValidationDone, EpochDone and RestartDone as they come.
 
         Raises
         ------

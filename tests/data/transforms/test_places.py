@@ -119,7 +119,10 @@ def test_what_never_fits_is_refused_before_any_record(transform, shape, message)
 WRONG_RECORDS = [
     (Crop(size=24), r"Crop of \(24, 24\) needs images of at least that, got \(3, 12, 16\)"),
     (MeanImage(mean=np.zeros((3, 4, 4))), r"MeanImage is of \(3, 4, 4\), got images \(3, 12, 16\)"),
-    (ReshapeRecords(shape=(3, 4)), r"Reshape to \(3, 4\) needs as many numbers, got \(3, 12, 16\)"),
+    (
+        ReshapeRecords(shape=(3, 4)),
+        r"ReshapeRecords to \(3, 4\) needs as many numbers, got \(3, 12, 16\)",
+    ),
 ]
 
 

@@ -74,7 +74,7 @@ def add_field(message, text, enums):
     if default is not None:
         field.default_value = default
     if packed:
-        field.options.pack = True
+        field.options.packed = True
 
 
 MESSAGES = messages(FIELDS)
