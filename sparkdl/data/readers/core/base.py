@@ -109,7 +109,10 @@ class SplitByBytes(Source, abstract=True):
     """A source whose splits are ranges of bytes."""
 
     bytes_per_split: int | None = option(
-        Integer(minimum=1), "None: 1 MiB, or more where that made over 4,096 splits.", default=None
+        Integer(minimum=1),
+        "Size of a split. None: 1 MiB, or more where that made over 4,096 splits.",
+        default=None,
+        unit="bytes",
     )
 
 
