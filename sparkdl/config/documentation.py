@@ -5,7 +5,7 @@ from dataclasses import MISSING, Field
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from textwrap import indent, wrap
 
-from sparkdl.config.option import default_of, inherited_fields, option_of
+from sparkdl.config.option import default_of, fields_of_bases, option_of
 
 HEADING = re.compile(r"^(Parameters|Shapes|Returns|Raises|References|Examples|Notes)\n-+$", re.M)
 WIDTH = 96
@@ -16,7 +16,7 @@ def document(cls):
 
     A class that has such a section keeps it, and one with a field that says nothing gets none.
     """
-    own, items = cleandoc(cls.__dict__.get("__doc__") or ""), declared_fields(cls)
+    own, items = cleandoc(cls.__dict__.get("__doc__") or ""), list_fields(cls)
     written = any(match[1] == "Parameters" for match in HEADING.finditer(own))
     if own and items and not written and all(is_documented(i, cls) for i in items.values()):
         lines = [entry(name, item, cls) for name, item in items.items()]
@@ -38,12 +38,12 @@ def signature_of(cls):
     return Signature(options)
 
 
-def declared_fields(cls):
+def list_fields(cls):
     """Returns {name: dataclass field}: the class's own first, then its nearest base's ...
 
     The class is not a dataclass yet; what its body declares without `option` has the value None.
     """
-    inherited = inherited_fields(cls)
+    inherited = fields_of_bases(cls)
     body = get_annotations(cls)
     names = [name for name, kind in body.items() if "ClassVar" not in str(kind)]
     own = {name: cls.__dict__.get(name) for name in names}

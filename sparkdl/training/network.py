@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.readers.ndarray.arrays import Arrays
-from sparkdl.data.source import checked_batches
+from sparkdl.data.source import check_batches
 from sparkdl.errors import ConfigError, DataError, brief, require
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.execution.device import DEVICES, choose_backend
@@ -89,7 +89,7 @@ class Network:
         epochs : int or None, default 1
             Epochs to train, after those before. None: as many as `updates` takes.
         master : TrainingMaster, optional
-            ParameterAveraging() unless given.
+            None: ParameterAveraging().
         workers : Workers, optional
             Unless given as many processes of this machine as the master asks for, or two.
         updates : int, optional
@@ -157,7 +157,7 @@ class Network:
         ----------
         data : Batch, pair (features, labels) or source
         solver : Solver
-            Lbfgs() unless given.
+            None: Lbfgs().
 
         Returns
         -------
@@ -187,7 +187,7 @@ class Network:
         data : Batch, pair (features, labels) or source
             Labels are not looked at.
         layers : str or sequence of str, optional
-            Names; all such layers, in their order, unless given.
+            Names. None: all such layers, in their order.
         epochs, master, workers, updates, listeners
             For each layer, as in `fit`.
 
@@ -236,7 +236,7 @@ class Network:
         if not layers:
             known = [place.name for place in self.conf.stack]
             raise ConfigError(f"layers must be some of {known}, got none")
-        batches, replica = self._batches(Arrays(features), size=batch_size), self._loaded()
+        batches, replica = self._batches(Arrays(features), size=batch_size), self._load()
         parts = [replica.forward(batch, layers, size=batch_size) for batch in batches]
         if not parts:
             raise ConfigError("features must hold at least one example, got none")
@@ -264,7 +264,7 @@ class Network:
         features, name = np.asarray(features), self.conf.output.name
         single = features.ndim < 1 + len(next(iter(self.conf.input_shapes.values())))
         steps = features[:, None] if single else features
-        y = self._loaded().forward(steps, [name], self._carried)[name]
+        y = self._load().forward(steps, [name], self._carried)[name]
         return y[:, 0] if single else y
 
     def rnn_clear_previous_state(self) -> None:
@@ -275,7 +275,7 @@ class Network:
     def evaluate(self, data: Data) -> Evaluation:
         """Returns an Evaluation over a Batch, a pair (features, labels) or a source."""
         result = new_evaluation(self.conf)
-        evaluate_batches(self._loaded(), self._batches(as_source(data), labels=True), result)
+        evaluate_batches(self._load(), self._batches(as_source(data), labels=True), result)
         if not result.examples:
             raise DataError("there are no records to evaluate on")
         return result
@@ -283,7 +283,7 @@ class Network:
     def evaluate_at(self, state: TrainState, validation: Any) -> Evaluation:
         """Returns the Validation's result for another state, which becomes the network's own."""
         self.state = state
-        result = validation.judge.judged(self._loaded(), validation.batches)
+        result = validation.evaluator.evaluate(self._load(), validation.batches)
         if not result.examples:
             raise DataError("there are no records to evaluate on")
         return result
@@ -307,14 +307,14 @@ class Network:
         conf, state, _ = load_model(path)
         return cls(conf, state, device)
 
-    def _loaded(self):
+    def _load(self):
         self.replica.load(self.state.params, self.state.buffers, self.state.slots)
         return self.replica
 
     def _batches(self, source, labels=False, size=BATCH):
         schema = schema_of(self.conf, labels, source.transform)
         for split in source.splits():
-            for batch in checked_batches(source.read, split, schema):
+            for batch in check_batches(source.read, split, schema):
                 yield from pieces(batch, source.transform, self.conf, size)
 
 

@@ -11,7 +11,7 @@ import pytest
 import sparkdl
 from sparkdl.config import Config, Member, text
 from sparkdl.config.documentation import format_default
-from sparkdl.config.option import default_of, option_of
+from sparkdl.config.option import default_of, option_of, options_of
 from sparkdl.data import Arrays, Source
 from sparkdl.data.readers.tables.frame_columns import FrameColumn
 from sparkdl.data.transforms import Compose, MeanImage, Transform
@@ -216,3 +216,8 @@ def test_a_name_that_is_not_known_is_refused(family, cls):
     if cls is not Compose:  # it takes any number of transforms
         with pytest.raises(ConfigError, match=f"{cls.__name__} takes options by name only"):
             cls(1, 2, 3)
+
+
+def test_texts_say_in_one_wording_what_none_means():
+    texts = {(c, n): o.text for _, c in MEMBERS for n, o in options_of(c).items() if o is not None}
+    assert [place for place, text in texts.items() if "unless given" in text] == []

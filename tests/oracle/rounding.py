@@ -241,7 +241,7 @@ def normalized(op, x, gamma, beta):
     """(y, mean, variance) of BatchNorm and LayerNorm, which only their gradients decompose."""
     mean, variance = op.statistics(x)
     weight = op.along if hasattr(op, "along") else op.wide
-    y = op.normalized(x, mean, variance)
+    y = op.normalize(x, mean, variance)
     return ops.add(ops.mul(y, weight(gamma, x)), weight(beta, x)), mean, variance
 
 

@@ -43,7 +43,7 @@ class AddressRendezvous:
         deadline = Deadline(timeout)
         if self._wire is None:
             self._wire = Wire(self._dial(timeout), format_address(self.address), self.timeout)
-        within = max(0.01, deadline.left())
+        within = max(0.01, deadline.remaining())
         self._wire.send({"size": self.size, "seconds": within}, text.encode())
         meta, arrays = self._wire.receive(within + ANSWER, waiting_for="the others' texts")
         if "missing" in meta:

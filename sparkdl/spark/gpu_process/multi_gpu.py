@@ -29,7 +29,7 @@ def run_on_gpus(device, compute, items, meeting, team):
     WorkerError
         A process has ended. What `compute` raises in the first that fails, as `apart` does.
     """
-    together, ends = Together(meeting, team), SimpleQueue()
+    together, ends = TaskWorkers(meeting, team), SimpleQueue()
     queues = {rank: SimpleQueue() for rank in together.ranks}
     with ExitStack() as stack:
         stack.callback(end, queues)  # threads that wait for items when one fails
@@ -63,7 +63,7 @@ def run(work, ends):
         ends.put(error)
 
 
-class Together:
+class TaskWorkers:
     """The workers of one task, which meet others through the rendezvous of the tasks.
 
     Parameters

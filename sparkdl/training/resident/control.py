@@ -81,7 +81,7 @@ class Control:
             self._ended = True
             self._send({"say": "failed", "lost": is_loss(error)} | error_to_json(error))
 
-    def done(self):
+    def report_end(self):
         """Tells the driver that all epochs are over."""
         self._send({"say": "done"})
 

@@ -8,7 +8,7 @@ import pytest
 from pyspark import TaskContext
 
 from sparkdl.errors import DataError, WorkerError
-from sparkdl.spark.gpu_process.multi_gpu import DeviceRendezvous, Together, run_on_gpus
+from sparkdl.spark.gpu_process.multi_gpu import DeviceRendezvous, TaskWorkers, run_on_gpus
 from sparkdl.spark.launch.team import Team
 from tests.spark import elsewhere
 from tests.spark.gpu_process.test_dispatch import HOST, Context
@@ -54,7 +54,7 @@ def context(monkeypatch):
 def met(limits, rounds=1):
     """What each of two workers of a task is told, or its error, and what the tasks are asked."""
     others, found = Others(), [[], []]
-    together = Together(others, Team.of([[n] for n in range(6)], 2))
+    together = TaskWorkers(others, Team.of([[n] for n in range(6)], 2))
 
     def meet(place):
         member = DeviceRendezvous(together, place, together.ranks[place])

@@ -39,7 +39,7 @@ class ZeroPadding(SpatialBorder, abstract=True):
     def out_shape(self, in_shape: Shape) -> Shape:
         channels, space = self.parts(in_shape)
         wider = zip(space, sides(self.amount, self.axes), strict=True)
-        return self.joined(channels, tuple(n + sum(p) for n, p in wider))
+        return self.join(channels, tuple(n + sum(p) for n, p in wider))
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.pad(x, *zip(*self.margins(), strict=True))
@@ -68,7 +68,7 @@ class Cropping(SpatialBorder, abstract=True):
         if min(left) < 1:
             kind = type(self).__name__
             raise ShapeError(f"{kind} of {in_shape} by {self.amount} leaves nothing")
-        return self.joined(channels, left)
+        return self.join(channels, left)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         return within(x, self.margins())
