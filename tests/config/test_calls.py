@@ -157,7 +157,7 @@ def test_every_option_is_explicit_and_explained(method):
         ]
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if not m.startswith("Caffe")])
+@pytest.mark.parametrize("method", METHODS)
 def test_every_option_has_a_type(method):
     assert not [one.name for one in parameters(method) if one.annotation is one.empty]
 

@@ -1,7 +1,10 @@
 """A training as a solver file of Caffe describes it, on any workers and with any master."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
+from os import PathLike
 from pathlib import PurePosixPath
+from typing import Any
 
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data import files
@@ -16,11 +19,14 @@ from sparkdl.interop.caffe.solvers.job import SolverJob, read_job
 from sparkdl.interop.caffe.solvers.listeners import Display, Snapshots, log
 from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.inputs.schema import schema_of
-from sparkdl.training.inputs.sources import as_source
+from sparkdl.training.inputs.sources import Data, as_source
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.network import Network, first_state
 from sparkdl.training.recipe import tag_batch
-from sparkdl.training.workers.base import Validation
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.checkpoint import Checkpoints
+from sparkdl.training.workers.base import Validation, Workers
 from sparkdl.training.workers.local import LocalWorkers
 
 
@@ -69,18 +75,18 @@ class CaffeSolver:
     @refuse_unknown_options
     def fit(
         self,
-        data=None,
-        workers=None,
-        validation=None,
+        data: Data | None = None,
+        workers: Workers | None = None,
+        validation: Data | list[Data] | None = None,
         *,
-        epochs=None,
-        updates=None,
-        validate_every=None,
-        validate_first=None,
-        listeners=(),
-        checkpoints=None,
-        resume=None,
-    ):
+        epochs: int | None = None,
+        updates: int | None = None,
+        validate_every: int | None = None,
+        validate_first: bool | None = None,
+        listeners: Iterable[Listener] = (),
+        checkpoints: Checkpoints | None = None,
+        resume: str | PathLike[str] | None = None,
+    ) -> History:
         """Trains on this machine; returns a History, whose `validations` are the tests.
 
         Parameters
@@ -155,19 +161,19 @@ class CaffeSolver:
 
     def train(
         self,
-        data,
-        workers,
-        validation,
-        evaluate=None,
+        data: Any,
+        workers: Workers,
+        validation: Validation | None,
+        evaluate: Callable[..., Any] | None = None,
         *,
-        epochs=None,
-        updates=None,
-        validate_every=None,
-        validate_first=None,
-        listeners=(),
-        checkpoints=None,
-        resume=None,
-    ):
+        epochs: int | None = None,
+        updates: int | None = None,
+        validate_every: int | None = None,
+        validate_first: bool | None = None,
+        listeners: Iterable[Listener] = (),
+        checkpoints: Checkpoints | None = None,
+        resume: str | PathLike[str] | None = None,
+    ) -> History:
         """Returns `fit` with data and validation as these workers know them."""
         solver = self.job.solver
         if epochs is None and updates is None:
