@@ -9,6 +9,7 @@ from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import PeerError, SparkdlError, WorkerError
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.messages.wire import Wire
+from sparkdl.exchange.rendezvous.address_rendezvous import RendezvousServer
 from sparkdl.training.resident.control import CHANNEL, VECTORS, arrays_by_name
 from sparkdl.training.resident.lifecycle import run_worker
 
@@ -53,6 +54,7 @@ class WorkerGroup:
         shared = replace(shared, state=replace(state, own=()))
         try:
             self._endpoint.serve(CHANNEL, self._listen)
+            RendezvousServer(self.size, self._endpoint)
             shares = shared.schedule.shares
             self._launched = workers.launch(run_worker, blocks, shares, shared, validation)
         except BaseException as error:

@@ -84,11 +84,12 @@ class Workers(Protocol):
     def launch(self, task, blocks: Blocks, shares, shared: Any, validation=None) -> LaunchedWorkers:
         """Starts `task` once in each of len(shares) workers, all together, and returns at once.
 
-        A worker calls `task(shared, rank, rendezvous, blocks, validation)`. Its `rendezvous` is
-        one of sparkdl.exchange. `blocks` is an iterator of (number, Batch) over its share, once;
-        a block may come in several pieces, and pieces in any order. `validation` is an iterator
-        of the Batches that are its share of the data to evaluate on, None where there is none. A
-        task takes all of `blocks` first, then all of `validation`. What it returns is not kept.
+        A worker calls `task(shared, rank, blocks, validation)`. `blocks` is an iterator of
+        (number, Batch) over its share, once; a block may come in several pieces, and pieces in
+        any order. `validation` is an iterator of the Batches that are its share of the data to
+        evaluate on, None where there is none. A task takes all of `blocks` first, then all of
+        `validation`. What it returns is not kept. How workers find each other is the task's own
+        matter: `shared` may say where.
 
         Parameters
         ----------
