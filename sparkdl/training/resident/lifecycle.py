@@ -5,7 +5,7 @@ import time
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 
-from sparkdl.errors import SparkdlError
+from sparkdl.errors import PeerError, SparkdlError
 from sparkdl.exchange.group import Group
 from sparkdl.exchange.rendezvous.address_rendezvous import AddressRendezvous
 from sparkdl.nn.execution.device import PROCESSOR, choose_backend, describe_device
@@ -35,20 +35,26 @@ def run_worker(shared, rank, blocks, validation):
             open_shelf(blocks, control) as shelf,
             open_shelf(enumerate(validation or ()), control) as held,
         ):
-            with closing(join_group(shared, rank, device)) as group, report_errors(control):
+            with report_errors(control, forming=True):
+                group = join_group(shared, rank, device)
+            with closing(group), report_errors(control):
+                control.report_joined()
                 WorkerLifecycle(
                     shared, control, Worker(shared, group, control.own), shelf, held
                 ).run()
 
 
 @contextmanager
-def report_errors(control):
-    """Tells the driver what goes wrong in here, before others see the consequences."""
+def report_errors(control, forming=False):
+    """Tells the driver what goes wrong in here, before others see the consequences.
+
+    While a group is `forming`, that a peer is not reached is told apart.
+    """
     try:
         yield
     except Exception as error:
         with suppress(SparkdlError):  # the driver may be what is lost
-            control.report_failure(error)
+            control.report_failure(error, forming and isinstance(error, PeerError))
         raise
 
 

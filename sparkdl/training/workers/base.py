@@ -9,10 +9,12 @@ from sparkdl.training.workers.contribution import Contribution
 class Blocks(Protocol):
     """A data set as blocks of records that stay with the workers.
 
-    `sizes` are their numbers of records, in order; `close()` frees what they take.
+    `sizes` are their numbers of records, in order; `seconds` is what making them took, by phase;
+    `close()` frees what they take.
     """
 
     sizes: list[int]
+    seconds: dict[str, float]
 
     def close(self) -> None: ...
 
@@ -80,6 +82,9 @@ class Workers(Protocol):
 
     def room(self) -> int:
         """Returns how many workers could be launched now; at a restart it may be fewer."""
+
+    def obstacle(self) -> str | None:
+        """Returns why `launch` cannot run all workers at once, in words; None where it can."""
 
     def launch(self, task, blocks: Blocks, shares, shared: Any, validation=None) -> LaunchedWorkers:
         """Starts `task` once in each of len(shares) workers, all together, and returns at once.
