@@ -99,13 +99,14 @@ def cluster_command(arguments):
 
 
 def lint_command(arguments):
-    """check style and format (--fix repairs what can be repaired)"""
+    """check style, format and types (--fix repairs what can be repaired)"""
     fix = parse(lint_command, arguments, fix="repair and reformat").fix
     setup()
     places = ["sparkdl", "tests", "build.py"]
     checks = [
         call(venv_python(), "-m", "ruff", "check", *["--fix"] * fix, *places),
         call(venv_python(), "-m", "ruff", "format", *["--check"] * (not fix), *places),
+        call(venv_python(), "-m", "mypy"),  # what it checks stands in pyproject.toml
     ]
     raise SystemExit(max(checks))
 

@@ -21,52 +21,108 @@ spark       the same on a cluster; the only part that imports pyspark
 interop     files of other systems
 commands    what the command line does
 
-The names below, and those of sparkdl.nn, are loaded when they are first used, so that importing
-sparkdl is quick and needs no Spark.
+The names below are loaded when they are first used, so that importing sparkdl is quick and needs no
+Spark; __init__.pyi says the same to type checkers and editors. Names that are clear only beside
+their like stay in their module: sparkdl.schedules.StepSchedule, sparkdl.losses.Huber.
 """
 
-import importlib
+from importlib import import_module
 
 from sparkdl.conflict import warn_if_shadowed
 
 __version__ = "0.1.0"
 
-NAMES = {
-    "sparkdl.data": "Arrays Batch Characters LMDB Parquet Scale TextSequences digits write_lmdb",
-    "sparkdl.training.masters.all_reduce.master": "AllReduceSGD",
-    "sparkdl.training.masters.parameter_averaging.master": "ParameterAveraging",
-    "sparkdl.training.masters.block_momentum.master": "BlockMomentum",
-    "sparkdl.training.saving.checkpoint": "Checkpoints",
-    "sparkdl.training.masters.elastic_averaging.master": "ElasticAveraging",
-    "sparkdl.training.generation": "generate",
-    "sparkdl.training.reporting.listeners": "Listener",
-    "sparkdl.training.workers.local": "LocalWorkers",
-    "sparkdl.training.masters.local_sgd.master": "LocalSGD",
+MODULES = [
+    "activations",
+    "clipping",
+    "codecs",
+    "constraints",
+    "errors",
+    "evaluations",
+    "initializers",
+    "layers",
+    "listeners",
+    "losses",
+    "masters",
+    "optimizers",
+    "readers",
+    "schedules",
+    "solvers",
+    "transforms",
+    "weight_noise",
+    "zoo",
+]
+EXPORTS = {
+    # networks, and what trains and runs them
+    "sparkdl.nn": "GraphBuilder GraphConf NetworkConf Vertex",
     "sparkdl.training.network": "Network",
-    "sparkdl.training.masters.parameter_server.master": "ParameterServer",
-    "sparkdl.training.reporting.progress_bar": "ProgressBar",
-    "sparkdl.training.masters.gradient_sharing.master": "GradientSharing",
-    "sparkdl.spark": "SparkNetwork",
+    "sparkdl.training.generation": "generate",
+    "sparkdl.training.saving.checkpoint": "Checkpoints",
+    "sparkdl.training.saving.state": "TrainState",
+    "sparkdl.training.workers.local": "LocalWorkers",
+    "sparkdl.spark": "SparkNetwork SparkWorkers",
+    # layers and optimizers
+    "sparkdl.layers": """
+        Activation AddedLoss Affine AlphaDropout ArgMax AutoEncoder AvgPool1D AvgPool2D AvgPool3D
+        BatchNorm BatchReindex Bidirectional Broadcasting CenterLossOutput Comparison Conv1D
+        Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose Cropping1D Cropping2D
+        Cropping3D Dense DepthToSpace DepthwiseConv1D DepthwiseConv2D Dropout DuplicateToTime
+        ElementWise ElementWiseMultiplication Embedding EmbeddingSequence Flatten Frozen
+        GainComparison GaussianDropout GaussianNoise GlobalPool GravesLSTM GRU L2Distance
+        L2Normalize LastTimeStep Layer LayerNorm Learned LearnedSelfAttention LocallyConnected1D
+        LocallyConnected2D LossLayer LpPool1D LpPool2D LpPool3D LRN LSTM Masking MaxPool1D
+        MaxPool2D MaxPool3D MaxPoolIndex2D Merge MultiHeadAttention MVN Output Permute
+        PositionalEncoding PositionEmbedding PRelu Reconstruction Reduce RepeatVector Rescaling
+        Reshape ReverseTime RnnOutput RRelu SelfAttention SeparableConv1D SeparableConv2D SimpleRnn
+        SpaceToDepth SpatialDropout SpatialPyramidPool Stack StochasticPool2D StopGradient Subset
+        TimeDistributed Unfold2D Unstack UpSampling1D UpSampling2D UpSampling3D
+        VariationalAutoencoder ZeroPadding1D ZeroPadding2D ZeroPadding3D""",
+    "sparkdl.optimizers": """
+        AdaBelief AdaDelta AdaGrad Adam AdaMax AdamHat AdamW AMSGrad Lamb Lars Momentum Nadam
+        Nesterov Optimizer RmsProp Sgd""",
+    # ways of training on several workers
+    "sparkdl.masters": """
+        AllReduceSGD BlockMomentum ElasticAveraging GradientSharing LocalSGD ParameterAveraging
+        ParameterServer TrainingMaster""",
+    # data
+    "sparkdl.data": "Batch digits write_lmdb",
+    "sparkdl.readers": """
+        Arrays AvroFiles Characters Cifar Csv DataFrames Digits FrameColumn HDF5 Idx Images LMDB
+        Numbers Parquet Pictures SequenceFiles Source TextSequences TFRecords""",
+    # what comes out
+    "sparkdl.evaluations": """
+        Classification Evaluation MeanLoss MultiLabelEvaluation Regression Roc""",
+    "sparkdl.listeners": """
+        EpochReport FitPlan History Listener ProgressBar Restart RoundReport ValidationReport""",
     "sparkdl.errors": """
-        SparkdlError ConfigError ShapeError DataError NoRecords CheckpointError UnsupportedError
-        WorkerError PeerError DivergedError""",
+        CheckpointError ConfigError DataError DeviceError DivergedError NoRecords OperandError
+        PeerError ShapeError SparkdlError UnsupportedError WorkerError""",
 }
-HOMES = {name: module for module, names in NAMES.items() for name in names.split()}
-__all__ = ["__version__", *HOMES]
+HOMES = {name: module for module, names in EXPORTS.items() for name in names.split()}
+__all__ = ["__version__", *MODULES, *HOMES]
 
 
 def __getattr__(name):
-    home = HOMES.get(name, "sparkdl.nn")
-    value = None if name.startswith("_") else getattr(importlib.import_module(home), name, None)
-    if not callable(value):
-        raise AttributeError(f"module 'sparkdl' has no attribute {name!r}")
+    if name in HOMES:
+        value = getattr(import_module(HOMES[name]), name)
+    elif name in MODULES:
+        value = import_module(f"sparkdl.{name}")
+    else:
+        raise AttributeError(f"module 'sparkdl' has no attribute {name!r}{place_of(name)}")
     globals()[name] = value
     return value
 
 
+def place_of(name):
+    """Returns "; it is sparkdl.schedules.StepSchedule" for a class that stays in its module."""
+    for module in MODULES if name[:1].isupper() else ():
+        if name in import_module(f"sparkdl.{module}").__all__:
+            return f"; it is sparkdl.{module}.{name}"
+    return ""
+
+
 def __dir__():
-    nn = vars(importlib.import_module("sparkdl.nn"))
-    return sorted({*globals(), *__all__, *(name for name in nn if callable(nn[name]))})
+    return sorted(__all__)
 
 
 warn_if_shadowed()

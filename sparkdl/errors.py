@@ -1,6 +1,22 @@
 """Every error that sparkdl raises on purpose, and the one wording for a refused option."""
 
 from reprlib import Repr
+from typing import Any
+
+__all__ = [
+    "CheckpointError",
+    "ConfigError",
+    "DataError",
+    "DeviceError",
+    "DivergedError",
+    "NoRecords",
+    "OperandError",
+    "PeerError",
+    "ShapeError",
+    "SparkdlError",
+    "UnsupportedError",
+    "WorkerError",
+]
 
 LONGEST = 100
 
@@ -12,7 +28,7 @@ class SparkdlError(Exception):
     text; a class that takes others names their types, and has them as its `args`.
     """
 
-    types = (str,)
+    types: tuple[Any, ...] = (str,)
 
 
 class ConfigError(SparkdlError, ValueError):
@@ -65,11 +81,11 @@ class PeerError(WorkerError):
 
     types = (int | None, str, str)
 
-    def __init__(self, rank, host, what):
+    def __init__(self, rank: int | None, host: str, what: str) -> None:
         super().__init__(rank, host, what)
         self.rank, self.host, self.what = rank, host, what
 
-    def __str__(self):
+    def __str__(self) -> str:
         who = "a process" if self.rank is None else f"rank {self.rank}"
         return f"{who} on {self.host}: {self.what}"
 
@@ -78,7 +94,7 @@ class DivergedError(SparkdlError, RuntimeError):
     """The loss is no longer a finite number; names the round."""
 
 
-def require(config, field, holds, must_be, cure=""):
+def require(config: object, field: str, holds: object, must_be: str, cure: str = "") -> None:
     """Raises ConfigError unless `holds`: "Dense.units must be an integer >= 1, got 0"."""
     if not holds:
         owner, value = type(config).__name__, getattr(config, field)
@@ -89,18 +105,18 @@ def require(config, field, holds, must_be, cure=""):
 class BoundedRepr(Repr):
     """A repr that looks at a few items and a few levels only, so that any value takes no time."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.maxlevel, self.maxdict = 3, 4
         self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = 6
         self.maxstring = self.maxlong = self.maxother = 60
 
-    def repr_int(self, value, level):
+    def repr_int(self, value: Any, level: int) -> str:
         digits = int(value.bit_length() * 0.30103)
         return super().repr_int(value, level) if digits < 1000 else f"a number of {digits} digits"
 
 
-def brief(value):
+def brief(value: Any) -> str:
     """Returns `value` as text of at most 100 characters."""
     shown = BoundedRepr().repr(value)
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."

@@ -72,6 +72,15 @@ HOME = {
     "threadpoolctl": {"training"},
     "pickle": set(),  # data from elsewhere must never be able to run code here
 }
+# The modules that users import from: lists of names, which no part of sparkdl needs.
+FACE = {
+    "nn": "activations clipping constraints initializers layers losses optimizers schedules"
+    " solvers weight_noise zoo",
+    "data": "readers transforms",
+    "exchange": "codecs",
+    "training": "evaluations listeners masters",
+}
+MAY_IMPORT |= {name: {part} for part, names in FACE.items() for name in names.split()}
 INNER = {"sparkdl.engine.backends.cuda": "engine/backends/cuda"}
 TOP_LEVEL = {"sparkdl", "tests", "notebooks", "conf", "build.py", "pyproject.toml", "README.md"}
 TOP_LEVEL |= {"LICENSE"}

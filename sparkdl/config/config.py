@@ -1,7 +1,7 @@
 """Options that can be written down: frozen dataclasses that become dicts and come back equal."""
 
 from dataclasses import MISSING, dataclass, fields
-from typing import ClassVar, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
@@ -43,25 +43,25 @@ class Config(metaclass=ConfigType):
         document(cls)
 
     @classmethod
-    def named_options(cls, values):
+    def named_options(cls, values: tuple[Any, ...]) -> dict[str, Any]:
         """Returns {name: value} of what was given without a name."""
         return by_place(cls, values)
 
     @classmethod
-    def spelled_out(cls, options):
+    def spelled_out(cls, options: dict[str, Any]) -> dict[str, Any]:
         """Returns {name of a field: value} of what was given, shorthands too."""
         return options
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for item in fields(self):
             value = check_field(type(self), item, getattr(self, item.name))
             object.__setattr__(self, item.name, value)
         self.validate()
 
-    def validate(self):
+    def validate(self) -> None:
         """Raises ConfigError where options that are sound alone do not fit together."""
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Returns the options that differ from their defaults, as dicts, lists and scalars.
 
         All of them where the class is `complete`. Raises ConfigError for what is no text, number
@@ -72,17 +72,17 @@ class Config(metaclass=ConfigType):
         owner = type(self).__name__
         return {name: to_plain(value, f"{owner}.{name}") for name, value in options.items()}
 
-    def chosen(self):
+    def chosen(self) -> dict[str, Any]:
         """Returns {name: value} of options that differ from their defaults, or have none."""
         needed_first = sorted(fields(self), key=is_optional)
         values = [(item, getattr(self, item.name)) for item in needed_first]
         return {i.name: value for i, value in values if not is_default(type(self), i, value)}
 
-    def __str__(self):
+    def __str__(self) -> str:
         return format_value(self)
 
     @classmethod
-    def from_dict(cls, options):
+    def from_dict(cls, options: Any) -> Self:
         """Returns the configuration that `to_dict` wrote.
 
         Raises
@@ -144,7 +144,7 @@ def check_field(cls, item, value):
     return about.constraint.check(value, f"{cls.__name__}.{item.name}")
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """Returns `value` with sequences as tuples and numpy scalars as Python ones."""
     if isinstance(value, list | tuple):
         return tuple(plain(item) for item in value)
@@ -177,7 +177,7 @@ def format_value(value):
     return f"({', '.join(map(format_value, value))})" if isinstance(value, tuple) else repr(value)
 
 
-def is_word(name):
+def is_word(name: Any) -> bool:
     """Returns whether a type is known by a word ("relu") rather than by its class ("Dense")."""
     return name.islower()
 

@@ -33,6 +33,7 @@ OPTIONS = {
     "hiddensize": "units",
     "initiallearningrate": "initial",
     "inputdim": "vocabulary_size",
+    "inputs": "vocabulary_size",
     "kernel": "kernel_size size",
     "kernelinitializer": "initializer",
     "kernelshape": "kernel_size",
@@ -106,6 +107,7 @@ TYPES = {
         "averagepooling2d": "AvgPool2D",
         "outputlayer": "Output",
         "pooling": "MaxPool2D AvgPool2D",
+        "reduction": "Reduce",
         "relu": "Activation",
         "rnn": "SimpleRnn LSTM",
         "rnnoutputlayer": "Output",
@@ -117,6 +119,7 @@ TYPES = {
         "none": "identity",
         "silu": "swish",
         "softmaxlayer": "softmax",
+        "threshold": "heaviside",
     },
     "Initializer": {
         "glorot": "xavier",

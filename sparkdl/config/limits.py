@@ -1,5 +1,7 @@
 """Limits on the size of a configuration, so that no text takes long to refuse."""
 
+from typing import Any
+
 from sparkdl.errors import ConfigError
 
 LONGEST_TEXT = {"JSON": 64 << 20, "YAML": 2 << 20}  # PyYAML reads about 300 KB a second
@@ -8,7 +10,7 @@ DEEPEST = 64
 LONGEST_NUMBER = 400
 
 
-def check_length(text, kind):
+def check_length(text: str, kind: str) -> None:
     """Raises ConfigError unless `text` is a text that is not too long."""
     if not isinstance(text, str):
         raise ConfigError(f"the {kind} text must be a str, got {type(text).__name__}")
@@ -17,14 +19,14 @@ def check_length(text, kind):
         raise ConfigError(f"the {kind} text must have at most {most} characters, got {len(text)}")
 
 
-def check_number(digits):
+def check_number(digits: str) -> None:
     """Raises ConfigError for a number that takes long to read."""
     if len(digits) > LONGEST_NUMBER:
         found = f"got one of {len(digits)} characters"
         raise ConfigError(f"a number must have at most {LONGEST_NUMBER} characters, {found}")
 
 
-def check_values(value, kind):
+def check_values(value: Any, kind: str) -> None:
     """Raises ConfigError if dicts and lists stand too deep in each other."""
     level, depth = [value], 0
     while level := [item for one in level for item in contents(one)]:

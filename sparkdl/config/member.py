@@ -1,7 +1,7 @@
 """Families of configurations, whose saved members are distinguished by their type."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from sparkdl.config.config import Config, build
 from sparkdl.config.names import known_as, list_names, suggestion
@@ -27,12 +27,12 @@ class Member(Config):
             cls.type_name = name or cls.__name__
             register(cls)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Returns {"type": its name} and the options that differ from their defaults."""
         return {"type": self.type_name} | super().to_dict()
 
     @classmethod
-    def from_dict(cls, options):
+    def from_dict(cls, options: Any) -> Self:
         """Returns the member that `options["type"]` names, with the other keys as its options."""
         if not isinstance(options, dict) or "type" not in options:
             raise ConfigError(f"{cls.__name__} needs a 'type', got {brief(options)}")
@@ -40,7 +40,7 @@ class Member(Config):
         return build(found, {k: v for k, v in options.items() if k != "type"})
 
     @classmethod
-    def find(cls, name, where_must_be):
+    def find(cls, name: Any, where_must_be: str) -> type[Any]:
         """Returns the class registered as `name`, in any case.
 
         Raises ConfigError with the nearest otherwise.

@@ -1,6 +1,8 @@
 """Names as people write them: in any case, misspelt, or as other systems have them."""
 
+from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 from sparkdl.config import foreign
 
@@ -38,7 +40,7 @@ def list_names(known):
     return f"{first} and {len(known) - len(first.split(', '))} more"
 
 
-def suggestion(name, known, family=None):
+def suggestion(name: Any, known: Iterable[str], family: str | None = None) -> str:
     """Returns "; did you mean 'units'?" or what else helps who wrote `name`, or nothing.
 
     Parameters

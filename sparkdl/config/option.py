@@ -2,6 +2,7 @@
 
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from inspect import get_annotations
+from typing import Any
 
 from sparkdl.config.constraints import Optional, Requirement
 
@@ -25,8 +26,15 @@ class Option:
 
 
 def option(
-    constraint, text, *, default=MISSING, factory=MISSING, unit="", positional=False, repr=True
-):
+    constraint: Requirement,
+    text: str,
+    *,
+    default: Any = MISSING,
+    factory: Any = MISSING,
+    unit: str = "",
+    kw_only: bool = True,
+    repr: bool = True,
+) -> Any:
     """Makes a dataclass field whose values `constraint` checks and `text` documents.
 
     Parameters
@@ -39,8 +47,8 @@ def option(
     factory : function, optional
         Makes a default that cannot be shared, such as a dict.
     unit : str
-    positional : bool
-        Whether it may be given without its name.
+    kw_only : bool
+        Whether it must be given by its name.
     repr : bool
         Whether the repr of the configuration shows it.
     """
@@ -48,7 +56,7 @@ def option(
         constraint = Optional(of=constraint)
     about = Option(constraint=constraint, text=text, unit=unit)
     start = {"default": default} if factory is MISSING else {"default_factory": factory}
-    return field(**start, kw_only=not positional, repr=repr, metadata={"option": about})
+    return field(**start, kw_only=kw_only, repr=repr, metadata={"option": about})
 
 
 def option_of(item, cls):

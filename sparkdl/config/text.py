@@ -6,6 +6,7 @@ and null, or a short ConfigError soon: sizes are bounded before the work that th
 
 import json
 from collections import Counter
+from typing import Any
 
 import yaml
 
@@ -16,7 +17,7 @@ from sparkdl.errors import ConfigError, brief
 LONGEST_MESSAGE = 400
 
 
-def to_json(options):
+def to_json(options: dict[str, Any]) -> str:
     """Returns indented JSON."""
     return json.dumps(options, indent=2, allow_nan=False) + "\n"
 
@@ -34,7 +35,7 @@ def from_json(text):
     return mapping(value, "JSON")
 
 
-def to_yaml(options):
+def to_yaml(options: dict[str, Any]) -> str:
     """Returns YAML with the innermost lists and mappings on one line each: a layer is a line."""
     return yaml.safe_dump(options, sort_keys=False, default_flow_style=None, width=100)
 
@@ -50,7 +51,7 @@ def from_yaml(text):
         raise ConfigError(f"not valid YAML: {cut(error)}") from error
 
 
-def integer(digits):
+def integer(digits: str) -> int:
     check_number(digits)
     return int(digits)
 

@@ -25,7 +25,7 @@ class Loader(yaml.SafeLoader):
         for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         super().__init__(text)
         self.depth, self.nodes = 0, 0
 

@@ -28,7 +28,7 @@ class Split:
     partition: int
     count: int | None
 
-    def spans(self):
+    def spans(self) -> list[tuple[str, int, int | None]]:
         """Returns [(path, start, stop)] of the bytes that it reads; None stops at a file's end.
 
         By these it is given to a host that has them. Empty where no host has them nearer than
@@ -55,7 +55,7 @@ class Source(Member):
 
     paths: ClassVar[tuple[str, ...]] = ()
 
-    def check(self):
+    def check(self) -> None:
         """Raises DataError if the data is not there; reads none of it."""
 
     def splits(self) -> list[Split]:

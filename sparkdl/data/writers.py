@@ -2,18 +2,21 @@
 
 import shutil
 import tempfile
+from collections.abc import Iterable
+from os import PathLike
 
 import numpy as np
 import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
 from sparkdl.data import files
+from sparkdl.data.batches.batch import Batch
 from sparkdl.data.readers.lmdb_files.writer import datums, write_lmdb
 from sparkdl.data.readers.sequence_file.writer import write_sequence_file
 from sparkdl.errors import DataError
 
 
-def write_parquet(path, batches):
+def write_parquet(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
     """Writes a folder of one Parquet file: features as bytes (uint8) or float32 lists, and labels.
 
     Returns the number of records. Raises DataError where something is there, or there are none.
@@ -31,7 +34,9 @@ def write_parquet(path, batches):
     return count
 
 
-def write_sequence_datums(path, batches, compression="none"):
+def write_sequence_datums(
+    path: str | PathLike[str], batches: Iterable[Batch], compression: str = "none"
+) -> int:
     """Writes a folder of one SequenceFile: Datums under the keys 00000000, 00000001 and so on.
 
     Returns the number of records. Raises DataError where something is there, or there are none.
@@ -44,7 +49,7 @@ def write_sequence_datums(path, batches, compression="none"):
     return count
 
 
-def write_lmdb_anywhere(path, batches):
+def write_lmdb_anywhere(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
     """Writes as write_lmdb does, on any file system: here first, then it copies."""
     if files.is_local(path):
         return write_lmdb(path, batches)

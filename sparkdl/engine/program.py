@@ -10,6 +10,7 @@ import numpy as np
 
 from sparkdl.engine.operands import reach
 from sparkdl.engine.planner import align, check, plan, with_copies
+from sparkdl.engine.steady import fold_norms, steady_tensors
 from sparkdl.errors import OperandError, ShapeError, UnsupportedError
 
 FEW = 8  # numbers, for which an inner loop does not pay
@@ -51,6 +52,8 @@ class Program:
     bindings : {name of an input or output: ndarray} for those that live in memory of the caller's;
         an output may be bound to an input's array, which is then updated in place
     strict : refuse a node for which the backend has no kernel of its own
+    steady : work out what follows from bound inputs alone in the first run, and again in the first
+        one after `refresh`; normalizations then become part of the products before them
 
     Raises
     ------
@@ -58,19 +61,26 @@ class Program:
     kernel that would misread memory.
     """
 
-    def __init__(self, graph, backend, bindings=None, strict=False):
+    def __init__(self, graph, backend, bindings=None, strict=False, steady=False):
         bindings, backend = bindings or {}, backend.fresh()
+        if steady:
+            graph = fold_norms(graph, steady_tensors(graph, bindings))
         for rewrite in backend.rewrites:
             graph = rewrite(graph)
         check(graph, bindings)
         graph = with_copies(graph, bindings)
-        self.graph, self.backend, self.plan = graph, backend, plan(graph, bindings)
+        kept = steady_tensors(graph, bindings) if steady else frozenset()
+        self.graph, self.backend, self.plan = graph, backend, plan(graph, bindings, kept)
         self.arena = backend.empty(self.plan.arena_bytes)
         self.arrays = {t: bindings[n] for n, t in graph.inputs.items() if n in bindings}
         self._place()
-        self.steps = [self._lower(node, strict) for node in graph.nodes if self._works(node)]
+        self.steps, self._early = [], []
+        backend.hold([array for tensor, array in self.arrays.items() if tensor in kept])
+        for node in filter(self._works, graph.nodes):
+            self._add(self._lower(node, strict), early=node.outputs[0] in kept)
         self.steps += [self._copy(tensor, to) for tensor, to in self.plan.copies]
         self._calls = [step.call for step in self.steps]
+        self._fresh, self._version = False, None
         self._finals = {}
         self._feeds = {n: self.arrays[t] for n, t in graph.inputs.items() if n not in bindings}
         self.inputs = {n: t.spec for n, t in graph.inputs.items() if n not in bindings}
@@ -92,7 +102,16 @@ class Program:
         with np.errstate(all="ignore"):  # an overflow shows in the loss, which the caller reads
             return self._run(feeds or {}, after)
 
+    def refresh(self, version=None):
+        """Says that bound inputs may have changed since the last run; see `steady`.
+
+        Not where a `version` of them is given that is the one of the last time.
+        """
+        self._fresh = self._fresh and version is not None and version == self._version
+        self._version = version
+
     def _run(self, feeds, after):
+        self._work_ahead()
         self._feed(feeds)
         if after is None:
             for call in self._calls:
@@ -103,6 +122,12 @@ class Program:
                 if index in after:
                     after[index]()
         return self.outputs
+
+    def _work_ahead(self):
+        if not self._fresh:
+            for call in self._early:
+                call()
+        self._fresh = True
 
     def run_then(self, feeds, other, its):
         """Calls `run`, then that of another program with its feeds; a device gets one launch.
@@ -167,6 +192,7 @@ class Program:
         ]
         name, arena = self.backend.name, f"{self.plan.arena_bytes:,}"
         total = f"{len(self.steps)} calls on {name}; arena {arena} bytes"
+        total += f"; {len(self._early)} calls where weights are new" * bool(self._early)
         return "\n".join(filter(None, [total, self.backend.note, *lines]))
 
     def _feed(self, feeds):
@@ -205,10 +231,17 @@ class Program:
             if node.outputs[0] in self.plan.roots:
                 self.arrays[node.outputs[0]] = node.op.reference(self.arrays[node.inputs[0]])
 
+    def _add(self, made, early):
+        """Takes a step and its calls that need not be made in each run: all where it is early."""
+        step, ahead = made
+        self._early += [*ahead, step.call] if early else ahead
+        self.steps += [] if early else [step]
+
     def _works(self, node):
         return node.outputs[0] not in self.plan.roots
 
     def _lower(self, node, strict):
+        """Returns the step of a node, and its calls for when what the backend holds is new."""
         inputs = [self.arrays[t] for t in node.inputs]
         outputs = [self.arrays[t] for t in node.outputs]
         name = node.op.label
@@ -226,7 +259,7 @@ class Program:
         size = sum(align(t.spec.nbytes) for t in node.outputs)
         row = (name, node.scope, shapes, kernel.name, size, kernel.note)
         traffic = sum(array.nbytes for array in (*inputs, *outputs))
-        return ProgramStep(kernel.call, outputs, *row, traffic, node, inputs)
+        return ProgramStep(kernel.call, outputs, *row, traffic, node, inputs), kernel.ahead
 
     def _copy(self, tensor, to):
         source = self.arrays[tensor]

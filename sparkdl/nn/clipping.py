@@ -1,17 +1,20 @@
 """Gradient clipping, which limits gradients that are too large."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Member, Number, option
 from sparkdl.engine import ops
-from sparkdl.nn.layout import cut
+from sparkdl.nn.hints import Value
+from sparkdl.nn.layout import Layout, cut
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clipping(Member):
     """Base of all ways to clip."""
 
-    def clip(self, grad, layout):
+    def clip(self, grad: Value, layout: Layout) -> Value:
         """Returns `grad` (n,), an array or Tensor, clipped; `layout` is that of the params."""
         raise NotImplementedError
 
@@ -27,7 +30,7 @@ class Limited(Clipping, abstract=True):
 class ClipValue(Limited):
     """Each number is kept within -limit and limit. DL4J's ClipElementWiseAbsoluteValue."""
 
-    def clip(self, grad, layout):
+    def clip(self, grad: Value, layout: Layout) -> Value:
         return ops.minimum(ops.maximum(grad, -self.limit), self.limit)
 
 
@@ -41,7 +44,7 @@ class ClipNorm(Limited):
     algorithm 1. Caffe's clip_gradients, optax's clip_by_global_norm.
     """
 
-    def clip(self, grad, layout):
+    def clip(self, grad: Value, layout: Layout) -> Value:
         return clip_norm(grad, self.limit)
 
 
@@ -52,7 +55,7 @@ class ClipLayerNorm(Limited):
     DL4J's ClipL2PerLayer.
     """
 
-    def clip(self, grad, layout):
+    def clip(self, grad: Value, layout: Layout) -> Value:
         return map_parts(lambda part: clip_norm(part, self.limit), grad, layout.split_by_layer)
 
 
@@ -63,7 +66,7 @@ class ClipArrayNorm(Limited):
     DL4J's ClipL2PerParamType; optax's clip_by_block_rms limits the root of the mean instead.
     """
 
-    def clip(self, grad, layout):
+    def clip(self, grad: Value, layout: Layout) -> Value:
         return map_parts(lambda part: clip_norm(part, self.limit), grad, layout.slices)
 
 
@@ -74,7 +77,7 @@ class UnitLayerNorm(Clipping):
     One of zeros stays as it is. DL4J's RenormalizeL2PerLayer.
     """
 
-    def clip(self, grad, layout):
+    def clip(self, grad: Value, layout: Layout) -> Value:
         return map_parts(unit_norm, grad, layout.split_by_layer)
 
 
@@ -85,26 +88,26 @@ class UnitArrayNorm(Clipping):
     One of zeros stays as it is. DL4J's RenormalizeL2PerParamType.
     """
 
-    def clip(self, grad, layout):
+    def clip(self, grad: Value, layout: Layout) -> Value:
         return map_parts(unit_norm, grad, layout.slices)
 
 
-def map_parts(function, grad, slices):
+def map_parts(function: Callable[[Any], Any], grad: Value, slices: dict[str, slice]) -> Value:
     """Returns `function` of each part of `grad`, one behind the other again."""
     parts = [function(cut(grad, part)) for part in slices.values()]
     return ops.concat(parts) if parts else grad
 
 
-def clip_norm(grad, limit):
+def clip_norm(grad: Value, limit: float) -> Value:
     """Returns `grad` with an L2 norm of at most `limit`."""
     return ops.mul(grad, ops.div(limit, ops.maximum(norm(grad), limit)))
 
 
-def unit_norm(grad):
+def unit_norm(grad: Value) -> Value:
     """Returns `grad` with an L2 norm of 1, or as it is where it has none."""
     size = norm(grad)
     return ops.div(grad, ops.where(size, size, 1.0))
 
 
-def norm(x):
+def norm(x: Value) -> Value:
     return ops.sqrt(ops.sum(ops.square(x)))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sparkdl.config import Member, Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
+from sparkdl.nn.hints import Shape, Value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +19,7 @@ class Constraint(Member):
     to a norm before they divide by it.
     """
 
-    def apply(self, weights, axes=None):
+    def apply(self, weights: Value, axes: tuple[int, ...] | None = None) -> Value:
         """Returns `weights` moved to where they may be.
 
         Parameters
@@ -41,7 +42,7 @@ class MaxNorm(Constraint, name="max_norm"):
 
     limit: float = option(Number(above=0), "The largest norm.")
 
-    def apply(self, weights, axes=None):
+    def apply(self, weights: Value, axes: tuple[int, ...] | None = None) -> Value:
         return ops.mul(weights, ops.div(self.limit, ops.maximum(norms(weights, axes), self.limit)))
 
 
@@ -60,12 +61,12 @@ class MinMaxNorm(Constraint, name="min_max_norm"):
         default=1.0,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         holds = self.high >= self.low
         require(self, "high", holds, f"a number above 0 and not below low ({self.low})")
 
-    def apply(self, weights, axes=None):
+    def apply(self, weights: Value, axes: tuple[int, ...] | None = None) -> Value:
         norm = norms(weights, axes)
         wanted = ops.minimum(ops.maximum(norm, self.low), self.high)
         norm_then = ops.add(ops.mul(wanted, self.share), ops.mul(norm, 1 - self.share))
@@ -76,7 +77,7 @@ class MinMaxNorm(Constraint, name="min_max_norm"):
 class UnitNorm(Constraint, name="unit_norm"):
     """Weights into a unit are scaled to an L2 norm of 1; those that are all 0 stay so."""
 
-    def apply(self, weights, axes=None):
+    def apply(self, weights: Value, axes: tuple[int, ...] | None = None) -> Value:
         return ops.div(weights, not_zero(norms(weights, axes)))
 
 
@@ -84,21 +85,21 @@ class UnitNorm(Constraint, name="unit_norm"):
 class NonNegative(Constraint, name="non_negative"):
     """A weight below 0 becomes 0."""
 
-    def apply(self, weights, axes=None):
+    def apply(self, weights: Value, axes: tuple[int, ...] | None = None) -> Value:
         return ops.relu(weights)
 
 
-def norms(weights, axes):
+def norms(weights: Value, axes: tuple[int, ...] | None) -> Value:
     """Returns the L2 norm of the weights into each unit, shaped so that it broadcasts over them."""
     axes = incoming_axes(weights.shape) if axes is None else axes
     return ops.sqrt(ops.sum(ops.square(weights), axes=axes, keepdims=True))
 
 
-def incoming_axes(shape):
+def incoming_axes(shape: Shape) -> tuple[int, ...]:
     """Returns the axes along which the weights into one unit lie."""
     return tuple(range(1, len(shape))) if len(shape) > 2 else (0,)
 
 
-def not_zero(norm):
+def not_zero(norm: Value) -> Value:
     """Returns `norm`, with 1 in place of 0."""
     return ops.where(norm, norm, 1.0)

@@ -1,13 +1,16 @@
 """Positions of named arrays in one flat vector."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Value, Values
 
 
 @dataclass(frozen=True)
@@ -24,26 +27,26 @@ class Layout:
     entries: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @cached_property
-    def size(self):
+    def size(self) -> int:
         """Length of the vector."""
         return sum(prod(shape) for _, shape in self.entries)
 
     @cached_property
-    def slices(self):
+    def slices(self) -> dict[str, slice]:
         """{name: slice of the vector}"""
         sizes = [(name, prod(shape)) for name, shape in self.entries]
         return consecutive(sizes)
 
     @cached_property
-    def split_by_layer(self):
+    def split_by_layer(self) -> dict[str, slice]:
         """{layer name: slice of the vector}, for layers that have something in it."""
-        sizes = {}
+        sizes: dict[str, int] = {}
         for name, shape in self.entries:
             layer = name.rpartition("/")[0]
             sizes[layer] = sizes.get(layer, 0) + prod(shape)
         return consecutive(sizes.items())
 
-    def views(self, vector):
+    def views(self, vector: Value) -> dict[str, Any]:
         """Returns {name: array}: views that share memory with `vector`, or parts of a Tensor.
 
         Raises
@@ -56,7 +59,7 @@ class Layout:
         shapes = dict(self.entries)
         return {n: ops.reshape(cut(vector, s), shapes[n]) for n, s in self.slices.items()}
 
-    def vector(self, arrays, dtype=np.float32):
+    def vector(self, arrays: Values, dtype: Any = np.float32) -> np.ndarray:
         """Returns a new vector filled from {name: array}."""
         vector = np.empty(self.size, dtype)
         for name, view in self.views(vector).items():
@@ -64,7 +67,7 @@ class Layout:
         return vector
 
 
-def consecutive(sizes):
+def consecutive(sizes: Iterable[tuple[str, int]]) -> dict[str, slice]:
     """Returns {name: slice} for names with sizes, one behind the other."""
     slices, start = {}, 0
     for name, size in sizes:
@@ -73,6 +76,6 @@ def consecutive(sizes):
     return slices
 
 
-def cut(vector, part):
+def cut(vector: Value, part: slice) -> Value:
     """Returns vector[part], of an array (a view) or a Tensor."""
     return ops.slice(vector, (part.start,), (part.stop,))

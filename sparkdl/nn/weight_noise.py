@@ -7,9 +7,12 @@ the weight without noise; in use there is none.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Boolean, Member, Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +21,7 @@ class WeightNoise(Member):
 
     biases: bool = option(Boolean(), "Whether biases change as well.", default=False)
 
-    def perturb(self, weights, name, run):
+    def perturb(self, weights: Value, name: str, run: Run) -> Value:
         """Returns `weights`, the parameter `name`, as the batch of `run` shall see them."""
         raise NotImplementedError
 
@@ -40,7 +43,7 @@ class DropConnect(WeightNoise, name="drop_connect"):
         default=0.5,
     )
 
-    def perturb(self, weights, name, run):
+    def perturb(self, weights: Value, name: str, run: Run) -> Value:
         dropped = ops.greater(self.rate, run.shared_uniform(name, weights.shape))
         return ops.where(dropped, 0.0, ops.mul(weights, 1 / (1 - self.rate)))
 
@@ -56,12 +59,12 @@ class GaussianWeightNoise(WeightNoise, name="gaussian_weight_noise"):
         default=True,
     )
 
-    def perturb(self, weights, name, run):
+    def perturb(self, weights: Value, name: str, run: Run) -> Value:
         noise = ops.mul(run.shared_normal(name, weights.shape), self.std)
         return ops.add(weights, noise if self.additive else ops.mul(weights, noise))
 
 
-def add_weight_noise(layer, params, run):
+def add_weight_noise(layer: Any, params: Values, run: Run) -> Values:
     """Returns the parameters of a layer as a batch sees them, {name: array}."""
     noise = getattr(layer, "weight_noise", None) if run.training else None
     if noise is None:

@@ -69,7 +69,7 @@ class Cube(Box):
 class File(Config):
     """What is read."""
 
-    path: str = option(Text(what="a path"), "Where it lies.", positional=True)
+    path: str = option(Text(what="a path"), "Where it lies.", kw_only=False)
     skip: int = option(Integer(minimum=0), "Lines left out.", default=0)
 
 

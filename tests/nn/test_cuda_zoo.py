@@ -23,7 +23,7 @@ RUNS, BUCKETS = 6, 6
 pytestmark = pytest.mark.slow  # the first test of a network makes it, which takes seconds
 
 
-@pytest.fixture(scope="module", params=zoo.NAMES)
+@pytest.fixture(scope="module", params=zoo.__all__)
 def network(request):
     """(driver, replica, Batch) of a network."""
     module, driver = ModuleType("recording"), RecordingDriver()

@@ -32,7 +32,7 @@ def test_has_as_many_parameters_as_published(name):
 
 
 def test_every_network_is_counted():
-    assert set(zoo.NAMES) == set(PUBLISHED)
+    assert set(zoo.__all__) == set(PUBLISHED)
 
 
 def test_googlenet_without_its_auxiliary_outputs():

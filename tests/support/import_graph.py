@@ -55,11 +55,18 @@ class ImportGraph:
         """(name in the module, full name) of all that it imports from somewhere."""
         for node in self.nodes[module]:
             if isinstance(node, ast.ImportFrom):
-                origin = self._origin(module, node)
-                yield from ((a.asname or a.name, f"{origin}.{a.name}") for a in node.names)
+                yield from self._bound_from(self._origin(module, node), node.names)
             elif isinstance(node, ast.Import):
                 yield from ((a.asname, a.name) for a in node.names if a.asname)
                 yield from ((a.name.split(".")[0],) * 2 for a in node.names if not a.asname)
+
+    def _bound_from(self, origin, names):
+        """The same of one import-from; `*` stands for all that the package imports itself."""
+        for name in names:
+            if name.name == "*" and origin in self.packages:
+                yield from self._bound(origin)
+            else:
+                yield name.asname or name.name, f"{origin}.{name.name}"
 
     def _origin(self, module, node):
         """The module that an import-from names, dots resolved."""

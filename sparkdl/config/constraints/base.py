@@ -1,6 +1,7 @@
 """Base of the constraints: a check of one value, and a phrase for what passes it."""
 
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -12,16 +13,16 @@ class Requirement:
     """Base of all constraints. Immutable, so a field can share one with others."""
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         """The constraint in words, as in "must be an integer >= 1"."""
         raise NotImplementedError
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         """The phrase for several values, as in "a sequence of integers >= 1"."""
         raise NotImplementedError
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         """Returns `value` as it is kept: Python's numbers, tuples for lists, members for names.
 
         Raises
@@ -31,11 +32,11 @@ class Requirement:
         """
         raise NotImplementedError
 
-    def for_class(self, cls):
+    def for_class(self, cls: type) -> "Requirement":
         """Returns the constraint as it is for the options of `cls`."""
         return self
 
-    def check_by(self, one, value, where):
+    def check_by(self, one: "Requirement", value: Any, where: str) -> Any:
         """Returns `value` as the constraint `one` keeps it.
 
         Raises ConfigError in the words of this constraint.
@@ -47,7 +48,7 @@ class Requirement:
             text = str(error).replace(start + one.phrase, start + self.phrase, 1)
             raise ConfigError(text) from None
 
-    def refuse(self, value, where, cure=""):
+    def refuse(self, value: Any, where: str, cure: str = "") -> NoReturn:
         """Raises the ConfigError for `value`."""
         end = f"; {cure}" if cure else ""
         raise ConfigError(f"{where} must be {self.phrase}, got {brief(value)}{end}")

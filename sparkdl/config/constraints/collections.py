@@ -1,6 +1,7 @@
 """Constraints on several values: sequences become tuples, which are compared and hashed."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Sequence(Requirement):
     minimum: int = 0
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         if self.length is not None:
             return f"{COUNTS.get(self.length, self.length)} {self.of.plural}"
         if self.minimum == 0:
@@ -40,15 +41,15 @@ class Sequence(Requirement):
         return f"a sequence of {COUNTS.get(self.minimum, self.minimum)} or more {self.of.plural}"
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return f"{ROWS.get(self.length, f'rows of {self.length}')} of {self.of.plural}"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         if not is_sequence(value) or not self.fits(len(value)):
             self.refuse(value, where, cure_for(value))
         return tuple(self.of.check(item, f"{where}[{i}]") for i, item in enumerate(value))
 
-    def fits(self, length):
+    def fits(self, length: int) -> bool:
         """Returns whether there may be so many values."""
         right = length == self.length if self.length is not None else length >= self.minimum
         return right and length <= LONGEST
@@ -61,14 +62,14 @@ class Row(Requirement):
     of: tuple[Requirement, ...]
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         return f"({', '.join(one.phrase for one in self.of)})"
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return f"rows {self.phrase}"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         if not is_sequence(value) or len(value) != len(self.of):
             self.refuse(value, where, cure_for(value))
         pairs = enumerate(zip(self.of, value, strict=True))
@@ -88,27 +89,27 @@ class Sizes(Requirement):
         Whether a number for all axes is kept as a tuple of it for each.
     """
 
-    axes: int | None = None
+    axes: Any = None  # an int for every class that has the option
     of: Requirement = ONE_OR_MORE
     spread: bool = False
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         return f"{self.of.phrase} or {self.each}" if self.axes > 1 else self.of.phrase
 
     @property
-    def each(self):
+    def each(self) -> str:
         """The words for a number for each axis."""
         return f"{TUPLES.get(self.axes, self.axes)} of them"
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return f"sizes ({self.phrase} each)"
 
-    def for_class(self, cls):
+    def for_class(self, cls: type[Any]) -> Requirement:
         return self if self.axes else replace(self, axes=cls.axes)
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         if not is_sequence(value):
             number = self.check_by(self.of, value, where)
             return (number,) * self.axes if self.spread else number
@@ -133,14 +134,14 @@ class Mapping(Requirement):
     minimum: int = 0
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         return f"a mapping of {self.keys.plural} to {self.values.plural}"
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return f"mappings of {self.keys.plural} to {self.values.plural}"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         if not isinstance(value, dict) or not self.minimum <= len(value) <= LONGEST:
             self.refuse(value, where)
         return {
@@ -149,7 +150,7 @@ class Mapping(Requirement):
         }
 
 
-def is_sequence(value):
+def is_sequence(value: Any) -> bool:
     return isinstance(value, list | tuple)
 
 

@@ -1,6 +1,7 @@
 """The constraint that a value meets one of several others."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config.constraints.base import Requirement
 from sparkdl.errors import ConfigError
@@ -16,14 +17,14 @@ class Either(Requirement):
     of: tuple[Requirement, ...]
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         return " or ".join(one.phrase for one in self.of)
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return " or ".join(one.plural for one in self.of)
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         for one in self.of:
             try:
                 return one.check(value, where)

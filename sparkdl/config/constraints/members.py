@@ -1,6 +1,7 @@
 """The constraint that a value is a member of a family, its name, or a dict of it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config.constraints.base import Requirement, scalar
 from sparkdl.config.constraints.numbers import Number
@@ -18,22 +19,22 @@ class Of(Requirement):
         The constraint of a plain number that may stand in place of a member.
     """
 
-    family: type
+    family: type[Any]
     number: Number | None = None
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         return f"{self.number_or}{with_article(self.family.__name__)}"
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return f"{self.number_or}members of {self.family.__name__}"
 
     @property
-    def number_or(self):
+    def number_or(self) -> str:
         return f"{self.number.phrase} or " if self.number else ""
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         if isinstance(value, self.family):
             return value
         if isinstance(value, dict):
@@ -43,10 +44,10 @@ class Of(Requirement):
         return self.family.find(value, f"{where} must be {self.number_or}")()
 
 
-def with_article(name):
+def with_article(name: Any) -> str:
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
-def is_numeric(value):
+def is_numeric(value: Any) -> bool:
     """Returns whether `value` is meant as a number, even if it is none: NaN."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,6 +1,7 @@
 """The constraint that a value is a configuration of one class, or a mapping of its options."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config.constraints.base import Requirement
 from sparkdl.config.constraints.members import with_article
@@ -10,17 +11,17 @@ from sparkdl.config.constraints.members import with_article
 class Nested(Requirement):
     """A Config of the class `of`, or a mapping of its options."""
 
-    of: type
+    of: type[Any]
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         return f"{with_article(self.of.__name__)} or a mapping of its options"
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return f"{self.of.__name__} or mappings of options"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         if isinstance(value, self.of):
             return value
         if not isinstance(value, dict):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 from sparkdl.config.constraints.base import Requirement, scalar
 
@@ -25,15 +26,15 @@ class Range(Requirement):
     below: float | None = None
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         return f"{self.one} {self.bounds}".rstrip()
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return f"{self.many} {self.bounds}".rstrip()
 
     @property
-    def bounds(self):
+    def bounds(self) -> str:
         """The range in words: ">= 1", "above 0", "in [0, 1)"."""
         low, high = (self.minimum, self.above), (self.maximum, self.below)
         if any_given(low) and any_given(high):
@@ -43,7 +44,7 @@ class Range(Requirement):
         names = {">=": self.minimum, "above": self.above, "<=": self.maximum, "below": self.below}
         return " ".join(f"{word} {bound}" for word, bound in names.items() if bound is not None)
 
-    def holds(self, number):
+    def holds(self, number: float) -> bool:
         """Returns whether `number` is within the bounds."""
         return (
             (self.minimum is None or number >= self.minimum)
@@ -76,7 +77,7 @@ class Integer(Range):
 
     limit: int = LARGEST_INTEGER
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         number = scalar(value)
         if not isinstance(number, int) or isinstance(number, bool) or not self.holds(number):
             self.refuse(value, where, cure_for(value))
@@ -99,10 +100,10 @@ class Number(Range):
     one, many = "a number", "numbers"
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         return super().phrase if self.bounds else "a finite number"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         number = scalar(value)
         if not is_number(number) or not self.holds(number):
             self.refuse(value, where, cure_for(value))
@@ -111,14 +112,14 @@ class Number(Range):
         return number
 
 
-def is_number(value):
+def is_number(value: Any) -> bool:
     """Returns whether `value` is an int, or a float that is finite."""
     if isinstance(value, float):
         return isfinite(value)
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def cure_for(value):
+def cure_for(value: Any) -> str:
     """Returns the cure for a number that was written as text."""
     if not isinstance(value, str) or len(value) > 40:
         return ""

@@ -1,6 +1,7 @@
 """Constraints on what only Python can give, and on what may be left out."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sparkdl.config.constraints.base import Requirement
 
@@ -12,17 +13,17 @@ class Optional(Requirement):
     of: Requirement
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         return f"{self.of.phrase} or None"
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return f"{self.of.plural} or None"
 
-    def for_class(self, cls):
+    def for_class(self, cls: type) -> Requirement:
         return replace(self, of=self.of.for_class(cls))
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         return None if value is None else self.check_by(self.of, value, where)
 
 
@@ -41,14 +42,14 @@ class Instance(Requirement):
     what: str
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         return self.what
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return f"{self.what} each"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         if not isinstance(value, self.of):
             self.refuse(value, where)
         return value
@@ -60,7 +61,7 @@ class Callable(Requirement):
 
     phrase, plural = "a function", "functions"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         if not callable(value):
             self.refuse(value, where)
         return value

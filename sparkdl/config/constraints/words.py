@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from os import PathLike, fspath
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ class Boolean(Requirement):
 
     phrase, plural = "True or False", "True or False each"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         if not isinstance(value, bool | np.bool_):
             self.refuse(value, where)
         return bool(value)
@@ -34,14 +35,14 @@ class Text(Requirement):
     what: str = "a text"
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         return f"{self.what} that is not empty"
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return f"{self.what.removeprefix('a ').removeprefix('an ')}s that are not empty"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         text = scalar(value)
         if not isinstance(text, str) or not text.strip():
             self.refuse(value, where)
@@ -54,7 +55,7 @@ class Character(Requirement):
 
     phrase, plural = "one character of ASCII", "characters of ASCII"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         text = scalar(value)
         if not isinstance(text, str) or len(text) != 1 or not text.isascii():
             self.refuse(value, where)
@@ -67,7 +68,7 @@ class Path(Text):
 
     what: str = "a path"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         return super().check(fspath(value) if isinstance(value, PathLike) else value, where)
 
 
@@ -78,15 +79,15 @@ class Choice(Requirement):
     of: tuple
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         *others, last = map(repr, self.of)
         return f"{', '.join(others)} or {last}" if others else last
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return f"{self.phrase} each"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         value = scalar(value)
         for choice in self.of:
             if type(value) is type(choice) and value == choice:

@@ -1,6 +1,8 @@
 """The Batch of records, which every reader gives and every replica takes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,24 +32,26 @@ class Batch:
     columns: dict[str, np.ndarray]
     ids: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         count = len(self.ids)
         for column in self.columns.values():
             if len(column) != count:
                 self._refuse_lengths()
 
-    def _refuse_lengths(self):
+    def _refuse_lengths(self) -> None:
         lengths = {name: len(column) for name, column in self.columns.items()}
         raise DataError(f"columns need {len(self.ids)} records, one per id, got {lengths}")
 
     @classmethod
-    def of(cls, features, labels=None, *, partition=0, start=0):
+    def of(
+        cls, features: Any, labels: Any = None, *, partition: int = 0, start: int = 0
+    ) -> "Batch":
         """Makes a batch of features and labels, as records `start` and on of `partition`."""
         columns = {"features": features} if labels is None else _pair(features, labels)
         return cls(columns=columns, ids=record_ids(partition, start, len(features)))
 
     @classmethod
-    def concat(cls, batches):
+    def concat(cls, batches: "Iterable[Batch]") -> "Batch":
         """Concatenates the records of all batches, in order.
 
         The batches must have the same columns.
@@ -62,40 +66,40 @@ class Batch:
         return cls(columns=columns, ids=np.concatenate([b.ids for b in batches]))
 
     @property
-    def features(self):
+    def features(self) -> Any:
         """Column "features", None if absent."""
         return self.columns.get("features")
 
     @property
-    def labels(self):
+    def labels(self) -> Any:
         """Column "labels", None if absent."""
         return self.columns.get("labels")
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes of all columns and ids."""
         return self.ids.nbytes + sum(column.nbytes for column in self.columns.values())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.ids)
 
-    def take(self, index):
+    def take(self, index: Any) -> "Batch":
         """Returns the records at `index`: views for a slice, copies for an array of positions."""
         columns = {name: column[index] for name, column in self.columns.items()}
         return Batch(columns=columns, ids=self.ids[index])
 
-    def replace(self, **columns):
+    def replace(self, **columns: Any) -> "Batch":
         """Returns a batch of these records, with some columns new or exchanged."""
         return Batch(columns=self.columns | columns, ids=self.ids)
 
 
-def record_ids(partition, start, count):
+def record_ids(partition: int, start: int, count: int) -> np.ndarray:
     """Returns the ids (count,) uint64 of consecutive records: partition << 40 | position in it."""
     first = (int(partition) << POSITION_BITS) + int(start)
     return np.arange(first, first + count, dtype=np.uint64)
 
 
-def position(record_id):
+def position(record_id: int) -> int:
     """Returns the position in its partition of the record with this id."""
     return int(record_id) & ((1 << POSITION_BITS) - 1)
 

@@ -82,7 +82,7 @@ class Buffer:
             raise error
         raise StopIteration
 
-    def stop(self):
+    def stop(self) -> None:
         """Says that no item is wanted any more."""
         with self._changed:
             self._stopped = True

@@ -1,7 +1,9 @@
 """Sequences of different length in one array: padded at the end, with a mask of the real steps."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +26,7 @@ class Ragged:
     values: np.ndarray
     lengths: np.ndarray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.lengths)
 
     @classmethod
@@ -83,7 +85,7 @@ def pad_sequences(x, shape, what, also=None):
     return x.padded(shape[0], math.prod(shape[1:]), what)
 
 
-def pad(sequences, steps=None):
+def pad(sequences: Sequence[Any], steps: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Pads sequences of different length to one array and a mask, for sources in memory.
 
     Parameters

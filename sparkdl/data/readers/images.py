@@ -1,10 +1,13 @@
 """Image files: a folder with a sub-folder for each class, or a list of files and labels."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Path, option
+from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.batches.blocks import permutation
@@ -25,7 +28,7 @@ class ImageFiles(Split):
     names: tuple[str, ...]
     labels: tuple[int, ...]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.path}, partition {self.partition}"
 
 
@@ -41,8 +44,8 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
     Caffe's ImageData, new_height and new_width; torchvision's ImageFolder.
     """
 
-    path: str = option(
-        Path(), "A folder, local or a URI; the same on every machine.", positional=True
+    path: PathName = option(
+        Path(), "A folder, local or a URI; the same on every machine.", kw_only=False
     )
     list_file: str | None = option(
         Path(),
@@ -51,10 +54,10 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
     )
 
     @property
-    def paths(self):
+    def paths(self) -> Collection[str]:  # type: ignore[override]
         return (self.path,) if self.list_file is None else (self.path, self.list_file)
 
-    def classes(self):
+    def classes(self) -> list[str]:
         """Returns the names of the sub-folders; a label is a position in this list."""
         hidden = (".", "_")
         names = [name for name in files.list(self.path) if not name.startswith(hidden)]
@@ -64,14 +67,14 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
             raise DataError(f"{self.path}: {text}")
         return found
 
-    def listing(self):
+    def listing(self) -> Any:
         """Returns [(name below the path, label)] of all records, in their order."""
         found = self._of_folders() if self.list_file is None else self._of_list()
         if not found:
             raise DataError(f"{self.list_file or self.path}: must name images, but has none")
         return found
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns a few files each. Lists folders, or reads the list, but no image."""
         root, found = files.absolute(self.path).rstrip("/"), self.listing()
         bounds = split_bounds(len(found), self.records_per_split)
@@ -86,9 +89,10 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
             for i, (start, stop) in enumerate(bounds)
         ]
 
-    def read(self, split):
+    def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of about 16 megabytes: features uint8 (n, C, H, W), labels (n,) int32."""
-        images, start = [], 0
+        images: list[np.ndarray] = []
+        start = 0
         for name in split.names:
             images.append(self._image(f"{split.path}/{name}", images))
             if images[0].nbytes * len(images) >= BYTES_PER_BATCH:
@@ -97,7 +101,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         if images:
             yield batch_of(split, images, start)
 
-    def names(self, split):
+    def names(self, split: Any) -> Collection[str]:
         """Returns the files of a split, below the path."""
         return split.names
 

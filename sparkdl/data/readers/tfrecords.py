@@ -2,13 +2,16 @@
 
 import gzip
 import struct
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import google_crc32c
 
 from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
+from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Offence
 from sparkdl.data.readers.core.base import NumberOrImageSource, Reader, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
@@ -29,10 +32,10 @@ class RecordFile(Split):
 
     path: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.path
 
-    def spans(self):
+    def spans(self) -> list[tuple[str, int, int | None]]:
         return [(self.path, 0, None)]
 
 
@@ -56,18 +59,18 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
     )
 
     @property
-    def labels(self):
+    def labels(self) -> str | None:
         """The feature of labels, None where there are none."""
         return self.label
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns a split for each file. Reads nothing but their sizes."""
         found = [path for path in data_files(self.path) if files.size(path)]
         if not found:
             raise DataError(f"{self.path}: must hold records, but is empty")
         return [RecordFile(partition=i, count=None, path=path) for i, path in enumerate(found)]
 
-    def read(self, split):
+    def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes: features and labels as they are stored."""
         with open_records(split.path) as file:
             yield from batches(split, checked_records(split, file), self._columns)

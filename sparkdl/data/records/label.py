@@ -30,7 +30,7 @@ class Label:
     shape: tuple[int, ...] | None = None
     ignored: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require(self, "kind", self.kind in KINDS, f"one of {KINDS}")
         require(self, "size", is_size(self.size), "an integer >= 1")
         if self.shape is None:

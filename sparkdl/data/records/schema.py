@@ -47,7 +47,7 @@ class Schema:
     label_size: int = 1
     masks: dict[str, str] = field(default_factory=dict)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         shapes = self.features if isinstance(self.features, dict) else {"": self.features}
         shapes = {name: tuple(shape) for name, shape in shapes.items()}
         features = shapes if isinstance(self.features, dict) else shapes[""]

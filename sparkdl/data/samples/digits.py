@@ -11,7 +11,7 @@ from sparkdl.errors import ConfigError
 PARTS = {"train": slice(0, 8000), "test": slice(8000, 10000)}
 
 
-def digits(part="train"):
+def digits(part: str = "train") -> Batch:
     """Loads images uint8 (n, 1, 28, 28) and labels int32 (n,) of 0 to 9.
 
     Parameters

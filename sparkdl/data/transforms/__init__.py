@@ -13,3 +13,22 @@ from sparkdl.data.transforms.resize import Resize
 from sparkdl.data.transforms.resized_crop import RandomResizedCrop
 from sparkdl.data.transforms.rotate import Rotate
 from sparkdl.data.transforms.scale import Normalize, Scale
+
+__all__ = [
+    "ChannelSwap",
+    "ColorJitter",
+    "Compose",
+    "Crop",
+    "Grayscale",
+    "MeanImage",
+    "Mirror",
+    "Normalize",
+    "OneHot",
+    "Pad",
+    "RandomResizedCrop",
+    "ReshapeRecords",
+    "Resize",
+    "Rotate",
+    "Scale",
+    "Transform",
+]

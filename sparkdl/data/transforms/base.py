@@ -1,12 +1,15 @@
 """Bases of the transforms, which may differ in training and in use and may change shapes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparkdl import philox
 from sparkdl.config import Member, Text, option
-from sparkdl.data.transforms.pixels import as_pixels, compute_pixels
+from sparkdl.data.batches.batch import Batch
+from sparkdl.data.transforms.pixels import Pixels, as_pixels, compute_pixels
 from sparkdl.errors import ShapeError
 
 STREAM = 1 << 31  # of random numbers; the layers of a network have those below
@@ -32,11 +35,11 @@ class Chance:
     epoch: int
     place: int = 0
 
-    def uniform(self, count):
+    def uniform(self, count: int) -> np.ndarray:
         """Returns (n, count) float32 in [0, 1), the same ones each time."""
         return philox.uniform(self.ids, self.epoch, count, self.seed, STREAM + self.place)
 
-    def at(self, place):
+    def at(self, place: int) -> "Chance":
         """Returns the numbers of the transform that stands at another place."""
         return Chance(ids=self.ids, seed=self.seed, epoch=self.epoch, place=place)
 
@@ -53,11 +56,11 @@ class Transform(Member):
 
     column: str = option(Text(what="a name"), "Column of the batch to change.", default="features")
 
-    def __call__(self, batch):
+    def __call__(self, batch: Batch) -> Batch:
         """Returns the batch as a network in use takes it."""
         return compute_pixels(self.apply(batch, None))
 
-    def in_training(self, seed, epoch, leave=()):
+    def in_training(self, seed: int, epoch: int, leave: Iterable[str] = ()) -> Any:
         """Returns function Batch to Batch for the minibatches of an epoch of training.
 
         Columns stored in one of the types `leave` may come as Pixels, for a device to compute.
@@ -69,27 +72,27 @@ class Transform(Member):
 
         return trained
 
-    def apply(self, batch, chance):
+    def apply(self, batch: Batch, chance: "Chance | None") -> Batch:
         """Returns the batch, with what chance decides drawn from `chance` (None: in use)."""
         changed = self.change(as_pixels(batch.columns[self.column]).numbers(), chance)
         return batch.replace(**{self.column: changed})
 
-    def change(self, x, chance):
+    def change(self, x: np.ndarray, chance: "Chance | None") -> np.ndarray:
         """Returns the column (n, ...), `x` itself or a new array; `x` is not written to."""
         raise NotImplementedError
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Returns the shape that a record of `shape` gets; ShapeError where it does not fit."""
         return shape
 
-    def in_shape(self, shape):
+    def in_shape(self, shape: Any) -> Any:
         """Returns the shape of records that become examples of `shape`; None is a free size.
 
         Raises ShapeError where no record does.
         """
         return shape
 
-    def in_shapes(self, shapes):
+    def in_shapes(self, shapes: dict[str, Any]) -> dict[str, Any]:
         """Returns `in_shape` for columns {name: shape}."""
         if self.column not in shapes:
             return shapes
@@ -103,16 +106,16 @@ class PixelTransform(Transform, abstract=True):
     A subclass says `describe` in the place of `change`.
     """
 
-    def apply(self, batch, chance):
+    def apply(self, batch: Batch, chance: "Chance | None") -> Batch:
         pixels = self.describe(as_pixels(batch.columns[self.column]), chance)
         return batch.replace(**{self.column: pixels})
 
-    def describe(self, pixels, chance):
+    def describe(self, pixels: Pixels, chance: "Chance | None") -> Pixels:
         """Returns pixels, with what this does to them as well."""
         raise NotImplementedError
 
 
-def in_training(transform, seed, epoch, leave=()):
+def in_training(transform: Any, seed: int, epoch: int, leave: Iterable[str] = ()) -> Any:
     """Returns the transform that a worker applies in training; a plain function ignores epochs."""
     if isinstance(transform, Transform):
         return transform.in_training(seed, epoch, leave)
@@ -120,7 +123,7 @@ def in_training(transform, seed, epoch, leave=()):
     return transform if at is None else at(seed, epoch)
 
 
-def record_shapes(transform, shapes):
+def record_shapes(transform: Any, shapes: dict[str, Any]) -> dict[str, Any]:
     """Returns {column: shape of records} which a source's transform turns into `shapes`.
 
     What a plain function does is not known: its records must have the network's shapes.

@@ -1,11 +1,13 @@
 """Transforms of colors."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Integer, Number, Sequence, option
-from sparkdl.data.transforms.base import Transform, image_shape
+from sparkdl.config.field_types import Several
+from sparkdl.data.transforms.base import Chance, Transform, image_shape
 from sparkdl.data.transforms.hue import shift_hue
 from sparkdl.data.transforms.interpolate import stored_as
 from sparkdl.errors import ShapeError, require
@@ -45,7 +47,7 @@ class ColorJitter(Transform):
         default=255.0,
     )
 
-    def change(self, x, chance):
+    def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         self.out_shape(x.shape[1:])
         if chance is None:
             return x
@@ -64,10 +66,10 @@ class ColorJitter(Transform):
             y[i] = stored_as(z, x.dtype)
         return y
 
-    def cut(self, z):
+    def cut(self, z: np.ndarray) -> np.ndarray:
         return np.clip(z, 0, np.float32(self.white), out=z)
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if shape[0] != 3 or len(shape) != 3:
             raise ShapeError(f"ColorJitter needs images (3, H, W), got {tuple(shape)}")
         return tuple(shape)
@@ -84,17 +86,17 @@ class Grayscale(Transform):
     ITU-R BT.601, as in ColorJitter.
     """
 
-    def change(self, x, chance):
+    def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         self.out_shape(x.shape[1:])
         return stored_as(gray(x.astype(np.float32)), x.dtype)
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         channels, *sizes = image_shape(self, shape)
         if channels != 3:
             raise ShapeError(f"Grayscale needs images (3, H, W), got {tuple(shape)}")
         return (1, *sizes)
 
-    def in_shape(self, shape):
+    def in_shape(self, shape: Any) -> Any:
         channels, *sizes = image_shape(self, shape)
         if channels != 1:
             raise ShapeError(f"Grayscale gives images (1, H, W), what follows takes {tuple(shape)}")
@@ -105,22 +107,22 @@ class Grayscale(Transform):
 class ChannelSwap(Transform):
     """Channels in another order: RGB to BGR, which Caffe's networks take, unless given."""
 
-    order: tuple[int, ...] = option(
+    order: Several[int] = option(
         Sequence(of=Integer(minimum=0), minimum=1),
         "Index of the input's channel for each channel of the result.",
         default=(2, 1, 0),
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         sound = sorted(self.order) == list(range(len(self.order)))
         require(self, "order", sound, "an order of 0 and up")
 
-    def change(self, x, chance):
+    def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         self.out_shape(x.shape[1:])
         return x[:, list(self.order)]
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if shape[0] != len(self.order):
             raise ShapeError(f"ChannelSwap needs {len(self.order)} channels, got {tuple(shape)}")
         return tuple(shape)

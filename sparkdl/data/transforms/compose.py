@@ -1,9 +1,13 @@
 """Transforms one after the other."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from sparkdl.config import Of, Sequence, option
-from sparkdl.data.transforms.base import Transform
+from sparkdl.config.field_types import Several
+from sparkdl.data.batches.batch import Batch
+from sparkdl.data.transforms.base import Chance, Transform
 from sparkdl.data.transforms.scale import Scale
 
 
@@ -14,43 +18,47 @@ class Compose(Transform):
     Each draws random numbers of its own, by its place: two Mirrors do not agree.
     """
 
-    transforms: tuple[Transform, ...] = option(
+    transforms: Several[Transform] = option(
         Sequence(of=Of(family=Transform)),
         "Transforms, in the order in which they are applied.",
         default=(),
     )
 
+    if TYPE_CHECKING:
+
+        def __init__(self, *transforms: Transform | Iterable[Transform]) -> None: ...
+
     @classmethod
-    def named_options(cls, values):
+    def named_options(cls, values: tuple[Any, ...]) -> dict[str, Any]:
         alone = len(values) == 1 and isinstance(values[0], list | tuple)
         return {"transforms": values[0] if alone else values} if values else {}
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         object.__setattr__(self, "transforms", tuple(flatten_transforms(self.transforms)))
 
-    def apply(self, batch, chance):
+    def apply(self, batch: Batch, chance: Chance | None) -> Batch:
         for place, transform in enumerate(self.transforms):
             batch = transform.apply(batch, None if chance is None else chance.at(place))
         return batch
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         for transform in self.transforms:
             shape = transform.out_shape(shape)
         return shape
 
-    def in_shape(self, shape):
+    def in_shape(self, shape: Any) -> Any:
         for transform in reversed(self.transforms):
             shape = transform.in_shape(shape)
         return shape
 
-    def in_shapes(self, shapes):
+    def in_shapes(self, shapes: dict[str, Any]) -> dict[str, Any]:
         for transform in reversed(self.transforms):
             shapes = transform.in_shapes(shapes)
         return shapes
 
 
-def in_order(transforms, scale):
+def in_order(transforms: Iterable[Any], scale: Any) -> Any:
     """Joins transforms and then a Scale into one; None where nothing is left to do."""
     left = [*transforms, *([] if scale == Scale() else [scale])]
     return Compose(left) if len(left) > 1 else (left or [None])[0]

@@ -1,15 +1,19 @@
 """A part of each image."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Boolean, Sizes, option
+from sparkdl.config.field_types import TwoSizes
 from sparkdl.data.transforms.base import (
+    Chance,
     PixelTransform,
     image_shape,
     require_result,
 )
+from sparkdl.data.transforms.pixels import Pixels
 from sparkdl.errors import ShapeError
 
 
@@ -23,14 +27,14 @@ class Crop(PixelTransform):
     upper left one.
     """
 
-    size: tuple[int, int] = option(Sizes(axes=2, spread=True), "Height and width.")
+    size: TwoSizes = option(Sizes(axes=2, spread=True), "Height and width.")
     random: bool = option(
         Boolean(),
         "Whether the place is drawn in training; else it is the center in training too.",
         default=True,
     )
 
-    def describe(self, pixels, chance):
+    def describe(self, pixels: Pixels, chance: Chance | None) -> Pixels:
         self.out_shape(pixels.shape[1:])
         pixels = pixels if pixels.in_place else pixels.computed()
         free = np.subtract(pixels.shape[2:], self.size)
@@ -39,7 +43,7 @@ class Crop(PixelTransform):
             corners = np.floor(chance.uniform(2) * (free + 1))
         return replace(pixels, size=self.size, corners=corners.astype(np.int32))
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         channels, *sizes = image_shape(self, shape)
         if any(have < want for have, want in zip(sizes, self.size, strict=True)):
             raise ShapeError(
@@ -47,7 +51,7 @@ class Crop(PixelTransform):
             )
         return (channels, *self.size)
 
-    def in_shape(self, shape):
+    def in_shape(self, shape: Any) -> Any:
         channels, *_ = image_shape(self, shape)
         require_result(self, (channels, *self.size), shape)
         return (channels, None, None)

@@ -15,7 +15,8 @@ LEAST = 1 << 20  # bytes; below that the allocator has memory at hand
 KEPT = 4  # buffers of a size: those in a prefetch queue, and one at each end of it
 SIZES = 4  # of different sizes; those used longest ago are given back to the system
 
-_free, _lock = {}, threading.Lock()
+_free: dict[int, deque] = {}
+_lock = threading.Lock()
 
 
 def float_buffer(shape):

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Instance, Path, option
 from sparkdl.data import files
-from sparkdl.data.transforms.base import PixelTransform, require_result
+from sparkdl.data.transforms.base import Chance, PixelTransform, require_result
+from sparkdl.data.transforms.pixels import Pixels
 from sparkdl.errors import DataError, ShapeError, require
 
 
@@ -30,28 +32,28 @@ class MeanImage(PixelTransform):
         Path(), "A .npy file of it, on any file system; give one of the two.", default=None
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         one = (self.mean is None) != (self.path is None)
         require(self, "path", one, "given where mean is not, and only there")
 
     @cached_property
-    def image(self):
+    def image(self) -> np.ndarray:
         """float32 (C, H, W)"""
         found = np.asarray(self.mean) if self.path is None else read(self.path)
         image = found.astype(np.float32)
         return image[0] if image.ndim == 4 and len(image) == 1 else image
 
-    def describe(self, pixels, chance):
+    def describe(self, pixels: Pixels, chance: Chance | None) -> Pixels:
         self.out_shape(pixels.shape[1:])
         return pixels.with_mean(self.image)
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if tuple(shape) != self.image.shape:
             raise ShapeError(f"MeanImage is of {self.image.shape}, got images {tuple(shape)}")
         return tuple(shape)
 
-    def in_shape(self, shape):
+    def in_shape(self, shape: Any) -> Any:
         require_result(self, self.image.shape, shape)
         return self.image.shape
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparkdl.config import Choice, Number, option
-from sparkdl.data.transforms.base import PixelTransform, image_shape
-from sparkdl.data.transforms.pixels import AXES
+from sparkdl.data.transforms.base import Chance, PixelTransform, image_shape
+from sparkdl.data.transforms.pixels import AXES, Pixels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Mirror(PixelTransform):
         default="horizontal",
     )
 
-    def describe(self, pixels, chance):
+    def describe(self, pixels: Pixels, chance: Chance | None) -> Pixels:
         image_shape(self, pixels.shape[1:])
         if chance is None:
             return pixels
@@ -36,7 +36,7 @@ class Mirror(PixelTransform):
         turned[:, AXES.index(self.axis)] ^= chance.uniform(1)[:, 0] < self.share
         return replace(pixels, turned=turned)
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return image_shape(self, shape)
 
     in_shape = out_shape

@@ -1,11 +1,12 @@
 """Numbers of classes as vectors."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Size, option
-from sparkdl.data.transforms.base import Transform, require_result
+from sparkdl.data.transforms.base import Chance, Transform, require_result
 from sparkdl.errors import DataError
 
 
@@ -18,7 +19,7 @@ class OneHot(Transform):
 
     classes: int = option(Size(minimum=1), "Number of classes.")
 
-    def change(self, x, chance):
+    def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         codes = x.astype(np.int64, copy=False)
         if codes.size and not (codes.min() >= 0 and codes.max() < self.classes):
             raise DataError(
@@ -28,9 +29,9 @@ class OneHot(Transform):
         y[np.arange(codes.size), codes.reshape(-1)] = 1
         return y.reshape(*codes.shape, self.classes)
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return (*shape, self.classes)
 
-    def in_shape(self, shape):
+    def in_shape(self, shape: Any) -> Any:
         require_result(self, (*shape[:-1], self.classes), shape)
         return tuple(shape[:-1])

@@ -1,11 +1,13 @@
 """A border around images."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Choice, Number, Size, Sizes, option
-from sparkdl.data.transforms.base import Transform, image_shape
+from sparkdl.config.field_types import TwoSizes
+from sparkdl.data.transforms.base import Chance, Transform, image_shape
 from sparkdl.errors import require
 
 MODES = "constant", "edge", "reflect"
@@ -15,7 +17,7 @@ MODES = "constant", "edge", "reflect"
 class Pad(Transform):
     """Images with a border. Before a Crop of the old size it moves what is in them."""
 
-    size: tuple[int, int] = option(
+    size: TwoSizes = option(
         Sizes(axes=2, of=Size(minimum=0), spread=True),
         "Pixels above and below, and to the left and right.",
     )
@@ -27,17 +29,18 @@ class Pad(Transform):
     )
     value: float = option(Number(), 'Value that "constant" fills in.', default=0.0)
 
-    def change(self, x, chance):
+    def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         image_shape(self, x.shape[1:])
         border = [(0, 0), (0, 0), *((n, n) for n in self.size)]
-        options = {"constant_values": self.value} if self.mode == "constant" else {}
-        return np.pad(x, border, self.mode, **options)
+        options: dict[str, Any] = {"constant_values": self.value} if self.mode == "constant" else {}
+        mode: Any = self.mode
+        return np.pad(x, border, mode, **options)
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         channels, *sizes = image_shape(self, shape)
         return (channels, *(have + 2 * n for have, n in zip(sizes, self.size, strict=True)))
 
-    def in_shape(self, shape):
+    def in_shape(self, shape: Any) -> Any:
         channels, *sizes = image_shape(self, shape)
         return (channels, *map(self._before, sizes, self.size))
 

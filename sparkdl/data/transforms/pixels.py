@@ -45,7 +45,7 @@ class Pixels:
     factor: np.ndarray | None = None
     wide: bool = False
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.images)
 
     def __getitem__(self, index):
@@ -67,12 +67,12 @@ class Pixels:
         return np.dtype(np.float32) if self.wide else self.images.dtype
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes that are held now, those of the stored images."""
         return self.images.nbytes
 
     @property
-    def in_place(self):
+    def in_place(self) -> bool:
         """True if each number is where it is stored."""
         return self.size is None and self.turned is None
 

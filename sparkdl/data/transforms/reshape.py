@@ -2,9 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from sparkdl.config import Sequence, Size, option
-from sparkdl.data.transforms.base import Transform, require_result
+from sparkdl.config.field_types import Several
+from sparkdl.data.transforms.base import Chance, Transform, require_result
 from sparkdl.errors import ShapeError
 
 
@@ -12,20 +16,20 @@ from sparkdl.errors import ShapeError
 class ReshapeRecords(Transform):
     """Records in the shape that the transforms behind it take, where storage knows rows only."""
 
-    shape: tuple[int, ...] = option(
+    shape: Several[int] = option(
         Sequence(of=Size(minimum=1), minimum=1),
         "Shape of a record, such as (3, 256, 256) before a Crop.",
     )
 
-    def change(self, x, chance):
+    def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         self.out_shape(x.shape[1:])
         return x.reshape(len(x), *self.shape)
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if math.prod(shape) != math.prod(self.shape):
             raise ShapeError(f"Reshape to {self.shape} needs as many numbers, got {tuple(shape)}")
         return self.shape
 
-    def in_shape(self, shape):
+    def in_shape(self, shape: Any) -> Any:
         require_result(self, self.shape, shape)
         return self.shape  # which takes rows of as many numbers too

@@ -1,11 +1,13 @@
 """Images at another size."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Sizes, option
-from sparkdl.data.transforms.base import Transform, image_shape, require_result
+from sparkdl.config.field_types import TwoSizes
+from sparkdl.data.transforms.base import Chance, Transform, image_shape, require_result
 from sparkdl.data.transforms.interpolate import bilinear, stored_as
 
 
@@ -18,9 +20,9 @@ class Resize(Transform):
     torch.nn.functional.interpolate, bilinear with align_corners=False and without antialias.
     """
 
-    size: tuple[int, int] = option(Sizes(axes=2, spread=True), "Height and width.")
+    size: TwoSizes = option(Sizes(axes=2, spread=True), "Height and width.")
 
-    def change(self, x, chance):
+    def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         image_shape(self, x.shape[1:])
         if x.shape[2:] == self.size:
             return x
@@ -29,9 +31,9 @@ class Resize(Transform):
             y[i] = stored_as(bilinear(image, (0, 0, *x.shape[2:]), self.size), x.dtype)
         return y
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return (image_shape(self, shape)[0], *self.size)
 
-    def in_shape(self, shape):
+    def in_shape(self, shape: Any) -> Any:
         require_result(self, self.out_shape(shape), shape)
         return (shape[0], None, None)

@@ -1,11 +1,13 @@
 """A part of each image, of any size, brought to one size."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Number, Sizes, option
-from sparkdl.data.transforms.base import Transform, image_shape, require_result
+from sparkdl.config.field_types import TwoNumbers, TwoSizes
+from sparkdl.data.transforms.base import Chance, Transform, image_shape, require_result
 from sparkdl.data.transforms.interpolate import bilinear, stored_as
 from sparkdl.errors import require
 
@@ -24,26 +26,26 @@ class RandomResizedCrop(Transform):
     Szegedy et al., Going deeper with convolutions (2014), section 6; torchvision RandomResizedCrop.
     """
 
-    size: tuple[int, int] = option(Sizes(axes=2, spread=True), "Height and width of the result.")
-    area: tuple[float, float] = option(
+    size: TwoSizes = option(Sizes(axes=2, spread=True), "Height and width of the result.")
+    area: TwoNumbers = option(
         Sizes(axes=2, of=Number(above=0, maximum=1), spread=True),
         "Least and most share of the image.",
         default=(0.08, 1.0),
     )
-    ratio: tuple[float, float] = option(
+    ratio: TwoNumbers = option(
         Sizes(axes=2, of=Number(above=0), spread=True),
         "Least and most width over height; its logarithm is drawn evenly.",
         default=(3 / 4, 4 / 3),
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         least, most = self.area
         require(self, "area", least <= most, "two shares, the least one first")
         least, most = self.ratio
         require(self, "ratio", least <= most, "two numbers above 0, the least one first")
 
-    def change(self, x, chance):
+    def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         channels, height, width = image_shape(self, x.shape[1:])
         if chance is None:
             shape = self.size[1] / self.size[0]
@@ -70,10 +72,10 @@ class RandomResizedCrop(Transform):
             top, left = (int(u[i, k] * (n + 1)) for k, n in ((-2, height - h), (-1, width - w)))
             yield top, left, h, w
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return (image_shape(self, shape)[0], *self.size)
 
-    def in_shape(self, shape):
+    def in_shape(self, shape: Any) -> Any:
         require_result(self, self.out_shape(shape), shape)
         return (shape[0], None, None)
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from sparkdl.config import Number, option
-from sparkdl.data.transforms.base import Transform, image_shape
+from sparkdl.data.transforms.base import Chance, Transform, image_shape
 from sparkdl.data.transforms.interpolate import stored_as
 
 
@@ -24,7 +24,7 @@ class Rotate(Transform):
     degrees: float = option(Number(above=0, maximum=180), "The largest angle.")
     fill: float = option(Number(), "Value of the corners.", default=0.0)
 
-    def change(self, x, chance):
+    def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         image_shape(self, x.shape[1:])
         if chance is None:
             return x
@@ -33,7 +33,7 @@ class Rotate(Transform):
             y[i] = stored_as(rotate_image(x[i], float(angle), self.fill), x.dtype)
         return y
 
-    def out_shape(self, shape):
+    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return image_shape(self, shape)
 
     in_shape = out_shape

@@ -1,11 +1,14 @@
 """Scaling of features by numbers that the user gives."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Number, Sequence, option
-from sparkdl.data.transforms.base import PixelTransform
+from sparkdl.config.field_types import OneOrMore
+from sparkdl.data.transforms.base import Chance, PixelTransform
+from sparkdl.data.transforms.pixels import Pixels
 from sparkdl.errors import ShapeError
 
 
@@ -15,7 +18,7 @@ class NotZero(Number):
 
     phrase, plural = "a number, not 0", "numbers, not 0"
 
-    def holds(self, number):
+    def holds(self, number: float) -> bool:
         return number != 0
 
 
@@ -40,20 +43,20 @@ class Scale(PixelTransform):
     """
 
     factor: float = option(NotZero(), "1/255 brings bytes into [0, 1].", default=1.0)
-    mean: tuple[float, ...] = option(
+    mean: OneOrMore[float] = option(
         PerChannel(of=Number()),
         "One number for all, or one a channel (the first axis of an example).",
         default=(),
     )
 
-    def describe(self, pixels, chance):
+    def describe(self, pixels: Pixels, chance: Chance | None) -> Pixels:
         if self.mean:
             pixels = pixels.with_mean(channels(self, "mean", pixels.shape[1:]))
         if self.factor != 1:
             pixels = pixels.times(np.float32(self.factor))
         return replace(pixels, wide=True)
 
-    def in_shape(self, shape):
+    def in_shape(self, shape: Any) -> Any:
         if self.mean:
             channels(self, "mean", shape)
         return shape
@@ -68,10 +71,10 @@ class Normalize(PixelTransform):
     torchvision's Normalize, after ToTensor where scale is 1/255.
     """
 
-    mean: tuple[float, ...] = option(
+    mean: OneOrMore[float] = option(
         PerChannel(of=Number(), minimum=1), "One number for all, or one a channel.", default=(0.0,)
     )
-    std: tuple[float, ...] = option(
+    std: OneOrMore[float] = option(
         PerChannel(of=NotZero(), minimum=1),
         "One number for all, or one a channel.",
         default=(1.0,),
@@ -80,12 +83,12 @@ class Normalize(PixelTransform):
         NotZero(), "1/255 where mean and std are those of images in [0, 1].", default=1.0
     )
 
-    def describe(self, pixels, chance):
+    def describe(self, pixels: Pixels, chance: Chance | None) -> Pixels:
         scale, shape = np.float32(self.scale), pixels.shape[1:]
         mean, std = channels(self, "mean", shape), channels(self, "std", shape)
         return pixels.with_mean(mean / scale).times(scale / std)
 
-    def in_shape(self, shape):
+    def in_shape(self, shape: Any) -> Any:
         for field in ("mean", "std"):
             channels(self, field, shape)
         return shape

@@ -23,12 +23,14 @@ PROBES = {
 class Kernel:
     """A call without arguments that fills the outputs it was made for.
 
-    `note` says why no faster kernel of the backend was taken; it is empty where one was.
+    `note` says why no faster kernel of the backend was taken; it is empty where one was. `ahead`
+    are calls to be made before it where what the backend holds has changed; see Backend.hold.
     """
 
     call: object
     name: str
     note: str = ""
+    ahead: tuple = ()
 
 
 class Backend(Protocol):
@@ -55,6 +57,9 @@ class Backend(Protocol):
     def constant(self, value):
         """Returns a numpy array that never changes, where kernels can read it."""
 
+    def hold(self, arrays):
+        """Takes the arrays that change seldom: kernels may keep them in a layout of their own."""
+
     def copy(self, source, to) -> Kernel:
         """Returns the kernel that copies an array to another of its shape and type."""
 
@@ -71,10 +76,11 @@ class Backend(Protocol):
         None where the backend computes on no device; UnsupportedError without the library.
         """
 
-    def program(self, graph, bindings=None, strict=False, tf32=False):
+    def program(self, graph, bindings=None, strict=False, tf32=False, steady=False):
         """Returns a compiled graph; see Program.
 
-        `tf32` allows float32 factors of products to be rounded to 11 bits, where that is faster.
+        `tf32` allows float32 factors of products to be rounded to 11 bits, where that is faster. A
+        backend that does not know `steady` works out all in each run.
         """
 
     def lower(self, node, inputs, outputs) -> Kernel:

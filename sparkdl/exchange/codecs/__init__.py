@@ -12,3 +12,16 @@ from sparkdl.exchange.codecs.rules import (
 from sparkdl.exchange.codecs.threshold import Threshold
 from sparkdl.exchange.codecs.top_k import TopK
 from sparkdl.exchange.codecs.two_bit import TwoBit
+
+__all__ = [
+    "AdaptiveThreshold",
+    "Codec",
+    "FixedThreshold",
+    "Half",
+    "OneBit",
+    "TargetSparsity",
+    "Threshold",
+    "ThresholdRule",
+    "TopK",
+    "TwoBit",
+]

@@ -1,8 +1,9 @@
 """Bases of the codecs: the head of a message, and the checks before anything is written."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from struct import Struct
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,11 +39,11 @@ class Codec(Member):
     mark: ClassVar[bytes]
     to_all: ClassVar[bool] = False
 
-    def coder(self, n):
+    def coder(self, n: int) -> Any:
         """Returns a Coder for vectors of n numbers, with nothing kept back."""
         raise NotImplementedError
 
-    def decode(self, message, out, add=False):
+    def decode(self, message: Any, out: np.ndarray, add: bool = False) -> None:
         """Fills `out` with the vector in a message, or adds the vector to it.
 
         Parameters
@@ -61,7 +62,7 @@ class Codec(Member):
         body = self.opened(np.frombuffer(message, np.uint8), len(out))
         self.write(self.parsed(body, len(out)), out, add)
 
-    def opened(self, message, n):
+    def opened(self, message: Any, n: int) -> Any:
         """Returns the bytes after the head, if the head is ours and says n."""
         self.check(len(message) >= HEAD.size, f"at least {HEAD.size} bytes", len(message))
         mark, numbers = HEAD.unpack_from(message)
@@ -69,11 +70,11 @@ class Codec(Member):
         self.check(numbers == n, f"{n} numbers", numbers)
         return message[HEAD.size :]
 
-    def check(self, holds, expected, found):
+    def check(self, holds: object, expected: str, found: object) -> None:
         if not holds:
             raise DataError(f"a message of {type(self).__name__} needs {expected}, got {found}")
 
-    def parsed(self, body, n):
+    def parsed(self, body: Any, n: int) -> Any:
         """Parses and checks `body`, a message for n numbers; raises DataError if it is invalid."""
         raise NotImplementedError
 
@@ -82,7 +83,7 @@ class Codec(Member):
         raise NotImplementedError
 
 
-def codec_from_dict(options):
+def codec_from_dict(options: Any) -> "Codec":
     """Returns the Codec that `options` is, names, or describes as a mapping that has "type"."""
     return Of(family=Codec).check(options, "Codec type")
 
@@ -113,7 +114,7 @@ class Coder:
         HEAD.pack_into(self._message, 0, codec.mark, n)
         self.body = self._message[HEAD.size :]
 
-    def encode(self, vector):
+    def encode(self, vector: np.ndarray) -> np.ndarray:
         """Returns the message for `vector`: a uint8 array, valid until the next call.
 
         Parameters
@@ -129,15 +130,15 @@ class Coder:
         vector_of(type(self.codec).__name__, vector, self.n)
         return self._message[: HEAD.size + self.fill(vector)]
 
-    def fill(self, vector):
+    def fill(self, vector: np.ndarray) -> int:
         """Writes the body of the message for `vector`; returns how many bytes."""
         raise NotImplementedError
 
-    def state(self):
+    def state(self) -> dict[str, np.ndarray]:
         """Copies of what is kept between vectors, {name: array}."""
         return {name: array.copy() for name, array in self.kept().items()}
 
-    def restore(self, state):
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Continues from what `state` of a coder of the same codec and length gave.
 
         Raises
@@ -152,11 +153,11 @@ class Coder:
         for name, array in kept.items():
             array[...] = state[name]
 
-    def kept(self):
+    def kept(self) -> dict[str, np.ndarray]:
         """Returns the arrays that hold what is kept."""
         return {}
 
-    def settings(self):
+    def settings(self) -> np.ndarray:
         """Returns the settings that adapt to the vectors: float64, a view.
 
         They may be averaged over coders.
@@ -171,7 +172,7 @@ class ResidualCoder(Coder):
         super().__init__(codec, n, capacity)
         self.residual = np.zeros(n, np.float32)
 
-    def kept(self):
+    def kept(self) -> dict[str, np.ndarray]:
         return {"residual": self.residual}
 
 

@@ -1,6 +1,7 @@
 """Numbers of 16 bits: half the bytes, nothing kept back."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,17 +22,17 @@ class Half(Codec):
         '"float16": 11 significant bits, up to 65504. "bfloat16": 8 significant bits, the '
         "range of float32.",
         default="float16",
-        positional=True,
+        kw_only=False,
     )
 
     @property
     def mark(self):
         return b"fp16" if self.dtype == "float16" else b"bf16"
 
-    def coder(self, n):
+    def coder(self, n: int) -> Any:
         return HalfCoder(self, n, 2 * n)
 
-    def parsed(self, body, n):
+    def parsed(self, body: Any, n: int) -> Any:
         self.check(len(body) == 2 * n, f"{2 * n} bytes after its head", len(body))
         words = body.view("<u2")
         top = np.uint16(INFINITE[self.dtype])
@@ -51,7 +52,7 @@ class Half(Codec):
 class HalfCoder(Coder):
     """Encodes by Half; keeps nothing."""
 
-    def fill(self, vector):
+    def fill(self, vector: np.ndarray) -> int:
         words = self.body.view("<u2")
         narrow = to_float16 if self.codec.dtype == "float16" else to_bfloat16
         for block in blocks(self.n):

@@ -1,7 +1,7 @@
 """One bit a number, and two levels for each chunk of numbers; what is lost is added next time."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class OneBit(Codec):
         Integer(minimum=64, maximum=BLOCK),
         "Numbers that share two levels: a multiple of 64.",
         default=512,
-        positional=True,
+        kw_only=False,
     )
     zero_threshold: bool = option(
         Boolean(),
@@ -42,14 +42,14 @@ class OneBit(Codec):
         default=True,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "chunk", self.chunk % 64 == 0, f"64, 128, ... {BLOCK}")
 
-    def coder(self, n):
+    def coder(self, n: int) -> Any:
         return OneBitCoder(self, n, 8 * chunks_in(n, self.chunk) + (n + 7) // 8)
 
-    def parsed(self, body, n):
+    def parsed(self, body: Any, n: int) -> Any:
         chunks = chunks_in(n, self.chunk)
         size = 8 * chunks + (n + 7) // 8
         self.check(len(body) == size, f"{size} bytes after its head", len(body))
@@ -78,7 +78,7 @@ class OneBitCoder(ResidualCoder):
         whole = chunks_in(n, codec.chunk) * codec.chunk
         self._sum = np.zeros(min(whole, block_of(codec.chunk)), np.float32)
 
-    def fill(self, vector):
+    def fill(self, vector: np.ndarray) -> int:
         chunk = self.codec.chunk
         levels, bits = split(self.body, chunks_in(self.n, chunk))
         for block in blocks(self.n, block_of(chunk)):

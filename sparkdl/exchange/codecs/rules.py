@@ -19,11 +19,11 @@ class ThresholdRule(Member):
 
     complete: ClassVar = True
 
-    def first(self):
+    def first(self) -> float:
         """Returns the threshold of the first message."""
         raise NotImplementedError
 
-    def after(self, threshold, sparsity):
+    def after(self, threshold: float, sparsity: float) -> float:
         """Returns the threshold after a message that was sent with `threshold` and `sparsity`."""
         raise NotImplementedError
 
@@ -33,13 +33,13 @@ class FixedThreshold(ThresholdRule):
     """Always the same (Strom's; DL4J's FixedThresholdAlgorithm)."""
 
     threshold: float = option(
-        Number(above=0), "Size of the numbers that are sent.", default=1e-3, positional=True
+        Number(above=0), "Size of the numbers that are sent.", default=1e-3, kw_only=False
     )
 
-    def first(self):
+    def first(self) -> float:
         return self.threshold
 
-    def after(self, threshold, sparsity):
+    def after(self, threshold: float, sparsity: float) -> float:
         return self.threshold
 
 
@@ -50,7 +50,7 @@ class AdaptiveThreshold(ThresholdRule):
     DL4J's AdaptiveThresholdAlgorithm, with its defaults.
     """
 
-    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, positional=True)
+    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, kw_only=False)
     min_sparsity: float = option(
         Number(above=0), "The threshold falls where less is sent.", default=1e-4
     )
@@ -65,15 +65,15 @@ class AdaptiveThreshold(ThresholdRule):
         default=HALF_IN_20,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         holds = self.max_sparsity >= self.min_sparsity
         require(self, "max_sparsity", holds, f"at least min_sparsity ({self.min_sparsity})")
 
-    def first(self):
+    def first(self) -> float:
         return self.initial
 
-    def after(self, threshold, sparsity):
+    def after(self, threshold: float, sparsity: float) -> float:
         if sparsity < self.min_sparsity:
             return threshold * self.decay
         return threshold / self.decay if sparsity > self.max_sparsity else threshold
@@ -86,7 +86,7 @@ class TargetSparsity(ThresholdRule):
     DL4J's TargetSparsityThresholdAlgorithm, with its defaults.
     """
 
-    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, positional=True)
+    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, kw_only=False)
     sparsity: float = option(Number(above=0), "The share wanted.", default=1e-3)
     decay: float = option(
         Number(minimum=0.5, below=1),
@@ -94,10 +94,10 @@ class TargetSparsity(ThresholdRule):
         default=HALF_IN_20,
     )
 
-    def first(self):
+    def first(self) -> float:
         return self.initial
 
-    def after(self, threshold, sparsity):
+    def after(self, threshold: float, sparsity: float) -> float:
         if sparsity < self.sparsity:
             return threshold * self.decay
         return threshold / self.decay if sparsity > self.sparsity else threshold

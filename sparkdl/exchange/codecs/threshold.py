@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from struct import Struct
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Threshold(Codec):
         Of(family=ThresholdRule),
         "Rule that gives t for each message: FixedThreshold, AdaptiveThreshold or TargetSparsity.",
         default=AdaptiveThreshold(),
-        positional=True,
+        kw_only=False,
     )
     clip: float | None = option(
         Optional(of=Number(minimum=1)),
@@ -45,10 +45,10 @@ class Threshold(Codec):
     )
     clip_every: int = option(Integer(minimum=1), "Messages between two cuts.", default=5)
 
-    def coder(self, n):
+    def coder(self, n: int) -> Any:
         return ThresholdCoder(self, n, FORM.size + pairs.bytes_for(n))
 
-    def parsed(self, body, n):
+    def parsed(self, body: Any, n: int) -> Any:
         self.check(len(body) >= FORM.size, f"{FORM.size} bytes after its head", len(body))
         form, t = FORM.unpack_from(body)
         self.check(0 < t <= MOST, "a threshold above 0", t)
@@ -91,21 +91,21 @@ class ThresholdCoder(ResidualCoder):
         super().__init__(codec, n, capacity)
         self._last = np.zeros(3)  # threshold, sparsity, messages so far
 
-    def kept(self):
+    def kept(self) -> dict[str, np.ndarray]:
         return super().kept() | {"last": self._last}
 
-    def settings(self):
+    def settings(self) -> np.ndarray:
         return self._last[:2]
 
     @property
-    def threshold(self):
+    def threshold(self) -> float:
         """The threshold of the next message."""
         threshold, sparsity, messages = self._last
         rule = self.codec.rule
         t = rule.after(threshold, sparsity) if messages else rule.first()
         return float(np.clip(t, SMALLEST, MOST))
 
-    def fill(self, vector):
+    def fill(self, vector: np.ndarray) -> int:
         t, messages = np.float32(self.threshold), self._last[2]
         count, places = self.added(vector, t)
         FORM.pack_into(self.body, 0, DENSE if places is None else SPARSE, t)
@@ -142,7 +142,7 @@ class ThresholdCoder(ResidualCoder):
         self.residual[places] -= steps(body, t)
         return 4 * len(places)
 
-    def dense(self, t):
+    def dense(self, t: Any) -> int:
         body = self.body[FORM.size :]
         for block in blocks(self.n):
             total = self.residual[block]

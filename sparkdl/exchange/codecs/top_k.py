@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import ceil
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,17 +28,17 @@ class TopK(Codec):
         Number(above=0, maximum=1),
         "Share of the numbers that is sent, rounded up to whole numbers.",
         default=0.01,
-        positional=True,
+        kw_only=False,
     )
 
     def most(self, n):
         """Returns how many of n numbers are sent at most."""
         return min(n, ceil(self.fraction * n))
 
-    def coder(self, n):
+    def coder(self, n: int) -> Any:
         return TopKCoder(self, n, 8 * self.most(n))
 
-    def parsed(self, body, n):
+    def parsed(self, body: Any, n: int) -> Any:
         self.check(len(body) % 8 == 0, "8 bytes a number", len(body))
         k = len(body) // 8
         places, numbers = body[: 4 * k].view("<u4"), body[4 * k :].view("<f4")
@@ -57,7 +57,7 @@ class TopK(Codec):
 class TopKCoder(ResidualCoder):
     """Encodes by TopK."""
 
-    def fill(self, vector):
+    def fill(self, vector: np.ndarray) -> int:
         places = self.largest(vector)
         k = len(places)
         self.body[: 4 * k].view("<u4")[:] = places

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from struct import Struct
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,21 +29,21 @@ class TwoBit(Codec):
         "The size of a step. MXNet's gradient compression of type 2bit, with its default and "
         "its codes: 11 up, 10 down, 00 nothing.",
         default=0.5,
-        positional=True,
+        kw_only=False,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "threshold", np.float32(self.threshold) > 0, "a number above 0")
 
-    def coder(self, n):
+    def coder(self, n: int) -> Any:
         return TwoBitCoder(self, n, STEP.size + pairs.bytes_for(n))
 
     @property
     def of_code(self):
         return 0, 0, -self.threshold, self.threshold
 
-    def parsed(self, body, n):
+    def parsed(self, body: Any, n: int) -> Any:
         size = STEP.size + pairs.bytes_for(n)
         self.check(len(body) == size, f"{size} bytes after its head", len(body))
         [step] = STEP.unpack_from(body)
@@ -53,7 +53,7 @@ class TwoBit(Codec):
         self.check(pairs.ends_in_zeros(body, n), "zeros after its last code", "others")
         return body
 
-    def write(self, body, out, add):
+    def write(self, body: Any, out: np.ndarray, add: bool) -> None:
         for block in blocks(len(out)):
             codes = body[block.start // 4 : pairs.bytes_for(block.stop)]
             numbers = pairs.levels(codes, self.of_code)[: block.stop - block.start]
@@ -66,7 +66,7 @@ class TwoBit(Codec):
 class TwoBitCoder(ResidualCoder):
     """Encodes by TwoBit."""
 
-    def fill(self, vector):
+    def fill(self, vector: np.ndarray) -> int:
         threshold, of_code = np.float32(self.codec.threshold), self.codec.of_code
         STEP.pack_into(self.body, 0, threshold)
         body = self.body[STEP.size :]

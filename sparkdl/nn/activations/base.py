@@ -6,11 +6,12 @@ A layer names one ("relu"), or gives its options ({"type": "leaky_relu", "alpha"
 from dataclasses import dataclass
 
 from sparkdl.config import Member
+from sparkdl.nn.hints import Value
 
 
 @dataclass(frozen=True, kw_only=True)
 class ActivationFunction(Member):
     """Base of all activation functions: `apply` maps an array or Tensor to one of its shape."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         raise NotImplementedError

@@ -7,13 +7,14 @@ from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.activations.base import ActivationFunction
+from sparkdl.nn.hints import Value
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cube(ActivationFunction, name="cube"):
     """x cubed."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.mul(ops.square(x), x)
 
 
@@ -21,7 +22,7 @@ class Cube(ActivationFunction, name="cube"):
 class Identity(ActivationFunction, name="identity"):
     """x itself."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return x
 
 
@@ -32,7 +33,7 @@ class OfLine(ActivationFunction, abstract=True):
     scale: float = option(Number(), "Factor of x.", default=1.0)
     shift: float = option(Number(), "Number added to scale x.", default=0.0)
 
-    def line(self, x):
+    def line(self, x: Value) -> Value:
         return ops.add(ops.mul(x, self.scale), self.shift)
 
 
@@ -42,7 +43,7 @@ class Power(OfLine, name="power"):
 
     power: float = option(Number(), "The exponent.", default=1.0)
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.power(self.line(x), self.power)
 
 
@@ -54,11 +55,11 @@ class Exp(OfLine, name="exp"):
         Number(above=0), "Base of the power, not 1; None for e.", default=None
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require_base(self)
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         line = self.line(x)
         return ops.exp(line if self.base is None else ops.mul(line, log(self.base)))
 
@@ -74,14 +75,14 @@ class Log(OfLine, name="log"):
         Number(above=0), "Base of the logarithm, not 1; None for e.", default=None
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require_base(self)
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         y = ops.log(self.line(x))
         return y if self.base is None else ops.div(y, log(self.base))
 
 
-def require_base(function):
+def require_base(function: Exp | Log) -> None:
     require(function, "base", function.base != 1, "a number above 0 but 1, or None for e")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
 from sparkdl.nn.activations.base import ActivationFunction
+from sparkdl.nn.hints import Value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +19,7 @@ class Gelu(ActivationFunction, name="gelu"):
         default=False,
     )
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.gelu(x, self.approximate)
 
 
@@ -26,7 +27,7 @@ class Gelu(ActivationFunction, name="gelu"):
 class Mish(ActivationFunction, name="mish"):
     """x tanh(log(1 + e^x)); Misra (2019). DL4J MISH."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.mul(x, ops.tanh(ops.softplus(x)))
 
 
@@ -34,7 +35,7 @@ class Mish(ActivationFunction, name="mish"):
 class Softplus(ActivationFunction, name="softplus"):
     """log(1 + e^x); Caffe layer BNLL."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.softplus(x)
 
 
@@ -49,5 +50,5 @@ class Swish(ActivationFunction, name="swish"):
         Number(), "Factor of x in the sigmoid; the larger, the nearer to relu.", default=1.0
     )
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.mul(x, ops.sigmoid(x if self.beta == 1 else ops.mul(x, self.beta)))

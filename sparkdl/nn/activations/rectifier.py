@@ -6,13 +6,14 @@ from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.activations.base import ActivationFunction
+from sparkdl.nn.hints import Value
 
 
 @dataclass(frozen=True, kw_only=True)
 class AbsVal(ActivationFunction, name="abs_val"):
     """|x|; Caffe layer AbsVal."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.abs(x)
 
 
@@ -23,11 +24,11 @@ class Clip(ActivationFunction, name="clip"):
     low: float = option(Number(), "Smallest output.")
     high: float = option(Number(), "Largest output, above `low`.")
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "high", self.high > self.low, f"a number above low ({self.low})")
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.minimum(ops.maximum(x, self.low), self.high)
 
 
@@ -37,7 +38,7 @@ class Elu(ActivationFunction, name="elu"):
 
     alpha: float = option(Number(above=0), "Minus the limit far below 0.", default=1.0)
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.elu(x, self.alpha)
 
 
@@ -47,7 +48,7 @@ class LeakyRelu(ActivationFunction, name="leaky_relu"):
 
     alpha: float = option(Number(), "The slope below 0.", default=0.01)
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.leaky_relu(x, self.alpha)
 
 
@@ -55,7 +56,7 @@ class LeakyRelu(ActivationFunction, name="leaky_relu"):
 class Relu(ActivationFunction, name="relu"):
     """max(x, 0)."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.relu(x)
 
 
@@ -63,7 +64,7 @@ class Relu(ActivationFunction, name="relu"):
 class Relu6(ActivationFunction, name="relu6"):
     """x, kept within 0 and 6; Howard et al., MobileNets (2017)."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.minimum(ops.relu(x), 6.0)
 
 
@@ -76,7 +77,7 @@ class Selu(ActivationFunction, name="selu"):
     Klambauer, Unterthiner, Mayr and Hochreiter, Self-normalizing neural networks (2017), eq. 14.
     """
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.mul(ops.elu(x, 1.6732632423543772), 1.0507009873554805)
 
 
@@ -86,7 +87,7 @@ class ThresholdedRelu(ActivationFunction, name="thresholded_relu"):
 
     threshold: float = option(Number(minimum=0), "Value above which x passes.", default=1.0)
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.mul(x, ops.greater(x, self.threshold))
 
 
@@ -96,5 +97,5 @@ class Heaviside(ActivationFunction, name="heaviside"):
 
     threshold: float = option(Number(), "Value above which the output is 1.", default=0.0)
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.greater(x, self.threshold)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.nn.activations.base import ActivationFunction
+from sparkdl.nn.hints import Value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +19,7 @@ class HardSigmoid(ActivationFunction, name="hard_sigmoid"):
         default=1 / 6,
     )
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.minimum(ops.maximum(ops.add(ops.mul(x, self.slope), 0.5), 0.0), 1.0)
 
 
@@ -26,7 +27,7 @@ class HardSigmoid(ActivationFunction, name="hard_sigmoid"):
 class HardTanh(ActivationFunction, name="hard_tanh"):
     """x, kept within -1 and 1."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.minimum(ops.maximum(x, -1.0), 1.0)
 
 
@@ -42,7 +43,7 @@ class RationalTanh(ActivationFunction, name="rational_tanh"):
     LeCun, Bottou, Orr and Mueller, Efficient backprop (1998), section 4.4, for the two constants.
     """
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         y = ops.mul(x, 2 / 3)
         size, square = ops.abs(y), ops.square(y)
         above = size + 1.0 + size * square * 1.41645
@@ -53,7 +54,7 @@ class RationalTanh(ActivationFunction, name="rational_tanh"):
 class RectifiedTanh(ActivationFunction, name="rectified_tanh"):
     """max(tanh(x), 0); DL4J RECTIFIEDTANH."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.relu(ops.tanh(x))
 
 
@@ -61,7 +62,7 @@ class RectifiedTanh(ActivationFunction, name="rectified_tanh"):
 class Sigmoid(ActivationFunction, name="sigmoid"):
     """1 / (1 + e^-x)."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.sigmoid(x)
 
 
@@ -69,7 +70,7 @@ class Sigmoid(ActivationFunction, name="sigmoid"):
 class Softsign(ActivationFunction, name="softsign"):
     """x / (1 + |x|)."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.div(x, ops.add(ops.abs(x), 1.0))
 
 
@@ -77,5 +78,5 @@ class Softsign(ActivationFunction, name="softsign"):
 class Tanh(ActivationFunction, name="tanh"):
     """The hyperbolic tangent."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return ops.tanh(x)

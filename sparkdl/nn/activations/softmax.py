@@ -1,16 +1,19 @@
 """Activation functions of all features, or of all channels of images and volumes, together."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.engine import ops
 from sparkdl.nn.activations.base import ActivationFunction
+from sparkdl.nn.hints import Value
 
 
 @dataclass(frozen=True, kw_only=True)
 class Softmax(ActivationFunction, name="softmax"):
     """e^x over its sum: over features, or over the channels of images and volumes (N, C, ...)."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return over_channels(ops.softmax, x)
 
 
@@ -18,11 +21,11 @@ class Softmax(ActivationFunction, name="softmax"):
 class LogSoftmax(ActivationFunction, name="log_softmax"):
     """The logarithm of softmax, over the same axis."""
 
-    def apply(self, x):
+    def apply(self, x: Value) -> Value:
         return over_channels(ops.log_softmax, x)
 
 
-def over_channels(function, x):
+def over_channels(function: Callable[[Any], Any], x: Value) -> Value:
     """Applies `function`, which works on the last axis, to channels or features."""
     rank = len(x.shape)
     if rank < 4:

@@ -18,7 +18,8 @@ from sparkdl.nn.inputs.columns import (
     label_mask_of,
     mask_of,
     nominal_shapes,
-    pad_to_power_of_two,
+    pad,
+    padded_size,
     shapes_of,
 )
 from sparkdl.nn.optimization import loss_scale
@@ -31,6 +32,7 @@ def vector(name):
     """Makes the property of a replica's vector; to assign to it is to write over its numbers."""
 
     def read(replica):
+        replica._expire()  # whoever has the array may write to it
         return replica._vectors[name].open()
 
     def write(replica, values):
@@ -69,6 +71,7 @@ class Replica:
         self._forward = lru_cache(PROGRAMS)(partial(forward_program, self))
         self._loss = lru_cache(PROGRAMS)(partial(loss_program, self))
         self._update = lru_cache(1)(partial(update_program, self))
+        self._version = 0
 
     params, buffers, slots, grad = map(vector, ("params", "buffers", "slots", "grad"))
 
@@ -85,10 +88,20 @@ class Replica:
     def load(self, params, buffers, slots):
         """Takes over the values of three vectors; ShapeError where a length differs."""
         for name, vector in (("params", params), ("buffers", buffers), ("slots", slots)):
-            own = getattr(self, name)
+            own = self._vectors[name].open()
             if vector.shape != own.shape:
                 raise ShapeError(f"{name} must have {own.shape} numbers, got {vector.shape}")
-            np.copyto(own, vector)
+            if not np.array_equal(own, vector):
+                self._expire()
+                np.copyto(own, vector)
+
+    def _expire(self):
+        """Says that the vectors may change: what programs in use have made of them is void."""
+        self._version += 1
+
+    def _run_in_use(self, program, columns):
+        program.refresh(self._version)
+        return program.run(columns)
 
     def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
         """Fills `grad` with the gradient of the mean loss of a batch.
@@ -128,6 +141,7 @@ class Replica:
         """Returns (the program of the gradient of a batch, what it is fed)"""
         columns = columns_of(self.conf, batch) | state_columns(self.conf, states, len(batch))
         program = self._gradient(shapes_of(columns))
+        self._expire()
         return program, columns | {"ids": batch.ids, "epoch": epoch}
 
     def apply(self, rate, t):
@@ -140,6 +154,7 @@ class Replica:
         t : int
             Number of the update, from 1.
         """
+        self._expire()
         self._update().run({"rate": rate, "t": t})
 
     def rescale(self):
@@ -156,7 +171,7 @@ class Replica:
         carry(states, outputs, len(batch))
         return program.number("loss")
 
-    def forward(self, features, outputs=(), states=None):
+    def forward(self, features, outputs=(), states=None, size=None):
         """Returns the outputs of layers for a batch, as a network in use computes them.
 
         Parameters
@@ -165,6 +180,8 @@ class Replica:
         outputs : names of layers; those of output layers, or none, mean predictions
         states : dict, optional
             What recurrent layers go on from, as in `gradient`.
+        size : int, optional
+            Of most batches: those of this size are computed as they are, others may be padded.
 
         Returns
         -------
@@ -175,8 +192,8 @@ class Replica:
         columns = columns_of(self.conf, batch, labels=False)
         n = len(next(iter(columns.values())))
         columns |= state_columns(self.conf, states, n)
-        columns = {name: pad_to_power_of_two(column) for name, column in columns.items()}
-        results = self._forward(shapes_of(columns), outputs).run(columns)
+        columns = {name: pad(column, padded_size(n, size)) for name, column in columns.items()}
+        results = self._run_in_use(self._forward(shapes_of(columns), outputs), columns)
         carry(states, results, n)
         return {name: results[name][:n].copy() for name in outputs}
 
@@ -184,8 +201,8 @@ class Replica:
         """Returns (prediction (n, units), loss of each example (n,)), as in a network in use."""
         n = len(batch)
         columns = columns_of(self.conf, batch)
-        columns = {name: pad_to_power_of_two(column) for name, column in columns.items()}
-        results = self._loss(shapes_of(columns)).run(columns)
+        columns = {name: pad(column, padded_size(n)) for name, column in columns.items()}
+        results = self._run_in_use(self._loss(shapes_of(columns)), columns)
         return results["prediction"][:n].copy(), results["losses"][:n].copy()
 
     def describe(self, batch_size):
@@ -268,7 +285,7 @@ def forward_program(replica, shapes, names):
     weights, states, batch = inputs_of(replica, shapes)
     result = forward_batch(replica.conf, weights, states, batch, outputs=names)
     outputs = result.activations | states_out(result, batch)
-    return compile_graph(replica, weights | states | batch, outputs, params_and_buffers(replica))
+    return compile_in_use(replica, weights | states | batch, outputs)
 
 
 def loss_program(replica, shapes):
@@ -277,7 +294,7 @@ def loss_program(replica, shapes):
     result = forward_batch(conf, weights, states, batch, outputs=(conf.output.name,))
     prediction = result.activations[conf.output.name]
     outputs = {"prediction": prediction, "losses": losses_of(conf, result, batch)}
-    return compile_graph(replica, weights | states | batch, outputs, params_and_buffers(replica))
+    return compile_in_use(replica, weights | states | batch, outputs)
 
 
 def update_program(replica):
@@ -307,14 +324,15 @@ def scale_of(replica):
     return scale | {loss_scale.LEFT_OUT: replica._vectors["left_out"].open().reshape(())}
 
 
-def compile_graph(replica, inputs, outputs, bindings):
-    graph, tf32 = Graph(inputs, outputs), replica.conf.tf32
-    return engine.compile(graph, replica.backend, bindings, replica.strict, tf32)
-
-
-def params_and_buffers(replica):
+def compile_in_use(replica, inputs, outputs):
+    """Returns a program that works out but once what follows from parameters and buffers alone."""
     params, buffers = replica.arrays()
-    return params | buffers
+    return compile_graph(replica, inputs, outputs, params | buffers, steady=True)
+
+
+def compile_graph(replica, inputs, outputs, bindings, steady=False):
+    graph, tf32 = Graph(inputs, outputs), replica.conf.tf32
+    return engine.compile(graph, replica.backend, bindings, replica.strict, tf32, steady)
 
 
 def tensor(name, shape, dtype="float32"):

@@ -15,3 +15,27 @@ from sparkdl.nn.initializers.scaled import (
     XavierUniform,
 )
 from sparkdl.nn.initializers.variance_scaling import VarianceScaling
+
+__all__ = [
+    "Bilinear",
+    "Binomial",
+    "Constant",
+    "HeNormal",
+    "HeUniform",
+    "IdentityMatrix",
+    "Initializer",
+    "LecunNormal",
+    "LecunUniform",
+    "LogNormal",
+    "Normal",
+    "Ones",
+    "Orthogonal",
+    "PositiveUnitball",
+    "SigmoidUniform",
+    "TruncatedNormal",
+    "Uniform",
+    "VarianceScaling",
+    "XavierNormal",
+    "XavierUniform",
+    "Zeros",
+]

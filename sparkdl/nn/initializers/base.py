@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from sparkdl.config import Member
+from sparkdl.nn.hints import Shape
 
 
 @dataclass(frozen=True, kw_only=True)
 class Initializer(Member):
     """Base of all initializers."""
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         """Returns an array of `shape`, any float type.
 
         Parameters

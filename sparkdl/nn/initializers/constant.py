@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.config import Number, option
+from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer
 
 
@@ -12,7 +13,7 @@ from sparkdl.nn.initializers.base import Initializer
 class Zeros(Initializer, name="zeros"):
     """0."""
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         return np.zeros(shape)
 
 
@@ -20,7 +21,7 @@ class Zeros(Initializer, name="zeros"):
 class Ones(Initializer, name="ones"):
     """1."""
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         return np.ones(shape)
 
 
@@ -30,5 +31,5 @@ class Constant(Initializer, name="constant"):
 
     value: float = option(Number(), "The number.")
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         return np.full(shape, float(self.value))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer
 
 
@@ -16,7 +17,7 @@ class PositiveUnitball(Initializer, name="positive_unitball"):
     filter of (O, I, kh, kw).
     """
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         if len(shape) not in (2, 4):
             raise ShapeError(
                 f"positive_unitball needs a matrix or filters (O, I, kh, kw), got {shape}"
@@ -34,7 +35,7 @@ class Bilinear(Initializer, name="bilinear"):
     (1 - |i / f - c|) (1 - |j / f - c|): Caffe filler "bilinear", for filters (O, I, k, k).
     """
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         if len(shape) != 4 or shape[2] != shape[3]:
             raise ShapeError(f"bilinear needs square filters (O, I, k, k), got {shape}")
         factor = (shape[3] + 1) // 2

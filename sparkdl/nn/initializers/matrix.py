@@ -7,6 +7,7 @@ import numpy as np
 
 from sparkdl.config import Number, option
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer
 
 
@@ -24,7 +25,7 @@ class Orthogonal(Initializer, name="orthogonal"):
 
     gain: float = option(Number(above=0), "Factor of the matrix.", default=1.0)
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         rows, columns = shape[0], prod(shape[1:])
         wide = columns > rows
         q, r = np.linalg.qr(rng.standard_normal((max(rows, columns), min(rows, columns))))
@@ -36,7 +37,7 @@ class Orthogonal(Initializer, name="orthogonal"):
 class IdentityMatrix(Initializer, name="identity"):
     """y = x as far as the widths go: a unit matrix, or filters with a 1 in the middle."""
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         if len(shape) == 2:
             return np.eye(*shape)
         if len(shape) != 4:

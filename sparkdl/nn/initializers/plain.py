@@ -6,6 +6,7 @@ import numpy as np
 
 from sparkdl.config import Integer, Number, option
 from sparkdl.errors import require
+from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer
 
 
@@ -25,7 +26,7 @@ class Normal(Initializer, name="normal"):
         default=None,
     )
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         values = rng.normal(self.mean, self.std, shape)
         if self.sparse is None:
             return values
@@ -43,7 +44,7 @@ class TruncatedNormal(Initializer, name="truncated_normal"):
     std: float = option(Number(above=0), "Standard deviation of the normal.", default=0.01)
     mean: float = option(Number(), "Mean of the normal.", default=0.0)
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         values = rng.standard_normal(shape)
         far = abs(values) > 2
         while far.any():
@@ -61,11 +62,11 @@ class Uniform(Initializer, name="uniform"):
         Number(), "Upper bound, which is never reached; above `low`.", default=0.05
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "high", self.high > self.low, f"a number above low ({self.low})")
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         return rng.uniform(self.low, self.high, shape)
 
 
@@ -79,7 +80,7 @@ class LogNormal(Initializer, name="log_normal"):
     std: float = option(Number(above=0), "Standard deviation of the logarithm.", default=1.0)
     mean: float = option(Number(), "Mean of the logarithm.", default=0.0)
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         return rng.lognormal(self.mean, self.std, shape)
 
 
@@ -95,5 +96,5 @@ class Binomial(Initializer, name="binomial"):
         Number(minimum=0, maximum=1), "Probability that one trial succeeds.", default=0.5
     )
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         return rng.binomial(self.trials, self.probability, shape).astype(float)

@@ -22,6 +22,9 @@ Bottou, Orr and Mueller, Efficient backprop (1998), eq. 16.
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer
 from sparkdl.nn.initializers.variance_scaling import VarianceScaling
 
@@ -32,7 +35,7 @@ class Scaled(Initializer, abstract=True):
 
     same_as: ClassVar[VarianceScaling]
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         return self.same_as.draw(shape, fans, rng)
 
 

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from sparkdl.config import Choice, Number, option
+from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer
 from sparkdl.nn.initializers.plain import TruncatedNormal
 
@@ -45,7 +48,7 @@ class VarianceScaling(Initializer, name="variance_scaling"):
         default="truncated_normal",
     )
 
-    def draw(self, shape, fans, rng):
+    def draw(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         variance = self.scale / COUNTS[self.mode](*fans)
         if self.distribution == "uniform":
             limit = (3 * variance) ** 0.5

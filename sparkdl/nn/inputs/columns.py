@@ -97,12 +97,18 @@ def features_batch(features):
     return SimpleNamespace(columns={"features": np.asarray(features)})
 
 
-def next_power_of_two(n):
-    """Returns the next power of two, so that batches of any size share a few programs."""
-    return 1 << max(n - 1, 0).bit_length()
+def padded_size(n, size=None):
+    """Returns how many examples a program is for that n are given to.
+
+    So that batches of any size share a few programs: a power of two, or a quarter or two or three
+    above it; `size` itself, and no more than that, where n are no more.
+    """
+    step = max(1 << max(n - 1, 0).bit_length() - 3, 1) if n > 4 else 1
+    rounded = -(-n // step) * step
+    return rounded if size is None or n > size else min(rounded, size)
 
 
-def pad_to_power_of_two(array):
-    """Returns `array` with its first example repeated up to `next_power_of_two` many."""
-    missing = next_power_of_two(len(array)) - len(array)
+def pad(array, size):
+    """Returns `array` with its first example repeated up to `size` many."""
+    missing = size - len(array)
     return array if not missing else np.concatenate([array, np.repeat(array[:1], missing, 0)])

@@ -18,3 +18,36 @@ from sparkdl.nn.losses.likelihood import KlDivergence, Poisson, SigmoidCrossEntr
 from sparkdl.nn.losses.mixture import MixtureDensity
 from sparkdl.nn.losses.multi_label import MultiLabelRanking
 from sparkdl.nn.losses.yolo2 import Yolo2
+
+__all__ = [
+    "best_path",
+    "Contrastive",
+    "CosineProximity",
+    "Ctc",
+    "Detection",
+    "detections",
+    "Euclidean",
+    "ExponentialDensity",
+    "Gaussian",
+    "Hinge",
+    "Huber",
+    "Infogain",
+    "KlDivergence",
+    "L1",
+    "L2",
+    "Loss",
+    "Mae",
+    "Mape",
+    "MixtureDensity",
+    "Mse",
+    "Msle",
+    "MulticlassHinge",
+    "MultiLabelRanking",
+    "MultinomialLogistic",
+    "Poisson",
+    "SigmoidCrossEntropy",
+    "SoftmaxCrossEntropy",
+    "SquaredHinge",
+    "Wasserstein",
+    "Yolo2",
+]

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from sparkdl.config import Choice, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import Loss, PerUnit
 
 
@@ -21,13 +22,13 @@ class MarginLoss(PerUnit, abstract=True):
     )
 
     @property
-    def label_kind(self):
+    def label_kind(self) -> str:  # type: ignore[override]
         return "class" if self.labels == "class" else "values"
 
-    def output(self, z):
+    def output(self, z: Value) -> Value:
         return ops.softmax(z) if self.labels == "class" else z
 
-    def missing(self, z, labels):
+    def missing(self, z: Value, labels: Value) -> Value:
         """Returns max(0, 1 - y z) of each unit."""
         if self.labels == "class":
             labels = ops.sub(ops.mul(ops.one_hot(labels, z.shape[1], z.dtype), 2.0), 1.0)
@@ -41,7 +42,7 @@ class Hinge(MarginLoss, name="hinge"):
     DL4J's HINGE, and Caffe's HingeLoss with norm L1; Keras takes the mean over units.
     """
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         return self.missing(z, labels)
 
 
@@ -52,7 +53,7 @@ class SquaredHinge(MarginLoss, name="squared_hinge"):
     DL4J's SQUARED_HINGE, and Caffe's HingeLoss with norm L2; Keras takes the mean over units.
     """
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         return ops.square(self.missing(z, labels))
 
 
@@ -70,10 +71,10 @@ class MulticlassHinge(Loss, name="multiclass_hinge"):
 
     label_kind: ClassVar = "class"
 
-    def output(self, z):
+    def output(self, z: Value) -> Value:
         return ops.softmax(z)
 
-    def per_example(self, z, labels):
+    def per_example(self, z: Value, labels: Value) -> Value:
         own = ops.one_hot(labels, z.shape[1], z.dtype)
         rise = ops.max(ops.add(z, ops.sub(1.0, own)), axes=(1,))  # of the class itself: its z
         return ops.sub(rise, ops.sum(ops.mul(z, own), axes=(1,)))
@@ -86,11 +87,11 @@ class CosineProximity(Loss, name="cosine_proximity"):
     DL4J's COSINE_PROXIMITY, Keras's CosineSimilarity. A length below 1e-6 counts as 1e-6.
     """
 
-    def per_example(self, z, labels):
+    def per_example(self, z: Value, labels: Value) -> Value:
         return ops.neg(ops.sum(ops.mul(unit(z), unit(labels)), axes=(1,)))
 
 
-def unit(x):
+def unit(x: Value) -> Value:
     """Returns the rows of x with length 1."""
     square = ops.sum(ops.square(x), axes=(1,), keepdims=True)
     return ops.div(x, ops.sqrt(ops.maximum(square, 1e-12)))
@@ -109,5 +110,5 @@ class Wasserstein(PerUnit, name="wasserstein"):
 
     averaged: ClassVar = True
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         return ops.mul(z, labels)

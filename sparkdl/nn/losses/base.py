@@ -1,13 +1,15 @@
 """Bases of the losses: the labels they take, the prediction they give, a number per example."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sparkdl.config import Member, Number, Sequence, option
+from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.hints import Shape, Value
 
 WEIGHTS = "numbers >= 0, not all of them 0"
 
@@ -27,16 +29,16 @@ class Loss(Member):
     label_kind: ClassVar[str] = "values"
     whole: ClassVar[bool] = False
 
-    def label_shape(self, units):
+    def label_shape(self, units: Any) -> Shape:
         """Returns the shape of one example's label."""
         return () if self.label_kind == "class" else (units,)
 
-    def units_for(self, width):
+    def units_for(self, width: int) -> int:
         """Returns the number of units that predict a label of `width` values."""
         return width
 
     @property
-    def predicts(self):
+    def predicts(self) -> str:
         """The kind of a prediction.
 
         "class": a probability for each of `units` classes; "values": what labels are; "other":
@@ -44,17 +46,17 @@ class Loss(Member):
         """
         return self.label_kind
 
-    def check(self, units):
+    def check(self, units: int) -> None:
         """Raises ShapeError where the loss cannot be of so many units."""
 
-    def counts(self, labels):
+    def counts(self, labels: Value) -> Value:
         """Returns 1 for each of `labels` (n,) that counts, 0 for others; None where all do."""
         return None
 
-    def output(self, z):
+    def output(self, z: Value) -> Value:
         return z
 
-    def per_example(self, z, labels):
+    def per_example(self, z: Value, labels: Value) -> Value:
         raise NotImplementedError
 
 
@@ -64,35 +66,35 @@ class PerUnit(Loss, abstract=True):
 
     averaged: ClassVar[bool] = False
 
-    unit_weights: tuple[float, ...] | None = option(
+    unit_weights: OptionalSeveral[float] = option(
         Sequence(of=Number(minimum=0)),
         "Factor of each unit's term, not all of them 0; a mean divides by the number of units "
         "all the same, as DL4J's weights do.",
         default=None,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "unit_weights", are_weights(self.unit_weights), WEIGHTS)
 
-    def check(self, units):
+    def check(self, units: int) -> None:
         check_length(self, "unit_weights", units)
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         """Returns the term of each unit, (batch, units)."""
         raise NotImplementedError
 
-    def per_example(self, z, labels):
+    def per_example(self, z: Value, labels: Value) -> Value:
         terms = weight_terms(self.terms(z, labels), self.unit_weights)
         return ops.mean(terms, axes=(1,)) if self.averaged else ops.sum(terms, axes=(1,))
 
 
-def weight_terms(terms, weights):
+def weight_terms(terms: Value, weights: Value) -> Value:
     """Returns `terms` (batch, units), each unit's times its weight."""
     return terms if weights is None else ops.mul(terms, np.asarray(weights, terms.dtype))
 
 
-def check_length(loss, name, units):
+def check_length(loss: "Loss", name: str, units: int) -> None:
     """Raises ShapeError unless the option `name` is None or has one number for each unit."""
     value = getattr(loss, name)
     if value is not None and len(value) != units:
@@ -100,16 +102,16 @@ def check_length(loss, name, units):
         raise ShapeError(f"{kind}.{name} must have one for each of {units} units, got {value}")
 
 
-def are_weights(value):
+def are_weights(value: Any) -> bool:
     """Returns whether `value` is None or has a number that is not 0."""
     return value is None or any(value)
 
 
-def count_labels(labels, ignored, dtype):
+def count_labels(labels: Value, ignored: float, dtype: Any) -> Value:
     """Returns 1 for each of `labels` that differs from `ignored`, else 0, in the type `dtype`."""
     return ops.cast(differs(labels, ignored), dtype)
 
 
-def differs(labels, ignored):
+def differs(labels: Value, ignored: float) -> Value:
     """Returns 1 for each of `labels` that differs from `ignored`, else 0."""
     return ops.add(ops.greater(labels, ignored), ops.greater(ignored, labels))

@@ -6,8 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.config import Choice, Integer, Number, Sequence, option
+from sparkdl.config.field_types import OptionalSeveral, Several
 from sparkdl.engine import ops
 from sparkdl.errors import require
+from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import (
     WEIGHTS,
     Loss,
@@ -35,7 +37,7 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
         "probability of each class; then the loss is the sum of -label log p.",
         default="class",
     )
-    class_weights: tuple[float, ...] | None = option(
+    class_weights: OptionalSeveral[float] = option(
         Sequence(of=Number(minimum=0)),
         "Factor of the loss of each class, not all of them 0.",
         default=None,
@@ -48,30 +50,30 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
         default=None,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "class_weights", are_weights(self.class_weights), WEIGHTS)
         holds = self.ignore_label is None or self.labels == "class"
         require(self, "ignore_label", holds, "None where labels are one_hot")
 
     @property
-    def label_kind(self):
+    def label_kind(self) -> str:  # type: ignore[override]
         return "class" if self.labels == "class" else "values"
 
     @property
-    def predicts(self):
+    def predicts(self) -> str:
         return "class"
 
-    def check(self, units):
+    def check(self, units: int) -> None:
         check_length(self, "class_weights", units)
 
-    def counts(self, labels):
+    def counts(self, labels: Value) -> Value:
         return None if self.ignore_label is None else differs(labels, self.ignore_label)
 
-    def output(self, z):
+    def output(self, z: Value) -> Value:
         return ops.softmax(z)
 
-    def per_example(self, z, labels):
+    def per_example(self, z: Value, labels: Value) -> Value:
         if self.labels == "one_hot":
             terms = ops.mul(labels, ops.log_softmax(z))
             return ops.neg(ops.sum(weight_terms(terms, self.class_weights), axes=(1,)))
@@ -84,7 +86,7 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
             return loss
         return ops.mul(loss, count_labels(labels, self.ignore_label, z.dtype))
 
-    def known(self, labels):
+    def known(self, labels: Value) -> Value:
         """Returns `labels` with class 0 for what is ignored, which may be no class at all."""
         if self.ignore_label is None:
             return labels
@@ -100,23 +102,23 @@ class Infogain(Loss, name="infogain"):
 
     label_kind: ClassVar = "class"
 
-    gain: tuple[tuple[float, ...], ...] = option(
+    gain: Several[tuple[float, ...]] = option(
         Sequence(of=Sequence(of=Number()), minimum=1),
         "A row for each class that a label may be, a column for each class that may be predicted.",
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         square = all(len(row) == len(self.gain) for row in self.gain)
         require(self, "gain", square, "as many rows of numbers as a row has")
 
-    def check(self, units):
+    def check(self, units: int) -> None:
         check_length(self, "gain", units)
 
-    def output(self, z):
+    def output(self, z: Value) -> Value:
         return ops.softmax(z)
 
-    def per_example(self, z, labels):
+    def per_example(self, z: Value, labels: Value) -> Value:
         at = ops.one_hot(labels, len(self.gain), z.dtype)
         gain = ops.matmul(at, np.asarray(self.gain, z.dtype))
         return ops.neg(ops.sum(ops.mul(gain, ops.log_softmax(z)), axes=(1,)))
@@ -132,6 +134,6 @@ class MultinomialLogistic(Loss, name="multinomial_logistic"):
 
     label_kind: ClassVar = "class"
 
-    def per_example(self, z, labels):
+    def per_example(self, z: Value, labels: Value) -> Value:
         own = ops.sum(ops.mul(z, ops.one_hot(labels, z.shape[1], z.dtype)), axes=(1,))
         return ops.neg(ops.log(ops.maximum(own, 1e-20)))

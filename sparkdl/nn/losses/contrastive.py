@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import PerUnit
 
 
@@ -29,7 +30,7 @@ class Contrastive(PerUnit, name="contrastive"):
         default=False,
     )
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         near = ops.square(z)
         missing = ops.relu(ops.sub(self.margin, near if self.legacy else z))
         far = missing if self.legacy else ops.square(missing)

@@ -8,6 +8,7 @@ import numpy as np
 from sparkdl.config import Integer, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.losses.base import Loss
 
 
@@ -37,19 +38,19 @@ class Ctc(Loss, name="ctc"):
     label_length: int = option(Size(minimum=1), "Labels of an example.")
     blank: int = option(Integer(minimum=0), "The class that stands for nothing.", default=0)
 
-    def label_shape(self, z_shape):
+    def label_shape(self, z_shape: Shape) -> Shape:
         if len(z_shape) != 2 or self.blank >= z_shape[1]:
             raise ShapeError(f"ctc needs (steps, units) with units above {self.blank}: {z_shape}")
         return (self.label_length,)
 
-    def output(self, z):
+    def output(self, z: Value) -> Value:
         return ops.softmax(z)
 
-    def per_example(self, z, labels, mask=None):
+    def per_example(self, z: Value, labels: Value, mask: Value = None) -> Value:
         return ops.ctc_loss(z, labels, mask, self.blank)
 
 
-def best_path(probabilities, mask=None, blank=0):
+def best_path(probabilities: Value, mask: Value = None, blank: int = 0) -> list[np.ndarray]:
     """Returns the labels that the likeliest class of each step spells: a list of int arrays.
 
     Parameters
@@ -68,7 +69,7 @@ def best_path(probabilities, mask=None, blank=0):
     return [collapse_repeats(steps[kept], blank) for steps, kept in zip(path, counts)]
 
 
-def collapse_repeats(steps, blank):
+def collapse_repeats(steps: np.ndarray, blank: int) -> np.ndarray:
     """Returns neighbors that are equal as one, without blanks."""
     first = np.ones(len(steps), bool)
     first[1:] = steps[1:] != steps[:-1]

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.losses.base import Loss, PerUnit
 
 
@@ -19,17 +20,17 @@ class Gaussian(Loss, name="gaussian"):
 
     predicts: ClassVar = "other"
 
-    def units_for(self, width):
+    def units_for(self, width: int) -> int:
         return 2 * width
 
-    def check(self, units):
+    def check(self, units: int) -> None:
         if units % 2:
             raise ShapeError(f"gaussian needs a mean and a variance for each number: {units} units")
 
-    def label_shape(self, units):
+    def label_shape(self, units: int) -> Shape:
         return (units // 2,)
 
-    def per_example(self, z, labels):
+    def per_example(self, z: Value, labels: Value) -> Value:
         n, units = z.shape
         mean, variance = (
             ops.slice(z, (0, 0), (n, units // 2)),
@@ -47,8 +48,8 @@ class ExponentialDensity(PerUnit, name="exponential"):
     It is e^z y - z; DL4J's ExponentialReconstructionDistribution. A prediction is the mean, e^-z.
     """
 
-    def output(self, z):
+    def output(self, z: Value) -> Value:
         return ops.exp(ops.neg(z))
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         return ops.sub(ops.mul(ops.exp(z), labels), z)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.yolo2 import FIXED
 
 
@@ -18,11 +19,16 @@ class Detection(NamedTuple):
     confidence: float
 
     @property
-    def area(self):
+    def area(self) -> float:
         return max(self.right - self.left, 0.0) * max(self.bottom - self.top, 0.0)
 
 
-def detections(prediction, boxes, threshold=0.5, overlap=0.5):
+def detections(
+    prediction: Value,
+    boxes: int,
+    threshold: float = 0.5,
+    overlap: float = 0.5,
+) -> "list[list[Detection]]":
     """Returns the objects found in each example, a list of lists of Detection, the surest first.
 
     Parameters
@@ -41,7 +47,7 @@ def detections(prediction, boxes, threshold=0.5, overlap=0.5):
     return [distinct(candidates(example, threshold), overlap) for example in cells]
 
 
-def candidates(boxes, threshold):
+def candidates(boxes: np.ndarray, threshold: float) -> list[Detection]:
     """Returns a Detection for each box (B, 5 + K, H, W) that is sure enough, the surest first."""
     found = []
     for b, row, column in np.argwhere(boxes[:, 4] >= threshold):
@@ -52,9 +58,9 @@ def candidates(boxes, threshold):
     return sorted(found, key=lambda one: -one.confidence)
 
 
-def distinct(found, overlap):
+def distinct(found: "list[Detection]", overlap: float) -> list[Detection]:
     """Drops the detections that a surer one of their class overlaps too much."""
-    kept = []
+    kept: list[Detection] = []
     for one in found:
         if all(
             one.label != other.label or intersection_over_union(one, other) <= overlap
@@ -64,7 +70,7 @@ def distinct(found, overlap):
     return kept
 
 
-def intersection_over_union(one, other):
+def intersection_over_union(one: "Detection", other: "Detection") -> float:
     """Computes intersection over union."""
     edges = max(one.left, other.left), max(one.top, other.top)
     both = one._replace(

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import PerUnit
 
 KERAS_EPSILON = 1e-7
@@ -16,7 +17,7 @@ class Mse(PerUnit, name="mse"):
 
     averaged: ClassVar = True
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         return ops.square(ops.sub(z, labels))
 
 
@@ -26,7 +27,7 @@ class Mae(PerUnit, name="mae"):
 
     averaged: ClassVar = True
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         return ops.abs(ops.sub(z, labels))
 
 
@@ -34,7 +35,7 @@ class Mae(PerUnit, name="mae"):
 class L1(PerUnit, name="l1"):
     """The absolute difference, sum over units; DL4J's L1."""
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         return ops.abs(ops.sub(z, labels))
 
 
@@ -42,7 +43,7 @@ class L1(PerUnit, name="l1"):
 class L2(PerUnit, name="l2"):
     """The squared difference, sum over units; DL4J's L2 (Caffe's EuclideanLoss is half of it)."""
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         return ops.square(ops.sub(z, labels))
 
 
@@ -50,7 +51,7 @@ class L2(PerUnit, name="l2"):
 class Euclidean(PerUnit, name="euclidean"):
     """Half the squared difference, sum over units; Caffe's EuclideanLoss."""
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         return ops.mul(ops.square(ops.sub(z, labels)), 0.5)
 
 
@@ -63,7 +64,7 @@ class Mape(PerUnit, name="mape"):
 
     averaged: ClassVar = True
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         size = ops.maximum(ops.abs(labels), KERAS_EPSILON)
         return ops.mul(ops.div(ops.abs(ops.sub(z, labels)), size), 100.0)
 
@@ -78,11 +79,11 @@ class Msle(PerUnit, name="msle"):
 
     averaged: ClassVar = True
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         return ops.square(ops.sub(log_of_one_and(z), log_of_one_and(labels)))
 
 
-def log_of_one_and(x):
+def log_of_one_and(x: Value) -> Value:
     return ops.log(ops.add(ops.maximum(x, KERAS_EPSILON), 1.0))
 
 
@@ -103,7 +104,7 @@ class Huber(PerUnit, name="huber"):
         Number(above=0), "Difference from which on the loss grows in a straight line.", default=1.0
     )
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         size = ops.abs(ops.sub(z, labels))
         near = ops.minimum(size, self.delta)
         far = ops.sub(size, near)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import PerUnit, count_labels
 
 
@@ -21,16 +22,16 @@ class SigmoidCrossEntropy(PerUnit, name="sigmoid_cross_entropy"):
         "Units with this label do not count, as Caffe's ignore_label has it.",
         default=None,
     )
-    averaged: bool = option(
+    averaged: bool = option(  # type: ignore[misc]
         Boolean(),
         "The mean over units rather than the sum; those that do not count are among them.",
         default=False,
     )
 
-    def output(self, z):
+    def output(self, z: Value) -> Value:
         return ops.sigmoid(z)
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         terms = ops.sigmoid_cross_entropy(z, labels)
         if self.ignore_label is None:
             return terms
@@ -49,10 +50,10 @@ class KlDivergence(PerUnit, name="kl_divergence"):
     Kullback and Leibler, On information and sufficiency (1951), eq. 2.2.
     """
 
-    def output(self, z):
+    def output(self, z: Value) -> Value:
         return ops.softmax(z)
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         log_labels = ops.log(ops.maximum(labels, 1e-37))  # near the least float32
         return ops.mul(labels, ops.sub(log_labels, ops.log_softmax(z)))
 
@@ -66,8 +67,8 @@ class Poisson(PerUnit, name="poisson"):
     e^z is infinite from z = 88.8 on.
     """
 
-    def output(self, z):
+    def output(self, z: Value) -> Value:
         return ops.exp(z)
 
-    def terms(self, z, labels):
+    def terms(self, z: Value, labels: Value) -> Value:
         return ops.sub(ops.exp(z), ops.mul(labels, z))

@@ -7,6 +7,7 @@ from typing import ClassVar
 from sparkdl.config import Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.losses.base import Loss
 
 
@@ -30,19 +31,19 @@ class MixtureDensity(Loss, name="mixture_density"):
         Size(minimum=1), "Numbers in a label; the units are components (2 + width)."
     )
 
-    def units_for(self, width):
+    def units_for(self, width: int) -> int:
         return self.components * (2 + width)
 
-    def check(self, units):
+    def check(self, units: int) -> None:
         wanted = self.components * (2 + self.width)
         if units != wanted:
             kind = f"{self.components} components of width {self.width}"
             raise ShapeError(f"a mixture of {kind} needs {wanted} units, got {units}")
 
-    def label_shape(self, units):
+    def label_shape(self, units: int) -> Shape:
         return (self.width,)
 
-    def per_example(self, z, labels):
+    def per_example(self, z: Value, labels: Value) -> Value:
         n, k = z.shape[0], self.components
         shares = ops.log_softmax(ops.slice(z, (0, 0), (n, k)))
         deviation = ops.slice(z, (0, k), (n, 2 * k))
@@ -55,7 +56,7 @@ class MixtureDensity(Loss, name="mixture_density"):
         return ops.sub(constant, log_sum_exp(ops.add(shares, density)))
 
 
-def log_sum_exp(x):
+def log_sum_exp(x: Value) -> Value:
     """Returns log of the sum of e^x along the rows of x, without overflow."""
     top = ops.stop_gradient(ops.max(x, axes=(1,), keepdims=True))
     total = ops.log(ops.sum(ops.exp(ops.sub(x, top)), axes=(1,)))

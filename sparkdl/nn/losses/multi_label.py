@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import Loss
 
 
@@ -19,7 +20,7 @@ class MultiLabelRanking(Loss, name="multi_label"):
     categorization (2006), eq. 3. DL4J's LossMultiLabel.
     """
 
-    def per_example(self, z, labels):
+    def per_example(self, z: Value, labels: Value) -> Value:
         others = ops.sub(1.0, labels)
         pairs = ops.mul(ops.sum(labels, axes=(1,)), ops.sum(others, axes=(1,)))
         held = ops.sum(ops.mul(labels, ops.exp(ops.neg(z))), axes=(1,))

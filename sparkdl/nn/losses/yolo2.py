@@ -4,13 +4,15 @@ N examples, B boxes of a cell, K classes, H rows and W columns of cells.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from sparkdl.config import Number, Sequence, option
+from sparkdl.config.field_types import Several
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.losses.base import Loss
 
 FIXED = 5  # numbers of a box: x, y, width, height, confidence; a probability per class follows
@@ -42,7 +44,7 @@ class Yolo2(Loss, name="yolo2"):
     predicts: ClassVar = "other"
     whole: ClassVar = True
 
-    boxes: tuple[tuple[float, float], ...] = option(
+    boxes: Several[tuple[float, float]] = option(
         Sequence(of=Sequence(of=Number(above=0), length=2), minimum=1),
         "Width and height of each box that is expected, in cells.",
     )
@@ -55,7 +57,7 @@ class Yolo2(Loss, name="yolo2"):
         default=0.5,
     )
 
-    def label_shape(self, z_shape):
+    def label_shape(self, z_shape: Shape) -> Shape:
         many, count = z_shape[0], len(self.boxes)
         if len(z_shape) != 3 or many % count or many // count <= FIXED:
             raise ShapeError(
@@ -64,12 +66,12 @@ class Yolo2(Loss, name="yolo2"):
             )
         return (many // count - 1, *z_shape[1:])
 
-    def output(self, z):
+    def output(self, z: Value) -> Value:
         found = self.found(z)
         p = ops.transpose(found.p, (0, 1, 4, 2, 3))
         return ops.reshape(ops.concat([found.xy, found.size, found.confidence, p], 2), z.shape)
 
-    def found(self, z):
+    def found(self, z: Value) -> "Boxes":
         """Returns the boxes, confidences and class probabilities that z predicts."""
         n, many, h, w = z.shape
         count = len(self.boxes)
@@ -82,7 +84,7 @@ class Yolo2(Loss, name="yolo2"):
             p=ops.softmax(ops.transpose(along(raw, 2, FIXED, many // count), (0, 1, 3, 4, 2))),
         )
 
-    def per_example(self, z, labels, mask=None):
+    def per_example(self, z: Value, labels: Value, mask: Value = None) -> Value:
         found, truth = self.found(z), true_boxes(labels)
         overlap = overlaps(found, truth)
         chosen = ops.mul(first_largest(overlap), truth.there)
@@ -114,18 +116,18 @@ class Truth(NamedTuple):
     p: object
 
 
-def along(x, axis, start, stop):
+def along(x: Value, axis: int, start: int, stop: int) -> Value:
     """Returns x from `start` to `stop` along one axis."""
     starts = [start if i == axis else 0 for i in range(len(x.shape))]
     stops = [stop if i == axis else n for i, n in enumerate(x.shape)]
     return ops.slice(x, starts, stops)
 
 
-def squares(x, axis):
+def squares(x: Value, axis: int) -> Value:
     return ops.sum(ops.square(x), axes=(axis,), keepdims=True)
 
 
-def true_boxes(labels):
+def true_boxes(labels: Value) -> "Truth":
     """Returns the true boxes and classes of labels (N, 4 + K, H, W), cell by cell."""
     n, many, h, w = labels.shape
     corners = ops.reshape(along(labels, 1, 0, 4), (n, 1, 4, h, w))
@@ -139,13 +141,13 @@ def true_boxes(labels):
     )
 
 
-def cells(h, w, dtype):
+def cells(h: int, w: Value, dtype: Any) -> np.ndarray:
     """Returns x and y of the top left of each cell, (1, 1, 2, H, W)."""
     y, x = np.mgrid[:h, :w]
     return np.stack([x, y])[None, None].astype(dtype)
 
 
-def overlaps(found, truth):
+def overlaps(found: Value, truth: Value) -> Value:
     """Computes intersection over union of boxes with their cells' objects, (N, B, 1, H, W)."""
     half, half_true = ops.mul(found.size, 0.5), ops.mul(truth.size, 0.5)
     low = ops.maximum(ops.sub(found.xy, half), ops.sub(truth.xy, half_true))
@@ -155,11 +157,11 @@ def overlaps(found, truth):
     return ops.div(both, ops.maximum(union, 1e-12))
 
 
-def area(size):
+def area(size: Value) -> Value:
     return ops.mul(along(size, 2, 0, 1), along(size, 2, 1, 2))
 
 
-def first_largest(x):
+def first_largest(x: Value) -> Value:
     """Returns 1 for the box with the largest x (N, B, 1, H, W) of its cell, else 0.
 
     Of near equals it is the first.

@@ -2,18 +2,26 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 from sparkdl.config import Boolean, Choice, Config, Integer, Number, Of, Sequence, option, text
+from sparkdl.config.field_types import AnyOf, OptionalAnyOf, Several
 from sparkdl.errors import ConfigError
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.clipping import Clipping
 from sparkdl.nn.constraints import Constraint
+from sparkdl.nn.hints import Shape, Shapes
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layout import Layout
+from sparkdl.nn.losses.base import Loss
 from sparkdl.nn.networks.summary import summary
 from sparkdl.nn.optimization import loss_scale
 from sparkdl.nn.optimization.optimizer_groups import optimizer_groups, rate_at, slots_layout
 from sparkdl.nn.optimizers import Optimizer, Sgd
+
+if TYPE_CHECKING:
+    from sparkdl.nn.networks.placement import PlacedLayer
+
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -22,7 +30,7 @@ DTYPES = ("float32", "bfloat16", "float16")
 class Conf(Config):
     """Base of NetworkConf and GraphConf."""
 
-    optimizer: Optimizer = option(
+    optimizer: AnyOf[Optimizer] = option(
         Of(family=Optimizer), "Optimizer of the parameters.", default=Sgd(learning_rate=0.01)
     )
     l1: float = option(
@@ -35,20 +43,20 @@ class Conf(Config):
         "Of layers without one: l2 w^2 / 2 is added to the loss.",
         default=0.0,
     )
-    clipping: Clipping | None = option(
+    clipping: OptionalAnyOf[Clipping] = option(
         Of(family=Clipping), "Clipping of large gradients.", default=None
     )
-    constraints: tuple[Constraint, ...] = option(
+    constraints: Several[Constraint] = option(
         Sequence(of=Of(family=Constraint)),
         "Constraints on the weights of layers without any.",
         default=(),
     )
-    initializer: Initializer = option(
+    initializer: AnyOf[Initializer] = option(
         Of(family=Initializer),
         "First values of the weights of layers without an initializer.",
         default="xavier",
     )
-    activation: ActivationFunction = option(
+    activation: AnyOf[ActivationFunction] = option(
         Of(family=ActivationFunction),
         "Activation function of layers without one.",
         default="identity",
@@ -82,40 +90,40 @@ class Conf(Config):
     )
 
     @property
-    def stack(self):
+    def stack(self) -> "tuple[PlacedLayer, ...]":
         """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
         raise NotImplementedError
 
     @property
-    def input_shapes(self):
+    def input_shapes(self) -> Shapes:
         """{name of an input: shape of one example}"""
         raise NotImplementedError
 
     @cached_property
-    def outputs(self):
+    def outputs(self) -> "tuple[PlacedLayer, ...]":
         """The places of the layers that are compared with labels or with each other."""
         return tuple(place for place in self.stack if place.is_output)
 
     @property
-    def labelled(self):
+    def labelled(self) -> "tuple[PlacedLayer, ...]":
         """The places of the outputs that the data have labels for."""
         return tuple(place for place in self.outputs if place.layer.reads_labels)
 
     @cached_property
-    def feature_columns(self):
+    def feature_columns(self) -> dict[str, str]:
         """{column of a batch: the input that it feeds}: "features" where there is one input."""
         names = list(self.input_shapes)
         return {"features": names[0]} if len(names) == 1 else {name: name for name in names}
 
     @cached_property
-    def label_columns(self):
+    def label_columns(self) -> "dict[str, PlacedLayer]":
         """{column of a batch: place of the first output that it is for}"""
-        columns = {}
+        columns: dict[str, PlacedLayer] = {}
         for place in self.labelled:
             columns.setdefault(self.label_column(place), place)
         return columns
 
-    def label_column(self, place):
+    def label_column(self, place: "PlacedLayer") -> Any:
         """Returns the column of a batch that holds the labels of an output.
 
         See ScoredLayer.labels.
@@ -127,41 +135,41 @@ class Conf(Config):
         return place.layer.labels or ("labels" if len(self.labelled) == 1 else place.name)
 
     @property
-    def output(self):
+    def output(self) -> Any:
         """The layer that predicts."""
         return self.main.layer
 
     @property
-    def output_size(self):
+    def output_size(self) -> int:
         """Classes, or numbers per label, of the layer that predicts."""
         shape = self.main.out_shape
         return shape[0] if len(shape) > 2 else shape[-1]
 
     @property
-    def loss(self):
+    def loss(self) -> Loss:
         """The loss of the layer that predicts."""
         return self.output.loss
 
     @property
-    def main(self):
+    def main(self) -> "PlacedLayer":
         """The place of the output that predicts: the first of those whose loss weighs most."""
         if not self.outputs:
             raise ConfigError(f"{type(self).__name__} has no output layer, so nothing to train")
         return max(self.outputs, key=lambda place: place.layer.loss_weight)
 
     @cached_property
-    def params_layout(self):
+    def params_layout(self) -> Layout:
         """The layout of the parameter vector."""
         return Layout(entries(self.stack, "param_shapes"))
 
     @cached_property
-    def buffers_layout(self):
+    def buffers_layout(self) -> Layout:
         """The layout of the buffer vector."""
         scale = loss_scale.BUFFERS if self.dtype == loss_scale.FLOAT16 else ()
         return Layout(entries(self.stack, "buffer_shapes") + scale)
 
     @cached_property
-    def slots_layout(self):
+    def slots_layout(self) -> Layout:
         """The layout of the slot vector, for the optimizers' slots."""
         layout = slots_layout(self.groups)
         if self.dtype == loss_scale.FLOAT16:
@@ -169,11 +177,11 @@ class Conf(Config):
         return layout
 
     @cached_property
-    def groups(self):
+    def groups(self) -> Any:
         """Stretches of the parameter vector with an optimizer each, most often one."""
         return optimizer_groups(self)
 
-    def rate_at(self, iteration, epoch):
+    def rate_at(self, iteration: float, epoch: float) -> float:
         """Returns the learning rate of update number `iteration`, from 0.
 
         With several groups it is a vector of theirs.
@@ -181,39 +189,39 @@ class Conf(Config):
         return rate_at(self.groups, iteration, epoch)
 
     @cached_property
-    def state_shapes(self):
+    def state_shapes(self) -> Shapes:
         """{"layer/name": shape for one example} of what recurrent layers carry."""
         return dict(entries(self.stack, "state_shapes"))
 
     @property
-    def parameter_count(self):
+    def parameter_count(self) -> int:
         """The number of trained parameters."""
         return self.params_layout.size
 
-    def summary(self, batch_size=64):
+    def summary(self, batch_size: int = 64) -> str:
         """Returns a table of layers, shapes and parameters, and the memory of a step, as text."""
         return summary(self, batch_size)
 
-    def to_json(self):
+    def to_json(self) -> str:
         """Returns the options that differ from their defaults, as JSON."""
         return text.to_json(self.to_dict())
 
     @classmethod
-    def from_json(cls, document):
+    def from_json(cls, document: str) -> Self:
         """Returns the network that `to_json` wrote; ConfigError where it is not one."""
         return cls.from_dict(text.from_json(document))
 
-    def to_yaml(self):
+    def to_yaml(self) -> str:
         """Returns the options that differ from their defaults, as YAML, a layer a line."""
         return text.to_yaml(self.to_dict())
 
     @classmethod
-    def from_yaml(cls, document):
+    def from_yaml(cls, document: str) -> Self:
         """Returns the network that `to_yaml` wrote; ConfigError where it is not one."""
         return cls.from_dict(text.from_yaml(document))
 
 
-def entries(stack, kind):
+def entries(stack: "tuple[PlacedLayer, ...]", kind: str) -> tuple[tuple[str, Shape], ...]:
     """Returns ("layer/array", shape) of all arrays of one kind."""
     return tuple(
         (f"{place.name}/{name}", shape)

@@ -1,12 +1,18 @@
 """A network's configuration from a document, whichever kind it is."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 from sparkdl.config import text
 from sparkdl.errors import ConfigError
 from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.networks.sequential import NetworkConf
 
+if TYPE_CHECKING:
+    from sparkdl.nn.networks.base import Conf
 
-def conf_from_dict(options):
+
+def conf_from_dict(options: Mapping[str, Any]) -> "Conf":
     """Returns a GraphConf where there are vertices, else a NetworkConf.
 
     Raises
@@ -19,6 +25,6 @@ def conf_from_dict(options):
     return (GraphConf if "vertices" in options else NetworkConf).from_dict(options)
 
 
-def conf_from_json(document):
+def conf_from_json(document: str) -> "Conf":
     """Returns the network that `to_json` of either kind wrote."""
     return conf_from_dict(text.from_json(document))

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from sparkdl.config import Config, Nested, Of, Requirement, Row, Sequence, Text, option, suggestion
+from sparkdl.config.field_types import NamedShapes, Several
 from sparkdl.errors import ConfigError, require
+from sparkdl.nn.hints import Shapes
 from sparkdl.nn.inputs.example_shape import ExampleShape
 from sparkdl.nn.inputs.labels import check_labels
 from sparkdl.nn.inputs.tbptt import check_tbptt
@@ -19,7 +22,7 @@ class Vertex(Config):
 
     name: str = option(Text(), "Name, unique in the graph.")
     layer: Layer = option(Of(family=Layer), "Layer that it computes.")
-    inputs: tuple[str, ...] = option(
+    inputs: Several[str] = option(
         Sequence(of=Text(what="a name"), minimum=1),
         "Names of inputs of the graph and of other vertices, or one name alone.",
     )
@@ -29,19 +32,19 @@ class Vertex(Config):
         default=None,
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.inputs, str):
             object.__setattr__(self, "inputs", (self.inputs,))
         super().__post_init__()
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         fits = len(self.inputs) == 1 or self.layer.several
         kind = type(self.layer).__name__
         require(self, "inputs", fits, f"one name, as {kind} reads one input")
         object.__setattr__(self, "layer", replace(self.layer, name=self.name))
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Returns the options that differ from their defaults, without the layer's name."""
         return super().to_dict() | {"layer": replace(self.layer, name=None).to_dict()}
 
@@ -53,7 +56,7 @@ class InputShapes(Requirement):
     phrase = f"a mapping of names to shapes {ExampleShape.phrase}"
     plural = f"mappings of names to shapes {ExampleShape.phrase}"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         pairs = list(value.items()) if isinstance(value, dict) else value
         try:
             return NAMED_SHAPES.check(pairs, where)
@@ -92,14 +95,12 @@ class GraphConf(Conf):
     35
     """
 
-    inputs: tuple[tuple[str, tuple[int, ...]], ...] = option(
-        InputShapes(), "Shape of one example of each input."
-    )
-    vertices: tuple[Vertex, ...] = option(
+    inputs: NamedShapes = option(InputShapes(), "Shape of one example of each input.")
+    vertices: Several[Vertex] = option(
         Sequence(of=Nested(of=Vertex), minimum=1), "The layers, in any order."
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         names = [*dict(self.inputs), *(vertex.name for vertex in self.vertices)]
         check_unique([*names, *self._doubled_inputs()], "names of inputs and vertices")
@@ -107,32 +108,32 @@ class GraphConf(Conf):
         check_tbptt(self)
         check_labels(self)
 
-    def _doubled_inputs(self):
+    def _doubled_inputs(self) -> list[str]:
         return [name for i, (name, _) in enumerate(self.inputs) if name in dict(self.inputs[:i])]
 
     @cached_property
-    def stack(self):
+    def stack(self) -> "tuple[PlacedLayer, ...]":
         """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
         return place_vertices(self)
 
     @property
-    def input_shapes(self):
+    def input_shapes(self) -> Shapes:
         """{name of an input: shape of one example}"""
         return dict(self.inputs)
 
     @property
-    def layers(self):
+    def layers(self) -> tuple[Layer, ...]:
         """The layers, each behind what it reads."""
         return tuple(place.layer for place in self.stack)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {
             "inputs": {name: list(shape) for name, shape in self.inputs},
             "vertices": [vertex.to_dict() for vertex in self.vertices],
         }
 
 
-def place_vertices(graph):
+def place_vertices(graph: "GraphConf") -> "tuple[PlacedLayer, ...]":
     """Returns the layers of a GraphConf in their places, each behind what it reads."""
     shapes, result = dict(graph.input_shapes), []
     numbers = {vertex.name: index for index, vertex in enumerate(graph.vertices)}
@@ -159,7 +160,7 @@ def place_flatten(vertex, source, shapes):
     )
 
 
-def topological_order(graph):
+def topological_order(graph: "GraphConf") -> "list[Vertex]":
     """Returns the vertices, each behind what it reads, else in the order given."""
     known, waiting, order = set(graph.input_shapes), list(graph.vertices), []
     names = known | {vertex.name for vertex in waiting}

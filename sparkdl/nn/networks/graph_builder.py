@@ -1,5 +1,9 @@
 """Builder that writes a GraphConf down step by step."""
 
+from typing import Any
+
+from sparkdl.nn.hints import Shape
+from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.networks.graph import GraphConf, Vertex
 
 
@@ -21,10 +25,13 @@ class GraphBuilder:
     35
     """
 
-    def __init__(self, **inputs):
-        self.inputs, self.vertices = inputs, []
+    def __init__(self, **inputs: Shape) -> None:
+        self.inputs = inputs
+        self.vertices: list[Vertex] = []
 
-    def add(self, layer, *sources, name=None, shares=None):
+    def add(
+        self, layer: Layer, *sources: str, name: str | None = None, shares: str | None = None
+    ) -> str:
         """Adds a layer that reads `sources`, by default what was added last; returns its name."""
         name = name or layer.name or self._automatic(layer)
         sources = sources or (self.last,)
@@ -32,14 +39,14 @@ class GraphBuilder:
         return name
 
     @property
-    def last(self):
+    def last(self) -> str:
         """The name of what was added last, or of the last input."""
         return self.vertices[-1].name if self.vertices else list(self.inputs)[-1]
 
-    def conf(self, **options):
+    def conf(self, **options: Any) -> GraphConf:
         """Returns the GraphConf, with its other options."""
         return GraphConf(inputs=self.inputs, vertices=self.vertices, **options)
 
-    def _automatic(self, layer):
+    def _automatic(self, layer: Layer) -> str:
         number = 1 + sum(type(vertex.layer) is type(layer) for vertex in self.vertices)
         return f"{layer.type_name.lower()}_{number}"

@@ -1,15 +1,23 @@
 """Arrangement of the layers of a NetworkConf: names, Flatten where it is needed, shapes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from sparkdl.errors import ConfigError
+from sparkdl.nn.hints import Shape
 from sparkdl.nn.layers import Flatten, ScoredLayer
+from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.networks.placement import PlacedLayer, check_unique, shape_after
+
+if TYPE_CHECKING:
+    pass
+
 
 INPUT = "features"
 
 
-def arrange_layers(layers, input_shape):
+def arrange_layers(layers: Sequence[Layer], input_shape: Shape) -> tuple[Layer, ...]:
     """Returns `layers` with Flatten where images meet rows, and each with a name.
 
     Raises
@@ -20,7 +28,9 @@ def arrange_layers(layers, input_shape):
         If a layer cannot take what the one before it gives; says which, and both shapes.
     """
     check_kinds(layers)
-    result, shape, before = [], input_shape, "the input"
+    result: list[Layer] = []
+    shape: Shape = input_shape
+    before: str | None = "the input"
     for layer in layers:
         for part in ([Flatten()] if layer.takes_rows and len(shape) > 2 else []) + [layer]:
             part = part if part.name else replace(part, name=automatic_name(part, result))
@@ -43,7 +53,7 @@ def without_automatic_names(layers):
     return [layer.to_dict() for layer in plain]
 
 
-def check_kinds(layers):
+def check_kinds(layers: Sequence[Layer]) -> None:
     """Checks that the last layer is an output, that no other is, and none needs several inputs."""
     kinds = [type(layer).__name__ for layer in layers]
     if not layers or not isinstance(layers[-1], ScoredLayer):
@@ -58,7 +68,7 @@ def check_kinds(layers):
         raise ConfigError(f"NetworkConf.layers must have one Output, the last layer, got {kinds}")
 
 
-def place_layers(network):
+def place_layers(network: Any) -> "tuple[PlacedLayer, ...]":
     """Returns the layers of a NetworkConf in their places."""
     result, shape, before = [], network.input_shape, INPUT
     for index, layer in enumerate(network.layers):

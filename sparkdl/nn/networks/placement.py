@@ -1,10 +1,11 @@
 """A layer in its place in a network."""
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sparkdl.errors import ConfigError, ShapeError
-from sparkdl.nn.layers import Layer, ScoredLayer
+from sparkdl.nn.hints import Shape, Shapes, Values
+from sparkdl.nn.layers import ScoredLayer
 
 
 class PlacedLayer(NamedTuple):
@@ -14,42 +15,42 @@ class PlacedLayer(NamedTuple):
     parameters of another is `owned` by that one; else by itself.
     """
 
-    index: int
-    layer: Layer
+    index: int  # type: ignore[assignment]
+    layer: Any  # a Layer; that of an output is a ScoredLayer
     sources: tuple[str, ...]
     in_shape: tuple
     out_shape: tuple[int, ...]
     owner: str
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self.layer.name
 
     @property
-    def is_output(self):
+    def is_output(self) -> bool:
         return isinstance(self.layer, ScoredLayer)
 
     @property
-    def label_shape(self):
+    def label_shape(self) -> Shape:
         """The shape of one example's label, of an output."""
         return self.layer.label_shape(self.out_shape)
 
     @property
-    def param_shapes(self):
+    def param_shapes(self) -> Shapes:
         """{name: shape} of the parameters that it owns."""
         return self.layer.param_shapes(self.in_shape) if self.owner == self.name else {}
 
     @property
-    def buffer_shapes(self):
+    def buffer_shapes(self) -> Shapes:
         """{name: shape} of the buffers that it owns."""
         return self.layer.buffer_shapes(self.in_shape) if self.owner == self.name else {}
 
     @property
-    def state_shapes(self):
+    def state_shapes(self) -> Shapes:
         """{name: shape for one example} of what it carries to a next batch."""
         return self.layer.state_shapes(self.in_shape)
 
-    def mine(self, arrays, kind):
+    def mine(self, arrays: Values, kind: str) -> Values:
         """Returns {name: array} of what this layer uses, from {"layer/name": array}."""
         names = getattr(self.layer, kind)(self.in_shape)
         return {name: arrays[f"{self.owner}/{name}"] for name in names}

@@ -10,12 +10,12 @@ from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.networks.graph import GraphConf, Vertex
 
 
-def unsupervised_layers(conf):
+def unsupervised_layers(conf: "Conf") -> list[str]:
     """Returns the names of the layers that can learn without labels, each behind what it reads."""
     return [place.name for place in conf.stack if isinstance(place.layer, UnsupervisedLayer)]
 
 
-def pretraining(conf, name):
+def pretraining(conf: "Conf", name: str) -> GraphConf:
     """Returns the network that trains the layer `name` of `conf` to give its input back.
 
     It is the graph of the layers that lead to it, as they are in use and with their weights fixed,

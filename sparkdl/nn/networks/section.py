@@ -1,6 +1,7 @@
 """Neighboring layers of a network, whose parameters can be updated on their own."""
 
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +10,10 @@ from sparkdl.nn.layout import Layout
 from sparkdl.nn.networks.base import entries
 from sparkdl.nn.optimization.optimizer_groups import optimizer_groups, rate_at
 from sparkdl.nn.optimization.update import update_params
+
+if TYPE_CHECKING:
+    from sparkdl.nn.networks.base import Conf
+    from sparkdl.nn.networks.placement import PlacedLayer
 
 
 class Section:
@@ -23,7 +28,7 @@ class Section:
         Where their parameters begin in the network's vector.
     """
 
-    def __init__(self, network, stack, start):
+    def __init__(self, network: "Conf", stack: "tuple[PlacedLayer, ...]", start: int) -> None:
         self.stack, self.optimizer = stack, network.optimizer
         self.clipping, self.constraints = network.clipping, network.constraints
         self.params_layout = Layout(entries(stack, "param_shapes"))
@@ -31,11 +36,11 @@ class Section:
         self._network = network
 
     @cached_property
-    def groups(self):
+    def groups(self) -> Any:
         """As Conf.groups."""
         return optimizer_groups(self)
 
-    def rate_at(self, iteration, epoch):
+    def rate_at(self, iteration: float, epoch: float) -> float:
         """Returns the learning rate; see Conf.rate_at."""
         return rate_at(self.groups, iteration, epoch)
 

@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from sparkdl.config import Of, Sequence, option
+from sparkdl.config.field_types import Several
+from sparkdl.nn.hints import Shapes
 from sparkdl.nn.inputs.example_shape import ExampleShape
 from sparkdl.nn.inputs.labels import check_labels
 from sparkdl.nn.inputs.tbptt import check_tbptt
@@ -15,6 +18,9 @@ from sparkdl.nn.networks.layer_sequence import (
     place_layers,
     without_automatic_names,
 )
+
+if TYPE_CHECKING:
+    from sparkdl.nn.networks.placement import PlacedLayer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,32 +48,32 @@ class NetworkConf(Conf):
     True
     """
 
-    input_shape: tuple[int, ...] = option(
+    input_shape: Several[int] = option(
         ExampleShape(),
         "Shape of one example: rows, sequences, images or volumes. Batches may have sequences "
         "of other lengths.",
     )
-    layers: tuple[Layer, ...] = option(
+    layers: Several[Layer] = option(
         Sequence(of=Of(family=Layer)),
         'The last one, and only it, is an Output. {"type": "Dense", "units": 3} stands for a '
         "layer.",
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         object.__setattr__(self, "layers", arrange_layers(self.layers, self.input_shape))
         check_tbptt(self)
         check_labels(self)
 
     @cached_property
-    def stack(self):
+    def stack(self) -> "tuple[PlacedLayer, ...]":
         """The layers in their places: a tuple of PlacedLayer."""
         return place_layers(self)
 
     @property
-    def input_shapes(self):
+    def input_shapes(self) -> Shapes:
         """{name of the input: shape of one example}"""
         return {INPUT: self.input_shape}
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"layers": without_automatic_names(self.layers)}

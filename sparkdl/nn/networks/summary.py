@@ -1,16 +1,22 @@
 """A network as a table that people read."""
 
 from math import prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sparkdl.nn.networks.base import Conf
+
 
 HEAD = ("layer", "type", "output shape", "parameters")
 
 
-def summary(network, batch_size):
+def summary(network: "Conf", batch_size: int) -> str:
     """Returns a table of layers, output shapes and parameters, with the memory of a step.
 
     Where layers branch and join, a column more says what each one reads.
     """
     stack, inputs = network.stack, network.input_shapes
+    rows: list[tuple[str, ...]]
     rows = [("input" if len(inputs) == 1 else n, "", str(s), "") for n, s in inputs.items()]
     rows += [(p.name, p.layer.type_name, str(p.out_shape), parameters(p)) for p in stack]
     rows = [HEAD, *rows, ("total", "", "", f"{network.parameter_count:,}")]
@@ -23,7 +29,7 @@ def summary(network, batch_size):
     return "\n".join([*table(rows), "", last])
 
 
-def branches(network):
+def branches(network: "Conf") -> bool:
     """Returns whether any layer reads something else than the output of the layer before it."""
     names = [*network.input_shapes, *(place.name for place in network.stack)]
     before = zip(names[len(network.input_shapes) - 1 :], network.stack)

@@ -16,3 +16,22 @@ from sparkdl.nn.optimizers.nadam import Nadam
 from sparkdl.nn.optimizers.nesterov import Nesterov
 from sparkdl.nn.optimizers.rms_prop import RmsProp
 from sparkdl.nn.optimizers.sgd import Sgd
+
+__all__ = [
+    "AdaBelief",
+    "AdaDelta",
+    "AdaGrad",
+    "Adam",
+    "AdaMax",
+    "AdamHat",
+    "AdamW",
+    "AMSGrad",
+    "Lamb",
+    "Lars",
+    "Momentum",
+    "Nadam",
+    "Nesterov",
+    "Optimizer",
+    "RmsProp",
+    "Sgd",
+]

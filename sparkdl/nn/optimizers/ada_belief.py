@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.adam import Adam, one_minus_power
 
 
@@ -21,7 +22,7 @@ class AdaBelief(Adam):
 
     epsilon: float = 1e-14
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         mean = self.beta1 * slots["mean"] + (1 - self.beta1) * grad
         surprise = (1 - self.beta2) * ops.square(grad - mean) + self.epsilon
         square = self.beta2 * slots["square"] + surprise

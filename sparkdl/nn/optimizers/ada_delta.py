@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer
 from sparkdl.nn.schedules.base import Schedule
 
@@ -22,7 +23,7 @@ class AdaDelta(Optimizer):
     Zeiler, ADADELTA: an adaptive learning rate method (2012), algorithm 1.
     """
 
-    slot_names: ClassVar = ("square", "step_square")
+    slot_names: ClassVar[tuple[str, ...]] = ("square", "step_square")
 
     learning_rate: float | Schedule = 1.0
     decay: float = option(
@@ -32,7 +33,7 @@ class AdaDelta(Optimizer):
     )
     epsilon: float = option(Number(above=0), "Number added to both means.", default=1e-6)
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         square = self.kept(slots["square"], grad)
         change = grad * ops.sqrt((slots["step_square"] + self.epsilon) / (square + self.epsilon))
         return -rate * change, {
@@ -40,6 +41,6 @@ class AdaDelta(Optimizer):
             "step_square": self.kept(slots["step_square"], change),
         }
 
-    def kept(self, mean, value):
+    def kept(self, mean: Value, value: Value) -> Value:
         """Returns the running mean of squares after one more value."""
         return self.decay * mean + (1 - self.decay) * ops.square(value)

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer
 
 
@@ -20,15 +21,15 @@ class AdaGrad(Optimizer):
     optimization (2011).
     """
 
-    slot_names: ClassVar = ("square",)
+    slot_names: ClassVar[tuple[str, ...]] = ("square",)
 
     initial_accumulator: float = option(Number(minimum=0), "First value of s.", default=0.0)
     epsilon: float = option(Number(above=0), "Number added to the root.", default=1e-8)
 
     @property
-    def slot_start(self):
+    def slot_start(self) -> dict[str, float]:
         return {"square": self.initial_accumulator}
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         square = slots["square"] + ops.square(grad)
         return -rate * grad / (ops.sqrt(square) + self.epsilon), {"square": square}

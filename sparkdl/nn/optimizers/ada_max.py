@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.adam import Adam, one_minus_power
 
 
@@ -19,9 +20,9 @@ class AdaMax(Adam):
     Kingma and Ba, Adam: a method for stochastic optimization (2015), algorithm 2.
     """
 
-    slot_names: ClassVar = ("mean", "largest")
+    slot_names: ClassVar[tuple[str, ...]] = ("mean", "largest")
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         mean = self.beta1 * slots["mean"] + (1 - self.beta1) * grad
         largest = ops.maximum(self.beta2 * slots["largest"], ops.abs(grad) + self.epsilon)
         step = -(rate / one_minus_power(self.beta1, t)) * mean / largest

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer
 from sparkdl.nn.schedules.base import Schedule
 
@@ -23,7 +24,7 @@ class Adam(Optimizer):
     Kingma and Ba, Adam: a method for stochastic optimization (2015), algorithm 1.
     """
 
-    slot_names: ClassVar = ("mean", "square")
+    slot_names: ClassVar[tuple[str, ...]] = ("mean", "square")
 
     learning_rate: float | Schedule = 0.001
     beta1: float = option(
@@ -38,7 +39,7 @@ class Adam(Optimizer):
     )
     epsilon: float = option(Number(above=0), "Number that keeps the divisor from 0.", default=1e-8)
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         mean = self.beta1 * slots["mean"] + (1 - self.beta1) * grad
         square = self.beta2 * slots["square"] + (1 - self.beta2) * ops.square(grad)
         root = ops.sqrt(square / one_minus_power(self.beta2, t))
@@ -46,7 +47,7 @@ class Adam(Optimizer):
         return step, {"mean": mean, "square": square}
 
 
-def one_minus_power(beta, t):
+def one_minus_power(beta: float, t: Value) -> Value:
     """Returns 1 - beta^t, to full precision.
 
     With h = tanh(x / 2), 1 - e^x = -2 h / (1 - h): in float32, 1 - exp(x) would lose four digits

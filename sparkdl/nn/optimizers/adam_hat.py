@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.adam import Adam, one_minus_power
 
 
@@ -19,7 +20,7 @@ class AdamHat(Adam):
     this epsilon has a hat. Caffe's solver type Adam, DL4J's Adam, TensorFlow's.
     """
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         mean = self.beta1 * slots["mean"] + (1 - self.beta1) * grad
         square = self.beta2 * slots["square"] + (1 - self.beta2) * ops.square(grad)
         factor = ops.sqrt(one_minus_power(self.beta2, t)) / one_minus_power(self.beta1, t)

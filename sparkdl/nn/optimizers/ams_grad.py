@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.adam import Adam, one_minus_power
 
 
@@ -19,9 +20,9 @@ class AMSGrad(Adam):
     Reddi, Kale and Kumar, On the convergence of Adam and beyond (2018), algorithm 2.
     """
 
-    slot_names: ClassVar = ("mean", "square", "largest")
+    slot_names: ClassVar[tuple[str, ...]] = ("mean", "square", "largest")
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         mean = self.beta1 * slots["mean"] + (1 - self.beta1) * grad
         square = self.beta2 * slots["square"] + (1 - self.beta2) * ops.square(grad)
         largest = ops.maximum(slots["largest"], square / one_minus_power(self.beta2, t))

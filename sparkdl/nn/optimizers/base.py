@@ -5,6 +5,8 @@ from typing import ClassVar
 
 from sparkdl.config import Member, Number, Of, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
+from sparkdl.nn.layout import Layout
 from sparkdl.nn.schedules.base import Schedule
 
 
@@ -28,16 +30,16 @@ class Optimizer(Member):
     )
 
     @property
-    def slot_start(self):
+    def slot_start(self) -> dict[str, float]:
         """The number that each slot is filled with at first, where it is not 0."""
         return {}
 
-    def rate_at(self, iteration, epoch):
+    def rate_at(self, iteration: float, epoch: float) -> float:
         """Returns the learning rate of update number `iteration` (from 0), in epoch `epoch`."""
         rate = self.learning_rate
         return rate.rate(iteration, epoch) if isinstance(rate, Schedule) else float(rate)
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         """Returns the step to add to the parameters, and the new slots.
 
         Parameters
@@ -51,7 +53,16 @@ class Optimizer(Member):
         """
         raise NotImplementedError
 
-    def move(self, params, grad, slots, rate, t, layout, decay=None):
+    def move(
+        self,
+        params: Value,
+        grad: Value,
+        slots: Values,
+        rate: Value,
+        t: Value,
+        layout: Layout,
+        decay: Value = None,
+    ) -> tuple[Value, Values]:
         """Returns the step to add to `params`, with decoupled weight decay, and the new slots.
 
         Parameters

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from sparkdl.config import Boolean, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
+from sparkdl.nn.layout import Layout
 from sparkdl.nn.optimizers.adam import Adam
 from sparkdl.nn.optimizers.trust import scale_by_trust_ratio
 
@@ -27,7 +29,16 @@ class Lamb(Adam):
         Boolean(), "Whether arrays of one axis (biases, gains) are scaled too.", default=False
     )
 
-    def move(self, params, grad, slots, rate, t, layout, decay=None):
+    def move(
+        self,
+        params: Value,
+        grad: Value,
+        slots: Values,
+        rate: Value,
+        t: Value,
+        layout: Layout,
+        decay: Value = None,
+    ) -> tuple[Value, Values]:
         step, slots = self.update(grad, slots, 1.0, t)
         step = step if decay is None else ops.sub(step, ops.mul(decay, params))
         return ops.mul(

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
+from sparkdl.nn.layout import Layout
 from sparkdl.nn.optimizers.momentum import Momentum
 from sparkdl.nn.optimizers.trust import scale_by_trust_ratio
 
@@ -32,7 +34,16 @@ class Lars(Momentum):
         Boolean(), "Whether arrays of one axis (biases, gains) are scaled too.", default=False
     )
 
-    def move(self, params, grad, slots, rate, t, layout, decay=None):
+    def move(
+        self,
+        params: Value,
+        grad: Value,
+        slots: Values,
+        rate: Value,
+        t: Value,
+        layout: Layout,
+        decay: Value = None,
+    ) -> tuple[Value, Values]:
         grad = grad if decay is None else ops.add(grad, ops.mul(decay, params))
         grad = scale_by_trust_ratio(grad, params, layout, self.trust, self.epsilon, self.vectors)
         return self.update(grad, slots, rate, t)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.config import Number, option
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer
 
 
@@ -19,7 +20,7 @@ class Momentum(Optimizer):
     Polyak, Some methods of speeding up the convergence of iteration methods (1964).
     """
 
-    slot_names: ClassVar = ("velocity",)
+    slot_names: ClassVar[tuple[str, ...]] = ("velocity",)
 
     momentum: float = option(
         Number(minimum=0, below=1),
@@ -27,6 +28,6 @@ class Momentum(Optimizer):
         default=0.9,
     )
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         velocity = self.momentum * slots["velocity"] - rate * grad
         return velocity, {"velocity": velocity}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.adam import Adam, one_minus_power
 
 
@@ -18,7 +19,7 @@ class Nadam(Adam):
     Dozat, Incorporating Nesterov momentum into Adam (2016), algorithm 2, with a constant mu.
     """
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         mean = self.beta1 * slots["mean"] + (1 - self.beta1) * grad
         square = self.beta2 * slots["square"] + (1 - self.beta2) * ops.square(grad)
         now = (1 - self.beta1) / one_minus_power(self.beta1, t)

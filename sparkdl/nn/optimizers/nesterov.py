@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.config import Number, option
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer
 
 
@@ -20,7 +21,7 @@ class Nesterov(Optimizer):
     learning (2013), eq. 3 and 4, in the variable theta + momentum v.
     """
 
-    slot_names: ClassVar = ("velocity",)
+    slot_names: ClassVar[tuple[str, ...]] = ("velocity",)
 
     momentum: float = option(
         Number(minimum=0, below=1),
@@ -28,7 +29,7 @@ class Nesterov(Optimizer):
         default=0.9,
     )
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         descent = rate * grad
         velocity = self.momentum * slots["velocity"] - descent
         return self.momentum * velocity - descent, {"velocity": velocity}

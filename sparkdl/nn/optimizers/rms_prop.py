@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer
 from sparkdl.nn.schedules.base import Schedule
 
@@ -20,7 +21,7 @@ class RmsProp(Optimizer):
     Tieleman and Hinton, Neural networks for machine learning, lecture 6.5 (2012).
     """
 
-    slot_names: ClassVar = ("square",)
+    slot_names: ClassVar[tuple[str, ...]] = ("square",)
 
     learning_rate: float | Schedule = 0.001
     decay: float = option(
@@ -30,6 +31,6 @@ class RmsProp(Optimizer):
     )
     epsilon: float = option(Number(above=0), "Number added to the root.", default=1e-8)
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         square = self.decay * slots["square"] + (1 - self.decay) * ops.square(grad)
         return -rate * grad / (ops.sqrt(square) + self.epsilon), {"square": square}

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer
 
 
@@ -9,5 +10,5 @@ from sparkdl.nn.optimizers.base import Optimizer
 class Sgd(Optimizer):
     """step = -rate g."""
 
-    def update(self, grad, slots, rate, t):
+    def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         return -rate * grad, {}

@@ -2,10 +2,13 @@
 
 from sparkdl.engine import ops
 from sparkdl.nn.clipping import norm
-from sparkdl.nn.layout import cut
+from sparkdl.nn.hints import Value
+from sparkdl.nn.layout import Layout, cut
 
 
-def scale_by_trust_ratio(step, params, layout, coefficient, epsilon, vectors):
+def scale_by_trust_ratio(
+    step: Value, params: Value, layout: Layout, coefficient: float, epsilon: float, vectors: bool
+) -> Value:
     """Scales each array's part of `step` (n,) by coefficient |params| / (|step| + epsilon).
 
     Arrays of one axis (biases, gains) are left alone unless `vectors`; so is an array where one of
@@ -21,7 +24,7 @@ def scale_by_trust_ratio(step, params, layout, coefficient, epsilon, vectors):
     return ops.concat(parts) if parts else step
 
 
-def ratio(params, step, coefficient, epsilon):
+def ratio(params: Value, step: Value, coefficient: float, epsilon: float) -> Value:
     """Returns the trust ratio of a part, given the two norms."""
     size = ops.add(ops.where(step, step, 1.0), epsilon)
     trust = ops.div(ops.mul(params, coefficient), size)

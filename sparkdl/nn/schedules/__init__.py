@@ -14,3 +14,20 @@ from sparkdl.nn.schedules.ramp import RampSchedule
 from sparkdl.nn.schedules.sigmoid import SigmoidSchedule
 from sparkdl.nn.schedules.step import StepSchedule
 from sparkdl.nn.schedules.warm_up import WarmUpSchedule
+
+__all__ = [
+    "CosineSchedule",
+    "CycleSchedule",
+    "ExponentialSchedule",
+    "FixedSchedule",
+    "InverseSchedule",
+    "MultiStepSchedule",
+    "OneCycleSchedule",
+    "PiecewiseConstantSchedule",
+    "PolynomialSchedule",
+    "RampSchedule",
+    "Schedule",
+    "SigmoidSchedule",
+    "StepSchedule",
+    "WarmUpSchedule",
+]

@@ -15,11 +15,11 @@ class Schedule(Member):
         Choice(of=PER), "Unit of t: updates made by a replica, or epochs.", default="iteration"
     )
 
-    def rate(self, iteration, epoch):
+    def rate(self, iteration: float, epoch: float) -> float:
         """Returns the learning rate of update number `iteration`, which falls in epoch `epoch`."""
         return float(self.at(iteration if self.per == "iteration" else epoch))
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         raise NotImplementedError
 
 

@@ -20,6 +20,6 @@ class CosineSchedule(DecaySchedule):
     steps: int = option(Integer(minimum=1), "Iterations (or epochs) until the rate is final.")
     final: float = option(Number(minimum=0), "The rate in the end.", default=0.0)
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         share = (1 + cos(pi * min(t, self.steps) / self.steps)) / 2
         return self.final + (self.initial - self.final) * share

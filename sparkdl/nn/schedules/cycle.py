@@ -29,7 +29,7 @@ class CycleSchedule(DecaySchedule):
         Number(above=0), "Factor of each iteration (or epoch) of that end.", default=0.1
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(
             self, "peak", self.peak >= self.initial, f"a number not below initial ({self.initial})"
@@ -37,7 +37,7 @@ class CycleSchedule(DecaySchedule):
         least = self.annealing + 2
         require(self, "steps", self.steps >= least, f"an integer >= {least}")
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         t, half = t % self.steps, (self.steps - self.annealing) // 2
         if t >= 2 * half:
             return self.initial * self.decay ** (t - (self.steps - self.annealing))

@@ -12,5 +12,5 @@ class ExponentialSchedule(DecaySchedule):
 
     gamma: float = option(Number(above=0, maximum=1), "Factor per iteration (or epoch).")
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         return self.initial * self.gamma**t

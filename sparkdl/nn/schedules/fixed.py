@@ -9,5 +9,5 @@ from sparkdl.nn.schedules.base import DecaySchedule
 class FixedSchedule(DecaySchedule):
     """rate = initial. Caffe lr_policy "fixed"."""
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         return self.initial

@@ -13,5 +13,5 @@ class InverseSchedule(DecaySchedule):
     gamma: float = option(Number(minimum=0), "Speed at which the rate falls at first.")
     power: float = option(Number(minimum=0), "Power of 1 / t like which it falls.", default=1.0)
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         return self.initial * (1 + self.gamma * t) ** -self.power

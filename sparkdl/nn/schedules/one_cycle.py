@@ -32,7 +32,7 @@ class OneCycleSchedule(Schedule):
         Number(above=0), "The first rate is so many times the last one.", default=1e4
     )
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         first, top = self.peak / self.div_factor, self.rise * self.steps
         if t < top:
             return between(first, self.peak, t / top)
@@ -40,6 +40,6 @@ class OneCycleSchedule(Schedule):
         return between(self.peak, first / self.final_div_factor, share)
 
 
-def between(start, end, share):
+def between(start: float, end: float, share: float) -> float:
     """Interpolates from `start` (share 0) to `end` (share 1) along half a cosine."""
     return end + (start - end) * (1 + cos(pi * share)) / 2

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from sparkdl.config import Integer, Number, Row, Sequence, option
+from sparkdl.config.field_types import Several
 from sparkdl.errors import require
 from sparkdl.nn.schedules.base import Schedule
 
@@ -14,17 +15,17 @@ PIECE = Row(of=(Integer(minimum=0), Number(above=0)))
 class PiecewiseConstantSchedule(Schedule):
     """The rate of the last pair (start, rate) whose start is <= t. DL4J's MapSchedule."""
 
-    rates: tuple[tuple[int, float], ...] = option(
+    rates: Several[tuple[int, float]] = option(
         Sequence(of=PIECE, minimum=1),
         "Pairs of the time from which a rate holds, and the rate: ((0, 0.1), (1000, 0.01)). "
         "Times grow, and the first is 0.",
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         starts = [start for start, _ in self.rates]
         grow = starts[0] == 0 and starts == sorted(set(starts))
         require(self, "rates", grow, "pairs (start, rate above 0), starts growing from 0")
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         return self.rates[bisect_right(self.rates, t, key=lambda piece: piece[0]) - 1][1]

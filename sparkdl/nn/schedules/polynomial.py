@@ -18,6 +18,6 @@ class PolynomialSchedule(DecaySchedule):
     power: float = option(Number(above=0), "1 is a straight line.", default=1.0)
     final: float = option(Number(minimum=0), "The rate in the end.", default=0.0)
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         left = max(0.0, 1 - t / self.steps)
         return self.final + (self.initial - self.final) * left**self.power

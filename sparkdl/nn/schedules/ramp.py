@@ -20,9 +20,9 @@ class RampSchedule(Schedule):
         Of(family=Schedule, number=Number(above=0)), "Schedule after the ramp."
     )
 
-    def rate(self, iteration, epoch):
+    def rate(self, iteration: float, epoch: float) -> float:
         then = self.then.rate(iteration, epoch) if isinstance(self.then, Schedule) else self.then
         return super().rate(iteration, epoch) * then
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         return min(1.0, (t + 1) / self.steps)

@@ -17,6 +17,6 @@ class SigmoidSchedule(DecaySchedule):
     gamma: float = option(Number(above=0), "Steepness.")
     step: int = option(Integer(minimum=1), "Time at which the rate has halved.")
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         # 1 / (1 + e^x) by tanh, which does not overflow
         return self.initial * 0.5 * (1 - tanh(self.gamma * (t - self.step) / 2))

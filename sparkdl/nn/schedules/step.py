@@ -13,5 +13,5 @@ class StepSchedule(DecaySchedule):
     gamma: float = option(Number(above=0), "Factor of each drop.", default=0.1)
     step: int = option(Integer(minimum=1), "Iterations (or epochs) between two drops.")
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         return self.initial * self.gamma ** (t // self.step)

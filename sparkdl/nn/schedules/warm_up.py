@@ -24,9 +24,9 @@ class WarmUpSchedule(Schedule):
     )
     start: float = option(Number(minimum=0, below=1), "Share of the rate at t = 0.", default=0.0)
 
-    def rate(self, iteration, epoch):
+    def rate(self, iteration: float, epoch: float) -> float:
         then = self.then.rate(iteration, epoch) if isinstance(self.then, Schedule) else self.then
         return super().rate(iteration, epoch) * then
 
-    def at(self, t):
+    def at(self, t: float) -> float:
         return self.start + (1 - self.start) * min(1.0, t / self.steps)

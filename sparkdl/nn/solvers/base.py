@@ -1,11 +1,13 @@
 """Base of the solvers: a rule for the next direction, and a line search along it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from sparkdl.config import Integer, Member, Number, option
+from sparkdl.nn.hints import Value
 from sparkdl.nn.solvers.line_search import Point, line_search
 
 
@@ -44,11 +46,11 @@ class Solver(Member):
         Integer(minimum=1), "Evaluations that one line search may take.", default=20
     )
 
-    def memory(self):
+    def memory(self) -> Any:
         """Makes a fresh memory with `direction(grad)`, and `add(step, change)` after each step."""
         raise NotImplementedError
 
-    def minimize(self, function, start):
+    def minimize(self, function: Callable[[Any], Any], start: int) -> "Solution":
         """Returns the Solution that `function` is led to from `start`.
 
         Parameters
@@ -75,7 +77,7 @@ class Solver(Member):
             x, here = x + step * direction, there
         return count.solution(x, here, self.iterations, here.is_flat(self.tolerance))
 
-    def first_step(self, here, direction, length):
+    def first_step(self, here: Point, direction: np.ndarray, length: float | None) -> float:
         """Returns the first step to try: one that promises what the last one did (`length`)."""
         slope = -(here.gradient @ direction)
         return 1 / np.sqrt(direction @ direction) if length is None else length / slope
@@ -84,14 +86,14 @@ class Solver(Member):
 class Counted:
     """A function that counts its evaluations."""
 
-    def __init__(self, function):
+    def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function, self.evaluations = function, 0
 
-    def at(self, x):
+    def at(self, x: Value) -> Point:
         """Returns the Point at x."""
         self.evaluations += 1
         value, gradient = self.function(x)
         return Point(float(value), np.asarray(gradient, np.float64))
 
-    def solution(self, x, point, iterations, converged):
+    def solution(self, x: Value, point: Point, iterations: int, converged: bool) -> "Solution":
         return Solution(x, point.value, point.gradient, iterations, self.evaluations, converged)

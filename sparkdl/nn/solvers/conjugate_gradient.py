@@ -1,8 +1,11 @@
 """Nonlinear conjugate gradients."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+
+from sparkdl.nn.hints import Value
 from sparkdl.nn.solvers.base import Solver
 
 
@@ -19,20 +22,20 @@ class ConjugateGradient(Solver):
 
     curvature: ClassVar = 0.1
 
-    def memory(self):
+    def memory(self) -> Any:
         return Before()
 
 
 class Before:
     """The gradient and the direction of the step before."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.grad = self.along = None
 
-    def add(self, step, change):
+    def add(self, step: np.ndarray, change: np.ndarray) -> None:
         """Remembers nothing but what `direction` has seen."""
 
-    def direction(self, grad):
+    def direction(self, grad: Value) -> np.ndarray:
         along = -grad
         if self.grad is not None:
             beta = max(0.0, grad @ (grad - self.grad) / (self.grad @ self.grad))

@@ -2,9 +2,14 @@
 
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from sparkdl.config import Integer, option
+from sparkdl.nn.hints import Value
 from sparkdl.nn.solvers.base import Solver
+from sparkdl.nn.solvers.line_search import Point
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,26 +24,26 @@ class Lbfgs(Solver):
 
     history: int = option(Integer(minimum=1), "Number of steps that are remembered.", default=10)
 
-    def memory(self):
+    def memory(self) -> Any:
         return Pairs(self.history)
 
-    def first_step(self, here, direction, length):
+    def first_step(self, here: Point, direction: np.ndarray, length: float | None) -> float:
         return super().first_step(here, direction, None) if length is None else 1.0
 
 
 class Pairs:
     """The last steps s and changes y of the gradient."""
 
-    def __init__(self, history):
-        self.pairs = deque(maxlen=history)
+    def __init__(self, history: int) -> None:
+        self.pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=history)
 
-    def add(self, step, change):
+    def add(self, step: np.ndarray, change: np.ndarray) -> None:
         """Remembers a step; one along which the gradient did not grow says nothing of curvature."""
         product = step @ change
         if product > 1e-10 * (change @ change):
             self.pairs.append((step, change, 1 / product))
 
-    def direction(self, grad):
+    def direction(self, grad: Value) -> np.ndarray:
         """Returns -H grad, where H is what the pairs make of the scaled identity: the two loops."""
         q, factors = -grad, []
         for s, y, inverse in reversed(self.pairs):

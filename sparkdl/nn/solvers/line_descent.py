@@ -1,8 +1,11 @@
 """Steepest descent with a line search."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+
+from sparkdl.nn.hints import Value
 from sparkdl.nn.solvers.base import Solver
 
 
@@ -18,15 +21,15 @@ class LineDescent(Solver):
 
     curvature: ClassVar = 0.1
 
-    def memory(self):
+    def memory(self) -> Any:
         return Nothing()
 
 
 class Nothing:
     """Remembers nothing."""
 
-    def add(self, step, change):
+    def add(self, step: np.ndarray, change: np.ndarray) -> None:
         """Remembers nothing: steepest descent does not look back."""
 
-    def direction(self, grad):
+    def direction(self, grad: Value) -> np.ndarray:
         return -grad

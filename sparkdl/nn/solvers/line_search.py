@@ -19,7 +19,7 @@ class Point(NamedTuple):
     value: float
     gradient: np.ndarray
 
-    def is_flat(self, tolerance):
+    def is_flat(self, tolerance: float) -> bool:
         return bool(np.abs(self.gradient).max(initial=0.0) <= tolerance)
 
 
@@ -55,7 +55,7 @@ def line_search(at, x, direction, here, first, solver):
     return (low.step, low.point) if low.step > 0 else None
 
 
-def between(low, high):
+def between(low: End, high: End) -> float:
     """Returns the least point of the cubic through two ends, kept away from both, or the middle.
 
     Much nearer to the first where the second is no number: it may be too far by powers of ten.
@@ -68,7 +68,7 @@ def between(low, high):
     return step if inside else low.step + 0.5 * width
 
 
-def cubic(low, high):
+def cubic(low: End, high: End) -> float:
     """Returns the step at which the cubic through two values and slopes is least, or NaN."""
     width = high.step - low.step
     a = low.slope + high.slope - 3 * (high.value - low.value) / width

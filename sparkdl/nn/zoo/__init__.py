@@ -10,7 +10,7 @@ from sparkdl.nn.zoo.resnet import resnet18, resnet50
 from sparkdl.nn.zoo.transformer import transformer
 from sparkdl.nn.zoo.vgg16 import vgg16
 
-NAMES = (
+__all__ = [
     "alexnet",
     "caffenet",
     "char_lstm",
@@ -23,4 +23,4 @@ NAMES = (
     "resnet50",
     "transformer",
     "vgg16",
-)
+]

@@ -1,11 +1,14 @@
 """AlexNet and its relative CaffeNet, for images (3, 227, 227)."""
 
+from typing import Any
+
+from sparkdl.nn.hints import Value
 from sparkdl.nn.initializers import Constant, Normal
 from sparkdl.nn.layers import LRN, Conv2D, Dense, Dropout, MaxPool2D, Output
 from sparkdl.nn.networks.sequential import NetworkConf
 
 
-def alexnet(classes=1000, **options):
+def alexnet(classes: int = 1000, **options: Any) -> NetworkConf:
     """Builds AlexNet: 60,965,224 parameters; some convolutions have two groups of filters.
 
     References
@@ -16,7 +19,7 @@ def alexnet(classes=1000, **options):
     return conf(classes, lambda: [norm(), pool()], options)
 
 
-def caffenet(classes=1000, **options):
+def caffenet(classes: int = 1000, **options: Any) -> NetworkConf:
     """Builds CaffeNet: 60,965,224 parameters; it pools before it normalizes, which saves memory.
 
     References
@@ -56,7 +59,7 @@ def conv(filters, kernel, padding, groups, stride=1, bias=0.0):
     )
 
 
-def norm():
+def norm() -> Value:
     return LRN(size=5, alpha=1e-4, beta=0.75)
 
 

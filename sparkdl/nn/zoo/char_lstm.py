@@ -1,10 +1,14 @@
 """A character model, which predicts the next character of a text."""
 
+from typing import Any
+
 from sparkdl.nn.layers import LSTM, RnnOutput
 from sparkdl.nn.networks.sequential import NetworkConf
 
 
-def char_lstm(characters=65, units=256, layers=2, steps=50, **options):
+def char_lstm(
+    characters: int = 65, units: int = 256, layers: int = 2, steps: int = 50, **options: Any
+) -> NetworkConf:
     """Builds LSTM layers over one-hot characters; each step predicts the next one.
 
     Parameters

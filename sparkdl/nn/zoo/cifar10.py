@@ -1,13 +1,15 @@
 """The two networks of Caffe's CIFAR-10 example, for images (3, 32, 32)."""
 
+from typing import Any
+
 from sparkdl.nn.initializers import Normal
 from sparkdl.nn.layers import LRN, Activation, AvgPool2D, Conv2D, Dense, MaxPool2D, Output
 from sparkdl.nn.networks.sequential import NetworkConf
 
-WINDOW = {"size": 3, "stride": 2, "rounding": "ceil"}
+WINDOW: dict[str, Any] = {"size": 3, "stride": 2, "rounding": "ceil"}
 
 
-def cifar10_quick(classes=10, **options):
+def cifar10_quick(classes: int = 10, **options: Any) -> NetworkConf:
     """Builds Caffe's cifar10_quick: 145,578 parameters.
 
     References
@@ -28,7 +30,7 @@ def cifar10_quick(classes=10, **options):
     return NetworkConf(input_shape=(3, 32, 32), layers=layers, **options)
 
 
-def cifar10_full(classes=10, **options):
+def cifar10_full(classes: int = 10, **options: Any) -> NetworkConf:
     """Builds Caffe's cifar10_full: 89,578 parameters; 81 % on test images after 70,000 steps.
 
     References

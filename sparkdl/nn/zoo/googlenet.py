@@ -1,5 +1,7 @@
 """GoogLeNet, for images (3, 224, 224)."""
 
+from typing import Any
+
 from sparkdl.nn.layers import (
     LRN,
     AvgPool2D,
@@ -11,6 +13,7 @@ from sparkdl.nn.layers import (
     Merge,
     Output,
 )
+from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.networks.graph_builder import GraphBuilder
 
 # name: 1x1; 3x3 reduce, 3x3; 5x5 reduce, 5x5; after pooling
@@ -28,7 +31,7 @@ MODULES = {
 AUXILIARY = {"4a": "loss1", "4d": "loss2"}
 
 
-def googlenet(classes=1000, auxiliary=True, **options):
+def googlenet(classes: int = 1000, auxiliary: bool = True, **options: Any) -> GraphConf:
     """Builds GoogLeNet: 13,378,280 parameters, 6,998,552 without the two auxiliary outputs.
 
     Parameters
@@ -76,7 +79,7 @@ def inception(build, source, sizes, name):
     return build.add(Merge(), *paths, name=name)
 
 
-def helper(build, source, classes, name):
+def helper(build: GraphBuilder, source: str, classes: int, name: str) -> None:
     """Adds an auxiliary output half-way."""
     build.add(AvgPool2D(size=5, stride=3, rounding="ceil"), source, name=f"{name}/pool")
     build.add(conv(128, 1), name=f"{name}/conv")

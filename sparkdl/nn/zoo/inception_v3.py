@@ -1,5 +1,7 @@
 """Inception-v3, for images (3, 299, 299)."""
 
+from typing import Any
+
 from sparkdl.nn.layers import (
     Activation,
     AvgPool2D,
@@ -11,12 +13,13 @@ from sparkdl.nn.layers import (
     Merge,
     Output,
 )
+from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.networks.graph_builder import GraphBuilder
 
 WIDE, TALL = (1, 7), (7, 1)
 
 
-def inception_v3(classes=1000, **options):
+def inception_v3(classes: int = 1000, **options: Any) -> GraphConf:
     """Builds Inception v3: 23,834,568 parameters; without the auxiliary output.
 
     References
@@ -40,14 +43,14 @@ def inception_v3(classes=1000, **options):
     return build.conf(**({"initializer": "he"} | options))
 
 
-def stem(build):
+def stem(build: GraphBuilder) -> None:
     path(build, "features", "stem", (32, 3, 2), (32, 3), (64, 3, 1, 1))
     build.add(MaxPool2D(size=3, stride=2), name="stem/pool1")
     path(build, "stem/pool1", "stem/more", (80, 1), (192, 3))
     build.add(MaxPool2D(size=3, stride=2), name="stem/pool2")
 
 
-def fives(build, x, pooled, name):
+def fives(build: GraphBuilder, x: str, pooled: Any, name: str) -> None:
     """Adds 1x1, 5x5, two 3x3, pooling, side by side."""
     paths = [
         path(build, x, f"{name}/1x1", (64, 1)),
@@ -58,7 +61,7 @@ def fives(build, x, pooled, name):
     build.add(Merge(), *paths, name=name)
 
 
-def shrink_early(build, x, name):
+def shrink_early(build: GraphBuilder, x: str, name: str) -> None:
     """Adds a reduction from 35 to 17 rows."""
     paths = [
         path(build, x, f"{name}/3x3", (384, 3, 2)),
@@ -68,7 +71,7 @@ def shrink_early(build, x, name):
     build.add(Merge(), *paths, name=name)
 
 
-def sevens(build, x, width, name):
+def sevens(build: GraphBuilder, x: str, width: int, name: str) -> None:
     """Adds 7x7 as rows and columns, once and twice."""
     once = (width, 1), (width, WIDE, 1, (0, 3)), (192, TALL, 1, (3, 0))
     pair = (width, TALL, 1, (3, 0)), (width, WIDE, 1, (0, 3))
@@ -82,7 +85,7 @@ def sevens(build, x, width, name):
     build.add(Merge(), *paths, name=name)
 
 
-def shrink_late(build, x, name):
+def shrink_late(build: GraphBuilder, x: str, name: str) -> None:
     """Adds a reduction from 17 to 8 rows."""
     seven = (192, 1), (192, WIDE, 1, (0, 3)), (192, TALL, 1, (3, 0)), (192, 3, 2)
     paths = [
@@ -93,7 +96,7 @@ def shrink_late(build, x, name):
     build.add(Merge(), *paths, name=name)
 
 
-def threes(build, x, name):
+def threes(build: GraphBuilder, x: str, name: str) -> None:
     """Adds 3x3 as rows and columns beside each other."""
     once = path(build, x, f"{name}/3x3", (384, 1))
     twice = path(build, x, f"{name}/3x3x2", (448, 1), (384, 3, 1, 1))
@@ -116,10 +119,10 @@ def average(build, x, name):
     return build.add(pool, x, name=f"{name}/pool")
 
 
-def path(build, x, name, *convolutions):
+def path(build: GraphBuilder, x: str, name: str, *convolutions: Any) -> str:
     """Adds convolutions (filters, kernel, stride, padding), each with batch norm and ReLU."""
     for number, (filters, kernel, *rest) in enumerate(convolutions, 1):
-        stride, padding = (*rest, *(1, 0)[len(rest) :])
+        stride, padding = rest + [1, 0][len(rest) :]
         where = f"{name}/{number}"
         options = {"filters": filters, "kernel_size": kernel, "stride": stride, "padding": padding}
         build.add(Conv2D(**options, bias=False), x, name=f"{where}/conv")

@@ -1,10 +1,12 @@
 """LeNet, for digits."""
 
+from typing import Any
+
 from sparkdl.nn.layers import Conv2D, Dense, MaxPool2D, Output
 from sparkdl.nn.networks.sequential import NetworkConf
 
 
-def lenet(classes=10, **options):
+def lenet(classes: int = 10, **options: Any) -> NetworkConf:
     """Builds Caffe's LeNet: 431,080 parameters, images (1, 28, 28).
 
     Parameters

@@ -1,5 +1,7 @@
 """Residual networks, for images (3, 224, 224)."""
 
+from typing import Any
+
 from sparkdl.nn.layers import (
     Activation,
     BatchNorm,
@@ -9,12 +11,13 @@ from sparkdl.nn.layers import (
     MaxPool2D,
     Output,
 )
+from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.networks.graph_builder import GraphBuilder
 
 WIDTHS = (64, 128, 256, 512)
 
 
-def resnet18(classes=1000, **options):
+def resnet18(classes: int = 1000, **options: Any) -> GraphConf:
     """Builds ResNet-18: 11,689,512 parameters.
 
     References
@@ -24,7 +27,7 @@ def resnet18(classes=1000, **options):
     return resnet(basic, 1, (2, 2, 2, 2), classes, options)
 
 
-def resnet50(classes=1000, **options):
+def resnet50(classes: int = 1000, **options: Any) -> GraphConf:
     """Builds ResNet-50: 25,557,032 parameters. The stride of a block lies in its 3x3 convolution,
     as in torchvision.
 

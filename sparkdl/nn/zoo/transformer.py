@@ -1,5 +1,7 @@
 """A transformer that predicts the next symbol of a text."""
 
+from typing import Any
+
 from sparkdl.nn.initializers import Normal
 from sparkdl.nn.layers import (
     Dense,
@@ -11,12 +13,20 @@ from sparkdl.nn.layers import (
     RnnOutput,
     SelfAttention,
 )
+from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.networks.graph_builder import GraphBuilder
 
 
 def transformer(
-    symbols=65, steps=128, width=256, depth=4, heads=4, hidden=None, dropout=0.0, **options
-):
+    symbols: int = 65,
+    steps: int = 128,
+    width: int = 256,
+    depth: int = 4,
+    heads: int = 4,
+    hidden: int | None = None,
+    dropout: float = 0.0,
+    **options: Any,
+) -> GraphConf:
     """Builds `depth` blocks of causal self attention and two dense layers, each with a shortcut.
 
     Parameters

@@ -1,12 +1,14 @@
 """VGG-16, for images (3, 224, 224)."""
 
-from sparkdl.nn.layers import Conv2D, Dense, Dropout, MaxPool2D, Output
+from typing import Any
+
+from sparkdl.nn.layers import Conv2D, Dense, Dropout, Layer, MaxPool2D, Output
 from sparkdl.nn.networks.sequential import NetworkConf
 
 BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
 
 
-def vgg16(classes=1000, **options):
+def vgg16(classes: int = 1000, **options: Any) -> NetworkConf:
     """Builds VGG-16: 138,357,544 parameters.
 
     References
@@ -14,7 +16,7 @@ def vgg16(classes=1000, **options):
     Simonyan and Zisserman, Very deep convolutional networks for large-scale image recognition
     (2014), configuration D.
     """
-    layers = []
+    layers: list[Layer] = []
     for filters, count in BLOCKS:
         layers += [
             Conv2D(filters=filters, kernel_size=3, padding=1, activation="relu")

@@ -7,3 +7,12 @@ from sparkdl.training.evaluation.mean_loss import MeanLoss
 from sparkdl.training.evaluation.multilabel import MultiLabelEvaluation
 from sparkdl.training.evaluation.regression import Regression
 from sparkdl.training.evaluation.scores import Roc
+
+__all__ = [
+    "Classification",
+    "Evaluation",
+    "MeanLoss",
+    "MultiLabelEvaluation",
+    "Regression",
+    "Roc",
+]

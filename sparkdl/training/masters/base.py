@@ -17,6 +17,7 @@ from sparkdl.config import (
     Text,
     option,
 )
+from sparkdl.config.field_types import OptionalAnyOf
 from sparkdl.data.batches.dealing import WAYS
 from sparkdl.errors import require
 from sparkdl.exchange.codecs import Codec
@@ -182,7 +183,7 @@ class ResidentMaster(TrainingMaster, abstract=True):
         "the one that reaches the driver.",
         default=None,
     )
-    tls: Tls | None = option(
+    tls: OptionalAnyOf[Tls] = option(
         Nested(of=Tls),
         "Certificates, at the same paths on the driver and all executors: with them "
         "connections are encrypted.",
@@ -198,7 +199,7 @@ class ResidentMaster(TrainingMaster, abstract=True):
         "use the hosts.",
         default="auto",
     )
-    codec: Codec | None = option(
+    codec: OptionalAnyOf[Codec] = option(
         Of(family=Codec),
         "Codec of gradients, or changes of weights, on their way; what an encoding leaves out "
         "is sent later, also by a fit that goes on from a snapshot or checkpoint, or after "

@@ -98,7 +98,7 @@ class Worker:
         if self.conf.dtype != FLOAT16:
             return True
         grad = self.replica.grad
-        if not self.most(not np.isfinite(grad).all()):
+        if not self.maximum(not np.isfinite(grad).all()):
             return True
         grad[:] = np.nan
         return False

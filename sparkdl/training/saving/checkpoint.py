@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.config import Config, Integer, Number, Path, option
+from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, DivergedError
 from sparkdl.training.reporting.listeners import Listener
@@ -24,7 +25,7 @@ class Checkpoints(Config):
     snapshots.
     """
 
-    path: str = option(
+    path: PathName = option(
         Path(), "Folder, local or a URI; a checkpoint is a model in it, such as round-00000120."
     )
     every_rounds: int | None = option(

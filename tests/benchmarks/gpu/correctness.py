@@ -56,7 +56,7 @@ class Finding:
 def checks(only=None):
     """[(kind, name, dtype)] of all operations and networks, or of some operations."""
     found = [("operation", name, dtype) for dtype in LIMITS for name in only or CASES]
-    networks = zoo.NAMES if only is None else []
+    networks = zoo.__all__ if only is None else []
     return found + [("network", name, dtype) for name in networks for dtype in EPSILON]
 
 

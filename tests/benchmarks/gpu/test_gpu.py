@@ -173,7 +173,7 @@ def test_what_rounding_does_by_itself_is_no_error():
 
 
 def test_networks_of_the_zoo_are_made_small():
-    sizes = {name: small(name, "float32").parameter_count for name in zoo.NAMES}
+    sizes = {name: small(name, "float32").parameter_count for name in zoo.__all__}
     assert len(sizes) == 12 and max(sizes.values()) < 50e6
 
 

@@ -19,7 +19,7 @@ from sparkdl.nn import (
     initial_slots,
 )
 from sparkdl.nn.execution.replica import PROGRAMS, Replica
-from sparkdl.nn.inputs.columns import next_power_of_two, pad_to_power_of_two
+from sparkdl.nn.inputs.columns import pad, padded_size
 from sparkdl.nn.losses import SoftmaxCrossEntropy
 from tests.nn.example_networks import mixed
 from tests.nn.execution.test_forward import EPOCH, IDS, in_jax
@@ -369,8 +369,13 @@ def test_it_starts_as_the_network_says():
     assert not replica.grad.any()
 
 
-@pytest.mark.parametrize("n, size", [(1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (200, 256)])
-def test_batches_are_padded_to_powers_of_two(n, size):
-    assert next_power_of_two(n) == size
-    column = pad_to_power_of_two(np.arange(1, n + 1))
+@pytest.mark.parametrize("n, size", [(1, 1), (3, 3), (9, 10), (17, 20), (100, 112), (200, 224)])
+def test_batches_of_any_size_share_a_few_programs(n, size):
+    assert padded_size(n) == size
+    column = pad(np.arange(1, n + 1), size)
     assert column.tolist() == [*range(1, n + 1), *[1] * (size - n)]
+
+
+@pytest.mark.parametrize("n, size, padded", [(100, 100, 100), (99, 100, 100), (50, 100, 56)])
+def test_a_batch_of_the_usual_size_is_not_padded(n, size, padded):
+    assert padded_size(n, size) == padded

@@ -23,7 +23,7 @@ from tests.support.cuda.recording_driver import RecordingDriver
 
 H200 = Path(__file__).with_name("h200.json").read_text()
 GPT2 = {"symbols": 50_257, "steps": 1024, "width": 768, "depth": 12, "heads": 12}
-NETWORKS = {name: getattr(zoo, name) for name in zoo.NAMES}
+NETWORKS = {name: getattr(zoo, name) for name in zoo.__all__}
 NETWORKS["gpt2"] = partial(zoo.transformer, **GPT2)
 
 

@@ -357,5 +357,5 @@ def test_a_fit_that_has_all_its_updates_trains_nothing(crews):
 
 @pytest.mark.parametrize("name, value", [("last", 0), ("validate", 1.5), ("show", (0,))])
 def test_marks_are_checked(name, value):
-    with pytest.raises(ConfigError, match=f"Marks.{name} must be .*integer"):
+    with pytest.raises(ConfigError, match=f"Milestones.{name} must be .*integer"):
         Milestones(**{name: value})

@@ -1,11 +1,14 @@
 """Avro's files of records."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
+from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Offence
 from sparkdl.data.readers.avro.blocks import open_blocks, records
 from sparkdl.data.readers.core.base import NumberOrImageSource, Reader, SplitByBytes, StoredSource
@@ -13,6 +16,7 @@ from sparkdl.data.readers.core.chunks import batches, stack_arrays
 from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
 from sparkdl.data.readers.encodings.arrow_columns import require_column
 from sparkdl.data.readers.encodings.image_codec import decode_image
+from sparkdl.data.source import Split
 from sparkdl.errors import DataError
 
 
@@ -20,7 +24,7 @@ from sparkdl.errors import DataError
 class AvroRange(ByteSplit):
     """The blocks behind the markers in bytes `start` to `stop` of a file."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.path}, records of bytes {self.start} to {self.stop}"
 
 
@@ -43,15 +47,15 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
     )
 
     @property
-    def labels(self):
+    def labels(self) -> str | None:
         """The field of labels, None where there are none."""
         return self.label
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns ranges of bytes. Reads nothing but the files' sizes."""
         return byte_splits(AvroRange, self.path, self.bytes_per_split)
 
-    def read(self, split):
+    def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes: features and labels as they are stored."""
         with files.open(split.path) as file:
             source, blocks = open_blocks(split.path, file)

@@ -37,7 +37,9 @@ def open_blocks(path, file):
     with convert_errors(path):
         head = source.window.ahead(len(MAGIC))
         if head != MAGIC:
-            raise Offence(0, f"must be one of Avro and begin with {MAGIC}, but begins with {head}")
+            raise Offence(
+                0, f"must be one of Avro and begin with {MAGIC!r}, but begins with {head!r}"
+            )
         return source, fastavro.block_reader(source)
 
 

@@ -1,10 +1,11 @@
 """Bases of the readers: a path, a transform of each minibatch, splits by records or by bytes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from sparkdl.config import Choice, Integer, Number, Of, Path, Requirement, Sequence, Sizes, option
+from sparkdl.config.field_types import Coerced, OptionalTwoSizes, PathName, Shorthand
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.readers.encodings.image_codec import CHANNELS
@@ -12,6 +13,8 @@ from sparkdl.data.source import Source
 from sparkdl.data.transforms import Scale, Transform, in_order
 from sparkdl.data.transforms.scale import NotZero, PerChannel
 from sparkdl.errors import ConfigError, DataError, require
+
+BatchTransform: TypeAlias = Callable[[Batch], Batch]
 
 SEVERAL = Sequence(of=Of(family=Transform))
 SHORTHANDS = {
@@ -47,7 +50,12 @@ class Reader(Source, abstract=True):
     shorthands: ClassVar[tuple[str, ...]] = tuple(SHORTHANDS)
     usual_scale: ClassVar[float] = 1.0  # beside transforms and mean, where no scale is given
 
-    transform: Callable[[Batch], Batch] | None = option(
+    if TYPE_CHECKING:  # the shorthands, which `spelled_out` takes
+        transforms: Shorthand[Iterable[Transform | str | dict]] = option(SEVERAL, "", default=())
+        scale: Shorthand[float] = option(NotZero(), "", default=1.0)
+        mean: Shorthand[float | Iterable[float]] = option(SEVERAL, "", default=())
+
+    transform: Coerced[BatchTransform | None, BatchTransform | Iterable[Any] | str | None] = option(
         TransformRequirement(),
         "Transform of each minibatch. `transforms`, a list, and `scale` and `mean` may stand in "
         "its place: then features become (x - mean) * scale.",
@@ -55,7 +63,7 @@ class Reader(Source, abstract=True):
     )
 
     @classmethod
-    def spelled_out(cls, options):
+    def spelled_out(cls, options: dict[str, Any]) -> dict[str, Any]:
         """Returns `transforms`, `scale` and `mean` as one transform."""
         words = [name for name in SHORTHANDS if name in options]
         if not words:
@@ -72,16 +80,16 @@ class Reader(Source, abstract=True):
 class StoredSource(Source, abstract=True):
     """A source of the data stored at a path."""
 
-    path: str = option(
-        Path(), "A file or folder, local or a URI; the same on every machine.", positional=True
+    path: PathName = option(
+        Path(), "A file or folder, local or a URI; the same on every machine.", kw_only=False
     )
 
     @property
-    def paths(self):
+    def paths(self) -> Collection[str]:  # type: ignore[override]
         """All that must be there."""
         return (self.path,)
 
-    def check(self):
+    def check(self) -> None:
         for path in self.paths:
             if not files.exists(path):
                 raise DataError(f"{path}: there is no such file or folder")
@@ -114,7 +122,7 @@ class ImageSource(Source, abstract=True):
         'Channels of images that are decoded: "RGB", "BGR" (as Caffe has them) or "gray".',
         default="RGB",
     )
-    size: tuple[int, int] | None = option(
+    size: OptionalTwoSizes = option(
         Sizes(axes=2, spread=True),
         "Height and width that images are resized to, bilinearly. None: all must be of one size.",
         default=None,
@@ -131,7 +139,7 @@ class NumberOrImageSource(ImageSource, abstract=True):
         default="numbers",
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         sized = self.size is None or self.content == "images"
         require(self, "size", sized, "None where content is numbers")

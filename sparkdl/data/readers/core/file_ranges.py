@@ -18,7 +18,7 @@ class ByteSplit(Split):
     start: int
     stop: int
 
-    def spans(self):
+    def spans(self) -> list[tuple[str, int, int | None]]:
         return [(self.path, self.start, self.stop)]
 
 

@@ -14,7 +14,7 @@ class FileWindow:
         self._file, self._bytes, self._at, self.position = file, b"", 0, position
         file.seek(position)
 
-    def more(self):
+    def more(self) -> bool:
         """Returns whether a byte follows."""
         return bool(self.ahead(1))
 

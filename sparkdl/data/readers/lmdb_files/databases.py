@@ -1,11 +1,15 @@
 """LMDB databases of Caffe's Datum messages."""
 
 import os
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from sparkdl.config import Either, Integer, Path, Sequence, Sizes, option
+from sparkdl.config.field_types import OptionalTwoSizes, PathNames
 from sparkdl.data import files
+from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Offence
 from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.core.chunks import chunk_batch, view_chunks
@@ -25,7 +29,7 @@ class KeyRange(Split):
     first: bytes
     stop: bytes | None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.path} from key {self.first.decode(errors='backslashreplace')}"
 
 
@@ -36,13 +40,13 @@ class LMDB(StoredSource, Reader, SplitByRecords):
     What is on another file system is copied to each host once; see sparkdl.data.host_copy.
     """
 
-    path: str | tuple[str, ...] = option(
+    path: PathNames = option(  # type: ignore[assignment]
         Either(of=(Path(), Sequence(of=Path(), minimum=1))),
         "The folder of data.mdb, or a file like it; a URI, or a path that is the same on every "
         "machine. Several are read one after the other.",
-        positional=True,
+        kw_only=False,
     )
-    size: tuple[int, int] | None = option(
+    size: OptionalTwoSizes = option(
         Sizes(axes=2, spread=True),
         "Height and width that images are resized to, bilinearly; encoded ones may differ in size.",
         default=None,
@@ -55,11 +59,11 @@ class LMDB(StoredSource, Reader, SplitByRecords):
     )
 
     @property
-    def paths(self):
+    def paths(self) -> Collection[str]:  # type: ignore[override]
         """All of them."""
         return (self.path,) if isinstance(self.path, str) else self.path
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns key ranges. Values are not read; keys are, unless they are consecutive numbers.
 
         Of an LMDB on another file system a few pages are read; it is copied here only where keys
@@ -84,7 +88,7 @@ class LMDB(StoredSource, Reader, SplitByRecords):
             for (start, stop), first, following in ends
         ]
 
-    def read(self, split):
+    def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes: uint8 or float32 (n, C, H, W), labels int32."""
         with reading(split.path) as transaction:
             cursor, start = transaction.cursor(), 0
@@ -93,7 +97,7 @@ class LMDB(StoredSource, Reader, SplitByRecords):
                 start += len(values)
             _check_end(cursor, split, start)
 
-    def names(self, split):
+    def names(self, split: Any) -> Collection[str]:
         """Returns the keys of the records of a split, as text."""
         with reading(split.path) as transaction:
             cursor = transaction.cursor()

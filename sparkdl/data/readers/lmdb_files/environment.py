@@ -9,7 +9,7 @@ import struct
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import lmdb
 
@@ -28,7 +28,9 @@ ADDRESSES = (
     "spark.executor.pyspark.memory"
 )
 
-_open = {}  # (device, inode) -> _Entry; LMDB refuses to open a file twice in a process
+_open: dict[
+    tuple[int, int], Any
+] = {}  # (device, inode) -> _Entry; LMDB refuses to open a file twice in a process
 _lock = threading.Lock()
 
 
@@ -151,7 +153,7 @@ def _release(key, entry):
             _open.pop(key).environment.close()
 
 
-def _forget():
+def _forget() -> None:
     """Closes after a fork what the parent had open; it stays open there."""
     global _lock
     _lock = threading.Lock()  # another thread of the parent may have held it

@@ -1,10 +1,13 @@
 """Batches to an LMDB that Caffe reads."""
 
+from collections.abc import Iterable
 from itertools import islice
+from os import PathLike
 
 import lmdb
 import numpy as np
 
+from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Offence, class_column
 from sparkdl.data.files import atomic_directory, exists, local_path
 from sparkdl.data.readers.encodings.datum import encode
@@ -15,7 +18,7 @@ RECORDS_PER_COMMIT = 1000
 CLASSES = 2**31 - 1
 
 
-def write_lmdb(path, batches):
+def write_lmdb(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
     """Writes records as Datums under the keys 00000000, 00000001 and so on.
 
     Parameters

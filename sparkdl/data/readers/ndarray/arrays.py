@@ -1,7 +1,9 @@
 """Arrays in the driver's memory as a source."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,7 +22,7 @@ class ArrayRange(Split):
 
     data: Batch = field(repr=False)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"arrays, partition {self.partition}"
 
 
@@ -56,18 +58,18 @@ class Arrays(Reader, SplitByRecords):
         Columns(),
         'Array of features, or arrays by name for a network of several inputs; also "mask" and '
         '"weights".',
-        positional=True,
+        kw_only=False,
         repr=False,
     )
     labels: np.ndarray | dict | None = option(
         Columns(),
         "Labels of as many records. None: there are none.",
         default=None,
-        positional=True,
+        kw_only=False,
         repr=False,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         count = self._count
         for name, column in self.columns.items():
@@ -76,7 +78,7 @@ class Arrays(Reader, SplitByRecords):
                 raise DataError(text)
 
     @classmethod
-    def of(cls, batch, **options):
+    def of(cls, batch: Batch, **options: Any) -> Self:
         """Returns the records of a batch."""
         if set(batch.columns) <= {"features", "labels"}:
             return cls(batch.features, batch.labels, **options)
@@ -84,24 +86,24 @@ class Arrays(Reader, SplitByRecords):
         return cls(rest, batch.labels, **options)
 
     @cached_property
-    def columns(self):
+    def columns(self) -> dict[str, Any]:
         """{column: ndarray}"""
         features = self.features if isinstance(self.features, dict) else {"features": self.features}
         labels = self.labels if isinstance(self.labels, dict) else {"labels": self.labels}
         return features if self.labels is None else features | labels
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns a split for each slice."""
         bounds = split_bounds(self._count, self.records_per_split)
         return [self._slice(partition, *bound) for partition, bound in enumerate(bounds)]
 
     @staticmethod
-    def read(split):
+    def read(split: Any) -> Iterator[Batch]:
         """Yields the records of a slice. Static, so that the arrays stay where they are."""
         yield split.data
 
     @property
-    def _count(self):
+    def _count(self) -> int:
         return len(next(iter(self.columns.values())))
 
     def _slice(self, partition, start, stop):

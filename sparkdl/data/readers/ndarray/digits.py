@@ -7,6 +7,7 @@ from sparkdl.config import Choice, Integer, option
 from sparkdl.data.readers.core.base import Reader, SplitByRecords
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.samples.digits import PARTS, digits
+from sparkdl.data.source import Split
 from sparkdl.data.transforms import Scale, Transform
 
 SCALED = Scale(factor=1 / 255)
@@ -26,7 +27,7 @@ class Digits(Reader, SplitByRecords):
     )
     transform: Transform | None = SCALED
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns a split for each slice, with the digits themselves."""
         chosen = digits(self.part).take(slice(0, self.records))
         return Arrays.of(chosen, records_per_split=self.records_per_split).splits()

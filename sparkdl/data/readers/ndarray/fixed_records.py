@@ -3,11 +3,14 @@
 import gzip
 import math
 import struct
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Choice, Path, option
+from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
@@ -28,10 +31,10 @@ class RecordRange(Split):
     start: int
     stop: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.path}, records from {self.start}"
 
-    def spans(self):
+    def spans(self) -> list[tuple[str, int, int | None]]:
         return [(self.path, 0, None)]
 
 
@@ -44,30 +47,30 @@ class Idx(StoredSource, Reader, SplitByRecords):
     LeCun, Cortes and Burges, The MNIST database of handwritten digits: the file format.
     """
 
-    path: str = option(
-        Path(), "A file, local or a URI; the same on every machine.", positional=True
+    path: PathName = option(
+        Path(), "A file, local or a URI; the same on every machine.", kw_only=False
     )
     label_path: str | None = option(
         Path(), "Path of the labels' file. None: there are none.", default=None
     )
 
     @property
-    def labels(self):
+    def labels(self) -> str | None:
         """The labels' file, None where there are none."""
         return self.label_path
 
     @property
-    def paths(self):
+    def paths(self) -> Collection[str]:  # type: ignore[override]
         return (self.path,) if self.label_path is None else (self.path, self.label_path)
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns ranges of records. Reads the files' first bytes alone."""
         counts = [idx_header(files.absolute(path))[1][0] for path in self.paths]
         if len(set(counts)) > 1:
             raise DataError(f"{self.path}: {counts[0]} images need as many labels, got {counts[1]}")
         return ranges(self.path, [(files.absolute(self.path), counts[0])], self.records_per_split)
 
-    def read(self, split):
+    def read(self, split: Any) -> Iterator[Batch]:
         """Yields one batch: features (n, 1, H, W) or (n, ...), labels (n,), dtypes as stored."""
         found = [idx_rows(files.absolute(path), split.start, split.stop) for path in self.paths]
         x, *labels = found
@@ -91,12 +94,12 @@ class Cifar(StoredSource, Reader, SplitByRecords):
         default=10,
     )
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns ranges of records. Reads nothing but the files' sizes."""
         counted = [(path, self._count(path)) for path in data_files(self.path, [".bin"])]
         return ranges(self.path, counted, self.records_per_split)
 
-    def read(self, split):
+    def read(self, split: Any) -> Iterator[Batch]:
         """Yields one batch: features uint8 (n, 3, 32, 32), labels uint8 (n,)."""
         with files.open(split.path) as file:
             file.seek(split.start * self._size)

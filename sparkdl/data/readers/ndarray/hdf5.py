@@ -1,12 +1,15 @@
 """HDF5 files with a dataset of features and one of labels."""
 
 import math
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import h5py
 
 from sparkdl.config import Integer, Mapping, Optional, Path, Text, option
+from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
@@ -29,10 +32,10 @@ class Rows(Split):
     start: int
     stop: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.path}, rows from {self.start}"
 
-    def spans(self):
+    def spans(self) -> list[tuple[str, int, int | None]]:
         return [(self.path, 0, None)]
 
 
@@ -40,11 +43,11 @@ class Rows(Split):
 class HDF5(StoredSource, Reader, SplitByRecords):
     """Datasets of HDF5 files, whose first axis is the record."""
 
-    path: str = option(
+    path: PathName = option(
         Path(),
         "A file, a folder of files that end in .h5 or .hdf5, or a text file with a path on each "
         "line as Caffe's HDF5Data has it: from the current folder, or else from that of the list.",
-        positional=True,
+        kw_only=False,
     )
     features: str = option(NAME, "Dataset of numbers, (n, C, H, W) or (n, F).", default="data")
     label: str | None = option(
@@ -64,11 +67,11 @@ class HDF5(StoredSource, Reader, SplitByRecords):
     )
 
     @property
-    def labels(self):
+    def labels(self) -> str | None:
         """The dataset of labels, None where there are none."""
         return self.label
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns ranges of rows. Reads the datasets' shapes alone."""
         found = [(path, *bound) for path in self._files() for bound in self._bounds(path)]
         if not found:
@@ -78,7 +81,7 @@ class HDF5(StoredSource, Reader, SplitByRecords):
             for i, (path, start, stop) in enumerate(found)
         ]
 
-    def read(self, split):
+    def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes, dtypes as stored."""
         with open_hdf5(split.path) as file:
             datasets = self._datasets(split.path, file)

@@ -1,12 +1,15 @@
 """Hadoop's SequenceFiles of images, Datums or bytes."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Boolean, Choice, option
 from sparkdl.data import files
+from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Offence
 from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
@@ -16,6 +19,7 @@ from sparkdl.data.readers.encodings.hadoop_format import SequenceHeader, read_he
 from sparkdl.data.readers.encodings.image_codec import decode_image, resize_image
 from sparkdl.data.readers.encodings.java_objects import MAGIC, read_object
 from sparkdl.data.readers.sequence_file.reader import read_records
+from sparkdl.data.source import Split
 from sparkdl.errors import DataError
 
 CONTENTS = ("images", "datums", "bytes")
@@ -28,7 +32,7 @@ class SequenceRange(ByteSplit):
 
     header: SequenceHeader = field(repr=False)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.path}, records of bytes {self.start} to {self.stop}"
 
 
@@ -50,11 +54,11 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
     label: bool = option(Boolean(), "False: read no labels.", default=True)
 
     @property
-    def labels(self):
+    def labels(self) -> bool | None:
         """True, or None where there are none."""
         return self.label or None
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns ranges of bytes. Reads the header of each file alone."""
         return byte_splits(
             SequenceRange,
@@ -63,7 +67,7 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
             about=lambda path: {"header": header_of(path)},
         )
 
-    def read(self, split):
+    def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes, uint8 features and int32 labels.
 
         Features are (n, C, H, W) or (n, bytes).

@@ -1,6 +1,9 @@
 """SequenceFiles written."""
 
 import os
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any
 
 from sparkdl.data import files
 from sparkdl.data.batches.columns import Offence
@@ -23,8 +26,13 @@ COMPRESSIONS = ("none", "record", "block")
 
 
 def write_sequence_file(
-    path, records, key="Text", value="BytesWritable", compression="none", codec="DefaultCodec"
-):
+    path: str | PathLike[str],
+    records: Iterable[Any],
+    key: str = "Text",
+    value: str = "BytesWritable",
+    compression: str = "none",
+    codec: str = "DefaultCodec",
+) -> int:
     """Writes (key, value) pairs as a SequenceFile that Hadoop reads.
 
     Parameters

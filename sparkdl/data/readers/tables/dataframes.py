@@ -1,11 +1,14 @@
 """DataFrames as Spark writes them, with columns for networks of several inputs and outputs."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import json
 
 from sparkdl.config import Choice, Mapping, Of, Path, Text, option
+from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.batches.columns import Offence
@@ -16,6 +19,7 @@ from sparkdl.data.readers.encodings.arrow_columns import require_column
 from sparkdl.data.readers.tables import parquet
 from sparkdl.data.readers.tables.frame_columns import FrameColumn
 from sparkdl.data.readers.text_files.csv_lines import lines_between
+from sparkdl.data.source import Split
 from sparkdl.errors import DataError
 
 FORMATS = ("parquet", "json")
@@ -26,7 +30,7 @@ FEW = 64  # images whose sizes are not known
 class JsonLines(ByteSplit):
     """The lines that begin in bytes `start` up to, not including, `stop` of a file."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.path}, lines of bytes {self.start} to {self.stop}"
 
 
@@ -34,10 +38,10 @@ class JsonLines(ByteSplit):
 class DataFrames(StoredSource, Reader):
     """A DataFrame in a folder of Parquet or JSON files, or in one such file."""
 
-    path: str = option(
+    path: PathName = option(
         Path(),
         "Local or a URI; the same on every machine. Files end in .parquet or .json.",
-        positional=True,
+        kw_only=False,
     )
     columns: dict[str, FrameColumn] = option(
         Mapping(keys=Text(what="a column of a batch"), values=Of(family=FrameColumn), minimum=1),
@@ -52,13 +56,13 @@ class DataFrames(StoredSource, Reader):
         default="id",
     )
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns row groups, or ranges of lines. Of the files reads sizes and footers alone."""
         if self.format == "parquet":
             return parquet.row_groups(self.path, [one.name for one in self.columns.values()])
         return byte_splits(JsonLines, self.path, endings=[".json"])
 
-    def read(self, split):
+    def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes: numbers as they are stored, images uint8."""
         start, size = 0, self._batch_size()
         names = [name for column in self.columns.values() for name in column.names]
@@ -68,9 +72,9 @@ class DataFrames(StoredSource, Reader):
                 yield self._batch(split, start + at, part)
             start += table.num_rows
 
-    def names(self, split):
+    def names(self, split: Any) -> Collection[str] | None:
         """Returns the names of the records of a split; None where no column has them."""
-        found = []
+        found: list[str] = []
         for table in self._tables(split, [self.key]):
             if self.key not in table.schema.names:
                 return None

@@ -2,7 +2,9 @@
 
 import base64
 import binascii
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,22 +26,32 @@ class FrameColumn(Member):
 
     name: str = option(Text(what="a name"), "Name of the column.")
 
+    if TYPE_CHECKING:  # what every kind of column has
+
+        @property
+        def names(self) -> Collection[str]: ...
+
+        @property
+        def nbytes(self) -> int | None: ...
+
+        def array(self, table: Any) -> np.ndarray: ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers(FrameColumn):
     """Numbers, lists of them, vectors, or texts with a number each."""
 
     @property
-    def names(self):
+    def names(self) -> Collection[str]:
         """Columns that are read, as far as they are there; the first must be."""
         return [self.name]
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int | None:
         """The bytes of one record in a batch; None where it is not known."""
         return 0
 
-    def array(self, table):
+    def array(self, table: Any) -> np.ndarray:
         """Returns (n, ...) of an Arrow table or record batch. Raises Offence."""
         column = table.column(self.name)
         if is_text(column):
@@ -67,19 +79,19 @@ class Pictures(FrameColumn):
         factory=dict,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "shape", self.shape or self.encoded, "given for images that are not encoded")
 
     @property
-    def names(self):
+    def names(self) -> Collection[str]:
         return [self.name, *self.beside.values()]
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int | None:
         return None if self.shape is None else int(np.prod(self.shape))
 
-    def array(self, table):
+    def array(self, table: Any) -> np.ndarray:
         there = table.schema.names
         found = {what: table.column(name) for what, name in self.beside.items() if name in there}
         column = table.column(self.name)

@@ -1,13 +1,16 @@
 """Parquet files, read by row groups."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
 from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
+from sparkdl.data.batches.batch import Batch
 from sparkdl.data.readers.core.base import Reader, StoredSource
 from sparkdl.data.readers.core.file_ranges import data_files
 from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
@@ -27,10 +30,10 @@ class RowGroup(Split):
     start: int
     stop: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.path}, row group {self.group}"
 
-    def spans(self):
+    def spans(self) -> list[tuple[str, int, int | None]]:
         return [(self.path, self.start, self.stop)]
 
 
@@ -50,11 +53,11 @@ class Parquet(StoredSource, Reader):
         default="label",
     )
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns the row groups that hold records. Reads the files' footers alone."""
         return row_groups(self.path, self._columns().values())
 
-    def read(self, split):
+    def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of up to 4,096 records, and about 16 megabytes; dtypes as stored."""
         names, start = self._columns(), 0
         for table in tables(split, list(names.values())):

@@ -4,6 +4,8 @@ import codecs
 import json
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
+from typing import Self
 
 import numpy as np
 
@@ -30,17 +32,18 @@ class Distinct(Requirement):
 class Characters(Config):
     """The alphabet of a text: a number for each of its characters, in the order of Unicode."""
 
-    alphabet: str = option(Distinct(), "Each character once, in any order.", positional=True)
+    alphabet: str = option(Distinct(), "Each character once, in any order.", kw_only=False)
 
     @classmethod
-    def of(cls, text):
+    def of(cls, text: str) -> Self:
         """Makes the alphabet of a text. Raises ConfigError where it has none."""
         return cls("".join(set(text)))
 
     @classmethod
-    def of_file(cls, path):
+    def of_file(cls, path: str | PathLike[str]) -> Self:
         """Makes the alphabet of a UTF-8 file on any file system. Raises DataError, ConfigError."""
-        found, decoder = set(), codecs.getincrementaldecoder("utf-8")()
+        found: set[str] = set()
+        decoder = codecs.getincrementaldecoder("utf-8")()
         with files.open(path) as file:
             try:
                 while piece := file.read(PIECE):
@@ -50,10 +53,10 @@ class Characters(Config):
                 raise DataError(f"{path}: must be UTF-8: {error}") from None
         return cls("".join(found))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.alphabet)
 
-    def encode(self, text):
+    def encode(self, text: str) -> np.ndarray:
         """Encodes a text as the numbers (n,) of its characters, uint8 where 256 do, else int32.
 
         Raises
@@ -69,7 +72,7 @@ class Characters(Config):
             raise DataError(f"character {at} must be one of {len(self)} known, got {text[at]!r}")
         return codes.astype(np.uint8 if len(self) <= 256 else np.int32)
 
-    def decode(self, codes):
+    def decode(self, codes: np.ndarray) -> str:
         """Returns the text whose characters have these numbers (n,). Raises DataError for one of
         none.
         """
@@ -81,13 +84,13 @@ class Characters(Config):
             )
         return self._points[codes].astype("<u4").tobytes().decode("utf-32-le")
 
-    def save(self, path):
+    def save(self, path: str | PathLike[str]) -> None:
         """Writes the alphabet as JSON."""
         with files.open(path, "wb") as file:
             file.write(json.dumps({"characters": self.alphabet}).encode())
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | PathLike[str]) -> Self:
         """Returns the alphabet that `save` wrote. Raises DataError."""
         with files.open(path) as file:
             content = file.read()

@@ -1,19 +1,23 @@
 """Text files with a record a line: numbers between commas."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
 from sparkdl.config import Boolean, Character, Either, Integer, Optional, Sequence, Text, option
+from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
 from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
 from sparkdl.data.readers.text_files.csv_lines import first_line, lines_between
+from sparkdl.data.source import Split
 from sparkdl.errors import DataError, require
 
 RECORDS_PER_BATCH = 4096
@@ -31,7 +35,7 @@ class Lines(ByteSplit):
     features: tuple[int, ...] | None
     label: int | None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.path}, lines of bytes {self.start} to {self.stop}"
 
 
@@ -42,7 +46,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
     Splits are ranges of bytes: a value may be quoted, but hold no line break.
     """
 
-    features: tuple[str | int, ...] | None = option(
+    features: OptionalSeveral[str | int] = option(
         Sequence(of=COLUMN, minimum=1),
         "Columns by name, or by position from 0. None: all but the label.",
         default=None,
@@ -57,7 +61,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
     )
     delimiter: str = option(Character(), "Separator of two columns.", default=",")
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         given = self.features or ()
         distinct = len(set(given)) == len(given)
@@ -66,15 +70,15 @@ class Csv(StoredSource, Reader, SplitByBytes):
         require(self, "header", self.header or not named, "true where columns go by names")
 
     @property
-    def labels(self):
+    def labels(self) -> str | int | None:
         """The column of labels, None where there are none."""
         return self.label
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns ranges of bytes. Reads the first line of each file alone."""
         return byte_splits(Lines, self.path, self.bytes_per_split, about=self._columns)
 
-    def read(self, split):
+    def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of up to 4,096 records: features (n, F) float32, labels (n,) float64."""
         with files.open(split.path) as file:
             content = lines_between(file, split.start, split.stop, skip=self.header)

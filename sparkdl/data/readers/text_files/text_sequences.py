@@ -1,11 +1,14 @@
 """Text as sequences of characters, each with the character that comes next."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Boolean, Either, Integer, Nested, Number, Path, Sequence, option
+from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import SplitByRecords, StoredSource
@@ -29,10 +32,10 @@ class ByteRange(Split):
     stop: int
     last: bool
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.path}, bytes {self.first} to {self.stop}"
 
-    def spans(self):
+    def spans(self) -> list[tuple[str, int, int | None]]:
         return [(self.path, self.first, self.stop)]
 
 
@@ -44,15 +47,15 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
     be as long as the others, so all characters are used and some twice.
     """
 
-    path: str = option(
-        Path(), "A file in UTF-8, local or a URI; the same on every machine.", positional=True
+    path: PathName = option(
+        Path(), "A file in UTF-8, local or a URI; the same on every machine.", kw_only=False
     )
     characters: Characters | str | None = option(
         Either(of=(Nested(of=Characters), Path())),
         "The alphabet, or the path of one that Characters.save wrote. None: the characters of the "
         "file.",
         default=None,
-        positional=True,
+        kw_only=False,
     )
     steps: int = option(Integer(minimum=1), "Characters of a sequence.", default=50)
     stride: int | None = option(
@@ -72,7 +75,7 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
         default=True,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         start, stop = self.part
         require(self, "part", start < stop, "two shares in [0, 1], the smaller first")
@@ -82,23 +85,24 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
         return self.__dict__ | {"alphabet": self.alphabet}
 
     @property
-    def paths(self):
+    def paths(self) -> Collection[str]:  # type: ignore[override]
         return (self.path, self.characters) if isinstance(self.characters, str) else (self.path,)
 
     @cached_property
-    def alphabet(self):
+    def alphabet(self) -> Characters:
         """The Characters that are given, saved, or in the file; found when first asked for."""
         if self.characters is None:
             return Characters.of_file(self.path)
-        saved = isinstance(self.characters, str)
-        return Characters.load(self.characters) if saved else self.characters
+        if isinstance(self.characters, str):
+            return Characters.load(self.characters)
+        return self.characters
 
     @property
-    def transform(self):
+    def transform(self) -> Any:
         """OneHot, or None."""
         return OneHot(classes=len(self.alphabet)) if self.one_hot else None
 
-    def splits(self):
+    def splits(self) -> list[Split]:
         """Returns ranges of bytes. Reads nothing but the size of the file."""
         total = files.size(self.path)
         first, stop = (int(total * share) for share in self.part)
@@ -115,7 +119,7 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
             for i, (start, end) in enumerate(bounds)
         ]
 
-    def read(self, split):
+    def read(self, split: Any) -> Iterator[Batch]:
         """Yields one batch: features (n, steps) numbers of characters, labels (n, steps) int32."""
         text = characters_of(split)
         if len(text) <= self.steps:

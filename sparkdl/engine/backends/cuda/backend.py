@@ -96,7 +96,7 @@ class Cuda:
             raise UnsupportedError(f"without NCCL: {why}")
         return NcclLink(self.device, libraries.exchange, vectors)
 
-    def program(self, graph, bindings=None, strict=False, tf32=False):
+    def program(self, graph, bindings=None, strict=False, tf32=False, steady=False):
         own = copy(self)
         own.session = CudaSession(self.device, tf32)
         return DeviceProgram(graph, own, bindings, strict)
@@ -115,6 +115,9 @@ class Cuda:
 
     def constant(self, value):
         return self.session.constant(value)
+
+    def hold(self, arrays):
+        pass  # programs work out all in each run
 
     def copy(self, source, to):
         return self.kernel(chains.copy_array, None, [source], [to])

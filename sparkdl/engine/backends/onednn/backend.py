@@ -111,6 +111,9 @@ class OneDnn(reference.Reference):
         n, c, *space = shape
         return np.moveaxis(part.reshape(n, *space, c), -1, 1)
 
+    def hold(self, arrays):
+        self.session.hold(arrays)
+
     def lower(self, node, inputs, outputs):
         op = node.op
         if isinstance(op, ChainOp):
@@ -129,7 +132,8 @@ class OneDnn(reference.Reference):
                 self.session.next_kernel()
                 calls, name = make(self.session, op, inputs, outputs)
                 if not name.startswith("ref"):
-                    return Kernel(calls[0] if len(calls) == 1 else partial(run_all, calls), name)
+                    call = calls[0] if len(calls) == 1 else partial(run_all, calls)
+                    return Kernel(call, name, ahead=tuple(self.session.ahead))
                 why = "oneDNN has no fast kernel for these shapes"
             except UnsupportedError as error:
                 why = str(error)

@@ -4,8 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.config import Of, option
+from sparkdl.config.field_types import AnyOf
 from sparkdl.nn.activations import ActivationFunction
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,14 +17,14 @@ class Activation(Layer):
 
     narrow: ClassVar = True
 
-    function: ActivationFunction = option(
+    function: AnyOf[ActivationFunction] = option(
         Of(family=ActivationFunction),
         '"relu", or {"type": "leaky_relu", "alpha": 0.1}.',
-        positional=True,
+        kw_only=False,
     )
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return in_shape
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return self.function.apply(x)

@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from sparkdl.config import Boolean, Integer, Number, Of, option
+from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.initializers import Constant, Initializer
 from sparkdl.nn.layers.core.channels import broadcast_channels, channel_axis, channels_of
 from sparkdl.nn.layers.core.parameters import TrainableLayer
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.core.weights import ActivatedLayer
 
 
@@ -35,8 +40,8 @@ class Affine(Factors):
     x, y (batch, C), (batch, T, C), (batch, C, H, W) or (batch, C, D, H, W); gamma, beta (C,)
     """
 
-    biases: ClassVar = ("beta",)
-    pulled: ClassVar = ("gamma",)
+    biases: ClassVar[tuple[str, ...]] = ("beta",)
+    pulled: ClassVar[tuple[str, ...]] = ("gamma",)
 
     axis: int | None = option(
         Integer(minimum=0),
@@ -52,45 +57,45 @@ class Affine(Factors):
     shift: bool = option(
         Boolean(), "Whether there is a beta; True where scale is False.", default=True
     )
-    scale_initializer: Initializer = option(
+    scale_initializer: AnyOf[Initializer] = option(
         Of(family=Initializer), "First values of gamma.", default="ones"
     )
-    shift_initializer: Initializer = option(
+    shift_initializer: AnyOf[Initializer] = option(
         Of(family=Initializer), "First values of beta.", default="zeros"
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "shift", self.scale or self.shift, "True where scale is False")
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         if not in_shape:
             raise ShapeError(f"Affine takes at least rows of features, got {in_shape}")
         if self.first(in_shape) + self.axes > len(in_shape):
             raise ShapeError(f"Affine has {self.axes} axes from {self.axis} on, got {in_shape}")
         return in_shape
 
-    def first(self, in_shape):
+    def first(self, in_shape: Shape) -> int:
         """Returns the first axis of an example that gamma and beta have."""
         return channel_axis(in_shape) if self.axis is None else self.axis
 
-    def spread(self, values, x):
+    def spread(self, values: Value, x: Value) -> Value:
         """Returns gamma or beta shaped so that it broadcasts over the batch x."""
         first = 1 + self.first(x.shape[1:])
         inside = range(first, first + self.axes)
         return ops.reshape(values, tuple(n if i in inside else 1 for i, n in enumerate(x.shape)))
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Shape) -> Shapes:
         there = {"gamma": self.scale, "beta": self.shift}
         first = self.first(in_shape)
         shape = tuple(in_shape[first : first + self.axes]) or (1,)
         return {name: shape for name, wanted in there.items() if wanted}
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         first = self.scale_initializer if name == "gamma" else self.shift_initializer
         return first.draw(shape, (1, 1), rng)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         y = ops.mul(x, self.spread(params["gamma"], x)) if self.scale else x
         return ops.add(y, self.spread(params["beta"], x)) if self.shift else y
 
@@ -106,17 +111,17 @@ class ElementWiseMultiplication(ActivatedLayer):
 
     takes_rows: ClassVar = True
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Shape) -> Shapes:
         shape = self.rows(in_shape)[-1:]
         return {"W": shape} | ({"b": shape} if self.bias else {})
 
-    def fans(self, shape):
+    def fans(self, shape: Shape) -> Shape:
         return (*shape, *shape)
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return self.rows(in_shape)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         y = ops.mul(x, params["W"])
         return self.activate(ops.add(y, params["b"]) if self.bias else y)
 
@@ -135,26 +140,26 @@ class PRelu(Factors):
     first value and sharing are these; DL4J and Keras begin with 0.
     """
 
-    pulled: ClassVar = ("alpha",)
+    pulled: ClassVar[tuple[str, ...]] = ("alpha",)
 
     shared: bool = option(
         Boolean(), "Whether all channels have one alpha, else each its own.", default=False
     )
-    initializer: Initializer = option(
+    initializer: AnyOf[Initializer] = option(
         Of(family=Initializer), "First values of alpha.", default=Constant(value=0.25)
     )
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         if not in_shape:
             raise ShapeError(f"PRelu takes at least rows of features, got {in_shape}")
         return in_shape
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Shape) -> Shapes:
         return {"alpha": (1,) if self.shared else channels_of(in_shape)}
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         return self.initializer.draw(shape, (1, 1), rng)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         alpha = params["alpha"] if self.shared else broadcast_channels(params["alpha"], x)
         return ops.where(ops.greater(x, 0.0), x, ops.mul(x, alpha))

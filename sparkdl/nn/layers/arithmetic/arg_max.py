@@ -8,8 +8,10 @@ from sparkdl.config import Boolean, Integer, Size, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.reduce import equal
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.masks import LOWEST
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +39,7 @@ class ArgMax(Layer):
         default=False,
     )
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         if self.axis is not None and self.axis >= len(in_shape):
             raise ShapeError(f"ArgMax.axis must be an axis of {in_shape}, got {self.axis}")
         most = self.size(in_shape)
@@ -47,11 +49,11 @@ class ArgMax(Layer):
             return (1 + self.values, self.top_k, *[1] * (len(in_shape) - 2))
         return (*in_shape[: self.axis], self.top_k, *in_shape[self.axis + 1 :])
 
-    def size(self, shape):
+    def size(self, shape: Shape) -> int:
         """Returns how many numbers are compared with each other."""
         return int(np.prod(shape)) if self.axis is None else shape[self.axis]
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         out, shape = self.out_shape(tuple(x.shape[1:])), tuple(x.shape)
         if self.axis is None:
             parts = self.largest(ops.reshape(x, (shape[0], self.size(shape[1:]))))[
@@ -65,7 +67,7 @@ class ArgMax(Layer):
         y = ops.reshape(y, (*moved.shape[:-1], self.top_k))
         return ops.transpose(y, [order.index(i) for i in range(len(order))])
 
-    def largest(self, x):
+    def largest(self, x: Value) -> tuple[Value, Value]:
         """Returns (numbers, values) of rows x (n, size), each (n, top_k)."""
         places = np.broadcast_to(np.arange(x.shape[1], dtype=x.dtype), x.shape)
         found, values, left = [], [], x

@@ -3,10 +3,15 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from sparkdl.config import Of, Sequence, Size, option
+from sparkdl.config.field_types import AnyOf, Several
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layers.arithmetic.affine import Factors
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,21 +23,23 @@ class Learned(Factors):
     x (batch, ...), y (batch, *shape), W shape
     """
 
-    pulled: ClassVar = ("W",)
+    pulled: ClassVar[tuple[str, ...]] = ("W",)
 
-    shape: tuple[int, ...] = option(Sequence(of=Size(minimum=1), minimum=1), "Shape of W.")
-    initializer: Initializer = option(Of(family=Initializer), "First values of W.", default="zeros")
+    shape: Several[int] = option(Sequence(of=Size(minimum=1), minimum=1), "Shape of W.")
+    initializer: AnyOf[Initializer] = option(
+        Of(family=Initializer), "First values of W.", default="zeros"
+    )
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return self.shape
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Shape) -> Shapes:
         return {"W": self.shape}
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         return self.initializer.draw(shape, (1, 1), rng)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.broadcast_to(
             ops.reshape(params["W"], (1, *self.shape)), (x.shape[0], *self.shape)
         )

@@ -6,7 +6,9 @@ from math import prod
 from sparkdl.config import Choice, Integer, Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 
 OPERATIONS = {
     "sum": lambda x: ops.sum(x, (2,)),
@@ -31,12 +33,12 @@ class Reduce(Layer):
     axis: int = option(Integer(minimum=0), "First axis of an example that is reduced.", default=0)
     coefficient: float = option(Number(), "Factor of the result.", default=1.0)
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         if self.axis >= len(in_shape):
             raise ShapeError(f"Reduce has no axis {self.axis} of {in_shape}")
         return tuple(in_shape[: self.axis]) or (1,)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         out = self.out_shape(tuple(x.shape[1:]))
         rest = prod(x.shape[1:]) // prod(out)
         y = OPERATIONS[self.operation](ops.reshape(x, (x.shape[0], prod(out), rest)))

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,8 +20,8 @@ class StopGradient(Layer):
 
     narrow: ClassVar = True
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return in_shape
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.stop_gradient(x)

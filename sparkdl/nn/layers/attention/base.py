@@ -5,14 +5,16 @@ N batch, T steps that look, S steps that are looked at, H heads of d numbers.
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sparkdl.config import Boolean, Number, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.masks import fit_to_dtype
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.core.weights import WeightedLayer
 
 WEIGHTS = ("Wq", "Wk", "Wv", "Wo")
@@ -33,7 +35,7 @@ class Attention(WeightedLayer, abstract=True):
 
     narrow: ClassVar = True
     penalized: ClassVar = WEIGHTS
-    biases: ClassVar = ("bq", "bk", "bv", "bo")
+    biases: ClassVar[tuple[str, ...]] = ("bq", "bk", "bv", "bo")
 
     heads: int = option(Size(minimum=1), "H, the number of heads.", default=1)
     head_size: int | None = option(
@@ -50,12 +52,12 @@ class Attention(WeightedLayer, abstract=True):
     )
     bias: bool = option(Boolean(), "Whether there are bq, bk, bv and bo.", default=True)
 
-    def check_steps(self, queries, keys):
+    def check_steps(self, queries: Shape, keys: Shape) -> None:
         """Raises ShapeError where `causal` says nothing: queries and keys differ in steps."""
         if self.causal and queries[0] != keys[0]:
             raise ShapeError(f"causal attention needs as many keys as queries: {queries}, {keys}")
 
-    def width(self, queries):
+    def width(self, queries: Shape) -> int:
         """Returns H d, for queries of shape (T, F)."""
         if self.head_size is None and queries[1] % self.heads:
             kind = type(self).__name__
@@ -65,35 +67,37 @@ class Attention(WeightedLayer, abstract=True):
             )
         return self.heads * (self.head_size or queries[1] // self.heads)
 
-    def projections(self, queries, keys, values):
+    def projections(self, queries: Shape, keys: Shape, values: Shape) -> Shapes:
         """Returns {name: shape} for what is projected, of these shapes of one example."""
         inner = self.width(queries)
         units = self.units or queries[1]
         widths = {"q": (queries[1], inner), "k": (keys[1], inner), "v": (values[1], inner)}
         widths["o"] = (inner, units)
-        weights = {f"W{name}": shape for name, shape in widths.items()}
+        weights: Shapes = {f"W{name}": shape for name, shape in widths.items()}
         return weights | {f"b{n}": s[1:] for n, s in widths.items()} if self.bias else weights
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         return super().initial(name[0], shape, rng)
 
-    def fans(self, shape):
+    def fans(self, shape: Shape) -> Shape:
         return shape
 
-    def attend(self, params, queries, keys, values, mask, run):
+    def attend(
+        self, params: Values, queries: Value, keys: Value, values: Value, mask: Value, run: Run
+    ) -> Value:
         """Returns (N, T, units) of (N, T, F), (N, S, G), (N, S, U) and a mask (N, S) or None."""
         parts = {"q": queries, "k": keys, "v": values}
         q, k, v = (project(params, name, x) for name, x in parts.items())
         return project(params, "o", self.mix(q, k, v, mask, run))
 
-    def mix(self, q, k, v, mask, run):
+    def mix(self, q: Value, k: Value, v: Value, mask: Value, run: Run) -> Value:
         """Returns (N, T, H d): for each head the values, mixed by how well keys fit the queries."""
         hidden = self.hidden(q, mask)
         scale = (self.heads / q.shape[2]) ** 0.5
         scores = ops.head_scores(q, k, hidden, heads=self.heads, scale=scale)
         return ops.head_mix(self.dropped(ops.softmax(scores), run), v, heads=self.heads)
 
-    def hidden(self, q, mask):
+    def hidden(self, q: Value, mask: Value) -> Value:
         """Returns the mask that is added to the scores: (N, T, S), (N, 1, S) or None."""
         n, steps, _ = q.shape
         later = causal_mask(n, steps, q.dtype.name) if self.causal else None
@@ -104,7 +108,7 @@ class Attention(WeightedLayer, abstract=True):
         padding = ops.cast(padding, q.dtype)
         return padding if later is None else ops.add(padding, later)
 
-    def dropped(self, maps, run):
+    def dropped(self, maps: Value, run: Run) -> Value:
         if not run.training or self.dropout == 0:
             return maps
         rows, steps = self.heads * maps.shape[1], maps.shape[2]
@@ -112,7 +116,7 @@ class Attention(WeightedLayer, abstract=True):
         return ops.where(ops.reshape(lost, maps.shape), 0.0, ops.mul(maps, 1 / (1 - self.dropout)))
 
 
-def project(params, name, x):
+def project(params: Values, name: str, x: Value) -> Value:
     """Returns x W + b with the weights of that name; x where there are none."""
     if f"W{name}" not in params:
         return x
@@ -121,13 +125,13 @@ def project(params, name, x):
     return ops.reshape(rows, (*x.shape[:-1], rows.shape[-1]))
 
 
-def masked_score(dtype):
+def masked_score(dtype: Any) -> Value:
     """Returns the number that, added to a score, hides its step; twice that is finite too."""
     return fit_to_dtype(2 * OUT_OF_SIGHT, dtype) / 2
 
 
 @lru_cache(maxsize=16)
-def causal_mask(n, steps, dtype):
+def causal_mask(n: int, steps: int, dtype: Any) -> Value:
     """Returns (n, steps, steps): 0 where step t may look, out of sight after it.
 
     Not to be written.

@@ -1,10 +1,12 @@
 """Attention of one sequence to another."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.attention.base import Attention
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +29,7 @@ class MultiHeadAttention(Attention):
 
     several: ClassVar = True
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         queries, keys, values = fill_inputs(in_shape)
         for shape in in_shape:
             self.sequence(shape)
@@ -37,19 +39,20 @@ class MultiHeadAttention(Attention):
         self.width(queries)
         return (queries[0], self.units or queries[1])
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
         return mask[0]
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Any) -> Shapes:
         return self.projections(*fill_inputs(in_shape))
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         mask = fill_inputs(run.masks)[1] if run.masks else None
         return self.attend(params, *fill_inputs(x), mask, run)
 
 
-def fill_inputs(inputs):
+def fill_inputs(inputs: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     """Returns (queries, keys, values) of one to three inputs."""
     if not 1 <= len(inputs) <= 3:
         raise ShapeError(f"MultiHeadAttention takes one to three inputs, got {len(inputs)}")
-    return (*inputs, *inputs[-1:] * (3 - len(inputs)))
+    queries, keys, values = (*inputs, *inputs[-1:] * (3 - len(inputs)))
+    return queries, keys, values

@@ -6,12 +6,15 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.config import Number, Of, Size, option
+from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.initializers.plain import Normal
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.parameters import TrainableLayer
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +36,13 @@ class PositionalEncoding(Layer):
         Number(above=1), "Waves are 2 pi steps to almost 2 pi times this long.", default=10_000.0
     )
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return self.sequence(in_shape)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.add(x, self.waves(*x.shape[1:]).astype(x.dtype))
 
-    def waves(self, steps, features):
+    def waves(self, steps: int, features: int) -> np.ndarray:
         """Returns (steps, features) float64"""
         pairs = np.arange((features + 1) // 2)
         angles = np.arange(steps)[:, None] / self.period ** (2 * pairs / features)
@@ -61,29 +64,29 @@ class PositionEmbedding(TrainableLayer):
     """
 
     narrow: ClassVar = True
-    biases: ClassVar = ()
+    biases: ClassVar[tuple[str, ...]] = ()
 
     steps: int | None = option(
         Size(minimum=1),
         "Rows there are: the longest sequence. None: that of the network's input.",
         default=None,
     )
-    initializer: Initializer = option(
+    initializer: AnyOf[Initializer] = option(
         Of(family=Initializer), "First values of W.", default=Normal(std=0.02)
     )
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         steps, _ = self.sequence(in_shape)
         if self.steps is not None and steps > self.steps:
             raise ShapeError(f"PositionEmbedding has {self.steps} rows, {in_shape} needs more")
         return in_shape
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Shape) -> Shapes:
         return {"W": (self.steps or in_shape[0], in_shape[1])}
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         return self.initializer.draw(shape, shape, rng)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         rows = ops.slice(params["W"], (0, 0), x.shape[1:])
         return ops.add(x, ops.cast(rows, x.dtype))

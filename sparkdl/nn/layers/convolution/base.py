@@ -6,7 +6,9 @@ from typing import ClassVar
 from sparkdl.config import Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.masks import fill_padding, window_mask
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.core.weights import ActivatedLayer, WeightedLayer
 from sparkdl.nn.layers.windows.window_layer import WindowLayer
 
@@ -22,7 +24,7 @@ class Convolution(WindowLayer, ActivatedLayer, abstract=True):
 
     narrow: ClassVar = True
 
-    def convolve(self, x, w, groups):
+    def convolve(self, x: Value, w: Value, groups: int) -> Value:
         """Filters x, its channels along axis 1, by w (O, C / groups, *kernel), both as `inward`."""
         space = x.shape[-self.axes :]
         stride, dilation = (self.wide(self.sizes(name)) for name in ("stride", "dilation"))
@@ -30,16 +32,16 @@ class Convolution(WindowLayer, ActivatedLayer, abstract=True):
         w = ops.reshape(w, (*w.shape[:2], *self.wide(w.shape[2:])))
         return ops.conv(x, w, stride, padding, dilation, groups)
 
-    def finished(self, y, params):
+    def finished(self, y: Value, params: Values) -> Value:
         """Returns y + b and through the activation, as an output of the layer."""
         y = ops.add_bias(y, params["b"], 1) if self.bias else y
         return self.outward(self.activate(y))
 
-    def seen(self, x, run):
+    def seen(self, x: Value, run: Run) -> Value:
         """Returns the input as the filters see it."""
         return self.inward(fill_padding(x, run.mask) if self.axes == 1 else x)
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         if self.axes != 1 or mask is None:
             return None
         if self.stride == 1 and self.padding in ("same", "causal"):
@@ -54,7 +56,7 @@ class Filters(WeightedLayer, abstract=True):
 
     filters: int = option(Size(minimum=1), "Channels of the output.")
 
-    def outputs(self):
+    def outputs(self) -> int:
         return self.filters
 
 
@@ -68,14 +70,14 @@ class GroupedFilters(Filters, abstract=True):
         default=1,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         words = f"an integer >= 1 that divides filters ({self.filters})"
         require(self, "groups", self.filters % self.groups == 0, words)
 
-    def split_groups(self, in_shape):
+    def split_groups(self, in_shape: Shape) -> int:
         """Returns the channels of an input that falls into the groups."""
-        channels, _ = self.parts(in_shape)
+        channels, _ = self.parts(in_shape)  # type: ignore[attr-defined]
         if channels % self.groups:
             kind = type(self).__name__
             raise ShapeError(

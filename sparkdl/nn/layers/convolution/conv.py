@@ -4,29 +4,31 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.convolution.base import Convolution, GroupedFilters
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conv(Convolution, GroupedFilters, abstract=True):
     """y = activation(x * W + b); * is cross-correlation, as in every deep learning library."""
 
-    def weight_shape(self, in_shape):
+    def weight_shape(self, in_shape: Shape) -> Shape:
         return (
             self.filters,
             self.split_groups(in_shape) // self.groups,
             *self.sizes("kernel_size"),
         )
 
-    def fans(self, shape):
+    def fans(self, shape: Shape) -> Shape:
         points = prod(shape[2:])
         return shape[1] * points, shape[0] // self.groups * points
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         self.weight_shape(in_shape)
         return self.joined(self.filters, self.places(self.parts(in_shape)[1]))
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return self.finished(self.convolve(self.seen(x, run), params["W"], self.groups), params)
 
 

@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sparkdl.config import Size, Sizes, option
+from sparkdl.config.field_types import AmountOrWord, Axes
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.convolution.base import Convolution, GroupedFilters
 from sparkdl.nn.layers.core.masks import as_image, as_mask
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.windows.geometry import same_padding, sides, spans_of
 from sparkdl.nn.layers.windows.padding import Padding
 
@@ -25,46 +28,46 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
     With padding 0 and a kernel smaller than the stride, Keras' is (stride - kernel) longer: `rest`.
     """
 
-    padding: int | tuple | str = option(
+    padding: AmountOrWord = option(
         Padding(),
         'Padding of the convolution, taken off the output. "same" gives n stride places for n.',
         default=0,
     )
-    rest: int | tuple[int, ...] = option(
+    rest: Axes = option(
         Sizes(of=Size(minimum=0)),
         'Places behind the last window, fewer than the stride; not with "same". Keras and PyTorch '
         "call it output_padding.",
         default=0,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "rest", self.rest_is_small(), f"at least 0, below the stride ({self.stride})")
         require(
             self, "rest", self.padding != "same" or not any(self.sizes("rest")), "0 with 'same'"
         )
 
-    def rest_is_small(self):
+    def rest_is_small(self) -> bool:
         """Returns whether the rest could be left over."""
         pairs = zip(self.sizes("rest"), self.sizes("stride"), strict=True)
         return all(rest < stride for rest, stride in pairs)
 
-    def weight_shape(self, in_shape):
+    def weight_shape(self, in_shape: Shape) -> Shape:
         return (
             self.split_groups(in_shape),
             self.filters // self.groups,
             *self.sizes("kernel_size"),
         )
 
-    def fans(self, shape):
+    def fans(self, shape: Shape) -> Shape:
         points = prod(shape[2:])
         return shape[0] // self.groups * points, shape[1] * points
 
-    def incoming(self, name, shape):
+    def incoming(self, name: str, shape: Shape) -> tuple[Shape, tuple[int, ...]]:
         grouped = (self.groups, shape[0] // self.groups, *shape[1:])
         return grouped, (1, *range(3, len(grouped)))
 
-    def target(self, space):
+    def target(self, space: Shape) -> tuple[Shape, Any]:
         """Returns (lengths of the output, padding) for an input of `space`."""
         spans, strides = spans_of(self.kernel_size, self.dilation, self.axes), self.sizes("stride")
         if self.padding == "same":
@@ -74,7 +77,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
         lengths = zip(space, spans, strides, padding, self.sizes("rest"), strict=True)
         return tuple((n - 1) * s + k - sum(p) + r for n, k, s, p, r in lengths), padding
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         self.weight_shape(in_shape)
         space = self.parts(in_shape)[1]
         wide, _ = self.target(space)
@@ -83,7 +86,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
             raise ShapeError(f"{kind} of {in_shape} with padding {self.padding} leaves nothing")
         return self.joined(self.filters, wide)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         x = self.seen(x, run)
         wide, padding = self.target(tuple(x.shape[-self.axes :]))
         stride, dilation = (self.wide(self.sizes(name)) for name in ("stride", "dilation"))
@@ -92,7 +95,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
         options = stride, self.wide(padding, (0, 0)), dilation, self.groups
         return self.finished(ops.conv_transpose(x, w, self.wide(wide), *options), params)
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         """Returns the mask: a step is there where a step that is there reaches."""
         if self.axes != 1 or mask is None:
             return None

@@ -4,9 +4,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+import numpy as np
+
 from sparkdl.config import Size, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.convolution.base import Convolution, Filters
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,11 +24,11 @@ class Depthwise(Convolution, abstract=True):
         default=1,
     )
 
-    def depthwise_shape(self, in_shape):
+    def depthwise_shape(self, in_shape: Shape) -> Shape:
         channels, _ = self.parts(in_shape)
         return (channels * self.multiplier, 1, *self.sizes("kernel_size"))
 
-    def each_channel(self, x, w):
+    def each_channel(self, x: Value, w: Value) -> Value:
         """Returns x as `inward`, each channel by its filters."""
         return self.convolve(x, w, w.shape[0] // self.multiplier)
 
@@ -33,21 +37,21 @@ class Depthwise(Convolution, abstract=True):
 class DepthwiseConv(Depthwise, abstract=True):
     """y = activation(each channel of x * its filters + b)."""
 
-    def weight_shape(self, in_shape):
+    def weight_shape(self, in_shape: Shape) -> Shape:
         return self.depthwise_shape(in_shape)
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Shape) -> Shapes:
         w = self.weight_shape(in_shape)
         return {"W": w} | ({"b": w[:1]} if self.bias else {})
 
-    def fans(self, shape):
+    def fans(self, shape: Shape) -> Shape:
         return prod(shape[2:]), self.multiplier * prod(shape[2:])
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         channels, space = self.parts(in_shape)
         return self.joined(channels * self.multiplier, self.places(space))
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return self.finished(self.each_channel(self.seen(x, run), params["W"]), params)
 
 
@@ -85,27 +89,27 @@ class SeparableConv(Depthwise, Filters, abstract=True):
     Chollet, Xception (2017), section 2: no activation between the two.
     """
 
-    penalized: ClassVar = ("D", "W")
+    penalized: ClassVar[tuple[str, ...]] = ("D", "W")
 
-    def weight_shape(self, in_shape):
+    def weight_shape(self, in_shape: Shape) -> Shape:
         return (self.filters, self.depthwise_shape(in_shape)[0], *[1] * self.axes)
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Shape) -> Shapes:
         return {"D": self.depthwise_shape(in_shape)} | super().param_shapes(in_shape)
 
-    def fans(self, shape):
+    def fans(self, shape: Shape) -> Shape:
         return shape[1], shape[0]
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         if name != "D":
             return super().initial(name, shape, rng)
         points = prod(shape[2:])
         return self.weights(shape, (points, self.multiplier * points), rng)
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return self.joined(self.filters, self.places(self.parts(in_shape)[1]))
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         w = params["W"]
         w = ops.reshape(w, (*w.shape[:2], *self.wide(w.shape[2:])))
         return self.finished(ops.conv(self.each_channel(self.seen(x, run), params["D"]), w), params)

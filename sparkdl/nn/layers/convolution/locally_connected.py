@@ -5,7 +5,9 @@ from math import prod
 from typing import ClassVar
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.convolution.base import Convolution, Filters
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,24 +19,24 @@ class LocallyConnected(Convolution, Filters, abstract=True):
     Keras' and DL4J's layers of this name; as with Keras, each place has a bias of its own.
     """
 
-    def weight_shape(self, in_shape):
+    def weight_shape(self, in_shape: Shape) -> Shape:
         channels, space = self.parts(in_shape)
         return (prod(self.places(space)), channels * prod(self.sizes("kernel_size")), self.filters)
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Shape) -> Shapes:
         weight = {"W": self.weight_shape(in_shape)}
         return weight | {"b": self.out_shape(in_shape)} if self.bias else weight
 
-    def fans(self, shape):
+    def fans(self, shape: Shape) -> Shape:
         return shape[1:]
 
-    def incoming(self, name, shape):
+    def incoming(self, name: str, shape: Shape) -> tuple[Shape, tuple[int, ...]]:
         return shape, (1,)
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return self.joined(self.filters, self.places(self.parts(in_shape)[1]))
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         places = self.places(self.parts(tuple(x.shape[1:]))[1])
         seen = self.windows(x, run)
         y = ops.matmul(ops.transpose(seen, (2, 0, 1)), params["W"])  # (places, batch, filters)
@@ -42,7 +44,7 @@ class LocallyConnected(Convolution, Filters, abstract=True):
         y = ops.reshape(y, (x.shape[0], *self.joined(self.filters, places)))
         return self.activate(ops.add(y, params["b"]) if self.bias else y)
 
-    def windows(self, x, run):
+    def windows(self, x: Value, run: Run) -> Value:
         """Returns (batch, channels x points of the kernel, places)"""
         x = self.seen(x, run)
         padding = self.wide(self.padding_of(tuple(x.shape[-self.axes :])), (0, 0))

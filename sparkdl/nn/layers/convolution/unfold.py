@@ -5,6 +5,8 @@ from math import prod
 from typing import ClassVar
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Value, Values
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.windows.window_layer import WindowLayer
 
 
@@ -19,10 +21,10 @@ class Unfold2D(WindowLayer):
 
     axes: ClassVar = 2
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         channels, space = self.parts(in_shape)
         return (channels * prod(self.sizes("kernel_size")), *self.places(space))
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         kernel, stride, dilation = map(self.sizes, ("kernel_size", "stride", "dilation"))
         return ops.unfold(x, kernel, stride, self.padding_of(tuple(x.shape[2:])), dilation)

@@ -1,11 +1,18 @@
 """Base of all layers: options, shapes, first values, and a forward pass written in operations."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
 
 from sparkdl.config import Member, Text, option
 from sparkdl.errors import ShapeError
 from sparkdl.nn.constraints import incoming_axes
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
+from sparkdl.nn.layers.core.run import Run
+
+if TYPE_CHECKING:
+    from sparkdl.nn.networks.base import Conf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,40 +37,40 @@ class Layer(Member):
         default=None,
     )
 
-    def inherit(self, network):
+    def inherit(self, network: "Conf") -> Self:
         """Returns this layer with the network's choice wherever it makes none itself."""
         missing = [n for n in self.inherited if getattr(self, n) is None]
         return replace(self, **{n: getattr(network, n) for n in missing}) if missing else self
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Any:
         """Returns the shape of one example's output.
 
         Raises ShapeError if the layer cannot take `in_shape`.
         """
         raise NotImplementedError
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Any) -> Shapes:
         """Returns {name: shape} of what is trained."""
         return {}
 
-    def buffer_shapes(self, in_shape):
+    def buffer_shapes(self, in_shape: Any) -> Shapes:
         """Returns {name: shape} of what is kept but not trained."""
         return {}
 
-    def state_shapes(self, in_shape):
+    def state_shapes(self, in_shape: Any) -> Shapes:
         """Returns {name: shape for one example} of the states carried to a next batch."""
         return {}
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
         """Returns the output's mask (batch, T): the input's while there are as many steps."""
         out = self.out_shape(in_shape)
         return mask if len(out) == len(in_shape) == 2 and out[0] == in_shape[0] else None
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         """Returns the first value of the parameter or buffer `name`."""
         raise NotImplementedError(f"{type(self).__name__} has no {name!r}")
 
-    def incoming(self, name, shape):
+    def incoming(self, name: str, shape: Shape) -> tuple[Shape, tuple[int, ...]]:
         """Returns how the weights into one unit lie in the parameter `name`.
 
         Returns
@@ -73,7 +80,7 @@ class Layer(Member):
         """
         return shape, incoming_axes(shape)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         """Returns the output for a batch.
 
         Parameters
@@ -84,14 +91,14 @@ class Layer(Member):
         """
         raise NotImplementedError
 
-    def images(self, in_shape):
+    def images(self, in_shape: Any) -> Shape:
         """Returns `in_shape`, if it is that of images."""
         if len(in_shape) != 3:
             kind = type(self).__name__
             raise ShapeError(f"{kind} takes images (channels, height, width), got {in_shape}")
         return in_shape
 
-    def rows(self, in_shape):
+    def rows(self, in_shape: Any) -> Shape:
         """Returns `in_shape`, if it is that of rows of features, or of a sequence of them."""
         if len(in_shape) > 2 or not in_shape:
             kind = type(self).__name__
@@ -101,7 +108,7 @@ class Layer(Member):
             )
         return in_shape
 
-    def sequence(self, in_shape):
+    def sequence(self, in_shape: Any) -> Shape:
         """Returns `in_shape`, if it is that of sequences."""
         if len(in_shape) != 2:
             kind = type(self).__name__

@@ -5,11 +5,12 @@ import numpy as np
 from sparkdl.engine import ops
 from sparkdl.engine.dtypes import lowest
 from sparkdl.engine.ops.spatial.window import see_something, window_starts
+from sparkdl.nn.hints import Value
 
 LOWEST = -3e38  # below all numbers, in float32 and in bfloat16
 
 
-def fill_padding(x, mask, fill=0.0):
+def fill_padding(x: Value, mask: Value, fill: float = 0.0) -> Value:
     """Returns x (N, T, F) with `fill` at the steps that are padding; x itself without a mask."""
     if mask is None:
         return x
@@ -21,7 +22,7 @@ def fit_to_dtype(low, dtype):
     return max(low, lowest(dtype))
 
 
-def over_features(mask):
+def over_features(mask: Value) -> Value:
     """Returns (N, T, 1)"""
     return ops.reshape(mask, (*mask.shape, 1))
 
@@ -47,11 +48,11 @@ def window_mask(mask, *options):
     return ops.where(np.broadcast_to(blind, there.shape), nearest, there)
 
 
-def as_image(mask):
+def as_image(mask: Value) -> Value:
     """Returns a mask as images (N, 1, 1, T)."""
     return ops.reshape(mask, (mask.shape[0], 1, 1, mask.shape[1]))
 
 
-def as_mask(image):
+def as_mask(image: Value) -> Value:
     """Converts images (N, 1, 1, T) back to a mask."""
     return ops.reshape(image, (image.shape[0], image.shape[3]))

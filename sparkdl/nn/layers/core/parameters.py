@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.config import Number, Of, Sequence, option
+from sparkdl.config.field_types import OptionalAnyOf, OptionalSeveral, Several
 from sparkdl.nn.constraints import Constraint
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.optimizers import Optimizer
@@ -23,12 +24,12 @@ class TrainableLayer(Layer, abstract=True):
     bias_rate_factor: float | None = option(
         Number(minimum=0), "The same of biases alone; rate_factor unless given.", default=None
     )
-    optimizer: Optimizer | None = option(
+    optimizer: OptionalAnyOf[Optimizer] = option(
         Of(family=Optimizer),
         "Optimizer of this layer, with a rate of its own; the network's unless given.",
         default=None,
     )
-    bias_optimizer: Optimizer | None = option(
+    bias_optimizer: OptionalAnyOf[Optimizer] = option(
         Of(family=Optimizer),
         "Optimizer of this layer's biases; the layer's unless given.",
         default=None,
@@ -39,13 +40,13 @@ class TrainableLayer(Layer, abstract=True):
         "decay; bias_l1 and bias_l2 hold as they are. Caffe's decay_mult of the weights.",
         default=1.0,
     )
-    constraints: tuple[Constraint, ...] | None = option(
+    constraints: OptionalSeveral[Constraint] = option(
         Sequence(of=Of(family=Constraint)),
         "Constraints on the weights, applied one after the other; the network's unless given. "
         "In a layer without weights, but with learned factors, they hold for the factors.",
         default=None,
     )
-    bias_constraints: tuple[Constraint, ...] = option(
+    bias_constraints: Several[Constraint] = option(
         Sequence(of=Of(family=Constraint)),
         "Constraints on the biases, applied one after the other.",
         default=(),

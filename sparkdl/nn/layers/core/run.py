@@ -1,11 +1,13 @@
 """Records of one pass of a batch through a layer: its context, and its further results."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 from zlib import crc32
 
 from sparkdl.engine import ops
 from sparkdl.errors import ConfigError
+from sparkdl.nn.hints import Shape, Value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,58 +46,58 @@ class Run:
     backward_steps: int | None = None
     left: "Left" = field(default_factory=lambda: Left())
 
-    def of_layer(self, stream, **seen):
+    def of_layer(self, stream: int, **seen: Any) -> "Run":
         """Returns this pass as another layer sees it."""
         return replace(self, stream=stream, left=Left(), **seen)
 
     @property
-    def mask(self):
+    def mask(self) -> Value:
         """The mask of the first input, or None."""
         return self.masks[0] if self.masks else None
 
     @property
-    def updates(self):
+    def updates(self) -> dict[str, Any]:
         """{buffer: next value} of those that the layer has changed."""
         return self.left.updates
 
-    def update(self, name, value):
+    def update(self, name: str, value: Any) -> None:
         """Gives a buffer its next value."""
         if name not in self.buffers:
             raise KeyError(f"no buffer {name!r}; the layer has {sorted(self.buffers)}")
         self.left.updates[name] = value
 
-    def state(self, name):
+    def state(self, name: str) -> Value:
         """Returns the initial state (batch, ...) of a recurrent layer; None for zeros."""
         return self.states.get(name)
 
-    def carry(self, name, value):
+    def carry(self, name: str, value: Any) -> None:
         """Leaves the state behind that a next batch may go on from."""
         self.left.states[name] = value
 
-    def mask_output(self, mask):
+    def mask_output(self, mask: Value) -> None:
         """Gives the output this mask (batch, T), whatever the input had."""
         self.left.masks[:] = [mask]
 
-    def add_loss(self, values):
+    def add_loss(self, values: Value) -> None:
         """Adds `values` (batch,) to the examples' losses while training."""
         self.left.losses.append(values)
 
-    def uniform(self, shape):
+    def uniform(self, shape: Shape) -> Value:
         """Returns (batch, *shape) float32 in [0, 1).
 
         They are a function of seed, layer, example, epoch and element.
         """
         return self.drawn(ops.uniform, shape)
 
-    def normal(self, shape):
+    def normal(self, shape: Shape) -> Value:
         """Returns (batch, *shape) float32 normal numbers, a function of the same."""
         return self.drawn(ops.normal, shape)
 
-    def drawn(self, draw, shape):
+    def drawn(self, draw: Callable[..., Value], shape: Shape) -> Value:
         """Returns (batch, *shape) of ops.uniform or ops.normal."""
         return draw(self.examples(), self.epoch, shape, self.seed, self.stream)
 
-    def shared_uniform(self, name, shape):
+    def shared_uniform(self, name: str, shape: Shape) -> Value:
         """Returns `shape` float32 in [0, 1) for the parameter `name`, which all examples share.
 
         A function of seed, layer, name, epoch, element and the first example of the batch: new
@@ -103,16 +105,16 @@ class Run:
         """
         return self.shared(ops.uniform, name, shape)
 
-    def shared_normal(self, name, shape):
+    def shared_normal(self, name: str, shape: Shape) -> Value:
         """Returns `shape` float32 normal numbers for the parameter `name`; see `shared_uniform`."""
         return self.shared(ops.normal, name, shape)
 
-    def shared(self, draw, name, shape):
+    def shared(self, draw: Callable[..., Value], name: str, shape: Shape) -> Value:
         first = ops.slice(self.examples(), (0,), (1,))
         stream = crc32(f"{self.stream}/{name}".encode()) | 1 << 31  # no layer's index
         return ops.reshape(draw(first, self.epoch, shape, self.seed, stream), shape)
 
-    def examples(self):
+    def examples(self) -> Value:
         """Returns the ids, which random numbers need."""
         if self.ids is None:
             raise ConfigError("a network with random layers needs the ids of the examples to train")

@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from sparkdl.config import Boolean, Number, Of, option
+from sparkdl.config.field_types import AnyOf, OptionalAnyOf
 from sparkdl.nn.activations import ActivationFunction
+from sparkdl.nn.hints import Shape, Shapes, Value
 from sparkdl.nn.initializers import Initializer, XavierNormal
 from sparkdl.nn.layers.core.parameters import TrainableLayer
 from sparkdl.nn.weight_noise import WeightNoise
@@ -14,14 +18,14 @@ from sparkdl.nn.weight_noise import WeightNoise
 class WeightedLayer(TrainableLayer, abstract=True):
     """A layer with weights W and, unless `bias` is False, a bias b."""
 
-    inherited: ClassVar = ("initializer", "l1", "l2")
-    penalized: ClassVar = ("W",)
+    inherited: ClassVar[tuple[str, ...]] = ("initializer", "l1", "l2")
+    penalized: ClassVar[tuple[str, ...]] = ("W",)
 
     bias: bool = option(Boolean(), "Whether there is a b.", default=True)
-    initializer: Initializer | None = option(
+    initializer: OptionalAnyOf[Initializer] = option(
         Of(family=Initializer), "First values of W; the network's unless given.", default=None
     )
-    bias_initializer: Initializer = option(
+    bias_initializer: AnyOf[Initializer] = option(
         Of(family=Initializer), "First values of b.", default="zeros"
     )
     l1: float | None = option(
@@ -40,31 +44,31 @@ class WeightedLayer(TrainableLayer, abstract=True):
     bias_l2: float = option(
         Number(minimum=0), "l2 of b, which the network's does not touch.", default=0.0
     )
-    weight_noise: WeightNoise | None = option(
+    weight_noise: OptionalAnyOf[WeightNoise] = option(
         Of(family=WeightNoise), "Random changes of the weights while training.", default=None
     )
 
-    def weight_shape(self, in_shape):
+    def weight_shape(self, in_shape: Shape) -> Shape:
         raise NotImplementedError
 
-    def fans(self, shape):
+    def fans(self, shape: Shape) -> Shape:
         """Returns the inputs to one output, and the outputs of one input, for W of `shape`."""
         raise NotImplementedError
 
-    def outputs(self):
+    def outputs(self) -> int:
         """Returns the length of b."""
         raise NotImplementedError
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Shape) -> Shapes:
         weight = {"W": self.weight_shape(in_shape)}
         return weight | {"b": (self.outputs(),)} if self.bias else weight
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         if name == "b":
             return self.bias_initializer.draw(shape, (shape[0], shape[0]), rng)
         return self.weights(shape, self.fans(shape), rng)
 
-    def weights(self, shape, fans, rng):
+    def weights(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
         """Returns first values of weights that join so many inputs and outputs."""
         return (self.initializer or XavierNormal()).draw(shape, fans, rng)
 
@@ -73,14 +77,14 @@ class WeightedLayer(TrainableLayer, abstract=True):
 class ActivatedLayer(WeightedLayer, abstract=True):
     """A layer with weights that an activation function follows."""
 
-    inherited: ClassVar = ("activation", "initializer", "l1", "l2")
+    inherited: ClassVar[tuple[str, ...]] = ("activation", "initializer", "l1", "l2")
 
-    activation: ActivationFunction | None = option(
+    activation: OptionalAnyOf[ActivationFunction] = option(
         Of(family=ActivationFunction),
         'Activation function: "relu", or {"type": "leaky_relu", "alpha": 0.1}; the network\'s '
         "unless given.",
         default=None,
     )
 
-    def activate(self, y):
+    def activate(self, y: Value) -> Value:
         return y if self.activation is None else self.activation.apply(y)

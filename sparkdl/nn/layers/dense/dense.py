@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.core.weights import ActivatedLayer
 from sparkdl.nn.layers.dense.fully_connected import FullyConnected
 
@@ -16,7 +18,7 @@ class Dense(ActivatedLayer, FullyConnected):
     x (batch, n_in), y (batch, units), W (n_in, units), b (units,)
     """
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         # rows first: the activation stands right behind the product, and is worked out with it
         rows = self.activate(self.affine(params, ops.reshape(x, (-1, x.shape[-1]))))
         return ops.reshape(rows, (*x.shape[:-1], self.units))

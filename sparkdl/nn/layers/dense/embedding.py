@@ -7,6 +7,8 @@ import numpy as np
 from sparkdl.config import Boolean, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value, Values
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.core.weights import ActivatedLayer
 
 
@@ -24,16 +26,16 @@ class Lookup(ActivatedLayer, abstract=True):
     units: int = option(Size(minimum=1), "Numbers for each index.")
     bias: bool = False
 
-    def weight_shape(self, in_shape):
+    def weight_shape(self, in_shape: Shape) -> Shape:
         return (self.vocabulary_size, self.units)
 
-    def fans(self, shape):
+    def fans(self, shape: Shape) -> Shape:
         return shape
 
-    def outputs(self):
+    def outputs(self) -> int:
         return self.units
 
-    def rows_of(self, params, indices):
+    def rows_of(self, params: Values, indices: Value) -> Value:
         """Returns the output for an array of whole numbers."""
         y = ops.gather(params["W"], ops.cast(indices, np.int32))
         return self.activate(ops.add_bias(y, params["b"]) if self.bias else y)
@@ -53,7 +55,7 @@ class Embedding(Lookup):
     DL4J EmbeddingLayer; Caffe Embed has a bias unless told otherwise.
     """
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         if in_shape not in ((), (1,)):
             raise ShapeError(
                 f"Embedding takes one index per example, got {in_shape}; "
@@ -61,7 +63,7 @@ class Embedding(Lookup):
             )
         return (self.units,)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return self.rows_of(params, ops.reshape(x, (x.shape[0],)))
 
 
@@ -86,17 +88,17 @@ class EmbeddingSequence(Lookup):
         default=False,
     )
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         if len(in_shape) not in (1, 2) or in_shape[1:] not in ((), (1,)):
             raise ShapeError(
                 f"EmbeddingSequence takes one index per step (steps,) or (steps, 1), got {in_shape}"
             )
         return (in_shape[0], self.units)
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         return mask
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         x = ops.reshape(x, x.shape[:2])
         if self.mask_zero:
             there = ops.greater(x, 0.5)

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from sparkdl.config import Size, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.weights import WeightedLayer
 
 
@@ -24,19 +25,19 @@ class FullyConnected(WeightedLayer, abstract=True):
 
     units: int = option(Size(minimum=1), "Width of the output.")
 
-    def weight_shape(self, in_shape):
+    def weight_shape(self, in_shape: Shape) -> Shape:
         return (self.rows(in_shape)[-1], self.units)
 
-    def fans(self, shape):
+    def fans(self, shape: Shape) -> Shape:
         return shape
 
-    def outputs(self):
+    def outputs(self) -> int:
         return self.units
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return (*self.rows(in_shape)[:-1], self.units)
 
-    def affine(self, params, x):
+    def affine(self, params: Values, x: Value) -> Value:
         """Returns x W, and + b where there is one."""
         y = ops.matmul(ops.reshape(x, (-1, x.shape[-1])), params["W"])
         y = ops.add_bias(y, params["b"], -1) if "b" in params else y

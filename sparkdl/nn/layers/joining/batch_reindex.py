@@ -1,11 +1,14 @@
 """The examples of a batch in another order."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value, Values
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.joining.merge import JoiningLayer
 
 
@@ -20,14 +23,14 @@ class BatchReindex(JoiningLayer):
     x (batch, ...), index (batch, 1) whole numbers; y (batch, ...)
     """
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         if len(in_shape) != 2 or in_shape[1] != (1,):
             raise ShapeError(f"BatchReindex takes x and one index for each example, got {in_shape}")
         return in_shape[0]
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
         return None
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         x, index = x
         return ops.gather(x, ops.cast(ops.reshape(index, (-1,)), np.int32))

@@ -1,11 +1,13 @@
 """Two inputs of which one has fewer axes, element by element."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sparkdl.config import Choice, Integer, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value, Values
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.joining.merge import JoiningLayer
 
 OPERATIONS = {"add": ops.add, "product": ops.mul}
@@ -28,7 +30,7 @@ class Broadcasting(JoiningLayer):
     operation: str = option(Choice(of=tuple(OPERATIONS)), "Operation with w.", default="product")
     axis: int = option(Integer(minimum=0), "Axis of one example.", default=0)
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         found = in_shape[1] if len(in_shape) == 2 else ()
         alike = found and in_shape[0][self.axis : self.axis + len(found)] == found
         if found != (1,) and not alike:
@@ -38,7 +40,7 @@ class Broadcasting(JoiningLayer):
             )
         return in_shape[0]
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         x, w = x
         before = 0 if tuple(w.shape[1:]) == (1,) else self.axis
         behind = len(x.shape) - len(w.shape) - before

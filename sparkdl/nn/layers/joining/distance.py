@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.joining.merge import JoiningLayer
 
 
@@ -25,12 +28,12 @@ class L2Distance(JoiningLayer):
         default=1e-8,
     )
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         if len(in_shape) != 2 or in_shape[0] != in_shape[1]:
             raise ShapeError(f"L2Distance needs two inputs of one shape, got {in_shape}")
         return (1,)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return l2_norm(ops.sub(*x), self.epsilon)
 
 
@@ -45,15 +48,15 @@ class L2Normalize(Layer):
 
     epsilon: float = option(Number(above=0), "Added to the sum of squares.", default=1e-8)
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         return in_shape
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         length = l2_norm(x, self.epsilon)
         return ops.div(x, ops.reshape(length, (x.shape[0], *[1] * (len(x.shape) - 1))))
 
 
-def l2_norm(x, epsilon):
+def l2_norm(x: Value, epsilon: float) -> Value:
     """Returns (batch, 1): the length of each example."""
     flat = ops.reshape(x, (x.shape[0], prod(x.shape[1:])))
     return ops.sqrt(ops.add(ops.sum(ops.square(flat), 1, keepdims=True), epsilon))

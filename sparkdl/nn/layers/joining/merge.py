@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sparkdl.config import Choice, Integer, Number, Sequence, option
+from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 
 OPERATIONS = {"add": ops.add, "subtract": ops.sub, "product": ops.mul, "max": ops.maximum}
 
@@ -18,7 +21,7 @@ class JoiningLayer(Layer, abstract=True):
 
     several: ClassVar = True
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
         out = self.out_shape(in_shape)
         masks = (m for m, shape in zip(mask, in_shape) if m is not None and shape[0] == out[0])
         return next(masks, None) if len(out) == 2 else None
@@ -42,13 +45,13 @@ class Merge(JoiningLayer):
         default=None,
     )
 
-    def axis_of(self, shape):
+    def axis_of(self, shape: Shape) -> int:
         axis = (0 if len(shape) > 2 else -1) if self.axis is None else self.axis
         if not -len(shape) <= axis < len(shape):
             raise ShapeError(f"Merge.axis must be an axis of {shape}, got {axis}")
         return axis % len(shape)
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         first = in_shape[0]
         axis = self.axis_of(first)
         others = {(len(s), *s[:axis], *s[axis + 1 :]) for s in in_shape}
@@ -56,7 +59,7 @@ class Merge(JoiningLayer):
             raise ShapeError(f"Merge needs shapes that differ along axis {axis} only: {in_shape}")
         return (*first[:axis], sum(s[axis] for s in in_shape), *first[axis + 1 :])
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.concat(list(x), 1 + self.axis_of(x[0].shape[1:]))
 
 
@@ -76,16 +79,16 @@ class ElementWise(JoiningLayer):
         'Operation on the inputs; "subtract" takes the others from the first.',
         default="add",
     )
-    coefficients: tuple[float, ...] | None = option(
+    coefficients: OptionalSeveral[float] = option(
         Sequence(of=Number()), 'With "add", a factor for each input. None: 1.', default=None
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         sound = self.coefficients is None or self.operation == "add"
         require(self, "coefficients", sound, 'None unless operation is "add"')
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         if len(set(in_shape)) > 1:
             raise ShapeError(f"ElementWise needs inputs of one shape, got {in_shape}")
         if self.coefficients is not None and len(self.coefficients) != len(in_shape):
@@ -94,7 +97,7 @@ class ElementWise(JoiningLayer):
             )
         return in_shape[0]
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         if self.coefficients is not None:
             x = [ops.mul(part, factor) for part, factor in zip(x, self.coefficients, strict=True)]
         y = reduce(OPERATIONS.get(self.operation, ops.add), x)

@@ -1,6 +1,7 @@
 """The constraint on which axes of an example a layer works along."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Integer, Requirement, Sequence
 from sparkdl.errors import ConfigError
@@ -14,7 +15,7 @@ class Axes(Requirement):
 
     phrase, plural = "an integer or a tuple of them", "axes"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         if isinstance(value, list | tuple) and value:
             return Sequence(of=AXIS).check(value, where)
         try:

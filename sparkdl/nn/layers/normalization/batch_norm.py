@@ -10,8 +10,10 @@ from sparkdl.config import Boolean, Choice, Number, option
 from sparkdl.engine import ops
 from sparkdl.engine.dtypes import computing_dtype
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.channels import channels_of
 from sparkdl.nn.layers.core.parameters import TrainableLayer
+from sparkdl.nn.layers.core.run import Run
 
 LEAST = 1e-30  # below any weight but 0, with which all sums are 0
 
@@ -34,7 +36,7 @@ class BatchNorm(TrainableLayer):
     Ioffe and Szegedy, Batch normalization (2015), algorithm 1.
     """
 
-    biases: ClassVar = ("beta",)
+    biases: ClassVar[tuple[str, ...]] = ("beta",)
     narrow: ClassVar = True
 
     momentum: float = option(
@@ -64,7 +66,7 @@ class BatchNorm(TrainableLayer):
         default=False,
     )
 
-    def channels(self, in_shape):
+    def channels(self, in_shape: Shape) -> Shape:
         """(C,)"""
         if len(in_shape) not in (1, 2, 3, 4):
             raise ShapeError(
@@ -73,23 +75,23 @@ class BatchNorm(TrainableLayer):
             )
         return channels_of(in_shape)
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         self.channels(in_shape)
         return in_shape
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Shape) -> Shapes:
         there = {"gamma": self.scale, "beta": self.shift}
         return {name: self.channels(in_shape) for name, wanted in there.items() if wanted}
 
-    def buffer_shapes(self, in_shape):
+    def buffer_shapes(self, in_shape: Shape) -> Shapes:
         shapes = dict.fromkeys(("mean", "variance"), self.channels(in_shape))
         return shapes | ({"weight": (1,)} if self.debias else {})
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         ones = name == "gamma" or (name == "variance" and not self.debias)
         return np.ones(shape) if ones else np.zeros(shape)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         rows = ops.reshape(x, (-1, x.shape[-1])) if len(x.shape) == 3 else x
         count, dtype = rows.shape[1], computing_dtype(x.dtype)
         gamma = params["gamma"] if self.scale else np.ones(count, dtype)
@@ -107,7 +109,7 @@ class BatchNorm(TrainableLayer):
             self.follow(run, mean, variance, number / ops.maximum(number - 1, 1.0))
         return ops.reshape(y, x.shape)
 
-    def statistics(self, run):
+    def statistics(self, run: Run) -> tuple[Value, Value]:
         """Returns (mean, variance) of what the buffers have seen.
 
         With nothing seen zeros, as in Caffe.
@@ -116,9 +118,9 @@ class BatchNorm(TrainableLayer):
         if not self.debias:
             return found
         share = ops.div(1.0, ops.maximum(run.buffers["weight"], LEAST))
-        return tuple(ops.mul(value, share) for value in found)
+        return ops.mul(found[0], share), ops.mul(found[1], share)
 
-    def follow(self, run, mean, variance, widening):
+    def follow(self, run: Run, mean: Value, variance: Value, widening: Value) -> None:
         """Moves the buffers towards statistics; `widening` makes the variance unbiased."""
         if self.variance == "unbiased":
             variance = variance * widening
@@ -129,7 +131,7 @@ class BatchNorm(TrainableLayer):
             run.update("weight", self.momentum * run.buffers["weight"] + 1.0)
 
 
-def masked_statistics(rows, mask):
+def masked_statistics(rows: Value, mask: Value) -> tuple[Value, Value, Value]:
     """Returns (mean, variance, how many) of the rows (n, C) for which mask (n, 1) is 1."""
     count = ops.maximum(ops.sum(mask), 1.0)
     mean = ops.div(ops.sum(ops.mul(rows, mask), 0), count)

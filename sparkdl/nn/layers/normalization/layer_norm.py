@@ -7,11 +7,14 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.config import Boolean, Number, option
+from sparkdl.config.field_types import OptionalAxes
 from sparkdl.engine import ops
 from sparkdl.engine.dtypes import computing_dtype
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.channels import channel_axis
 from sparkdl.nn.layers.core.parameters import TrainableLayer
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.normalization.axes import Axes
 
 
@@ -29,9 +32,9 @@ class LayerNorm(TrainableLayer):
     `axes` as its normalized_shape, and Keras (whose epsilon is 1e-3).
     """
 
-    biases: ClassVar = ("beta",)
+    biases: ClassVar[tuple[str, ...]] = ("beta",)
 
-    axes: int | tuple[int, ...] | None = option(
+    axes: OptionalAxes = option(
         Axes(),
         "Axes of one example, without the batch, that are normalized together, with a gamma and "
         "a beta for each place on them. None: the features of rows and sequences, the channels of "
@@ -42,7 +45,7 @@ class LayerNorm(TrainableLayer):
     scale: bool = option(Boolean(), "Whether there is a gamma.", default=True)
     shift: bool = option(Boolean(), "Whether there is a beta.", default=True)
 
-    def axes_of(self, in_shape):
+    def axes_of(self, in_shape: Shape) -> Shape:
         """Returns the axes of an example that are normalized together, counted from the front."""
         rank = len(in_shape)
         axes = channel_axis(in_shape) if self.axes is None else self.axes
@@ -51,19 +54,19 @@ class LayerNorm(TrainableLayer):
             raise ShapeError(f"LayerNorm along {axes} needs these axes, got {in_shape}")
         return tuple(sorted({axis % rank for axis in axes}))
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         self.axes_of(in_shape)
         return in_shape
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Shape) -> Shapes:
         shape = tuple(in_shape[axis] for axis in self.axes_of(in_shape))
         there = {"gamma": self.scale, "beta": self.shift}
         return {name: shape for name, wanted in there.items() if wanted}
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         return np.ones(shape) if name == "gamma" else np.zeros(shape)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         axes = [1 + axis for axis in self.axes_of(x.shape[1:])]
         count = prod(x.shape[axis] for axis in axes)
         dtype = computing_dtype(x.dtype)
@@ -79,5 +82,5 @@ class LayerNorm(TrainableLayer):
         return ops.transpose(y, tuple(order.index(axis) for axis in range(len(order))))
 
 
-def flat(values):
+def flat(values: Value) -> Value:
     return ops.reshape(values, (-1,))

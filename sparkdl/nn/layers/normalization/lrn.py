@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from sparkdl.config import Choice, Number, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +42,13 @@ class LRN(Layer):
         default="across_channels",
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "size", self.size % 2 == 1, "an odd integer >= 1")
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return self.images(in_shape)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         within = self.region == "within_channel"
         return ops.lrn(x, self.size, self.alpha, self.beta, self.k, within)

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 
 TINY = 1e-30  # below it a variance is 0, and has no gradient
 
@@ -34,10 +36,10 @@ class MVN(Layer):
         Number(above=0), "Number added to the standard deviation.", default=1e-9
     )
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return self.images(in_shape)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         axes = (1, 2, 3) if self.across_channels else (2, 3)
         centered = ops.sub(x, ops.mean(x, axes, keepdims=True))
         if not self.normalize_variance:

@@ -1,10 +1,13 @@
 """Layer that adds a term of its own to the loss."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Boolean, Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +28,10 @@ class AddedLoss(Layer):
         default=False,
     )
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         return in_shape
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         factor = self.weight * (1 if self.mean else x.shape[0])
         run.add_loss(ops.mul(ops.sum(x, tuple(range(1, len(x.shape)))), float(factor)))
         return x

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sparkdl.config import Choice, Number, Of, Text, option
+from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.losses import Loss
 
@@ -27,7 +29,7 @@ class ScoredLayer(Layer, abstract=True):
 
     reads_labels: ClassVar[bool] = True  # False if the data have nothing to compare with
 
-    loss: Loss = option(
+    loss: AnyOf[Loss] = option(
         Of(family=Loss),
         '"softmax_cross_entropy" for classes; for values "sigmoid_cross_entropy", "mse", "mae", '
         "or another of nn/losses.",
@@ -54,18 +56,18 @@ class ScoredLayer(Layer, abstract=True):
     )
 
     @property
-    def label_kind(self):
+    def label_kind(self) -> str:
         """ "class" or "values"; see Loss."""
         return self.loss.label_kind
 
-    def check(self, out_shape):
+    def check(self, out_shape: Shape) -> None:
         """Raises ShapeError where the loss cannot be of z of this shape."""
         if self.loss.whole:
             self.loss.label_shape(out_shape)
         else:
             self.loss.check(out_shape[units_axis(out_shape)])
 
-    def label_shape(self, out_shape):
+    def label_shape(self, out_shape: Shape) -> Shape:
         """Returns the shape of one example's label, for z of this shape."""
         if self.loss.whole:
             return self.loss.label_shape(out_shape)
@@ -74,7 +76,7 @@ class ScoredLayer(Layer, abstract=True):
             return one
         return (out_shape[0], *one) if len(out_shape) == 2 else (*one, *out_shape[1:])
 
-    def output(self, z):
+    def output(self, z: Value) -> Value:
         """Returns the prediction, of the shape of z."""
         if len(z.shape) == 2 or self.loss.whole:
             return self.loss.output(z)
@@ -83,10 +85,11 @@ class ScoredLayer(Layer, abstract=True):
         y = ops.reshape(self.loss.output(flat(moved)), moved.shape)
         return ops.transpose(y, tuple(order.index(i) for i in range(len(order))))
 
-    def per_example(self, z, labels, mask=None):
+    def per_example(self, z: Value, labels: Value, mask: Value = None) -> Value:
         """Returns the loss of each example, (batch,); `mask` (batch, T) says which steps count."""
         if self.loss.whole:
-            return self.loss.per_example(z, labels, mask)
+            whole: Any = self.loss
+            return whole.per_example(z, labels, mask)
         if len(z.shape) == 2:
             each = self.loss.per_example(z, labels)
             if self.reduction not in OF_BATCH:
@@ -103,7 +106,7 @@ class ScoredLayer(Layer, abstract=True):
         each = ops.reshape(each, (z.shape[0], places))
         return self.reduced(each, self.counting(each, labels, mask))
 
-    def counting(self, each, labels, mask):
+    def counting(self, each: Value, labels: Value, mask: Value) -> Value:
         """Returns which of `each` (batch, places) count: masked in, and the label not ignored."""
         counts = self.loss.counts(labels)
         if counts is None:
@@ -111,7 +114,7 @@ class ScoredLayer(Layer, abstract=True):
         counts = ops.reshape(ops.cast(counts, each.dtype), each.shape)
         return counts if mask is None else ops.mul(counts, mask)
 
-    def reduced(self, each, mask):
+    def reduced(self, each: Value, mask: Value) -> Value:
         """Returns (batch,) from the losses (batch, places)."""
         total = ops.sum(each if mask is None else ops.mul(each, mask), 1)
         if self.reduction == "sum":
@@ -125,17 +128,17 @@ class ScoredLayer(Layer, abstract=True):
         return total / each.shape[1] if mask is None else total / ops.maximum(ops.sum(mask, 1), 1.0)
 
 
-def units_axis(out_shape):
+def units_axis(out_shape: Shape) -> int:
     """Returns the axis of one example's z that holds the units: the first of images, else last."""
     return 0 if len(out_shape) > 2 else -1
 
 
-def units_last(z):
+def units_last(z: Value) -> Shape:
     """Returns the order of axes that puts the units behind."""
     rank = len(z.shape)
     return (0, *range(2, rank), 1) if rank > 3 else tuple(range(rank))
 
 
-def flat(z):
+def flat(z: Value) -> Value:
     """Returns (batch * places, units) of z with the units behind."""
     return ops.reshape(z, (-1, z.shape[-1]))

@@ -1,12 +1,15 @@
 """The last layer, where examples of a class shall also have like features."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.outputs.output import Output
 
 
@@ -38,27 +41,28 @@ class CenterLossOutput(Output):
         default=0.05,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
-        require(self, "loss", self.loss.predicts == "class", "a loss of classes")
+        loss: Any = self.loss
+        require(self, "loss", loss.predicts == "class", "a loss of classes")
 
-    def rows(self, in_shape):
+    def rows(self, in_shape: Shape) -> Shape:
         if len(in_shape) != 1:
             raise ShapeError(f"CenterLossOutput takes rows of features (n,), got {in_shape}")
         return in_shape
 
-    def buffer_shapes(self, in_shape):
+    def buffer_shapes(self, in_shape: Shape) -> Shapes:
         return {"centers": (self.units, *self.rows(in_shape))}
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         return np.zeros(shape) if name == "centers" else super().initial(name, shape, rng)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         if run.training and run.labels is not None:
             self.compare(x, run)
         return super().forward(params, x, run)
 
-    def compare(self, x, run):
+    def compare(self, x: Value, run: Run) -> None:
         """Adds the distance to the centers to the loss, and moves the centers."""
         centers, at = run.buffers["centers"], self.classes_of(run.labels, x)
         away = ops.sub(x, ops.matmul(at, centers))
@@ -68,7 +72,7 @@ class CenterLossOutput(Output):
         pull = ops.div(ops.matmul(at, away, True), ops.reshape(size, (self.units, 1)))
         run.update("centers", ops.add(centers, ops.mul(pull, self.center_rate)))
 
-    def classes_of(self, labels, x):
+    def classes_of(self, labels: Value, x: Value) -> Value:
         """Returns (batch, units) with 1 at the class of each example."""
         if self.label_kind == "class":
             return ops.one_hot(labels, self.units, x.dtype)

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value, Values
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.outputs.base import ScoredLayer, flat, units_axis, units_last
 
 
@@ -28,7 +30,7 @@ class Comparison(ScoredLayer):
     several: ClassVar = True
     reads_labels: ClassVar = False
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         if len(in_shape) not in (2, 3) or in_shape[2:] not in ((), ((1,),)):
             raise ShapeError(f"Comparison takes two inputs and perhaps (1,), got {in_shape}")
         wanted = self.label_shape(in_shape[0])
@@ -36,15 +38,15 @@ class Comparison(ScoredLayer):
             raise ShapeError(f"Comparison of {in_shape[0]} needs {wanted}, got {in_shape[1]}")
         return in_shape[0]
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
         return mask[0]
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         losses = self.compared(x, run.mask)
         run.add_loss(losses if self.loss_weight == 1 else ops.mul(losses, self.loss_weight))
         return x[0]
 
-    def compared(self, x, mask=None):
+    def compared(self, x: Value, mask: Value = None) -> Value:
         """Returns (batch,) losses of the inputs, without the weight."""
         z, labels, *counts = x
         wanted = self.label_shape(tuple(z.shape[1:]))
@@ -56,7 +58,7 @@ class Comparison(ScoredLayer):
             losses = self.masked_losses(losses, present)
         return losses
 
-    def masked_losses(self, losses, there):
+    def masked_losses(self, losses: Value, there: Value) -> Value:
         """Returns the losses of examples whose `there` is 1."""
         losses = ops.mul(losses, there)
         if self.reduction == "total":
@@ -77,7 +79,7 @@ class GainComparison(Comparison):
     the matrices (batch, units, units), or any shape with as many numbers
     """
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         if len(in_shape) != 3:
             raise ShapeError(f"GainComparison takes three inputs, got {in_shape}")
         z, _, gain = in_shape
@@ -86,13 +88,14 @@ class GainComparison(Comparison):
             raise ShapeError(f"GainComparison of {z} needs ({units}, {units}), got {gain}")
         return super().out_shape(in_shape[:2])
 
-    def compared(self, x, mask=None):
+    def compared(self, x: Value, mask: Value = None) -> Value:
         z, labels, gain = x
         order = units_last(z)
         units, n = z.shape[order[-1]], z.shape[0]
         labels = ops.cast(ops.reshape(labels, (-1,)), np.int32)
         logs = ops.reshape(ops.log_softmax(flat(ops.transpose(z, order))), (n, -1, units))
-        at = ops.one_hot(self.loss.known(labels), units, z.dtype)
+        loss: Any = self.loss
+        at = ops.one_hot(loss.known(labels), units, z.dtype)
         gain = ops.reshape(ops.stop_gradient(gain), (n, units, units))
         rows = ops.matmul(ops.reshape(at, logs.shape), gain)
         each = ops.neg(ops.sum(ops.mul(rows, logs), 2))

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from sparkdl.nn.hints import Shape, Value, Values
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.outputs.base import ScoredLayer
 
 
@@ -14,8 +16,8 @@ class LossLayer(ScoredLayer):
     x, z (batch, units), (batch, T, units) or (batch, units, H, W)
     """
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return in_shape
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return x

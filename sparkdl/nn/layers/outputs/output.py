@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.config import Size, option
+from sparkdl.nn.hints import Shape, Value, Values
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.dense.fully_connected import FullyConnected
 from sparkdl.nn.layers.outputs.base import ScoredLayer
 
@@ -21,7 +23,7 @@ class Output(FullyConnected, ScoredLayer):
 
     units: int = option(Size(minimum=1), "Classes, or numbers per label.")
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return self.affine(params, x)
 
 
@@ -34,5 +36,5 @@ class RnnOutput(Output):
     x (batch, T, n_in), z (batch, T, units)
     """
 
-    def rows(self, in_shape):
+    def rows(self, in_shape: Shape) -> Shape:
         return self.sequence(in_shape)

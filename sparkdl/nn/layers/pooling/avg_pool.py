@@ -9,6 +9,7 @@ import numpy as np
 
 from sparkdl.config import Boolean, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.layers.pooling.base import Pool
 
 
@@ -23,14 +24,14 @@ class AvgPool(Pool, abstract=True):
         default=False,
     )
 
-    def pool_windows(self, x, space):
+    def pool_windows(self, x: Value, space: Shape) -> Value:
         dilation = self.wide(self.sizes("dilation"))
         y = ops.avg_pool(x, *self.options(space), self.count_padding, dilation)
         if self.count_padding and self.padding_of(space) != self.padding_of(space, "floor"):
             y = ops.mul(y, self.correction(space).astype(np.dtype(x.dtype)))
         return y
 
-    def correction(self, space):
+    def correction(self, space: Shape) -> Value:
         """Returns (1, 1, H', W'): a window's size over its part in the image or given padding."""
         limits = [n + sum(p) for n, p in zip(space, self.padding_of(space, "floor"), strict=True)]
         axes = zip(

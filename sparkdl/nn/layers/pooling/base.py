@@ -1,13 +1,16 @@
 """Base of the pooling layers."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sparkdl.config import Choice, Sizes, option
+from sparkdl.config.field_types import AmountOrWord, Axes, OptionalAxes
 from sparkdl.engine import ops
 from sparkdl.engine.ops.spatial.window import see_something, window_starts
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.masks import fill_padding, window_mask
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.windows.geometry import per_axis, sides, spans_of, window_padding, windows
 from sparkdl.nn.layers.windows.padding import Padding
 from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
@@ -26,20 +29,18 @@ class Pool(SpatialLayer, abstract=True):
     narrow: ClassVar = True
     fill: ClassVar[float] = 0.0  # fills the steps that are padding
 
-    size: int | tuple[int, ...] = option(Sizes(), "Points of a window.")
-    stride: int | tuple[int, ...] | None = option(
+    size: Axes = option(Sizes(), "Points of a window.")
+    stride: OptionalAxes = option(
         Sizes(), "Distance between two windows; the size unless given.", default=None
     )
-    padding: int | tuple | str = option(
+    padding: AmountOrWord = option(
         Padding(),
         "Numbers added around each example, on each side less than a window. Each window sees "
         "at least one number of the example: with a dilation that depends on the lengths of the "
         'axes too. "same" gives ceil(n / stride) windows along an axis of n.',
         default=0,
     )
-    dilation: int | tuple[int, ...] = option(
-        Sizes(), "Distance between two points of a window.", default=1
-    )
+    dilation: Axes = option(Sizes(), "Distance between two points of a window.", default=1)
     rounding: str = option(
         Choice(of=("floor", "ceil")),
         'Treatment of a rest: "floor" leaves it out, "ceil" (as Caffe has it) gives it a '
@@ -47,27 +48,27 @@ class Pool(SpatialLayer, abstract=True):
         default="floor",
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "padding", self.padding_is_small(), f"smaller than the size ({self.size})")
 
-    def padding_is_small(self):
+    def padding_is_small(self) -> bool:
         """Returns whether padding alone never holds a whole window."""
         if self.padding == "same":
             return True
         spans = spans_of(self.size, self.dilation, self.axes)
         return all(max(p) < k for p, k in zip(sides(self.padding, self.axes), spans, strict=True))
 
-    def sizes(self, name):
+    def sizes(self, name: str) -> Shape:
         """Returns the option `name` with an entry for each axis."""
         return per_axis(getattr(self, name), self.axes)
 
     @property
-    def step(self):
+    def step(self) -> Shape:
         """The stride, with an entry for each axis."""
         return per_axis(self.size if self.stride is None else self.stride, self.axes)
 
-    def padding_of(self, space, rounding=None):
+    def padding_of(self, space: Shape, rounding: str | None = None) -> tuple[tuple[int, int], ...]:
         """Returns (before, after) for each axis.
 
         Raises
@@ -87,32 +88,32 @@ class Pool(SpatialLayer, abstract=True):
                 )
         return padding
 
-    def places(self, space):
+    def places(self, space: Shape) -> Shape:
         """Returns the number of windows along each axis."""
         return windows(space, self.size, self.step, self.padding_of(space), self.dilation)
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         channels, space = self.parts(in_shape)
         return self.joined(channels, self.places(space))
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
         if self.axes != 1 or mask is None:
             return None
         (padding,) = self.padding_of((mask.shape[1],))
         return window_mask(mask, self.size, self.step[0], padding, self.dilation)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         if self.axes > 1:
             return self.pool_windows(x, tuple(x.shape[2:]))
         y = ops.sequence_to_image(fill_padding(x, run.mask, self.fill))
         y = ops.image_to_sequence(self.pool_windows(y, (x.shape[1],)))
         return fill_padding(y, self.out_mask(run.mask, tuple(x.shape[1:])))
 
-    def options(self, space):
+    def options(self, space: Shape) -> tuple[Value, Value, Value]:
         """Returns size, stride and padding of the operation's windows."""
         padding = self.wide(self.padding_of(space), (0, 0))
         return self.wide(self.sizes("size")), self.wide(self.step), padding
 
-    def pool_windows(self, x, space):
+    def pool_windows(self, x: Value, space: Shape) -> Value:
         """Returns x (N, C, ...) with its axes of space `space`, pooled."""
         raise NotImplementedError

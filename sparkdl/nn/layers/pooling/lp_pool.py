@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.layers.pooling.base import Pool
 
 
@@ -22,7 +23,7 @@ class LpPool(Pool, abstract=True):
 
     p: float = option(Number(minimum=1), "Exponent of the norm.", default=2.0)
 
-    def pool_windows(self, x, space):
+    def pool_windows(self, x: Value, space: Shape) -> Value:
         dilation = self.wide(self.sizes("dilation"))
         return ops.lp_pool(x, *self.options(space), float(self.p), dilation)
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.layers.core.masks import LOWEST
 from sparkdl.nn.layers.pooling.base import Pool
 
@@ -17,7 +18,7 @@ class MaxPool(Pool, abstract=True):
 
     fill: ClassVar = LOWEST
 
-    def pool_windows(self, x, space):
+    def pool_windows(self, x: Value, space: Shape) -> Value:
         return ops.max_pool(x, *self.options(space), self.wide(self.sizes("dilation")))
 
 
@@ -52,7 +53,7 @@ class MaxPoolIndex2D(MaxPool2D):
 
     narrow: ClassVar = False  # places have more digits than bfloat16
 
-    def pool_windows(self, x, space):
+    def pool_windows(self, x: Value, space: Shape) -> Value:
         places = np.arange(prod(space), dtype=x.dtype).reshape(1, 1, *space)
         places = ops.broadcast_to(places, x.shape)
         options = (*self.options(space), self.wide(self.sizes("dilation")))

@@ -1,12 +1,16 @@
 """Pooling to grids of 1, 2, 4 ... bins a side: rows of one length from images of any size."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sparkdl.config import Choice, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value, Values
+from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.pooling.avg_pool import AvgPool2D
 from sparkdl.nn.layers.pooling.max_pool import MaxPool2D
 from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
@@ -37,7 +41,7 @@ class SpatialPyramidPool(SpatialLayer):
         default="max",
     )
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         channels, _ = self.parts(in_shape)
         for level, pool in enumerate(self.levels(in_shape)):
             if pool is None or pool.out_shape(in_shape)[1:] != (2**level, 2**level):
@@ -46,7 +50,7 @@ class SpatialPyramidPool(SpatialLayer):
                 )
         return (channels * sum(4**level for level in range(self.height)),)
 
-    def levels(self, in_shape):
+    def levels(self, in_shape: Shape) -> Iterator[Any]:
         """Yields each level's pooling layer, or None where padding would fill a whole window."""
         for level in range(self.height):
             bins = 2**level
@@ -56,12 +60,12 @@ class SpatialPyramidPool(SpatialLayer):
             fits = all(p < k for p, k in zip(padding, size, strict=True))
             yield self.pool(size, padding) if fits else None
 
-    def pool(self, size, padding):
-        options = {"size": size, "padding": padding, "rounding": "ceil"}
+    def pool(self, size: Shape, padding: Shape) -> Layer:
+        options: dict[str, Any] = {"size": size, "padding": padding, "rounding": "ceil"}
         if self.kind == "max":
             return MaxPool2D(**options)
         return AvgPool2D(**options, count_padding=True)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         pooled = [level.forward({}, x, run) for level in self.levels(tuple(x.shape[1:]))]
         return ops.concat([ops.reshape(y, (x.shape[0], prod(y.shape[1:]))) for y in pooled], axis=1)

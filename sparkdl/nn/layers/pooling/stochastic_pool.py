@@ -6,6 +6,8 @@ from typing import ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.engine.ops.reduce import equal
+from sparkdl.nn.hints import Value, Values
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.pooling.base import Pool
 
 TINY = 1e-30  # far below what a drawn number may be, and no kernel takes it for 0
@@ -25,7 +27,7 @@ class StochasticPool2D(Pool):
     narrow: ClassVar = False
     axes: ClassVar = 2
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         channels, space = x.shape[1], tuple(x.shape[2:])
         places = self.places(space)
         options = self.sizes("size"), self.step, self.padding_of(space), self.sizes("dilation")
@@ -34,7 +36,7 @@ class StochasticPool2D(Pool):
         y = self.drawn(seen, run) if run.training else self.weighted(seen)
         return ops.reshape(y, (x.shape[0], channels, *places))
 
-    def drawn(self, seen, run):
+    def drawn(self, seen: Value, run: Run) -> Value:
         """Draws one number of each window of seen (N, C, window, places): (N, C, places)."""
         u = ops.maximum(run.uniform(seen.shape[1:]), TINY)
         noise = ops.neg(ops.log(ops.maximum(ops.neg(ops.log(u)), TINY)))
@@ -42,6 +44,6 @@ class StochasticPool2D(Pool):
         best = ops.broadcast_to(ops.max(score, (2,), keepdims=True), score.shape)
         return ops.sum(ops.where(equal(score, best), seen, 0.0), (2,))
 
-    def weighted(self, seen):
+    def weighted(self, seen: Value) -> Value:
         total = ops.maximum(ops.sum(seen, (2,)), TINY)
         return ops.div(ops.sum(ops.square(seen), (2,)), total)

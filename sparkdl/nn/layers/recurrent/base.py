@@ -1,15 +1,18 @@
 """Bases of the recurrent layers: weights for each gate, states, the walk over the steps."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sparkdl.config import Boolean, Of, Size, option
+from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.activations import ActivationFunction, HardSigmoid, Sigmoid
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.initializers import Initializer
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.core.weights import WeightedLayer
 
 
@@ -25,7 +28,7 @@ class Recurrent(WeightedLayer, abstract=True):
     units), RW (units, gates units), b (gates units,)
     """
 
-    penalized: ClassVar = ("W", "RW")
+    penalized: ClassVar[tuple[str, ...]] = ("W", "RW")
     gates: ClassVar[int]
     carried: ClassVar[tuple[str, ...]] = ("h",)
 
@@ -35,7 +38,7 @@ class Recurrent(WeightedLayer, abstract=True):
         "Whether every step has an output; else the state after the last step is the output.",
         default=True,
     )
-    recurrent_initializer: Initializer = option(
+    recurrent_initializer: AnyOf[Initializer] = option(
         Of(family=Initializer), "First values of RW.", default="orthogonal"
     )
     continuation: bool = option(
@@ -46,11 +49,11 @@ class Recurrent(WeightedLayer, abstract=True):
     )
 
     @property
-    def several(self):
+    def several(self) -> bool:  # type: ignore[override]
         """True if there are indicators beside the sequences."""
         return self.continuation
 
-    def sequences(self, in_shape):
+    def sequences(self, in_shape: Any) -> Shape:
         """Returns the shape of the sequences; with indicators, that of the first input."""
         if not self.continuation:
             return self.sequence(in_shape)
@@ -61,45 +64,48 @@ class Recurrent(WeightedLayer, abstract=True):
             )
         return self.sequence(in_shape[0])
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         steps, _ = self.sequences(in_shape)
         return (steps, self.units) if self.return_sequences else (self.units,)
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
         return (mask[0] if self.continuation else mask) if self.return_sequences else None
 
-    def state_shapes(self, in_shape):
+    def state_shapes(self, in_shape: Any) -> Shapes:
         return dict.fromkeys(self.carried, (self.units,))
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Any) -> Shapes:
         wide = self.gates * self.units
-        shapes = {"W": (self.sequences(in_shape)[1], wide), "RW": (self.units, wide)}
+        shapes: Shapes = {"W": (self.sequences(in_shape)[1], wide), "RW": (self.units, wide)}
         return shapes | {"b": (self.outputs(),)} if self.bias else shapes
 
-    def outputs(self):
+    def outputs(self) -> int:
         return self.gates * self.units
 
-    def fans(self, shape):
+    def fans(self, shape: Shape) -> Shape:
         return shape
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         if name == "RW":
             return self.recurrent_initializer.draw(shape, shape, rng)
         return super().initial(name, shape, rng)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         x, keep = x if self.continuation else (x, None)
         y, *last = self.over_time(params, x, run, keep)
         return y if self.return_sequences else last[0]
 
-    def over_time(self, params, x, run, keep=None, backwards=False):
+    def over_time(
+        self, params: Values, x: Value, run: Run, keep: Value = None, backwards: bool = False
+    ) -> tuple[Value, ...]:
         """Returns (y, last states ...).
 
         Gradients go through the last run.backward_steps only.
         """
         n, steps = x.shape[:2]
         keep = None if keep is None else ops.greater(ops.reshape(keep, (n, steps)), 0.0)
-        states, ys = [self.first(run, name, x) for name in self.carried], []
+        states: Any = [self.first(run, name, x) for name in self.carried]
+        ys: list[Value] = []
         for start, stop in gradient_spans(steps, run.backward_steps):
             part = {
                 "keep": slice_steps(keep, start, stop),
@@ -114,16 +120,18 @@ class Recurrent(WeightedLayer, abstract=True):
             run.carry(name, state)
         return ys[0] if len(ys) == 1 else ops.concat(ys, 1), *states
 
-    def first(self, run, name, x):
+    def first(self, run: Run, name: str, x: Value) -> Value:
         """Returns the state before the first step."""
         state = run.state(name)
         return np.zeros((x.shape[0], self.units), x.dtype) if state is None else state
 
-    def walk(self, params, x, *states, keep, mask, backwards):
+    def walk(
+        self, params: Values, x: Value, *states: Value, keep: bool, mask: Value, backwards: bool
+    ) -> tuple[Value, ...]:
         """Returns (y, last states ...) by the engine's operation."""
         raise NotImplementedError
 
-    def weights_of(self, params):
+    def weights_of(self, params: Values) -> tuple[Value, ...]:
         """Returns W, RW, b; zeros where there is no b."""
         w = params["W"]
         return w, params["RW"], params["b"] if self.bias else np.zeros(self.outputs(), w.dtype)
@@ -133,17 +141,17 @@ class Recurrent(WeightedLayer, abstract=True):
 class GatedRecurrent(Recurrent, abstract=True):
     """A recurrent layer with gates."""
 
-    gate_activation: ActivationFunction = option(
+    gate_activation: AnyOf[ActivationFunction] = option(
         Of(family=ActivationFunction), '"sigmoid" or "hard_sigmoid".', default="sigmoid"
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         known = isinstance(self.gate_activation, Sigmoid | HardSigmoid)
         require(self, "gate_activation", known, "sigmoid or hard_sigmoid")
 
     @property
-    def slope(self):
+    def slope(self) -> float | None:
         """The slope of the hard sigmoid; None for the smooth one."""
         return getattr(self.gate_activation, "slope", None)
 
@@ -154,7 +162,7 @@ def gradient_spans(steps, backward_steps):
     return [(0, cut), (cut, steps)] if cut else [(0, steps)]
 
 
-def slice_steps(x, start, stop):
+def slice_steps(x: Value, start: int, stop: int) -> Value:
     """Slices steps of x (N, T, ...); returns x itself where it is None or those are all."""
     if x is None or (start, stop) == (0, x.shape[1]):
         return x

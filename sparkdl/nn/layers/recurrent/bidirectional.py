@@ -1,17 +1,22 @@
 """A recurrent layer in both directions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from sparkdl.config import Choice, Of, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.base import Layer
-from sparkdl.nn.layers.core.run import Left
+from sparkdl.nn.layers.core.run import Left, Run
 from sparkdl.nn.layers.recurrent.base import Recurrent
 from sparkdl.nn.layers.wrappers.base import Wrapper
 
 DIRECTIONS = ("forward", "backward")
-MODES = {
+MODES: dict[str, Callable[[Value, Value], Value]] = {
     "concat": lambda a, b: ops.concat([a, b], -1),
     "add": ops.add,
     "mul": ops.mul,
@@ -40,39 +45,39 @@ class Bidirectional(Wrapper):
     Bidirectional.
     """
 
-    layer: Layer = option(Of(family=Layer), "An LSTM, a GRU or another recurrent layer.")
+    layer: Recurrent = option(Of(family=Layer), "An LSTM, a GRU or another recurrent layer.")
     mode: str = option(
         Choice(of=tuple(MODES)), "Combination of the two outputs of a step.", default="concat"
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         sound = isinstance(self.layer, Recurrent) and not self.layer.continuation
         require(self, "layer", sound, "a recurrent layer without continuation")
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         *lead, units = self.layer.out_shape(in_shape)
         return (*lead, units * 2 if self.mode == "concat" else units)
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
         return self.layer.out_mask(mask, in_shape)
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Any) -> Shapes:
         shapes = self.layer.param_shapes(in_shape).items()
         return {f"{d}_{name}": shape for d in DIRECTIONS for name, shape in shapes}
 
     @property
-    def penalized(self):
+    def penalized(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(f"{d}_{name}" for d in DIRECTIONS for name in self.layer.penalized)
 
     @property
-    def biases(self):
+    def biases(self) -> tuple[str, ...]:
         return tuple(f"{d}_{name}" for d in DIRECTIONS for name in self.layer.biases)
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         return self.layer.initial(name.partition("_")[2], shape, rng)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         run = replace(run, states={}, left=Left())
         results = []
         for direction in DIRECTIONS:

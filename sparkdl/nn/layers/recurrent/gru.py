@@ -1,9 +1,11 @@
 """Gated recurrent units."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Boolean, option
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layers.recurrent.base import GatedRecurrent
 
 
@@ -31,9 +33,9 @@ class GRU(GatedRecurrent):
         default=True,
     )
 
-    def outputs(self):
+    def outputs(self) -> int:
         return (4 if self.reset_after else 3) * self.units
 
-    def walk(self, params, x, *states, **options):
+    def walk(self, params: Values, x: Value, *states: Value, **options: Any) -> tuple[Value, ...]:
         options |= {"reset_after": self.reset_after, "slope": self.slope}
         return ops.gru(x, *self.weights_of(params), *states, **options)

@@ -1,10 +1,14 @@
 """Long short-term memory, with and without peepholes."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from sparkdl.config import Number, Of, option
+from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.initializers import Initializer
 from sparkdl.nn.layers.recurrent.base import GatedRecurrent
 
@@ -32,13 +36,13 @@ class LSTM(GatedRecurrent):
         default=1.0,
     )
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         values = super().initial(name, shape, rng)
         if name == "b":
             values[self.units : 2 * self.units] += self.forget_bias
         return values
 
-    def walk(self, params, x, *states, **options):
+    def walk(self, params: Values, x: Value, *states: Value, **options: Any) -> tuple[Value, ...]:
         peepholes = params.get("P")
         weights = self.weights_of(params)
         return ops.lstm(x, *weights, *states, peepholes=peepholes, slope=self.slope, **options)
@@ -58,16 +62,16 @@ class GravesLSTM(LSTM):
     Graves, Supervised sequence labelling with recurrent neural networks (2012). DL4J GravesLSTM.
     """
 
-    penalized: ClassVar = ("W", "RW", "P")
+    penalized: ClassVar[tuple[str, ...]] = ("W", "RW", "P")
 
-    peephole_initializer: Initializer = option(
+    peephole_initializer: AnyOf[Initializer] = option(
         Of(family=Initializer), "First values of P.", default="zeros"
     )
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Any) -> Shapes:
         return super().param_shapes(in_shape) | {"P": (3 * self.units,)}
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         if name == "P":
             return self.peephole_initializer.draw(shape, (self.units, self.units), rng)
         return super().initial(name, shape, rng)

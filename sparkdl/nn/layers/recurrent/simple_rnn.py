@@ -1,11 +1,14 @@
 """The plain recurrent layer."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Of, option
+from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.activations import ActivationFunction, Relu, Tanh
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layers.recurrent.base import Recurrent
 
 
@@ -24,15 +27,15 @@ class SimpleRnn(Recurrent):
 
     gates = 1
 
-    activation: ActivationFunction = option(
+    activation: AnyOf[ActivationFunction] = option(
         Of(family=ActivationFunction), '"tanh" or "relu".', default="tanh"
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         known = isinstance(self.activation, Tanh | Relu)
         require(self, "activation", known, "tanh or relu")
 
-    def walk(self, params, x, *states, **options):
+    def walk(self, params: Values, x: Value, *states: Value, **options: Any) -> tuple[Value, ...]:
         options["activation"] = self.activation.type_name
         return ops.simple_rnn(x, *self.weights_of(params), *states, **options)

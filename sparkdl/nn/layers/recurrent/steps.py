@@ -1,14 +1,17 @@
 """Layers for padded sequences: a mask from features, and the last step that is no padding."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.reduce import equal
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.masks import fill_padding, over_features
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,10 +27,10 @@ class Masking(Layer):
 
     value: float = option(Number(), "Value of all features of padding.", default=0.0)
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         return self.sequence(in_shape)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         there = ops.greater(ops.max(ops.abs(x - self.value), 2), 0.0)
         mask = there if run.mask is None else ops.mul(there, run.mask)
         run.mask_output(mask)
@@ -44,10 +47,10 @@ class LastTimeStep(Layer):
     x (batch, T, F), y (batch, F); zeros for a sequence without a step
     """
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         return self.sequence(in_shape)[1:]
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         n, steps, width = x.shape
         if run.mask is None:
             return ops.reshape(ops.slice(x, (0, steps - 1, 0), x.shape), (n, width))

@@ -1,10 +1,13 @@
 """Rows and sequences: one repeated over the steps of the other, steps in reverse order."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.joining.merge import JoiningLayer
 
 
@@ -17,15 +20,15 @@ class DuplicateToTime(JoiningLayer):
     x (batch, F) and (batch, T, G), y (batch, T, F)
     """
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         if [len(shape) for shape in in_shape] != [1, 2]:
             raise ShapeError(f"DuplicateToTime takes rows and sequences, got {in_shape}")
         return (in_shape[1][0], *in_shape[0])
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
         return mask[1]
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         row, sequence = x
         n, width = row.shape
         return ops.broadcast_to(ops.reshape(row, (n, 1, width)), (n, sequence.shape[1], width))
@@ -40,8 +43,8 @@ class ReverseTime(Layer):
     x, y (batch, T, F)
     """
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         return self.sequence(in_shape)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.reverse_time(x, run.mask)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Value
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.regularization.noise import DropoutNoise
 
 
@@ -21,6 +23,6 @@ class Dropout(DropoutNoise):
 
     narrow: ClassVar = True
 
-    def perturb(self, x, run):
+    def perturb(self, x: Value, run: Run) -> Value:
         dropped = ops.greater(self.rate, run.uniform(x.shape[1:]))
         return ops.where(dropped, 0.0, ops.mul(x, 1 / (1 - self.rate)))

@@ -7,7 +7,9 @@ from typing import ClassVar
 from sparkdl.config import Number, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 
 ALPHA_PRIME = -1.6732632423543772 * 1.0507009873554805  # the limit of selu far below 0
 
@@ -20,13 +22,13 @@ class Noise(Layer, abstract=True):
     the worker that an example falls to.
     """
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return in_shape
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return self.perturb(x, run) if run.training else x
 
-    def perturb(self, x, run):
+    def perturb(self, x: Value, run: Run) -> Value:
         raise NotImplementedError
 
 
@@ -36,7 +38,7 @@ class DropoutNoise(Noise, abstract=True):
 
     rate: float = option(Number(minimum=0, below=1), "Share that is dropped.", default=0.5)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return x if self.rate == 0 else super().forward(params, x, run)
 
 
@@ -57,7 +59,7 @@ class SpatialDropout(DropoutNoise):
 
     narrow: ClassVar = True
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         if len(in_shape) not in (2, 3, 4):
             raise ShapeError(
                 f"SpatialDropout takes sequences, images or volumes, got {in_shape}; "
@@ -65,7 +67,7 @@ class SpatialDropout(DropoutNoise):
             )
         return in_shape
 
-    def perturb(self, x, run):
+    def perturb(self, x: Value, run: Run) -> Value:
         sequences = len(x.shape) == 3
         one = (1, x.shape[2]) if sequences else (x.shape[1], *[1] * (len(x.shape) - 2))
         dropped = ops.greater(self.rate, run.uniform(one))
@@ -84,7 +86,7 @@ class AlphaDropout(DropoutNoise):
     Klambauer, Unterthiner, Mayr and Hochreiter, Self-normalizing neural networks (2017), section 2.
     """
 
-    def perturb(self, x, run):
+    def perturb(self, x: Value, run: Run) -> Value:
         kept = 1 - self.rate
         scale = 1 / sqrt(kept + ALPHA_PRIME**2 * kept * self.rate)
         offset = -scale * self.rate * ALPHA_PRIME
@@ -107,7 +109,7 @@ class GaussianDropout(DropoutNoise):
         default=0.5,
     )
 
-    def perturb(self, x, run):
+    def perturb(self, x: Value, run: Run) -> Value:
         spread = sqrt(self.rate / (1 - self.rate))
         return ops.mul(x, ops.add(ops.mul(run.normal(x.shape[1:]), spread), 1.0))
 
@@ -118,7 +120,7 @@ class GaussianNoise(Noise):
 
     std: float = option(Number(minimum=0), "Their standard deviation.", default=0.1)
 
-    def perturb(self, x, run):
+    def perturb(self, x: Value, run: Run) -> Value:
         return ops.add(x, ops.mul(run.normal(x.shape[1:]), self.std))
 
 
@@ -136,15 +138,15 @@ class RRelu(Noise):
         Number(), "Upper bound of the slopes, which is never reached; above low.", default=1 / 3
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "high", self.high > self.low, f"a number above low ({self.low})")
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         if not run.training:
             return ops.leaky_relu(x, (self.low + self.high) / 2)
         return self.perturb(x, run)
 
-    def perturb(self, x, run):
+    def perturb(self, x: Value, run: Run) -> Value:
         slopes = ops.add(ops.mul(run.uniform(x.shape[1:]), self.high - self.low), self.low)
         return ops.where(ops.greater(x, 0.0), x, ops.mul(x, slopes))

@@ -5,7 +5,9 @@ from math import prod
 from typing import ClassVar
 
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +21,8 @@ class Flatten(Layer):
 
     narrow: ClassVar = True
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return (prod(in_shape),)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.reshape(x, (x.shape[0], prod(x.shape[1:])))

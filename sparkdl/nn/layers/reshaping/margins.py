@@ -1,11 +1,14 @@
 """Zeros around, or a border taken off."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sparkdl.config import option
+from sparkdl.config.field_types import Amount
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value, Values
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.windows.geometry import sides
 from sparkdl.nn.layers.windows.padding import Amounts
 from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
@@ -17,13 +20,13 @@ class SpatialBorder(SpatialLayer, abstract=True):
 
     narrow: ClassVar = True
 
-    amount: int | tuple = option(
+    amount: Amount = option(
         Amounts(),
         "Amount to add or take off: a number, one for each axis, or (before, after) for each; "
         "for sequences one pair (before, after).",
     )
 
-    def margins(self):
+    def margins(self) -> Any:
         """Returns (before, after) for each axis of an array (batch, *in_shape)."""
         own, none = sides(self.amount, self.axes), (0, 0)
         return ((0, 0), *own, none) if self.axes == 1 else (none, none, *own)
@@ -33,15 +36,15 @@ class SpatialBorder(SpatialLayer, abstract=True):
 class ZeroPadding(SpatialBorder, abstract=True):
     """Zeros around each example."""
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         channels, space = self.parts(in_shape)
         wider = zip(space, sides(self.amount, self.axes), strict=True)
         return self.joined(channels, tuple(n + sum(p) for n, p in wider))
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.pad(x, *zip(*self.margins(), strict=True))
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         """Returns the mask: zeros are there where the step beside them is."""
         if self.axes != 1 or mask is None:
             return None
@@ -58,7 +61,7 @@ class ZeroPadding(SpatialBorder, abstract=True):
 class Cropping(SpatialBorder, abstract=True):
     """Each example without its border."""
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         channels, space = self.parts(in_shape)
         narrower = zip(space, sides(self.amount, self.axes), strict=True)
         left = tuple(n - sum(p) for n, p in narrower)
@@ -67,16 +70,16 @@ class Cropping(SpatialBorder, abstract=True):
             raise ShapeError(f"{kind} of {in_shape} by {self.amount} leaves nothing")
         return self.joined(channels, left)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return within(x, self.margins())
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         if self.axes != 1 or mask is None:
             return None
         return within(mask, self.margins()[:2])
 
 
-def within(x, margins):
+def within(x: Value, margins: Any) -> Value:
     """Returns x without its margins."""
     starts = [before for before, _ in margins]
     stops = [n - after for n, (_, after) in zip(x.shape, margins, strict=True)]

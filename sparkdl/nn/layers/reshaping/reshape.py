@@ -5,9 +5,12 @@ from math import prod
 from typing import ClassVar
 
 from sparkdl.config import Integer, Sequence, Size, option
+from sparkdl.config.field_types import Several
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,26 +19,26 @@ class Reshape(Layer):
 
     narrow: ClassVar = True
 
-    shape: tuple[int, ...] = option(
+    shape: Several[int] = option(
         Sequence(of=Size(minimum=-1)),
         "Shape of an example, without the batch; none is 0, and one -1 is worked out.",
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         holds = 0 not in self.shape and self.shape.count(-1) <= 1
         require(self, "shape", holds, "a tuple of integers >= 1, one of which may be -1")
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         count, known = prod(in_shape), prod(n for n in self.shape if n != -1)
         if count % known or (count != known and -1 not in self.shape):
             raise ShapeError(f"Reshape to {self.shape} does not fit the {count} of {in_shape}")
         return tuple(count // known if n == -1 else n for n in self.shape)
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         return mask if self.out_shape(in_shape)[:1] == in_shape[:1] else None
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.reshape(x, (x.shape[0], *self.out_shape(tuple(x.shape[1:]))))
 
 
@@ -45,26 +48,26 @@ class Permute(Layer):
 
     narrow: ClassVar = True
 
-    order: tuple[int, ...] = option(
+    order: Several[int] = option(
         Sequence(of=Integer(minimum=0)),
         "Axis i of the output is axis order[i] of the input, counted from 0 without the batch; "
         "each is there once. Keras counts from 1.",
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         holds = sorted(self.order) == list(range(len(self.order)))
         require(self, "order", holds and self.order, "the numbers from 0, each once")
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         if len(in_shape) != len(self.order):
             raise ShapeError(f"Permute to {self.order} needs as many axes, got {in_shape}")
         return tuple(in_shape[axis] for axis in self.order)
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         return mask if self.order[0] == 0 else None
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.transpose(x, (0, *(1 + axis for axis in self.order)))
 
 
@@ -81,12 +84,12 @@ class RepeatVector(Layer):
 
     count: int = option(Size(minimum=1), "Number of steps.")
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         if len(in_shape) != 1:
             raise ShapeError(f"RepeatVector takes rows of features (n,), got {in_shape}")
         return (self.count, *in_shape)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         batch, features = x.shape
         row = ops.reshape(x, (batch, 1, features))
         return ops.broadcast_to(row, (batch, self.count, features))

@@ -6,6 +6,8 @@ from typing import ClassVar
 from sparkdl.config import Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value, Values
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 
 
@@ -34,13 +36,13 @@ class SpaceToDepth(BlockRearrangement):
     first.
     """
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         channels, (rows, columns) = self.parts(in_shape)
         if rows % self.block or columns % self.block:
             raise ShapeError(f"SpaceToDepth needs whole blocks of {self.block}, got {in_shape}")
         return channels * self.block**2, rows // self.block, columns // self.block
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         n, c, rows, columns = x.shape
         size = self.block
         x = ops.reshape(x, (n, c, rows // size, size, columns // size, size))
@@ -61,7 +63,7 @@ class DepthToSpace(BlockRearrangement):
     TensorFlow's depth_to_space, ONNX's DepthToSpace with mode DCR.
     """
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         channels, (rows, columns) = self.parts(in_shape)
         if channels % self.block**2:
             raise ShapeError(
@@ -69,7 +71,7 @@ class DepthToSpace(BlockRearrangement):
             )
         return channels // self.block**2, rows * self.block, columns * self.block
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         n, c, rows, columns = x.shape
         size, channels = self.block, c // self.block**2
         x = ops.reshape(x, (n, size, size, channels, rows, columns))

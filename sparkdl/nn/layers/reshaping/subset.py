@@ -6,8 +6,10 @@ from typing import ClassVar
 from sparkdl.config import Integer, Size, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.channels import channel_axis
+from sparkdl.nn.layers.core.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +34,12 @@ class Subset(Layer):
         default=None,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         words = f"an integer above start ({self.start})"
         require(self, "stop", self.stop > self.start, words)
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         axis = self.axis_of(in_shape)
         if axis >= len(in_shape):
             raise ShapeError(f"Subset.axis must be an axis of {in_shape}, got {axis}")
@@ -45,11 +47,11 @@ class Subset(Layer):
             raise ShapeError(f"Subset ends at {self.stop}, beyond axis {axis} of {in_shape}")
         return (*in_shape[:axis], self.stop - self.start, *in_shape[axis + 1 :])
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         axis = 1 + self.axis_of(x.shape[1:])
         starts, stops = [0] * len(x.shape), list(x.shape)
         starts[axis], stops[axis] = self.start, self.stop
         return ops.slice(x, starts, stops)
 
-    def axis_of(self, shape):
+    def axis_of(self, shape: Shape) -> int:
         return channel_axis(shape) if self.axis is None else self.axis

@@ -4,8 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.config import Choice, Sizes, option
+from sparkdl.config.field_types import Axes
 from sparkdl.engine import ops
+from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.masks import as_image, as_mask
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.windows.geometry import per_axis
 from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 
@@ -16,22 +19,22 @@ class UpSampling(SpatialLayer, abstract=True):
 
     narrow: ClassVar = True
 
-    size: int | tuple[int, ...] = option(Sizes(), "Factor by which each axis grows.", default=2)
+    size: Axes = option(Sizes(), "Factor by which each axis grows.", default=2)
 
-    def larger(self, space):
+    def larger(self, space: Shape) -> Shape:
         return tuple(n * s for n, s in zip(space, per_axis(self.size, self.axes), strict=True))
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         channels, space = self.parts(in_shape)
         return self.joined(channels, self.larger(space))
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         x = self.inward(x)
         space = self.larger(tuple(x.shape[-self.axes :]))
         return self.outward(ops.resize(x, self.wide(space), self.linear))
 
     @property
-    def linear(self):
+    def linear(self) -> bool:
         """True if new numbers are interpolated linearly between their neighbors."""
         return False
 
@@ -47,7 +50,7 @@ class UpSampling1D(UpSampling):
 
     axes: ClassVar = 1
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         if mask is None:
             return None
         return as_mask(ops.resize(as_image(mask), (1, mask.shape[1] * self.size)))
@@ -73,7 +76,7 @@ class UpSampling2D(UpSampling):
     )
 
     @property
-    def linear(self):
+    def linear(self) -> bool:
         return self.interpolation == "bilinear"
 
 

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from sparkdl.config import Of, option
 from sparkdl.errors import require
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.unsupervised.base import UnsupervisedLayer
 from sparkdl.nn.layers.wrappers.base import Wrapper
 
@@ -13,25 +15,25 @@ from sparkdl.nn.layers.wrappers.base import Wrapper
 class Reconstruction(Wrapper):
     """A layer that reconstructs its input, whose loss of doing so is the network's."""
 
-    layer: Layer = option(
+    layer: UnsupervisedLayer = option(
         Of(family=Layer), "An AutoEncoder, a VariationalAutoencoder or another that reconstructs."
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         holds = isinstance(self.layer, UnsupervisedLayer)
         require(self, "layer", holds, "a layer that reconstructs its input")
 
     @property
-    def takes_rows(self):
+    def takes_rows(self) -> bool:  # type: ignore[override]
         return self.layer.takes_rows
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Shape) -> Shape:
         return self.layer.out_shape(in_shape)
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Shape) -> Shapes:
         return self.layer.param_shapes(in_shape)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         run.add_loss(self.layer.reconstruction_loss(params, x, run))
         return self.layer.forward(params, x, run)

@@ -1,6 +1,7 @@
 """Constraints on the amounts added or taken at both ends of each axis."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Requirement, Sequence, Size, Sizes
 from sparkdl.errors import ConfigError
@@ -24,15 +25,15 @@ class Amounts(Sizes):
     of: Requirement = NOT_NEGATIVE
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         *others, last = WAYS[self.axes]
         return f"{', '.join(others)} or {last}"
 
     @property
-    def plural(self):
+    def plural(self) -> str:
         return f"amounts ({self.phrase} each)"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         if not isinstance(value, list | tuple):
             return self.check_by(self.of, value, where)
         in_pairs = self.axes > 1 and any(isinstance(item, list | tuple) for item in value)
@@ -56,15 +57,15 @@ class Padding(Amounts):
     causal: bool = False
 
     @property
-    def words(self):
+    def words(self) -> tuple[str, ...]:
         """The words for amounts that depend on the example."""
         return ("same", "causal") if self.causal and self.axes == 1 else ("same",)
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         return f"{', '.join(WAYS[self.axes])}, or {' or '.join(map(repr, self.words))}"
 
-    def check(self, value, where):
+    def check(self, value: Any, where: str) -> Any:
         return str(value) if is_in(value, self.words) else super().check(value, where)
 
 

@@ -1,10 +1,11 @@
 """Layers that work along the axes of space of their input, or along its steps in time."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.layers.core.base import Layer
 
 KINDS = {
@@ -23,7 +24,7 @@ class SpatialLayer(Layer, abstract=True):
 
     axes: ClassVar[int] = 2
 
-    def parts(self, in_shape):
+    def parts(self, in_shape: Shape) -> tuple[int, Shape]:
         """Returns (channels, lengths of the axes of space) of an input this layer can take."""
         if len(in_shape) != self.axes + 1:
             raise ShapeError(f"{type(self).__name__} takes {KINDS[self.axes]}, got {in_shape}")
@@ -31,18 +32,18 @@ class SpatialLayer(Layer, abstract=True):
             return in_shape[1], in_shape[:1]
         return in_shape[0], tuple(in_shape[1:])
 
-    def joined(self, channels, space):
+    def joined(self, channels: int, space: Shape) -> Shape:
         """Returns the shape of an example with these channels and lengths."""
         return (*space, channels) if self.axes == 1 else (channels, *space)
 
-    def inward(self, x):
+    def inward(self, x: Value) -> Value:
         """Returns x (batch, *in_shape) with its channels along axis 1."""
         return ops.sequence_to_image(x) if self.axes == 1 else x
 
-    def outward(self, y):
+    def outward(self, y: Value) -> Value:
         """Undoes `inward`."""
         return ops.image_to_sequence(y) if self.axes == 1 else y
 
-    def wide(self, values, fill=1):
+    def wide(self, values: Value, fill: Value = 1) -> tuple[Any, ...]:
         """Returns an entry for each axis, with one in front for the single row of a sequence."""
         return (fill, *values) if self.axes == 1 else tuple(values)

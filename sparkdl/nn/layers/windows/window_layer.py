@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from sparkdl.config import Sizes, option
+from sparkdl.config.field_types import AmountOrWord, Axes
+from sparkdl.nn.hints import Shape
 from sparkdl.nn.layers.windows.geometry import per_axis, window_padding, windows
 from sparkdl.nn.layers.windows.padding import Padding
 from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
@@ -12,28 +14,26 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 class WindowLayer(SpatialLayer, abstract=True):
     """A layer that looks at each example through windows, all of them full."""
 
-    kernel_size: int | tuple[int, ...] = option(Sizes(), "Points of a window.")
-    stride: int | tuple[int, ...] = option(Sizes(), "Distance between two windows.", default=1)
-    padding: int | tuple | str = option(
+    kernel_size: Axes = option(Sizes(), "Points of a window.")
+    stride: Axes = option(Sizes(), "Distance between two windows.", default=1)
+    padding: AmountOrWord = option(
         Padding(causal=True),
         'Zeros around each example. "same" gives ceil(n / stride) windows along an axis of n, the '
         'odd zero behind; "causal", of sequences only, puts all zeros in front, so that no output '
         "sees a later step.",
         default=0,
     )
-    dilation: int | tuple[int, ...] = option(
-        Sizes(), "Distance between two points of a window.", default=1
-    )
+    dilation: Axes = option(Sizes(), "Distance between two points of a window.", default=1)
 
-    def sizes(self, name):
+    def sizes(self, name: str) -> Shape:
         """Returns the option `name` with an entry for each axis."""
         return per_axis(getattr(self, name), self.axes)
 
-    def padding_of(self, space):
+    def padding_of(self, space: Shape) -> tuple[tuple[int, int], ...]:
         """Returns (before, after) for each axis."""
         return window_padding(space, self.kernel_size, self.stride, self.padding, self.dilation)
 
-    def places(self, space):
+    def places(self, space: Shape) -> Shape:
         """Returns the number of windows along each axis."""
         options = self.kernel_size, self.stride, self.padding_of(space), self.dilation
         return windows(space, *options)

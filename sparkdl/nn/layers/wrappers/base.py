@@ -1,10 +1,18 @@
 """Layers around another layer."""
 
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from sparkdl.config import Of, option
+from sparkdl.nn.hints import Shape
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.weights import WeightedLayer
+
+if TYPE_CHECKING:
+    from sparkdl.nn.networks.base import Conf
+
 
 TRAINED = {item.name for item in fields(WeightedLayer)} - {"name"}
 
@@ -15,29 +23,29 @@ class Wrapper(Layer, abstract=True):
 
     layer: Layer = option(Of(family=Layer), "The layer inside.")
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         """Returns options of training, such as l2 or rate_factor, of the layer inside."""
         if name in TRAINED:
             return getattr(self.layer, name)
         raise AttributeError(f"{type(self).__name__} has no {name!r}")
 
-    def inherit(self, network):
+    def inherit(self, network: "Conf") -> Self:
         return replace(self, layer=self.layer.inherit(network))
 
     @property
-    def penalized(self):
+    def penalized(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.layer.penalized
 
     @property
-    def pulled(self):
+    def pulled(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.layer.pulled
 
     @property
-    def biases(self):
+    def biases(self) -> tuple[str, ...]:
         return getattr(self.layer, "biases", ())
 
-    def incoming(self, name, shape):
+    def incoming(self, name: str, shape: Shape) -> tuple[Shape, tuple[int, ...]]:
         return self.layer.incoming(name, shape)
 
-    def initial(self, name, shape, rng):
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         return self.layer.initial(name, shape, rng)

@@ -1,12 +1,14 @@
 """A layer that is used but not trained."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sparkdl.config import Of, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.outputs.base import ScoredLayer
 from sparkdl.nn.layers.wrappers.base import Wrapper
 
@@ -28,33 +30,33 @@ class Frozen(Wrapper):
 
     layer: Layer = option(Of(family=Layer), "The layer inside; not an output.")
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         require(self, "layer", not isinstance(self.layer, ScoredLayer), "no output layer")
 
     @property
-    def takes_rows(self):
+    def takes_rows(self) -> bool:  # type: ignore[override]
         return self.layer.takes_rows
 
     @property
-    def several(self):
+    def several(self) -> bool:  # type: ignore[override]
         return self.layer.several
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         return self.layer.out_shape(in_shape)
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Any) -> Shapes:
         return self.layer.param_shapes(in_shape)
 
-    def buffer_shapes(self, in_shape):
+    def buffer_shapes(self, in_shape: Any) -> Shapes:
         return self.layer.buffer_shapes(in_shape)
 
-    def state_shapes(self, in_shape):
+    def state_shapes(self, in_shape: Any) -> Shapes:
         return self.layer.state_shapes(in_shape)
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
         return self.layer.out_mask(mask, in_shape)
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         fixed = {name: ops.stop_gradient(value) for name, value in params.items()}
         return self.layer.forward(fixed, x, replace(run, training=False))

@@ -1,10 +1,13 @@
 """A layer at each step of a sequence by itself."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 from sparkdl.config import Of, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
+from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.outputs.base import ScoredLayer
@@ -17,10 +20,10 @@ class PerStep(Run):
 
     steps: int
 
-    def drawn(self, draw, shape):
+    def drawn(self, draw: Callable[..., Value], shape: Shape) -> Value:
         return rows(super().drawn(draw, (self.steps, *shape)))
 
-    def add_loss(self, values):
+    def add_loss(self, values: Value) -> None:
         super().add_loss(ops.sum(ops.reshape(values, (-1, self.steps)), 1))
 
 
@@ -37,17 +40,17 @@ class TimeDistributed(Wrapper):
         Of(family=Layer), "Layer at each step, with one input and no state to carry."
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         sound = not self.layer.several and not isinstance(self.layer, ScoredLayer)
         require(self, "layer", sound, "a layer with one input, and no output layer")
 
     @property
-    def narrow(self):
+    def narrow(self) -> bool:  # type: ignore[override]
         """True if the layer inside computes in bfloat16."""
         return self.layer.narrow
 
-    def one(self, in_shape):
+    def one(self, in_shape: Any) -> Shape:
         """Returns the shape of one step."""
         if len(in_shape) < 2:
             raise ShapeError(f"TimeDistributed takes sequences (steps, ...), got {in_shape}")
@@ -55,24 +58,24 @@ class TimeDistributed(Wrapper):
             raise ShapeError("TimeDistributed takes a layer that carries no state")
         return in_shape[1:]
 
-    def out_shape(self, in_shape):
+    def out_shape(self, in_shape: Any) -> Shape:
         return (in_shape[0], *self.layer.out_shape(self.one(in_shape)))
 
-    def out_mask(self, mask, in_shape):
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
         return mask
 
-    def param_shapes(self, in_shape):
+    def param_shapes(self, in_shape: Any) -> Shapes:
         return self.layer.param_shapes(self.one(in_shape))
 
-    def buffer_shapes(self, in_shape):
+    def buffer_shapes(self, in_shape: Any) -> Shapes:
         return self.layer.buffer_shapes(self.one(in_shape))
 
-    def forward(self, params, x, run):
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
         seen = {item.name: getattr(run, item.name) for item in fields(Run)} | {"masks": ()}
         y = self.layer.forward(params, rows(x), PerStep(**seen, steps=x.shape[1]))
         return ops.reshape(y, (*x.shape[:2], *y.shape[1:]))
 
 
-def rows(x):
+def rows(x: Value) -> Value:
     """Returns (N T, ...) of x (N, T, ...)."""
     return ops.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:]))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sparkdl.config import Choice, Integer, Of, option
+from sparkdl.config.field_types import AnyOf
 from sparkdl.exchange.codecs import Codec, Threshold
 from sparkdl.training.masters.base import ResidentMaster
 from sparkdl.training.masters.gradient_sharing.worker import (
@@ -29,7 +30,7 @@ class GradientSharing(ResidentMaster):
     data-parallel SGD with gradientBits = 1.
     """
 
-    codec: Codec = option(
+    codec: AnyOf[Codec] = option(
         Of(family=Codec),
         "Codec of gradients. Threshold() is DL4J's, OneBit() is CNTK's 1-bit SGD, which wants "
         "large minibatches.",

@@ -4,6 +4,8 @@ import ctypes
 from copy import copy
 from ctypes import byref, c_int, c_int64, c_size_t, c_void_p
 
+import numpy as np
+
 from sparkdl.engine.backends.memory import empty
 from sparkdl.engine.backends.onednn.binding.library import load
 from sparkdl.engine.backends.onednn.binding.operands import check
@@ -66,7 +68,7 @@ class OneDnnSession:
         library.dnnl_primitive_desc_query_md.restype = c_void_p
         library.dnnl_primitive_desc_query_md.argtypes = [c_void_p, c_int, c_int]
         self.kinds = {kind: handles(library, kind) for kind in KINDS}
-        self.scratch, self.used = empty(0), 0
+        self.scratch, self.used, self.held, self.ahead = empty(0), 0, (), []
 
     def call(self, name, *arguments):
         status = getattr(self.library, f"dnnl_{name}")(*arguments)
@@ -93,8 +95,17 @@ class OneDnnSession:
     def fresh(self):
         """Returns a session that shares all with this one but its scratch memory."""
         own = copy(self)
-        own.scratch, own.used = empty(0), 0
+        own.scratch, own.used, own.held, own.ahead = empty(0), 0, (), []
         return own
+
+    def hold(self, arrays):
+        """Takes the arrays that change seldom."""
+        self.held = [np.lib.array_utils.byte_bounds(array) for array in arrays if array.size]
+
+    def holds(self, array):
+        """Returns whether an array is part of one that changes seldom."""
+        start, stop = np.lib.array_utils.byte_bounds(array)
+        return any(first <= start and stop <= last for first, last in self.held)
 
     def memory(self, md, array, own=False):
         """Returns the memory of an array, which oneDNN reads as its descriptor says."""
@@ -104,7 +115,11 @@ class OneDnnSession:
 
     def next_kernel(self):
         """Frees the scratch memory: what is asked for from now on is another kernel's."""
-        self.used = 0
+        self.used, self.ahead = 0, []
+
+    def lasting_memory(self, md):
+        """Returns memory that stays, for what a kernel's calls `ahead` work out."""
+        return self.memory(md, empty(self.size(md)))
 
     def transient_memory(self, md):
         """Returns memory for what one kernel works out for itself: the next one writes over it."""

@@ -2,8 +2,6 @@
 
 from functools import partial
 
-import numpy as np
-
 from sparkdl.engine.backends.onednn.binding.api import (
     BIAS,
     DIFF_BIAS,
@@ -16,6 +14,7 @@ from sparkdl.engine.backends.onednn.binding.api import (
     WEIGHTS,
     dims,
 )
+from sparkdl.engine.backends.onednn.lowerings.layouts import in_layout
 from sparkdl.engine.dtypes import BFLOAT16
 from sparkdl.errors import UnsupportedError
 
@@ -142,12 +141,3 @@ def blind(op, image, out):
         for n, count, size, step, gap, (before, _) in axes
         for place in range(size)
     )
-
-
-def in_layout(session, array, md):
-    """(calls, memory): the array in the layout `md`, reordered at each run where it is not."""
-    own = session.at(np.asarray(array))
-    if session.equal(own.md, md):
-        return [], own
-    memory = session.transient_memory(md)
-    return [session.reorder(own, memory)], memory

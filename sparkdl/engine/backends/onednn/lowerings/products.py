@@ -4,18 +4,21 @@ from ctypes import c_float
 
 from sparkdl.engine.backends.onednn.binding.api import AFTER, BIAS, DST, SRC, SRC_1, WEIGHTS
 from sparkdl.engine.backends.onednn.lowerings.elementwise import ADD, LINEAR
+from sparkdl.engine.backends.onednn.lowerings.layouts import in_layout
 
 
 def product(session, x, w, y, bias=None, after=(), more=None):
     """(calls, kernel's name) of y = x w (+ bias, then what comes `after`, which reads `more`)."""
     attribute = session.then(*after) if after else None
-    mds = (None if a is None else session.of(a) for a in (x, w, bias, y))
-    pd = session.describe("matmul", *mds, attribute)
-    arrays = {SRC: x, WEIGHTS: w, DST: y, **(more or {})}
+    packed = session.any(w) if session.holds(w) else session.of(w)
+    wide = None if bias is None else session.of(bias)
+    pd = session.describe("matmul", session.of(x), packed, wide, session.of(y), attribute)
+    calls, weights = in_layout(session, w, session.query(pd, "weights"))
+    arrays = {SRC: x, DST: y, **(more or {})}
     if bias is not None:
         arrays[BIAS] = bias
-    arguments = {key: session.at(array) for key, array in arrays.items()}
-    return [session.bound(pd, arguments)], session.implementation(pd)
+    arguments = {key: session.at(array) for key, array in arrays.items()} | {WEIGHTS: weights}
+    return [*calls, session.bound(pd, arguments)], session.implementation(pd)
 
 
 def forward(session, op, x, w, y, bias=None, after=()):

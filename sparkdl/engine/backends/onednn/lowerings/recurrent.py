@@ -17,7 +17,7 @@ from sparkdl.engine.backends.onednn.binding.api import (
     WEIGHTS,
     WORKSPACE,
 )
-from sparkdl.engine.backends.onednn.lowerings.convolutions import in_layout
+from sparkdl.engine.backends.onednn.lowerings.layouts import in_layout
 from sparkdl.engine.ops.recurrent.gru import GruOp
 from sparkdl.engine.ops.recurrent.lstm import LstmOp
 from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnnOp

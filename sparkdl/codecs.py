@@ -1,0 +1,6 @@
+"""Codecs: a vector of float32 in fewer bytes."""
+
+from sparkdl.exchange import codecs as _codecs
+from sparkdl.exchange.codecs import *  # noqa: F403
+
+vars().update(__all__=_codecs.__all__)  # for help(); type checkers follow the star alone

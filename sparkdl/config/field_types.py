@@ -1,0 +1,56 @@
+"""Types of fields that keep another value than users may give: "relu" is kept as Relu().
+
+A type checker holds what is given to the second type, and reads the first. At run time the
+constraint of the field does the work, and these types do nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeAlias, TypeVar
+
+import numpy as np
+
+Kept = TypeVar("Kept", covariant=True)
+Given = TypeVar("Given", contravariant=True)
+T = TypeVar("T")
+
+
+class Coerced(Generic[Kept, Given]):
+    """The type of a field that keeps a `Kept` of the `Given`."""
+
+    if TYPE_CHECKING:
+
+        def __get__(self, owner: object, cls: type | None = None) -> Kept: ...
+
+        def __set__(self, owner: object, value: Given) -> None: ...
+
+
+# a member of a family, its name, or its options with a "type"
+AnyOf: TypeAlias = Coerced[T, T | str | Mapping[str, Any]]
+OptionalAnyOf: TypeAlias = Coerced[T | None, T | str | Mapping[str, Any] | None]
+
+# lists become tuples, one value a tuple of one
+Several: TypeAlias = Coerced[tuple[T, ...], Sequence[T]]
+OptionalSeveral: TypeAlias = Coerced[tuple[T, ...] | None, Sequence[T] | None]
+OneOrMore: TypeAlias = Coerced[tuple[T, ...], T | Sequence[T] | np.ndarray]
+
+# a number for all axes, or one for each
+Axes: TypeAlias = Coerced[int | tuple[int, ...], int | Sequence[int]]
+OptionalAxes: TypeAlias = Coerced[int | tuple[int, ...] | None, int | Sequence[int] | None]
+TwoSizes: TypeAlias = Coerced[tuple[int, int], int | Sequence[int]]
+OptionalTwoSizes: TypeAlias = Coerced[tuple[int, int] | None, int | Sequence[int] | None]
+TwoNumbers: TypeAlias = Coerced[tuple[float, float], float | Sequence[float]]
+Amount: TypeAlias = Coerced[int | tuple[Any, ...], int | Sequence[int] | Sequence[Sequence[int]]]
+AmountOrWord: TypeAlias = Coerced[
+    int | str | tuple[Any, ...], int | str | Sequence[int] | Sequence[Sequence[int]]
+]
+NamedShapes: TypeAlias = Coerced[
+    tuple[tuple[str, tuple[int, ...]], ...],
+    Mapping[str, Sequence[int]] | Sequence[tuple[str, Sequence[int]]],
+]
+
+PathName: TypeAlias = Coerced[str, str | PathLike[str]]
+PathNames: TypeAlias = Coerced[
+    str | tuple[str, ...], str | PathLike[str] | Sequence[str | PathLike[str]]
+]
+Shorthand: TypeAlias = Coerced[Never, T]  # becomes another field, and cannot be read

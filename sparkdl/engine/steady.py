@@ -1,0 +1,95 @@
+"""What of a graph follows from bound inputs alone, so that it need not be worked out in each run.
+
+Such values are called steady: of a network in use they are all that is made of its weights.
+"""
+
+from dataclasses import dataclass
+
+from sparkdl.engine.dtypes import computing_dtype
+from sparkdl.engine.fusion import fuse, once
+from sparkdl.engine.graph import Tensor, scope
+from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, sub
+from sparkdl.engine.ops.matmul import AddBiasOp, MatMulOp
+from sparkdl.engine.ops.normalization import NormalizeOp
+from sparkdl.engine.ops.shape import CastOp, ReshapeOp, cast, reshape
+from sparkdl.engine.ops.spatial.conv import ConvOp
+from sparkdl.engine.ops.spatial.sequence import ImageToSequenceOp
+
+
+def steady_tensors(graph, bindings):
+    """Returns the tensors whose values change only where the bound inputs do; among them those."""
+    steady = {t for name, t in graph.inputs.items() if name in bindings}
+    steady.update(t for node in graph.nodes for t in node.inputs if t.value is not None)
+    for node in graph.nodes:
+        if node.inputs and steady.issuperset(node.inputs):
+            steady.update(node.outputs)
+    return steady
+
+
+def fold_norms(graph, steady):
+    """Returns the graph with normalizations folded into the products before them.
+
+    A product of steady weights that only a Normalize with steady statistics reads gets weights and
+    a bias that give the normalized values at once.
+    """
+
+    def rule(node, inputs, uses):
+        if isinstance(node.op, NormalizeOp) and steady.issuperset(node.inputs[1:]):
+            _, gamma, beta, mean, variance = inputs
+            scale = div(gamma, sqrt(add(variance, node.op.epsilon)))
+            norm = Norm(scale, sub(beta, mul(mean, scale)), 1)
+            return norm.absorbed(node.inputs[0], inputs[0], uses, steady)
+
+    return fuse(graph, (rule,))
+
+
+@dataclass(frozen=True)
+class Norm:
+    """x scale + shift, where both have a number for each channel, which is an index of an axis."""
+
+    scale: Tensor
+    shift: Tensor
+    axis: int
+
+    def absorbed(self, old, x, uses, steady):
+        """Returns x with the norm in the product that x comes from; None where there is none.
+
+        `old` is x in the graph that `uses` and `steady` are of.
+        """
+        if not once(old, uses) or not steady.issuperset(old.node.inputs[1:]):
+            return None
+        op, (first, *rest) = x.node.op, x.node.inputs
+        if is_product(op, old, self.axis):
+            with scope(x.node.scope):
+                return AddBiasOp(self.axis)(op(first, self.scaled(op, *rest)), self.shift)
+        norm = self.before(op, old, *rest)
+        y = norm and norm.absorbed(old.node.inputs[0], first, uses, steady)
+        return y if y is None or isinstance(op, AddBiasOp) else op(y)
+
+    def before(self, op, old, *rest):
+        """Returns the norm that stands before a node instead of behind it, or None."""
+        axis, shape = self.axis, old.node.inputs[0].shape if old.node.inputs else ()
+        if isinstance(op, AddBiasOp) and op.axis == axis:
+            return Norm(self.scale, add(self.shift, mul(rest[0], self.scale)), axis)
+        if isinstance(op, ImageToSequenceOp) and axis == 2:
+            return Norm(self.scale, self.shift, 1)
+        rows = len(shape) in (2, 3) and axis == len(old.shape) - 1 and shape[-1] == old.shape[-1]
+        if isinstance(op, ReshapeOp) and rows:
+            return Norm(self.scale, self.shift, len(shape) - 1)
+        return None
+
+    def scaled(self, op, w):
+        """Returns weights times the scale; narrow ones are rounded once, behind it."""
+        source = w.node.inputs[0] if w.node and isinstance(w.node.op, CastOp) else w
+        first = isinstance(op, ConvOp) or op.transpose_y
+        shape = [1] * len(w.shape)
+        shape[0 if first else -1] = -1
+        wide = cast(source, computing_dtype(w.dtype))
+        return cast(mul(wide, reshape(self.scale, shape)), w.dtype)
+
+
+def is_product(op, y, axis):
+    """Returns whether y is a product of weights with a column of them for each index of an axis."""
+    if isinstance(op, MatMulOp):
+        return axis == len(y.shape) - 1 and len(y.node.inputs[1].shape) == 2
+    return isinstance(op, ConvOp) and axis == 1

@@ -1,0 +1,45 @@
+"""Readers of storage formats, and the columns of DataFrames as they read them."""
+
+from sparkdl.data import (
+    HDF5,
+    LMDB,
+    Arrays,
+    AvroFiles,
+    Characters,
+    Cifar,
+    Csv,
+    DataFrames,
+    Digits,
+    Idx,
+    Images,
+    Numbers,
+    Parquet,
+    Pictures,
+    SequenceFiles,
+    Source,
+    TextSequences,
+    TFRecords,
+)
+from sparkdl.data.readers.tables.frame_columns import FrameColumn
+
+__all__ = [
+    "Arrays",
+    "AvroFiles",
+    "Characters",
+    "Cifar",
+    "Csv",
+    "DataFrames",
+    "Digits",
+    "FrameColumn",
+    "HDF5",
+    "Idx",
+    "Images",
+    "LMDB",
+    "Numbers",
+    "Parquet",
+    "Pictures",
+    "SequenceFiles",
+    "Source",
+    "TextSequences",
+    "TFRecords",
+]

@@ -1,0 +1,6 @@
+"""Well-known networks, as configurations to train: functions with the options of a Conf."""
+
+from sparkdl.nn import zoo as _zoo
+from sparkdl.nn.zoo import *  # noqa: F403
+
+vars().update(__all__=_zoo.__all__)  # for help(); type checkers follow the star alone
