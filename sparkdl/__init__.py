@@ -4,11 +4,9 @@ Parts, each importing only those to its left:
 
     errors <- config <- every other part
     errors <- error_messages <- exchange, training, spark
-    config, philox <- engine <- nn <- training <- spark <- commands <- cli
+    config, philox <- engine <- nn <- training <- interop <- spark <- commands <- cli
     config, philox <- data <- training
     config <- exchange <- training
-    nn, data <- interop <- commands
-    training, spark <- tune, report
 
 config      options that are checked, documented, found by name, and written as JSON or YAML
 philox      random numbers as a function of what they are for
@@ -20,6 +18,8 @@ training    who computes what, when it is exchanged; evaluation, checkpoints, pr
 spark       the same on a cluster; the only part that imports pyspark
 interop     files of other systems
 commands    what the command line does
+
+README.md beside this file says how they fit together.
 
 The names below are loaded when they are first used, so that importing sparkdl is quick and needs no
 Spark; __init__.pyi says the same to type checkers and editors. Names that are clear only beside

@@ -102,6 +102,12 @@ def require(config: object, field: str, holds: object, must_be: str, cure: str =
         raise ConfigError(f"{owner}.{field} must be {must_be}, got {brief(value)}{end}")
 
 
+def require_kind(name: str, value: object, kind: Any, must_be: str) -> None:
+    """Raises ConfigError unless `value` is an instance of `kind`, in words `must_be`."""
+    if not isinstance(value, kind):
+        raise ConfigError(f"{name} must be {must_be}, got {type(value).__name__}")
+
+
 class BoundedRepr(Repr):
     """A repr that looks at a few items and a few levels only, so that any value takes no time."""
 

@@ -85,6 +85,7 @@ INNER = {"sparkdl.engine.backends.cuda": "engine/backends/cuda"}
 TOP_LEVEL = {"sparkdl", "tests", "notebooks", "conf", "build.py", "pyproject.toml", "README.md"}
 TOP_LEVEL |= {"LICENSE"}
 TESTS_OF_NO_UNIT = {"cluster", "end_to_end", "benchmarks", "notebooks", "oracle", "support"}
+TESTS_OF_NO_UNIT |= {"typing"}
 LONGEST_FILE, LONGEST_MEDIAN = 400, 120
 
 

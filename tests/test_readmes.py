@@ -13,16 +13,23 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "sparkdl"
 GUIDES = ["README.md", ".github/CONTRIBUTING.md", ".github/CHANGELOG.md"]
+MADE = {"dist/"}  # by build.py
 
-CODE = {".py", ".cu", ".cuh"}
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 ENDING = r"\.(py|cu|cuh|md|txt|yaml|conf|ipynb|prototxt)"
 PLACE = re.compile(rf"(?!/)[\w.*/<>-]*(/|\w{ENDING})")
 PLACEHOLDER = re.compile(r"<\w+>")  # as in kernels/source/<family>.cu
-FREE = re.compile(r"\w*<\w+>\w*|\"[^\"]*\"|'[^']*'")  # what code may say as it likes
+TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
+FREE = re.compile(rf"\w*<\w+>\w*|{TEXT.pattern}")  # what code may say as it likes
+CAPITALS = r"\b[A-Z][A-Z_]+\b"
+TABLE = re.compile(
+    rf"`?({CAPITALS})`?(?: (?:and|or) `?({CAPITALS})`?)?,? (?:in|of) (?:a module of )?`([^`]+)`"
+)
 COMMANDS = ("python ", "sparkdl ", "pip ")
+NAME = re.compile(r"\b(?:[a-z]+_\w+|[A-Z][a-z]+[A-Z]\w*)\b")
 WORD = re.compile(r"[A-Za-z_]\w+")
-NO_CODE = re.compile(r'"""(?:.|\n)*?"""|(?<!^)#.*$|^#(?!define).*$', re.MULTILINE)
+NO_CODE = {".py": re.compile(r'"""(?:.|\n)*?"""|#.*')}
+NO_CODE |= dict.fromkeys([".cu", ".cuh"], re.compile("//.*"))
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ def unnamed_modules(page):
 def absent_places(page):
     """Files and folders that are named and are not there."""
     for place in page.places:
-        if not found_at(page.folder, place):
+        if place not in MADE and not found_at(page.folder, place):
             yield f"there is no {place}"
 
 
@@ -86,6 +93,14 @@ def absent_names(page):
                 yield f"there is no {name}, of `{span}`"
 
 
+def absent_names_in_diagrams(page):
+    """Words in examples and diagrams that look like names of code and are none."""
+    for fence in FENCE.findall(page.text):
+        for name in NAME.findall(TEXT.sub("", fence)):
+            if name not in names_in(PACKAGE):
+                yield f"there is no {name}, in a diagram"
+
+
 def misplaced_names(page):
     """Names in a row of a table that are not in the module or folder of that row."""
     for first, rest in page.rows:
@@ -95,6 +110,14 @@ def misplaced_names(page):
             for name in words_of(span):
                 if name not in there:
                     yield f"{name} is not in {', '.join(modules)}"
+
+
+def misplaced_tables(page):
+    """Tables that a page sends its reader to ("a row to KINDS in `tests/data/sources.py`")."""
+    for one, other, place in TABLE.findall(page.prose):
+        for name in filter(None, [one, other]):
+            if name not in names_at(page, [place]):
+                yield f"there is no {name} in {place}"
 
 
 def broken_links(page):
@@ -110,7 +133,9 @@ def is_part(path):
     """Whether a path is a module, or a folder that has code."""
     if path.name.startswith("__"):
         return False
-    return path.suffix in CODE or (path.is_dir() and any(f.suffix in CODE for f in path.rglob("*")))
+    return path.suffix in NO_CODE or (
+        path.is_dir() and any(f.suffix in NO_CODE for f in path.rglob("*"))
+    )
 
 
 def found_at(folder, place):
@@ -135,8 +160,8 @@ def names_in(path):
     """All names in the code of a file or a folder, and those of its files and folders."""
     if path.is_dir():
         return frozenset().union(*map(names_in, path.iterdir()), [path.name])
-    text = path.read_text() if path.suffix in CODE else ""
-    return frozenset([*WORD.findall(NO_CODE.sub("", text)), *path.name.split(".")])
+    code = NO_CODE[path.suffix].sub("", path.read_text()) if path.suffix in NO_CODE else ""
+    return frozenset([*WORD.findall(code), *path.name.split(".")])
 
 
 def words_of(span):
@@ -153,15 +178,90 @@ def page_at(path):
     return Page((ROOT / path).parent, (ROOT / path).read_text())
 
 
-@pytest.mark.parametrize(
-    "rule", [unnamed_modules, absent_places, absent_names, misplaced_names, broken_links]
-)
+RULES = [unnamed_modules, absent_names, absent_names_in_diagrams, misplaced_names]
+FOR_ALL = [absent_places, misplaced_tables, broken_links]
+
+
+@pytest.mark.parametrize("rule", dict.fromkeys(RULES + FOR_ALL))
 def test_readmes_keep(rule):
     wrong = [f"{path}: {what}" for path in READMES for what in rule(page_at(path))]
     assert not wrong
 
 
+@pytest.mark.parametrize("rule", FOR_ALL)
 @pytest.mark.parametrize("path", GUIDES)
-def test_guides_name_what_there_is(path):
-    page = page_at(path)
-    assert not [*absent_places(page), *broken_links(page)]
+def test_guides_keep(path, rule):
+    assert not list(rule(page_at(path)))
+
+
+# The rules asked about pages that break them
+
+NN = PACKAGE / "nn" / "optimizers"
+
+
+def page(text):
+    return Page(NN, text)
+
+
+def test_a_module_that_is_not_named_is_seen():
+    text = (NN / "README.md").read_text()
+    assert list(unnamed_modules(page(text.replace("`lars.py`", "")))) == ["lars.py is not named"]
+
+
+@pytest.mark.parametrize("place", ["sgdd.py", "updaters/", "nn/sgd.py", "tests/nn/test_sgd.py"])
+def test_a_file_that_is_not_there_is_seen(place):
+    assert list(absent_places(page(f"see `{place}`"))) == [f"there is no {place}"]
+
+
+PLACES = ["sgd.py", "base.py", "../sgd.py", "optimizers/sgd.py", "tests/nn/", "nn/<family>/base.py"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_file_is_found_from_its_folder_and_from_those_above(place):
+    place = place.replace("../", "../optimizers/")
+    assert not list(absent_places(page(f"see `{place}`")))
+
+
+@pytest.mark.parametrize("span", ["Updater", "Sgd(rating=0.1)", "Sgd.no_such_thing"])
+def test_a_name_that_is_nowhere_is_seen(span):
+    assert len(list(absent_names(page(f"Use `{span}`.")))) == 1
+
+
+SPANS = [
+    "Sgd(learning_rate=0.1)",
+    'Dense(activation="any text")',
+    "<Family>Op",
+    "python -m nothing",
+]
+
+
+@pytest.mark.parametrize("span", SPANS)
+def test_names_that_exist_pass(span):
+    assert not list(absent_names(page(f"Use `{span}`, and examples:\n```\nno_such_thing\n```\n")))
+
+
+def test_a_name_of_nothing_in_a_diagram_is_seen():
+    text = "```\nSgd --> no_such_step(grad) --> NoSuchThing --> learning_rate, any words\n```"
+    found = absent_names_in_diagrams(page(text))
+    assert [line.split(",")[0][12:] for line in found] == ["no_such_step", "NoSuchThing"]
+
+
+def test_a_name_of_another_module_is_seen():
+    row = "| `sgd.py` | `Sgd`, `Momentum` |"
+    assert list(misplaced_names(page(row))) == ["Momentum is not in sgd.py"]
+
+
+TABLES = ["OPTAX or NONE_SUCH in `tests/nn/test_optimizers.py`", "rows of `GONE` in `sgd.py`"]
+
+
+@pytest.mark.parametrize("text", TABLES)
+def test_a_table_that_is_elsewhere_is_seen(text):
+    assert len(list(misplaced_tables(page(text)))) == 1
+    assert not list(misplaced_tables(page("a row to OPTAX or BY_HAND in `tests/nn/`")))
+
+
+def test_a_broken_link_is_seen():
+    text = (
+        "[base](base.py), [more](../README.md#to-add), [web](https://spark.apache.org), [x](x.md)"
+    )
+    assert list(broken_links(page(text))) == ["the link to x.md leads nowhere"]

@@ -3,7 +3,7 @@
 from sparkdl.commands.options.run_conf import RunConf
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
-from sparkdl.training.network import load_to_resume
+from sparkdl.training.fit.network_fit import load_to_resume
 from sparkdl.training.reporting.progress_bar import ProgressBar
 
 

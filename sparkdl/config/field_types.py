@@ -29,9 +29,16 @@ class Coerced(Generic[Kept, Given]):
 AnyOf: TypeAlias = Coerced[T, T | str | Mapping[str, Any]]
 OptionalAnyOf: TypeAlias = Coerced[T | None, T | str | Mapping[str, Any] | None]
 
+# a configuration, or its options
+OptionalNested: TypeAlias = Coerced[T | None, T | Mapping[str, Any] | None]
+
 # lists become tuples, one value a tuple of one
 Several: TypeAlias = Coerced[tuple[T, ...], Sequence[T]]
 OptionalSeveral: TypeAlias = Coerced[tuple[T, ...] | None, Sequence[T] | None]
+SeveralAnyOf: TypeAlias = Coerced[tuple[T, ...], Sequence[T | str | Mapping[str, Any]]]
+OptionalSeveralAnyOf: TypeAlias = Coerced[
+    tuple[T, ...] | None, Sequence[T | str | Mapping[str, Any]] | None
+]
 OneOrMore: TypeAlias = Coerced[tuple[T, ...], T | Sequence[T] | np.ndarray]
 
 # a number for all axes, or one for each

@@ -1,12 +1,16 @@
 """A network trained and used on a Spark cluster."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from os import PathLike
+from typing import Any, Self
 
-from pyspark import SparkContext
+from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.config.calls import refuse_unknown_options
+from sparkdl.errors import ConfigError, DataError, require_kind
 from sparkdl.interop.recipes import DESCRIPTIONS, recipe_of
 from sparkdl.nn import Conf
 from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
@@ -15,18 +19,25 @@ from sparkdl.spark.inference.validation_frame import validation_frame
 from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.job import job
 from sparkdl.spark.jobs.shared_value import SharedValue, sharing
-from sparkdl.spark.records.recipe_tests import batches_of_tests
-from sparkdl.spark.records.records import SparkRecords
+from sparkdl.spark.records.recipe_tests import recipe_validation
+from sparkdl.spark.records.records import Change, Data, SparkRecords
 from sparkdl.spark.streaming.stream_fit import fit_stream
 from sparkdl.spark.workers import SparkWorkers, tree
+from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Judge
+from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
-from sparkdl.training.network import Network, fit_network
+from sparkdl.training.network import Network
 from sparkdl.training.recipe import Recipe
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.workers.base import Validation
 from sparkdl.training.workers.contribution import unwrap
+
+Context = SparkContext | SparkSession
 
 
 class SparkNetwork:
@@ -62,7 +73,15 @@ class SparkNetwork:
     {'accuracy': 0.9911, 'loss': 0.0273}
     """
 
-    def __init__(self, sc, conf, tm=None, *, snapshot=None, weights=None):
+    def __init__(
+        self,
+        sc: Context,
+        conf: Conf | Network | Recipe | str | PathLike[str],
+        tm: TrainingMaster | None = None,
+        *,
+        snapshot: str | None = None,
+        weights: str | None = None,
+    ) -> None:
         self.sc = sc.sparkContext if isinstance(sc, SparkSession) else sc
         require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
         if tm is not None and not isinstance(tm, TrainingMaster):
@@ -77,32 +96,39 @@ class SparkNetwork:
             return
         kinds = "a NetworkConf, GraphConf, Network, Recipe or path of a solver file"
         require_kind("conf", conf, Conf | Network, kinds)
-        self.network = conf if isinstance(conf, Network) else Network(conf)
+        network: Any = conf
+        self.network = network if isinstance(network, Network) else Network(network)
         self.master = ParameterAveraging() if tm is None else tm
 
     @property
-    def conf(self):
+    def conf(self) -> Conf:
         return self.network.conf
 
     @property
-    def devices(self):
+    def devices(self) -> dict[str, int]:
         """{device: tasks}: where evaluations, predictions and features have been computed until
         now, be it "the processor"."""
         return self._tally.devices
 
+    @refuse_unknown_options
     def fit(
         self,
-        data=None,
-        epochs=None,
-        validation=None,
+        data: Data | None = None,
+        epochs: int | None = None,
+        validation: Data | list[Data] | None = None,
         *,
-        features="features",
-        label="label",
-        weights=None,
-        transform=None,
-        trigger=None,
-        **options,
-    ):
+        features: str = "features",
+        label: str = "label",
+        weights: str | None = None,
+        transform: Change | None = None,
+        trigger: dict[str, Any] | None = None,
+        updates: int | None = None,
+        validate_every: int | None = None,
+        validate_first: bool | None = None,
+        listeners: Iterable[Listener] = (),
+        checkpoints: Checkpoints | None = None,
+        resume: str | PathLike[str] | None = None,
+    ) -> History:
         """Trains; returns a History.
 
         Parameters
@@ -119,15 +145,27 @@ class SparkNetwork:
             Columns, where the records have names; a network with several inputs or outputs takes
             theirs. Weights are factors of the examples' losses.
         transform : callable, optional
-            What workers do to minibatches of an RDD or DataFrame; see sparkdl.data.Transform.
+            What workers do to minibatches of an RDD or DataFrame; see sparkdl.transforms.
         trigger : dict, optional
             Of a DataFrame that streams, when it gives micro-batches: options of pyspark's
             DataStreamWriter.trigger, such as {"availableNow": True}. Each is trained on for
             `epochs` epochs; see sparkdl.spark.streaming.stream_fit.
-        options
-            `updates`, `validate_every`, `validate_first`, `listeners`, `checkpoints` and `resume`;
-            see fit_network. Of a stream `listeners` and `checkpoints`, from which it goes on
-            unasked, as Spark's queries do.
+        updates : int, optional
+            The update to stop after at the latest, counted from the network's first. With
+            asynchronous masters, and with backup workers, it may be some updates later.
+        validate_every : int, optional
+            Updates between two evaluations; of a solver its test_interval unless given.
+        validate_first : bool, optional
+            Whether to evaluate before the first update, too; False unless given, of a solver its
+            test_initialization.
+        listeners : sequence of Listener
+            Called on the driver as the fit goes on, in this order.
+        checkpoints : Checkpoints, optional
+            Where and how often the state of training is saved. A stream goes on from the newest
+            one unasked, as Spark's queries do.
+        resume : path, optional
+            Of a checkpoint, or of a folder of them, to go on from, on as many workers: the fit ends
+            with the weights of one that was not interrupted, where two whole fits have the same.
 
         Raises
         ------
@@ -138,46 +176,49 @@ class SparkNetwork:
         WorkerError
             A Spark job failed for good.
         """
+        marks: dict[str, Any] = {"updates": updates, "validate_every": validate_every}
+        marks |= {"validate_first": validate_first, "resume": resume}
         if isinstance(data, DataFrame) and data.isStreaming:
-            names = {"features": features, "label": label, "weights": weights}
+            names: dict[str, Any] = {"features": features, "label": label, "weights": weights}
             names |= {"epochs": epochs, "validation": validation, "transform": transform}
-            return self._fit_stream(data, trigger, names, **options)
+            return self._fit_stream(data, trigger, names, listeners, checkpoints, marks)
         if trigger is not None:
             raise ConfigError(f"trigger must be None for data that is no stream, got {trigger}")
         workers = SparkWorkers(self.sc, self.master.workers, self.master.task_device)
         if data is None and self.recipe is None:
             raise ConfigError("fit must be given data, unless a solver file names it")
-        data = self.recipe.data() if data is None else data
-        data = SparkRecords(data, features, label, weights, transform)
-        options |= {"epochs": epochs, "evaluate": self._evaluate}
+        found: Any = self.recipe.data() if data is None and self.recipe else data
+        source = SparkRecords(found, features, label, weights, transform)
+        options = marks | {"listeners": listeners, "checkpoints": checkpoints}
 
         def records(data):
             change = None if hasattr(data, "splits") else transform
             return SparkRecords(data, features, label, transform=change)
 
         if self.recipe is not None:
-            tests = self.recipe.tests(validation, records)
-            batches = batches_of_tests(self.sc, self.recipe.test_confs, tests)
-            on = self.recipe.validation(tests, batches)
-            return self.recipe.train(data, workers, on, **options)
-        if epochs is None and options.get("updates") is None:
-            options["epochs"] = 1
-        if validation is not None:  # unreadable data is refused before anything is trained
-            options["validation"] = self._validation(records(validation))
-        return fit_network(self.network, data, self.master, workers, **options)
+            on = recipe_validation(self.sc, self.recipe, validation, records)
+            return self.recipe.train(source, workers, on, self._evaluate, epochs=epochs, **options)
+        epochs = 1 if epochs is None and updates is None else epochs
+        # What cannot be read is refused before anything is trained.
+        on = None if validation is None else self._validation(records(validation))
+        options |= {"validation": on, "evaluate": self._evaluate}
+        options["validate_first"] = bool(validate_first)
+        return fit_network(self.network, source, self.master, workers, epochs, **options)
 
-    def _fit_stream(self, frame, trigger, given, listeners=(), checkpoints=None, **others):
+    def _fit_stream(self, frame, trigger, given, listeners, checkpoints, marks):
+        others = [name for name, value in marks.items() if value]
         if others:
-            raise ConfigError(f"{list(others)} must be left out where data is a stream")
+            raise ConfigError(f"{others} must be left out where data is a stream")
         if self.recipe is not None:
             raise ConfigError("data must be no stream where a solver file says when to stop")
+        listeners = tuple(listeners)
 
         def fit(batch, listener):
             return self.fit(batch, listeners=(listener, *listeners), **given)
 
         return fit_stream(self.network, frame, fit, trigger, checkpoints)
 
-    def validations(self, history):
+    def validations(self, history: History) -> DataFrame:
         """Returns a DataFrame of a fit's validations by updates.
 
         `validate_every` or a solver's test_interval asked for them; it has `iteration`, and a
@@ -185,17 +226,61 @@ class SparkNetwork:
         """
         return validation_frame(SparkSession.builder.getOrCreate(), history)
 
-    def evaluate(self, data, *, features="features", label="label", transform=None, device=None):
-        """Returns an Evaluation of the network over labelled data."""
+    @refuse_unknown_options
+    def evaluate(
+        self,
+        data: Data,
+        *,
+        features: str = "features",
+        label: str = "label",
+        transform: Change | None = None,
+        device: str | None = None,
+    ) -> Evaluation:
+        """Returns an Evaluation of the network over labelled data.
+
+        Parameters
+        ----------
+        data : data
+        features, label : str
+            Columns, where the records have names.
+        transform : callable, optional
+            What is done to minibatches of an RDD or DataFrame; see sparkdl.transforms.
+        device : "auto", "cpu" or "cuda", optional
+            The master's unless given.
+        """
         records = SparkRecords(data, features, label, transform=transform)
         return self._evaluate(self.network.state, self._validation(records), device)
 
-    def score(self, data, **options):
-        """Returns the mean loss over labelled data; options are those of `evaluate`."""
-        return self.evaluate(data, **options).loss
+    @refuse_unknown_options
+    def score(
+        self,
+        data: Data,
+        *,
+        features: str = "features",
+        label: str = "label",
+        transform: Change | None = None,
+        device: str | None = None,
+    ) -> float:
+        """Returns the mean loss over labelled data; the options are those of `evaluate`."""
+        options: dict[str, Any] = {"features": features, "label": label, "transform": transform}
+        return self.evaluate(data, device=device, **options).loss
 
-    def predict(self, data, *, features="features", transform=None, device=None):
+    @refuse_unknown_options
+    def predict(
+        self,
+        data: Data,
+        *,
+        features: str = "features",
+        transform: Change | None = None,
+        device: str | None = None,
+    ) -> RDD | DataFrame:
         """Predicts lazily: Spark computes each record's prediction on demand.
+
+        Parameters
+        ----------
+        data : data
+        features, transform, device
+            As in `evaluate`.
 
         Returns
         -------
@@ -214,8 +299,25 @@ class SparkNetwork:
         compute = partial(predictions.predict_batches, model, name, records.transform)
         return batches.mapPartitions(self._placed(run_on_device, master, compute))
 
-    def features(self, data, layers, *, features="features", transform=None, device=None):
+    @refuse_unknown_options
+    def features(
+        self,
+        data: Data,
+        layers: str | Iterable[str],
+        *,
+        features: str = "features",
+        transform: Change | None = None,
+        device: str | None = None,
+    ) -> RDD | DataFrame:
         """Computes the outputs of layers for each record, as inputs for other learners.
+
+        Parameters
+        ----------
+        data : data
+        layers : str or sequence of str
+            Names of layers, as `conf` has them.
+        features, transform, device
+            As in `evaluate`.
 
         Returns
         -------
@@ -226,7 +328,7 @@ class SparkNetwork:
         ------
         ConfigError for a layer that does not exist.
         """
-        layers, master = self._layers(layers), self._master_on(device)
+        layers, master = predictions.check_layers(self.conf, layers), self._master_on(device)
         model = self._shared(master)
         if isinstance(data, DataFrame):
             fields = [predictions.numbers(name) for name in layers]
@@ -249,12 +351,12 @@ class SparkNetwork:
         """Returns a task that runs `compute` where the master says; `way` is apart(_at)."""
         return partial(way, master.task_device, compute, tally=self._tally)
 
-    def save(self, path):
+    def save(self, path: str | PathLike[str]) -> None:
         """Writes configuration and vectors to a directory."""
         self.network.save(path)
 
     @classmethod
-    def load(cls, sc, path, tm=None):
+    def load(cls, sc: Context, path: str | PathLike[str], tm: TrainingMaster | None = None) -> Self:
         """Returns the network that `save` wrote; CheckpointError where it is damaged or foreign."""
         return cls(sc, Network.load(path), tm)
 
@@ -293,16 +395,3 @@ class SparkNetwork:
     def _model_of(self, state, master):
         """Returns the arguments from which inference.loaded makes a replica."""
         return self.conf, replace(state, own=()), master.device, master.backend
-
-    def _layers(self, layers):
-        layers = [layers] if isinstance(layers, str) else list(dict.fromkeys(layers))
-        known = [place.name for place in self.conf.stack]
-        unknown = [name for name in layers if name not in known]
-        if unknown or not layers:
-            raise ConfigError(f"layers must be some of {known}, got {layers}")
-        return layers
-
-
-def require_kind(name, value, kind, must_be):
-    if not isinstance(value, kind):
-        raise ConfigError(f"{name} must be {must_be}, got {type(value).__name__}")

@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -42,7 +44,9 @@ ON_THIS_MACHINE = {
 
 
 @contextmanager
-def session(master=TWO_EXECUTORS, config=None, name="sparkdl"):
+def session(
+    master: str = TWO_EXECUTORS, config: Mapping[str, Any] | None = None, name: str = "sparkdl"
+) -> Iterator[SparkSession]:
     """Runs a SparkSession for the length of a block.
 
     A session that is running already is used, and not stopped.
@@ -78,7 +82,9 @@ def session(master=TWO_EXECUTORS, config=None, name="sparkdl"):
         stop(spark, keep_log)
 
 
-def start(master=TWO_EXECUTORS, config=None, name="sparkdl"):
+def start(
+    master: str = TWO_EXECUTORS, config: Mapping[str, Any] | None = None, name: str = "sparkdl"
+) -> SparkSession:
     """Starts a SparkSession that prints nothing; options as of `session`. End it with `stop`."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started the JVM
     options = {"spark.app.name": name, "spark.master": master} | defaults(master, submitted)
@@ -96,10 +102,10 @@ def start(master=TWO_EXECUTORS, config=None, name="sparkdl"):
     return create_session(conf, master)
 
 
-def stop(spark, keep_log=False):
+def stop(spark: SparkSession, keep_log: bool = False) -> None:
     """Ends the session; the folders that a local-cluster's executors worked in go too."""
     context, log = spark.sparkContext, log_of(spark)
-    number, own = context.applicationId, context.master.startswith("local-cluster")
+    number, own = context.applicationId, str(context.master).startswith("local-cluster")
     spark.stop()
     if own:  # a driver in a container of YARN has no Spark home to ask for
         folder = Path(_find_spark_home(), "work", number)
@@ -110,7 +116,7 @@ def stop(spark, keep_log=False):
         log.unlink(missing_ok=True)
 
 
-def log_of(spark):
+def log_of(spark: SparkSession) -> Any:
     """Returns the file that takes what the JVM prints.
 
     None if it was started elsewhere, or printed only to a file that is gone with an earlier
@@ -120,7 +126,7 @@ def log_of(spark):
     return Path(path) if path is not None and Path(path).is_file() else None
 
 
-def defaults(master, submitted):
+def defaults(master: str, submitted: bool) -> dict[str, Any]:
     """Returns the default options, which `config` may override."""
     if submitted or not is_local(master):
         return ALWAYS
@@ -128,7 +134,7 @@ def defaults(master, submitted):
     return ALWAYS | ON_THIS_MACHINE | (of_cluster(cluster[1]) if cluster else {})
 
 
-def without_second_collector(options):
+def without_second_collector(options: dict[str, Any]) -> dict[str, Any]:
     """Returns the options; those that choose a collector lose ours: a JVM refuses to have two."""
     chosen = [
         part
@@ -139,7 +145,7 @@ def without_second_collector(options):
     return {key: value for key, value in options.items() if not (key in ours and value == FRUGAL)}
 
 
-def of_cluster(megabytes):
+def of_cluster(megabytes: str) -> dict[str, Any]:
     """Returns the options of executors on this machine, of so much memory each."""
     return {
         # Else an executor asks for 1 GB, and with less it would be waited for without end.
@@ -149,16 +155,16 @@ def of_cluster(megabytes):
     }
 
 
-def is_local(master):
+def is_local(master: str) -> bool:
     return master.startswith("local")
 
 
-def as_text(value):
+def as_text(value: Any) -> str:
     """Returns a text as Spark writes it: true, not True."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def gateway(options, submitted):
+def gateway(options: Mapping[str, Any], submitted: bool) -> Any:
     """Returns the connection to a JVM: spark-submit's, or one started with these options."""
     if submitted:
         return launch_gateway()
@@ -173,7 +179,7 @@ def gateway(options, submitted):
     return made
 
 
-def why_not(log, options, error):
+def why_not(log: Path, options: Mapping[str, Any], error: BaseException) -> str:
     """Returns why a JVM did not start, from what it printed; deletes its log."""
     lines = [line.strip() for line in log.read_text(errors="replace").split("\n") if line.strip()]
     log.unlink()
@@ -187,7 +193,7 @@ def why_not(log, options, error):
     )
 
 
-def create_session(conf, master):
+def create_session(conf: Any, master: str) -> SparkSession:
     try:
         return SparkSession.builder.config(conf=conf).getOrCreate()
     except (Py4JError, PySparkException) as error:
@@ -195,6 +201,6 @@ def create_session(conf, master):
         raise UnsupportedError(f"Spark did not start with master {master!r}: {why}") from error
 
 
-def is_for_the_user(error):
+def is_for_the_user(error: BaseException) -> bool:
     """Returns whether the error says all there is to say."""
     return isinstance(error, SparkdlError) and not isinstance(error, WorkerError)

@@ -3,6 +3,9 @@
 import logging
 import time
 from functools import partial
+from typing import Any
+
+from pyspark import SparkContext
 
 from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.errors import SparkdlError
@@ -32,27 +35,27 @@ class SparkWorkers:
         Where they compute; of a TrainingMaster.
     """
 
-    def __init__(self, sc, size=None, device="auto"):
+    def __init__(self, sc: SparkContext, size: int | None = None, device: str = "auto") -> None:
         self.sc, self._size, self._device = sc, size, device
         self._most = 0  # slots that there were at any time
 
     @property
-    def size(self):
+    def size(self) -> int:
         if self._size is None:
             self._size = slots(self.sc) * self.each
         return self._size
 
     @property
-    def each(self):
+    def each(self) -> int:
         """Workers of a task of those that run all at once: one for each GPU that it owns."""
         return 1 if self._device == "cpu" else max(1, int(gpus_of_a_task(self.sc)))
 
-    def load(self, data, schema, size, options):
+    def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads SparkRecords on the executors and keeps them there in blocks; see Workers.load."""
         with job(self.sc, "records to blocks", "reading the data"):
             return load_blocks(data.batches(self.sc, schema), size, lambda: self.size, options)
 
-    def run_round(self, task, blocks, chosen, shared, depth):
+    def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
         """Runs one Spark job: broadcasts `shared`, a task per chosen block, a tree of sums."""
         began = time.perf_counter()
         with sharing(self.sc, shared) as sent:
@@ -67,11 +70,11 @@ class SparkWorkers:
         return result
 
     @property
-    def host(self):
+    def host(self) -> str | None:
         """The name or address by which executors reach the driver for Spark's own sake."""
         return self.sc.getConf().get("spark.driver.host")
 
-    def room(self):
+    def room(self) -> int:
         """Returns how many workers can run at once now; see Workers.room.
 
         Executors that were lost are waited for, some seconds, as Spark starts others.
@@ -81,7 +84,7 @@ class SparkWorkers:
         self._most = max(self._most, found)
         return min(self.size, found * self.each)
 
-    def obstacle(self):
+    def obstacle(self) -> str | None:
         """Returns why a barrier stage cannot run all workers at once, or None."""
         with clear_errors("asking for slots"):
             if dynamic(self.sc):
@@ -91,14 +94,16 @@ class SparkWorkers:
             return f"{self.size} workers need as many slots, the cluster has {room}"
         return None
 
-    def launch(self, task, blocks, shares, shared, validation=None):
+    def launch(
+        self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None
+    ) -> Any:
         """Starts one barrier stage of as many tasks as the shares need; see Workers.launch."""
         check_barrier(self.sc, len(shares), self.room())
         team = Team.of(shares, self.each)
         share, judged = deal_blocks(blocks, team, validation), validation is not None
         return BarrierStage(self.sc, task, share, shared, judged, self._device, team)
 
-    def close(self):
+    def close(self) -> None:
         """Ends nothing: the executors are Spark's."""
 
 

@@ -1,11 +1,21 @@
 """Text generation by a trained character model."""
 
+from typing import Any
+
 import numpy as np
 
+from sparkdl.data.readers.text_files.characters import Characters
 from sparkdl.errors import ConfigError
 
 
-def generate(network, characters, start, length=200, temperature=1.0, seed=0):
+def generate(
+    network: Any,
+    characters: Characters,
+    start: str,
+    length: int = 200,
+    temperature: float = 1.0,
+    seed: int = 0,
+) -> str:
     """Generates `length` characters after `start`, each drawn from the network's prediction.
 
     Parameters
@@ -47,7 +57,7 @@ def generate(network, characters, start, length=200, temperature=1.0, seed=0):
     return characters.decode(codes)
 
 
-def apply_temperature(probabilities, temperature):
+def apply_temperature(probabilities: np.ndarray, temperature: float) -> np.ndarray:
     """Returns p^(1 / temperature) with a sum of 1, in float64."""
     logs = np.log(np.maximum(probabilities.astype(np.float64), 1e-300)) / temperature
     raised = np.exp(logs - logs.max())

@@ -1,42 +1,40 @@
 """A network in this process: predict, evaluate, features, save and load, without Spark."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from os import PathLike
+from typing import Any, Self
 
 import numpy as np
 
-from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.type_names import kind_of, package_of
+from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.source import checked_batches
-from sparkdl.errors import CheckpointError, ConfigError, DataError, require
+from sparkdl.errors import ConfigError, DataError, brief, require
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.execution.device import DEVICES, choose_backend
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.inputs.tbptt import check_carries
+from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.solvers import Lbfgs
-from sparkdl.training.evaluation.batch_evaluation import (
-    Judge,
-    evaluate_batches,
-    new_evaluation,
-    pieces,
-)
+from sparkdl.nn.solvers.base import Solution, Solver
+from sparkdl.training.evaluation import Evaluation
+from sparkdl.training.evaluation.batch_evaluation import evaluate_batches, new_evaluation, pieces
 from sparkdl.training.fit.full_batch import solve
+from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.fit.pretraining import pretrain_layers
-from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
 from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.inputs.sources import Data, as_source
+from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
-from sparkdl.training.reporting.phases import Phases
-from sparkdl.training.rounds.milestones import Milestones
-from sparkdl.training.saving.checkpoint import load_checkpoint
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.saving.model_directory import load_model, save_model
 from sparkdl.training.saving.state import TrainState
-from sparkdl.training.workers.base import Validation
+from sparkdl.training.workers.base import Workers
 from sparkdl.training.workers.local import LocalWorkers
-
-# What to do with data that is of a package that we do not take data of.
-COLUMNS = "give its columns as arrays: (df[names].to_numpy(), df[label].to_numpy())"
-CURES = {"pandas": COLUMNS, "polars": COLUMNS, "pyspark": "SparkNetwork takes it"}
 
 
 class Network:
@@ -51,28 +49,100 @@ class Network:
         Where this process uses it: "auto", "cpu" or "cuda"; `fit` has its master's.
     """
 
-    def __init__(self, conf, state=None, device="auto"):
+    def __init__(self, conf: Conf, state: TrainState | None = None, device: str = "auto") -> None:
         self.conf, self.device = conf, device
         require(self, "device", device in DEVICES, f"one of {DEVICES}")
         self.state = first_state(conf) if state is None else state
-        self._carried = {}
+        self._carried: dict[str, Any] = {}
 
     @cached_property
-    def replica(self):
+    def replica(self) -> Replica:
         return Replica(self.conf, choose_backend(self.device))
 
-    def fit(self, data, epochs=1, master=None, workers=None, **options):
-        """Trains on this machine; returns a History. See `fit_network` for the options."""
+    @refuse_unknown_options
+    def fit(
+        self,
+        data: Data,
+        epochs: int | None = 1,
+        master: TrainingMaster | None = None,
+        workers: Workers | None = None,
+        *,
+        updates: int | None = None,
+        validation: Data | None = None,
+        validate_every: int | None = None,
+        validate_first: bool = False,
+        evaluate: Callable[..., Evaluation] | None = None,
+        listeners: Iterable[Listener] = (),
+        checkpoints: Checkpoints | None = None,
+        resume: str | PathLike[str] | None = None,
+    ) -> History:
+        """Trains on this machine.
+
+        Parameters
+        ----------
+        data : Batch, pair (features, labels) or source
+        epochs : int or None, default 1
+            Epochs to train, after those before. None: as many as `updates` takes.
+        master : TrainingMaster, optional
+            ParameterAveraging() unless given.
+        workers : Workers, optional
+            Unless given as many processes of this machine as the master asks for, or two.
+        updates : int, optional
+            The update to stop after at the latest, counted from the network's first. With
+            asynchronous masters, and with backup workers, it may be some updates later.
+        validation : Batch, pair or source, optional
+            Evaluated after each epoch, or where `validate_every` says.
+        validate_every : int, optional
+            Updates between two evaluations.
+        validate_first : bool, default False
+            Whether to evaluate before the first update, too.
+        evaluate : function (state, validation) -> Evaluation, optional
+            Evaluates in place of this process; `validation` may then be anything.
+        listeners : sequence of Listener
+            Called as the fit goes on, in this order.
+        checkpoints : Checkpoints, optional
+            Where and how often the state of training is saved.
+        resume : path, optional
+            Of a checkpoint, or of a folder of them, to go on from: the fit then ends with the
+            weights that it would have had without the interruption, where two whole fits have the
+            same weights (not with asynchronous masters or backup workers). The same number of
+            workers is needed.
+
+        Returns
+        -------
+        History
+
+        Raises
+        ------
+        ConfigError, DataError
+            Before anything is trained: a bad option, or a record that cannot be used.
+        DivergedError
+            The loss is no longer finite; the network keeps the weights from before the fit.
+        """
         master = ParameterAveraging() if master is None else master
+        require_workers(master, workers)
         own = LocalWorkers(master.workers or 2) if workers is None else None
         try:
-            used = own if workers is None else workers
-            return fit_network(self, as_source(data), master, used, epochs, **options)
+            return fit_network(
+                self,
+                as_source(data),
+                master,
+                own if workers is None else workers,
+                epochs,
+                updates=updates,
+                validation=validation,
+                validate_every=validate_every,
+                validate_first=validate_first,
+                evaluate=evaluate,
+                listeners=listeners,
+                checkpoints=checkpoints,
+                resume=resume,
+            )
         finally:
             if own is not None:
                 own.close()
 
-    def fit_full_batch(self, data, solver=None):
+    def fit_full_batch(self, data: Data, solver: Solver | None = None) -> Solution:
         """Trains on all examples at once, which stay in memory, in this process.
 
         For small data and networks, where exact gradients pay: no optimizer, rate or clipping is
@@ -93,30 +163,47 @@ class Network:
         self.state, solution = solve(self.replica, batches, solver, self.state)
         return solution
 
-    def pretrain(self, data, layers=None, **options):
+    @refuse_unknown_options
+    def pretrain(
+        self,
+        data: Data,
+        layers: str | Iterable[str] | None = None,
+        epochs: int | None = 1,
+        master: TrainingMaster | None = None,
+        workers: Workers | None = None,
+        *,
+        updates: int | None = None,
+        listeners: Iterable[Listener] = (),
+    ) -> dict[str, History]:
         """Trains layers that give their input back (AutoEncoder ...), one after the other.
 
         Parameters
         ----------
         data : Batch, pair (features, labels) or source
             Labels are not looked at.
-        layers : str or sequence of str
+        layers : str or sequence of str, optional
             Names; all such layers, in their order, unless given.
-        options : of `fit` (epochs, master ...)
+        epochs, master, workers, updates, listeners
+            For each layer, as in `fit`.
 
         Returns
         -------
         {layer name: History}
         """
-        names = (layers,) if isinstance(layers, str) else layers
-        return pretrain_layers(self, names, lambda part: part.fit(data, **options))
+        names, listeners = (layers,) if isinstance(layers, str) else layers, tuple(listeners)
 
-    def predict(self, features):
+        def fit(part):
+            return part.fit(data, epochs, master, workers, updates=updates, listeners=listeners)
+
+        return pretrain_layers(self, names, fit)
+
+    @refuse_unknown_options
+    def predict(self, features: Any) -> np.ndarray:
         """Returns the output (n, units) for features (n, ...): probabilities for classes."""
         name = self.conf.output.name
         return self.features(features, [name])[name]
 
-    def features(self, features, layers):
+    def features(self, features: Any, layers: str | Iterable[str]) -> dict[str, np.ndarray]:
         """Returns {layer name: output (n, ...)} for features (n, ...), for a name or several.
 
         Raises
@@ -133,7 +220,7 @@ class Network:
             raise ConfigError("features must hold at least one example, got none")
         return {name: np.concatenate([part[name] for part in parts]) for name in layers}
 
-    def rnn_time_step(self, features):
+    def rnn_time_step(self, features: Any) -> np.ndarray:
         """Predicts the next steps of sequences, which go on where the last call ended.
 
         The names are DL4J's. Calls step by step give what `predict` gives for all steps at once,
@@ -158,11 +245,12 @@ class Network:
         y = self._loaded().forward(steps, [name], self._carried)[name]
         return y[:, 0] if single else y
 
-    def rnn_clear_previous_state(self):
+    def rnn_clear_previous_state(self) -> None:
         """Makes the next rnn_time_step start new sequences."""
         self._carried = {}
 
-    def evaluate(self, data):
+    @refuse_unknown_options
+    def evaluate(self, data: Data) -> Evaluation:
         """Returns an Evaluation over a Batch, a pair (features, labels) or a source."""
         result = new_evaluation(self.conf)
         evaluate_batches(self._loaded(), self._batches(as_source(data), labels=True), result)
@@ -170,7 +258,7 @@ class Network:
             raise DataError("there are no records to evaluate on")
         return result
 
-    def evaluate_at(self, state, validation):
+    def evaluate_at(self, state: TrainState, validation: Any) -> Evaluation:
         """Returns the Validation's result for another state, which becomes the network's own."""
         self.state = state
         result = validation.judge.judged(self._loaded(), validation.batches)
@@ -178,11 +266,12 @@ class Network:
             raise DataError("there are no records to evaluate on")
         return result
 
-    def score(self, data):
+    @refuse_unknown_options
+    def score(self, data: Data) -> float:
         """Returns the mean loss over the examples of a Batch, pair or source."""
         return self.evaluate(data).loss
 
-    def save(self, path):
+    def save(self, path: str | PathLike[str]) -> None:
         """Writes conf and state to a directory, local or of another file system.
 
         Without what workers have each for themselves (TrainState.own): a model is for use, and a
@@ -191,7 +280,7 @@ class Network:
         save_model(path, self.conf, replace(self.state, own=(), owner=""))
 
     @classmethod
-    def load(cls, path, device="auto"):
+    def load(cls, path: str | PathLike[str], device: str = "auto") -> Self:
         """Returns the network that `save` wrote; CheckpointError where it is damaged or foreign."""
         conf, state, _ = load_model(path)
         return cls(conf, state, device)
@@ -207,120 +296,15 @@ class Network:
                 yield from pieces(batch, source.transform, self.conf)
 
 
-def fit_network(
-    network,
-    data,
-    master,
-    workers,
-    epochs,
-    *,
-    updates=None,
-    validation=None,
-    validate_every=None,
-    validate_first=False,
-    evaluate=None,
-    listeners=(),
-    checkpoints=None,
-    resume=None,
-):
-    """Trains `network` in place.
-
-    Parameters
-    ----------
-    network : Network
-    data : what workers.load takes
-    epochs : number of epochs to train, after those before; None: as many as `updates` takes
-    updates : the update to stop after at the latest, counted from the network's first, or None.
-        With asynchronous masters, and with backup workers, it may be some updates later
-    validation : data to evaluate on, or None; a Validation that the workers know is evaluated by
-        them, where they stay for the whole fit
-    validate_every : updates between two evaluations; None: there is one after each epoch
-    validate_first : whether there is one before the first update, too
-    evaluate : function (state, validation) -> Evaluation; on this process unless given
-    listeners : sequence of Listener
-    checkpoints : Checkpoints or None
-    resume : path of a checkpoint, or of a folder of them, to go on from: the fit then ends with
-        the weights that it would have had without the interruption, where two whole fits have the
-        same weights (not with asynchronous masters or backup workers). Another number of workers
-        is refused
-
-    A state of elsewhere, with updates but no rounds, goes on at the place in the data where a fit
-    from the start has that many.
-
-    Returns
-    -------
-    History of this fit's rounds.
-    """
-    phases = Phases()
-    marks = Milestones(last=updates, validate=validate_every, first=validate_first)
-    epochs = updates if epochs is None else epochs  # an epoch has an update at least
-    check_epochs(epochs)
-    conf, extra = network.conf, {}
-    state = start_state(conf, master, network.state)
-    if resume is not None:
-        state, extra = load_to_resume(conf, resume)
-    master, why, without_group = master.resolved(workers, extra)
-    options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
-    options |= {"without_group": without_group, "phases": phases}
-    options |= evaluation_options(conf, master, state, validation, evaluate)
-    trainer = Trainer(conf, master, workers, **options)
-    transform = getattr(data, "transform", None)
-    schema, options = schema_of(conf, transform=transform), with_seed(master, state)
-    phases.end("starting")
-    blocks = workers.load(data, schema, master.records_per_block, options)
-    phases.end("starting", blocks.seconds)
-    try:
-        if resume is not None:
-            trainer.check_resumed(blocks, extra, resume)
-        elif state.iteration and not state.rounds:
-            state = trainer.placed(blocks, state)
-        network.state, history = trainer.fit(blocks, state, epochs, transform, extra)
-    finally:
-        blocks.close()
-    phases.end("ending")
-    history.aggregation = why
-    return history
-
-
-def evaluation_options(conf, master, state, validation, evaluate):
-    """Returns the options of a Trainer that say where to evaluate and on what."""
-    if validation is None:
-        return {}
-    if evaluate is None and not isinstance(validation, Validation):
-        source = as_source(validation)
-        validation = Validation(CheckedBatches(conf, source), Judge(conf, source.transform))
-    evaluate = evaluate or Network(conf, state, master.device).evaluate_at
-
-    def by_driver(state):
-        return evaluate(state, validation)
-
-    if master.resident and isinstance(validation, Validation):
-        return {"validation": validation, "evaluate": by_driver}
-    return {"evaluate": by_driver}
-
-
-class CheckedBatches:
-    """The Batches of a source, checked for a network; may be gone through several times."""
-
-    def __init__(self, conf, source):
-        self.schema, self.source = schema_of(conf, transform=source.transform), source
-
-    def __iter__(self):
-        for split in self.source.splits():
-            yield from checked_batches(self.source.read, split, self.schema)
-
-
-def with_seed(master, state):
-    """Returns the master with the seed that the run has; its own may be None."""
-    return replace(master, seed=state.seed)
-
-
-def load_to_resume(conf, path):
-    """Returns state and extra of the checkpoint at `path`, which must be of this network."""
-    saved, state, extra = load_checkpoint(path)
-    if saved != conf:
-        raise CheckpointError(f"{path} holds another network than the one to be trained")
-    return state, extra
+def require_workers(master, workers):
+    """Raises ConfigError unless they are a TrainingMaster, and Workers or None."""
+    if not isinstance(master, TrainingMaster):
+        raise ConfigError(f"master must be a TrainingMaster, got {brief(master)}")
+    if workers is not None and not hasattr(workers, "load"):
+        raise ConfigError(
+            f"workers must be Workers such as LocalWorkers(4), got {brief(workers)}; their number "
+            "alone is the master's: ParameterAveraging(workers=4)"
+        )
 
 
 def first_state(conf):
@@ -331,18 +315,3 @@ def first_state(conf):
         "slots": initial_slots(conf),
     }
     return TrainState(**vectors, seed=conf.seed)
-
-
-def as_source(data):
-    """Returns a source from a Batch, a pair (features, labels), or a source."""
-    if isinstance(data, Batch):
-        return Arrays.of(data)
-    if isinstance(data, tuple) and len(data) == 2:
-        return Arrays(*data)
-    if hasattr(data, "splits") and hasattr(data, "read"):
-        return data
-    cure = CURES.get(package_of(data))
-    raise ConfigError(
-        f"data must be a Batch, (features, labels) or a source, got {kind_of(data)}"
-        f"{f'; {cure}' if cure else ''}"
-    )

@@ -1,6 +1,6 @@
 """A training described by something other than the caller, such as a file of another system."""
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -28,9 +28,9 @@ class Recipe(Protocol):
         Of each test, what its records must fit.
     """
 
-    network: object
-    master: object
-    test_confs: object
+    network: Any
+    master: Any
+    test_confs: Any
 
     def data(self):
         """Returns the source of the data to train on; ConfigError where none is named."""
@@ -50,10 +50,24 @@ class Recipe(Protocol):
         `batches` are all their records.
         """
 
-    def train(self, data, workers, validation, evaluate=None, *, listeners=(), **options):
+    def train(
+        self,
+        data,
+        workers,
+        validation,
+        evaluate=None,
+        *,
+        epochs=None,
+        updates=None,
+        validate_every=None,
+        validate_first=None,
+        listeners=(),
+        checkpoints=None,
+        resume=None,
+    ):
         """Trains the network, as long and at the rates that the recipe says; returns a History.
 
-        Options are those of `fit_network`; they come before the recipe's.
+        The options are those of `fit_network`; what is not None comes before the recipe's.
         """
 
 

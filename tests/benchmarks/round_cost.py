@@ -15,9 +15,10 @@ import numpy as np
 from sparkdl.nn import NetworkConf, Output, Sgd
 from sparkdl.spark import SparkWorkers
 from sparkdl.spark.records.records import SparkRecords
+from sparkdl.training.fit.network_fit import with_seed
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
-from sparkdl.training.network import first_state, with_seed
+from sparkdl.training.network import first_state
 from tests.benchmarks.session import spark_session
 
 FEATURES, WORKERS = 10, 2

@@ -14,9 +14,10 @@ from sparkdl.data import Arrays
 from sparkdl.nn import Dense, NetworkConf, Output, Sgd
 from sparkdl.spark import SparkWorkers
 from sparkdl.spark.records.records import SparkRecords
+from sparkdl.training.fit.network_fit import with_seed
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
-from sparkdl.training.network import first_state, with_seed
+from sparkdl.training.network import first_state
 from tests.benchmarks.session import spark_session
 
 FEATURES = 100

@@ -11,9 +11,10 @@ from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.spark import SparkNetwork, SparkWorkers
 from sparkdl.spark.records.records import SparkRecords
+from sparkdl.training.fit.network_fit import with_seed
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
-from sparkdl.training.network import Network, with_seed
+from sparkdl.training.network import Network
 from tests.spark.networks import data, plain
 
 ROUNDS, BATCH = 20, 4

@@ -11,8 +11,9 @@ from sparkdl.data.transforms import Scale
 from sparkdl.errors import CheckpointError, ConfigError, DataError
 from sparkdl.nn import Dense, Momentum, NetworkConf, Output, Sgd
 from sparkdl.training.evaluation.batch_evaluation import BATCH
+from sparkdl.training.inputs.sources import as_source
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
-from sparkdl.training.network import Network, as_source, first_state
+from sparkdl.training.network import Network, first_state
 from sparkdl.training.saving.checkpoint import Checkpoints
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron, softmax_net, whole_net

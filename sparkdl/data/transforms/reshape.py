@@ -27,7 +27,9 @@ class ReshapeRecords(Transform):
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if math.prod(shape) != math.prod(self.shape):
-            raise ShapeError(f"Reshape to {self.shape} needs as many numbers, got {tuple(shape)}")
+            raise ShapeError(
+                f"ReshapeRecords to {self.shape} needs as many numbers, got {tuple(shape)}"
+            )
         return self.shape
 
     def in_shape(self, shape: Any) -> Any:

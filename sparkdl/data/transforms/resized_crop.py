@@ -1,5 +1,6 @@
 """A part of each image, of any size, brought to one size."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +57,7 @@ class RandomResizedCrop(Transform):
             y[i] = stored_as(bilinear(x[i], box, self.size), x.dtype)
         return y
 
-    def boxes(self, chance, height, width):
+    def boxes(self, chance: Chance, height: int, width: int) -> Iterator[tuple[int, ...]]:
         """Yields (top, left, height, width) of each record's window, whole numbers."""
         u = chance.uniform(2 * TRIES + 2)
         areas = height * width * between(u[:, :TRIES], *self.area)

@@ -78,7 +78,7 @@ class Codec(Member):
         """Parses and checks `body`, a message for n numbers; raises DataError if it is invalid."""
         raise NotImplementedError
 
-    def write(self, parts, out, add):
+    def write(self, parts: Any, out: np.ndarray, add: bool) -> None:
         """Fills `out` from what `parsed` gave, or adds it."""
         raise NotImplementedError
 

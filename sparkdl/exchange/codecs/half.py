@@ -26,7 +26,7 @@ class Half(Codec):
     )
 
     @property
-    def mark(self):
+    def mark(self) -> bytes:  # type: ignore[override]
         return b"fp16" if self.dtype == "float16" else b"bf16"
 
     def coder(self, n: int) -> Any:
@@ -40,7 +40,7 @@ class Half(Codec):
             self.check(((words[block] & top) != top).all(), "finite numbers", "others")
         return words
 
-    def write(self, words, out, add):
+    def write(self, words: Any, out: np.ndarray, add: bool) -> None:
         for block in blocks(len(out)):
             numbers = widen_words(words[block], self.dtype)
             if add:

@@ -58,7 +58,7 @@ class OneBit(Codec):
         self.check(not n % 8 or bits[-1] >> n % 8 == 0, "zeros after its last bit", "others")
         return levels, bits
 
-    def write(self, parts, out, add):
+    def write(self, parts: Any, out: np.ndarray, add: bool) -> None:
         levels, bits = parts
         for block in blocks(len(out), block_of(self.chunk)):
             first = slice(block.start // self.chunk, chunks_in(block.stop, self.chunk))

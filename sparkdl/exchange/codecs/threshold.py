@@ -56,7 +56,7 @@ class Threshold(Codec):
         body = body[FORM.size :]
         return t, self.places(body, n) if form == SPARSE else None, self.codes(body, n, form)
 
-    def places(self, body, n):
+    def places(self, body: np.ndarray, n: int) -> Any:
         """Returns the places in a message, twice, plus 1 for a step down; they rise."""
         self.check(len(body) % 4 == 0, "4 bytes a place", len(body))
         places = body.view("<u4")
@@ -65,14 +65,14 @@ class Threshold(Codec):
         self.check(not len(at) or at[-1] < n, f"places below {n}", at[-1:])
         return places
 
-    def codes(self, body, n, form):
+    def codes(self, body: np.ndarray, n: int, form: int) -> Any:
         if form == SPARSE:
             return None
         self.check(len(body) == pairs.bytes_for(n), f"{pairs.bytes_for(n)} bytes", len(body))
         self.check(pairs.ends_in_zeros(body, n), "zeros after its last code", "others")
         return body
 
-    def write(self, parts, out, add):
+    def write(self, parts: Any, out: np.ndarray, add: bool) -> None:
         t, places, codes = parts
         if not add:
             out[...] = 0
@@ -159,5 +159,5 @@ def steps(places, t):
     return np.where(places & 1, -np.float32(t), np.float32(t))
 
 
-def of_code(t):
+def of_code(t: Any) -> tuple[Any, ...]:
     return 0, -np.float32(t) / 2, -t, t

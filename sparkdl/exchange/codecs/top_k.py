@@ -31,7 +31,7 @@ class TopK(Codec):
         kw_only=False,
     )
 
-    def most(self, n):
+    def most(self, n: int) -> int:
         """Returns how many of n numbers are sent at most."""
         return min(n, ceil(self.fraction * n))
 
@@ -47,7 +47,7 @@ class TopK(Codec):
         self.check(np.isfinite(numbers).all(), "finite numbers", "others")
         return places, numbers
 
-    def write(self, parts, out, add):
+    def write(self, parts: Any, out: np.ndarray, add: bool) -> None:
         places, numbers = parts
         if not add:
             out[...] = 0

@@ -40,7 +40,7 @@ class TwoBit(Codec):
         return TwoBitCoder(self, n, STEP.size + pairs.bytes_for(n))
 
     @property
-    def of_code(self):
+    def of_code(self) -> tuple[float, ...]:
         return 0, 0, -self.threshold, self.threshold
 
     def parsed(self, body: Any, n: int) -> Any:

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from sparkdl.config import Boolean, Choice, Config, Integer, Number, Of, Sequence, option, text
-from sparkdl.config.field_types import AnyOf, OptionalAnyOf, Several
+from sparkdl.config.field_types import AnyOf, OptionalAnyOf, SeveralAnyOf
 from sparkdl.errors import ConfigError
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.clipping import Clipping
@@ -46,7 +46,7 @@ class Conf(Config):
     clipping: OptionalAnyOf[Clipping] = option(
         Of(family=Clipping), "Clipping of large gradients.", default=None
     )
-    constraints: Several[Constraint] = option(
+    constraints: SeveralAnyOf[Constraint] = option(
         Sequence(of=Of(family=Constraint)),
         "Constraints on the weights of layers without any.",
         default=(),

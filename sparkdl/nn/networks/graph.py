@@ -152,11 +152,11 @@ def place_vertices(graph: "GraphConf") -> "tuple[PlacedLayer, ...]":
     return tuple(result)
 
 
-def place_flatten(vertex, source, shapes):
+def place_flatten(vertex: "Vertex", source: str, shapes: Shapes) -> "PlacedLayer":
     """Returns the place of the Flatten between images and a vertex that takes rows."""
     layer = Flatten(name=f"{vertex.name}/flatten")
     return PlacedLayer(
-        -1, layer, (source,), shapes[source], layer.out_shape(shapes[source]), layer.name
+        -1, layer, (source,), shapes[source], layer.out_shape(shapes[source]), str(layer.name)
     )
 
 
@@ -180,7 +180,7 @@ def topological_order(graph: "GraphConf") -> "list[Vertex]":
     return order
 
 
-def check_shared(places):
+def check_shared(places: "dict[str, PlacedLayer]") -> None:
     """Checks that a layer shares parameters with one of its kind, whose arrays have its shapes."""
     for place in places.values():
         owner = places.get(place.owner)

@@ -40,13 +40,13 @@ def arrange_layers(layers: Sequence[Layer], input_shape: Shape) -> tuple[Layer, 
     return tuple(result)
 
 
-def automatic_name(layer, before):
+def automatic_name(layer: Layer, before: Sequence[Layer]) -> str:
     """Returns "dense_2" for the second Dense, whatever the first is called."""
     number = 1 + sum(type(other) is type(layer) for other in before)
     return f"{layer.type_name.lower()}_{number}"
 
 
-def without_automatic_names(layers):
+def without_automatic_names(layers: Sequence[Layer]) -> list[dict[str, Any]]:
     """Returns the dicts of `layers`, with the names that would not come back by themselves."""
     automatic = [automatic_name(layer, layers[:i]) for i, layer in enumerate(layers)]
     plain = [replace(x, name=None) if x.name == a else x for x, a in zip(layers, automatic)]

@@ -1,11 +1,12 @@
 """A layer in its place in a network."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.hints import Shape, Shapes, Values
-from sparkdl.nn.layers import ScoredLayer
+from sparkdl.nn.layers import Layer, ScoredLayer
 
 
 class PlacedLayer(NamedTuple):
@@ -56,7 +57,7 @@ class PlacedLayer(NamedTuple):
         return {name: arrays[f"{self.owner}/{name}"] for name in names}
 
 
-def shape_after(layer, shape, before):
+def shape_after(layer: Layer, shape: Any, before: str | None) -> Shape:
     """Returns the output shape of `layer`, or an error that names it and what it follows."""
     try:
         out_shape = layer.out_shape(shape)
@@ -67,7 +68,7 @@ def shape_after(layer, shape, before):
         raise ShapeError(f"{layer.name} cannot follow {before} {shape}: {error}") from error
 
 
-def check_unique(names, what):
+def check_unique(names: Iterable[Any], what: str) -> None:
     """Checks that no name comes twice."""
     for one, two in pairwise(sorted(names)):
         if one == two:

@@ -1,6 +1,7 @@
 """A part of a network that learns without labels."""
 
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 from sparkdl.config import suggestion
 from sparkdl.errors import ConfigError
@@ -8,6 +9,9 @@ from sparkdl.nn.layers import Frozen, Reconstruction
 from sparkdl.nn.layers.unsupervised.base import UnsupervisedLayer
 from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.networks.graph import GraphConf, Vertex
+
+if TYPE_CHECKING:
+    from sparkdl.nn.networks.placement import PlacedLayer
 
 
 def unsupervised_layers(conf: "Conf") -> list[str]:
@@ -44,7 +48,7 @@ def pretraining(conf: "Conf", name: str) -> GraphConf:
     return GraphConf(inputs=inputs, vertices=vertices, **options)
 
 
-def ancestors(conf, name):
+def ancestors(conf: "Conf", name: str) -> set[str]:
     """Returns the names of the layer, of all that it reads, and of their parameters' owners."""
     needed = {name}
     for place in reversed(conf.stack):
@@ -52,7 +56,7 @@ def ancestors(conf, name):
     return needed
 
 
-def vertex(place, name):
+def vertex(place: "PlacedLayer", name: str) -> Vertex:
     """Returns a layer in its place in the network that trains the layer `name`."""
     bare = replace(place.layer, name=None)
     layer = Reconstruction(layer=bare) if place.name == name else Frozen(layer=bare)

@@ -1,11 +1,13 @@
 """Neighboring layers of a network, whose parameters can be updated on their own."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparkdl.nn.clipping import ClipNorm
+from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.networks.base import entries
 from sparkdl.nn.optimization.optimizer_groups import optimizer_groups, rate_at
@@ -44,11 +46,13 @@ class Section:
         """Returns the learning rate; see Conf.rate_at."""
         return rate_at(self.groups, iteration, epoch)
 
-    def slots_in(self, vector):
+    def slots_in(self, vector: Value) -> Values:
         """Returns {slot: view of the network's slot vector}, as `moved` takes them."""
         return {name: vector[place] for name, place in self._slot_places()}
 
-    def moved(self, params, grad, slots, rate, t):
+    def moved(
+        self, params: Value, grad: Value, slots: Values, rate: Value, t: Value
+    ) -> tuple[Value, Values]:
         """Returns the parameters (n,) and {slot: vector} after one update; new arrays.
 
         Parameters
@@ -63,7 +67,7 @@ class Section:
         """
         return update_params(self, params, grad, slots, np.asarray(rate, np.float32), np.float32(t))
 
-    def _slot_places(self):
+    def _slot_places(self) -> Iterator[tuple[str, slice]]:
         layout = self._network.slots_layout
         for group in self.groups:
             start, stop = self.part.start + group.part.start, self.part.start + group.part.stop
@@ -74,14 +78,15 @@ class Section:
                         yield group.slots[name], slice(begin + start, begin + stop)
 
 
-def sections(network, most):
+def sections(network: "Conf", most: int) -> "list[Section]":
     """Returns at most so many Sections, about equal, that together are the parameters.
 
     A network whose whole gradient is clipped by its norm is one.
     """
     if isinstance(network.clipping, ClipNorm):
         most = 1
-    total, found, stack, start, end = network.params_layout.size, [], [], 0, 0
+    found: list[Section] = []
+    total, stack, start, end = network.params_layout.size, [], 0, 0
     for place in network.stack:
         stack.append(place)
         end += Layout(entries((place,), "param_shapes")).size

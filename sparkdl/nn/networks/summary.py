@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sparkdl.nn.networks.base import Conf
+    from sparkdl.nn.networks.placement import PlacedLayer
 
 
 HEAD = ("layer", "type", "output shape", "parameters")
@@ -36,7 +37,7 @@ def branches(network: "Conf") -> bool:
     return any(place.sources != (name,) for name, place in before)
 
 
-def memory(network, batch_size):
+def memory(network: "Conf", batch_size: int) -> dict[str, int]:
     """Returns the bytes of {parameters, gradients, slots, buffers, activations} in training.
 
     Activations are the input and the output of each layer, which the way back needs. A program
@@ -54,22 +55,23 @@ def memory(network, batch_size):
     }
 
 
-def parameters(place):
+def parameters(place: "PlacedLayer") -> str:
     """Returns the number of a layer's parameters as text, or the layer that it shares them with."""
     if place.owner != place.name:
         return f"those of {place.owner}"
     return f"{sum(prod(shape) for shape in place.param_shapes.values()):,}"
 
 
-def size(n):
+def size(n: float) -> str:
     """Formats bytes in a unit that keeps the number short."""
     for unit in ("B", "kB", "MB", "GB"):
         if n < 1000 or unit == "GB":
-            return f"{n} {unit}" if unit == "B" else f"{n:.1f} {unit}"
+            break
         n /= 1000
+    return f"{n} {unit}" if unit == "B" else f"{n:.1f} {unit}"
 
 
-def table(rows, numbers=1):
+def table(rows: list[tuple[str, ...]], numbers: int = 1) -> list[str]:
     """Formats lines in columns, the last `numbers` to the right, with rules at head and total."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
@@ -77,7 +79,7 @@ def table(rows, numbers=1):
     return [head, rule, *body, rule, total]
 
 
-def line(row, widths, numbers):
+def line(row: tuple[str, ...], widths: list[int], numbers: int) -> str:
     columns = list(zip(row, widths))
     cells = [cell.ljust(width) for cell, width in columns[:-numbers]]
     cells += [cell.rjust(width) for cell, width in columns[-numbers:]]

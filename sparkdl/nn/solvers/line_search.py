@@ -6,7 +6,8 @@ Nocedal and Wright, Numerical optimization (2006), algorithms 3.5 and 3.6 (the s
 conditions, eq. 3.7) and eq. 3.59 (the least value of a cubic).
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +33,14 @@ class End(NamedTuple):
     point: Point
 
 
-def line_search(at, x, direction, here, first, solver):
+def line_search(
+    at: "Callable[[np.ndarray], Point]",
+    x: np.ndarray,
+    direction: np.ndarray,
+    here: "Point",
+    first: float,
+    solver: Any,
+) -> "tuple[float, Point] | None":
     """Returns (step, Point) that hold the strong Wolfe conditions, or as good as was found.
 
     None where nothing smaller was found in `solver.line_steps` evaluations.

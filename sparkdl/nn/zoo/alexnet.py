@@ -1,10 +1,11 @@
 """AlexNet and its relative CaffeNet, for images (3, 227, 227)."""
 
+from collections.abc import Callable
 from typing import Any
 
 from sparkdl.nn.hints import Value
 from sparkdl.nn.initializers import Constant, Normal
-from sparkdl.nn.layers import LRN, Conv2D, Dense, Dropout, MaxPool2D, Output
+from sparkdl.nn.layers import LRN, Conv2D, Dense, Dropout, Layer, MaxPool2D, Output
 from sparkdl.nn.networks.sequential import NetworkConf
 
 
@@ -29,7 +30,7 @@ def caffenet(classes: int = 1000, **options: Any) -> NetworkConf:
     return conf(classes, lambda: [pool(), norm()], options)
 
 
-def conf(classes, between, options):
+def conf(classes: int, between: Callable[[], list[Layer]], options: dict[str, Any]) -> NetworkConf:
     layers = [
         conv(96, 11, 0, 1, stride=4),
         *between(),
@@ -46,7 +47,9 @@ def conf(classes, between, options):
     return NetworkConf(input_shape=(3, 227, 227), layers=layers, **options)
 
 
-def conv(filters, kernel, padding, groups, stride=1, bias=0.0):
+def conv(
+    filters: int, kernel: int, padding: int, groups: int, stride: int = 1, bias: float = 0.0
+) -> Conv2D:
     return Conv2D(
         filters=filters,
         kernel_size=kernel,
@@ -63,10 +66,13 @@ def norm() -> Value:
     return LRN(size=5, alpha=1e-4, beta=0.75)
 
 
-def pool():
+def pool() -> MaxPool2D:
     return MaxPool2D(size=3, stride=2, rounding="ceil")
 
 
-def dense(units):
-    first = {"initializer": Normal(std=0.005), "bias_initializer": Constant(value=0.1)}
+def dense(units: int) -> list[Layer]:
+    first: dict[str, Any] = {
+        "initializer": Normal(std=0.005),
+        "bias_initializer": Constant(value=0.1),
+    }
     return [Dense(units=units, activation="relu", **first), Dropout(rate=0.5)]

@@ -52,12 +52,12 @@ def cifar10_full(classes: int = 10, **options: Any) -> NetworkConf:
     return NetworkConf(input_shape=(3, 32, 32), layers=layers, **options)
 
 
-def conv(filters, std, activation="identity"):
+def conv(filters: int, std: float, activation: str = "identity") -> Conv2D:
     first = Normal(std=std)
     return Conv2D(
         filters=filters, kernel_size=5, padding=2, initializer=first, activation=activation
     )
 
 
-def local_response_norm():
+def local_response_norm() -> LRN:
     return LRN(size=3, alpha=5e-5, beta=0.75, region="within_channel")

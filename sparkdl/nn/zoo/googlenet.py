@@ -66,7 +66,7 @@ def googlenet(classes: int = 1000, auxiliary: bool = True, **options: Any) -> Gr
     return build.conf(**options)
 
 
-def inception(build, source, sizes, name):
+def inception(build: GraphBuilder, source: str, sizes: Any, name: str) -> str:
     """Adds four paths side by side: 1x1, 3x3, 5x5, pooling; returns the name of their join."""
     one, three_in, three, five_in, five, pooled = sizes
     paths = [build.add(conv(one, 1), source, name=f"{name}/1x1")]
@@ -88,11 +88,16 @@ def helper(build: GraphBuilder, source: str, classes: int, name: str) -> None:
     build.add(Output(units=classes, loss_weight=0.3, labels="labels"), name=name)
 
 
-def conv(filters, kernel, stride=1):
+def conv(filters: int, kernel: int, stride: int = 1) -> Conv2D:
     padding = kernel // 2
-    options = {"filters": filters, "kernel_size": kernel, "stride": stride, "padding": padding}
+    options: dict[str, Any] = {
+        "filters": filters,
+        "kernel_size": kernel,
+        "stride": stride,
+        "padding": padding,
+    }
     return Conv2D(**options, activation="relu")
 
 
-def pool():
+def pool() -> MaxPool2D:
     return MaxPool2D(size=3, stride=2, rounding="ceil")

@@ -109,12 +109,12 @@ def threes(build: GraphBuilder, x: str, name: str) -> None:
     build.add(Merge(), *paths, name=name)
 
 
-def both(build, x, name):
+def both(build: GraphBuilder, x: str, name: str) -> tuple[str, str]:
     row = path(build, x, f"{name}/row", (384, (1, 3), 1, (0, 1)))
     return row, path(build, x, f"{name}/column", (384, (3, 1), 1, (1, 0)))
 
 
-def average(build, x, name):
+def average(build: GraphBuilder, x: str, name: str) -> str:
     pool = AvgPool2D(size=3, stride=1, padding=1, count_padding=True)
     return build.add(pool, x, name=f"{name}/pool")
 

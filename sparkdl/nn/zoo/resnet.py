@@ -1,5 +1,6 @@
 """Residual networks, for images (3, 224, 224)."""
 
+from collections.abc import Callable
 from typing import Any
 
 from sparkdl.nn.layers import (
@@ -39,7 +40,13 @@ def resnet50(classes: int = 1000, **options: Any) -> GraphConf:
     return resnet(bottleneck, 4, (3, 4, 6, 3), classes, options)
 
 
-def resnet(block, expansion, counts, classes, options):
+def resnet(
+    block: Callable[..., str],
+    expansion: int,
+    counts: tuple[int, ...],
+    classes: int,
+    options: dict[str, Any],
+) -> GraphConf:
     build = GraphBuilder(features=(3, 224, 224))
     add_convolution(build, "features", 64, 7, 2, "stem")
     build.add(MaxPool2D(size=3, stride=2, padding=1), name="stem/pool")
@@ -60,20 +67,28 @@ def resnet(block, expansion, counts, classes, options):
     return build.conf(**({"initializer": "he"} | options))
 
 
-def basic(build, source, width, stride, name):
+def basic(build: GraphBuilder, source: str, width: int, stride: int, name: str) -> str:
     """Adds two 3x3 convolutions; returns the name of the second."""
     first = add_convolution(build, source, width, 3, stride, f"{name}/1")
     return add_convolution(build, first, width, 3, 1, f"{name}/2", relu=False)
 
 
-def bottleneck(build, source, width, stride, name):
+def bottleneck(build: GraphBuilder, source: str, width: int, stride: int, name: str) -> str:
     """Adds 1x1 down, 3x3, 1x1 up to four times the width; returns the name of the last."""
     first = add_convolution(build, source, width, 1, 1, f"{name}/1")
     second = add_convolution(build, first, width, 3, stride, f"{name}/2")
     return add_convolution(build, second, 4 * width, 1, 1, f"{name}/3", relu=False)
 
 
-def add_convolution(build, source, filters, kernel, stride, name, relu=True):
+def add_convolution(
+    build: GraphBuilder,
+    source: str,
+    filters: int,
+    kernel: int,
+    stride: int,
+    name: str,
+    relu: bool = True,
+) -> str:
     """Adds a convolution, batch normalization and by default ReLU; returns the name of the last."""
     padding = kernel // 2
     layer = Conv2D(filters=filters, kernel_size=kernel, stride=stride, padding=padding, bias=False)

@@ -8,6 +8,7 @@ from sparkdl.nn.layers import (
     Dropout,
     ElementWise,
     EmbeddingSequence,
+    Layer,
     LayerNorm,
     PositionEmbedding,
     RnnOutput,
@@ -57,7 +58,7 @@ def transformer(
     return build.conf(**({"initializer": Normal(std=0.02)} | options))
 
 
-def around(build, name, dropout, *layers):
+def around(build: GraphBuilder, name: str, dropout: float, *layers: Layer) -> None:
     """Adds x + layers(norm(x))."""
     source = build.last
     build.add(LayerNorm(), name=f"{name}/norm")

@@ -165,3 +165,12 @@ def layer_columns(layers, model, transform, batches):
         parts = pieces(batch, transform, replica.conf)
         results = [replica.forward(piece, layers) for piece in parts]
         yield {name: np.concatenate([result[name] for result in results]) for name in layers}
+
+
+def check_layers(conf, layers):
+    """Returns the names of some layers as a list, each once, if a network has them."""
+    layers = [layers] if isinstance(layers, str) else list(dict.fromkeys(layers))
+    known = [place.name for place in conf.stack]
+    if not layers or any(name not in known for name in layers):
+        raise ConfigError(f"layers must be some of {known}, got {layers}")
+    return layers

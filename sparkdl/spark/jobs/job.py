@@ -2,6 +2,7 @@
 
 import re
 from contextlib import contextmanager
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -65,13 +66,13 @@ def error_in_text(text, doing):
     return WorkerError(f"{whose}: {why}")
 
 
-def message(error):
+def message(error: Any) -> str:
     """Returns Spark's message in an error of py4j or pyspark."""
     cause = getattr(error, "java_exception", None)
     return str(error if cause is None else cause.getMessage())
 
 
-def reason(text):
+def reason(text: str) -> str:
     """Returns the line of a Spark message that says why: the Python error's if there is one."""
     lines = [line for line in text.splitlines() if line.strip()] or ["no reason given"]
     traces = [number for number, line in enumerate(lines) if TRACEBACK in line]

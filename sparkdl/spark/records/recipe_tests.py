@@ -7,6 +7,12 @@ from sparkdl.training.recipe import tag_batch
 from sparkdl.training.workers.contribution import Failure
 
 
+def recipe_validation(sc, recipe, given, readable):
+    """Returns the Validation of a recipe's tests, or None without any; see Recipe.tests."""
+    tests = recipe.tests(given, readable)
+    return recipe.validation(tests, batches_of_tests(sc, recipe.test_confs, tests))
+
+
 def batches_of_tests(sc, confs, tests):
     """Returns an RDD of all tests' Batches, tagged with their test's number, and Failures.
 

@@ -6,6 +6,7 @@ the task again, four times, and bury the reason in a stack trace.
 
 import json
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -19,13 +20,15 @@ from pyspark.sql import DataFrame
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.type_names import kind_of, package_of
 from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
-from sparkdl.data.source import checked_batches
+from sparkdl.data.source import Source, checked_batches
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.jobs.frozen_modules import freeze_modules
 from sparkdl.spark.records.locality import split_rdd
 from sparkdl.training.workers.contribution import Failure
 
+Data = RDD | DataFrame | Source
+Change = Callable[[Batch], Batch]  # of a minibatch
 PACKED = pyarrow.schema([("packed", pyarrow.binary()), ("error", pyarrow.string())])
 KINDS = "an RDD, a DataFrame or a source such as LMDB(path)"
 # What to do with data that is of another package, or of none.

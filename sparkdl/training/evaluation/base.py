@@ -1,6 +1,7 @@
 """Base of the evaluations: counts that executors add to and the driver merges."""
 
 from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,13 +17,19 @@ class Evaluation:
     the attributes that add up; `add` fills them.
     """
 
-    sums = ("examples", "loss_sum")
+    sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum")
 
-    def __post_init__(self):
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # figures that only some kinds have
+
+    def __post_init__(self) -> None:
         self.examples = 0
         self.loss_sum = 0.0
 
-    def add(self, predictions, labels, losses=None):
+    def add(
+        self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
+    ) -> Self:
         """Counts a batch in and returns self.
 
         Parameters
@@ -42,7 +49,7 @@ class Evaluation:
         """
         raise NotImplementedError
 
-    def merge(self, other):
+    def merge(self, other: Self) -> Self:
         """Returns a new evaluation of the examples of both; the two stay as they are."""
         if repr(self) != repr(other):
             raise ConfigError(f"cannot merge {self!r} with {other!r}; options must be equal")
@@ -52,16 +59,16 @@ class Evaluation:
         return merged
 
     @property
-    def loss(self):
+    def loss(self) -> float:
         """Mean over all examples."""
         return self.loss_sum / self.examples if self.examples else float("nan")
 
     @property
-    def score(self):
+    def score(self) -> float:
         """The one figure by which to compare networks; larger is better."""
         raise NotImplementedError
 
-    def figures(self):
+    def figures(self) -> dict[str, float]:
         """Returns the main figures by name, as plain floats."""
         raise NotImplementedError
 

@@ -1,7 +1,7 @@
 """Evaluation of networks that predict one of k classes."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -46,9 +46,9 @@ class Classification(PerColumn, Evaluation):
     bins: int | None = None
     exact_scores: int | None = None
 
-    sums: ClassVar = ("examples", "loss_sum", "confusion", "ranks", "scores")
+    sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum", "confusion", "ranks", "scores")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require(self, "classes", _is_whole(self.classes) and self.classes >= 2, "an integer >= 2")
         self.labels = tuple(map(str, range(self.classes) if self.labels is None else self.labels))
         require(self, "labels", len(self.labels) == self.classes, f"{self.classes} names")
@@ -66,7 +66,9 @@ class Classification(PerColumn, Evaluation):
         self.ranks = np.zeros(self.classes, np.int64)
         self.scores = ScoreCounts.empty(self.classes, self.bins, self.exact_scores)
 
-    def add(self, predictions, labels, losses=None):
+    def add(
+        self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
+    ) -> Self:
         """Counts (n, k) probabilities and (n,) labels in; see Evaluation.add.
 
         Labels (n, k) are one-hot, or probabilities: the class is that of the largest.
@@ -85,32 +87,32 @@ class Classification(PerColumn, Evaluation):
         return self
 
     @property
-    def accuracy(self):
+    def accuracy(self) -> float:
         """Share of examples whose largest probability is at the true class."""
         return self.top_k(1)
 
-    def top_k(self, k):
+    def top_k(self, k: int) -> float:
         """Returns the share of examples whose true class is among the k most probable ones."""
         return float(self.ranks[:k].sum() / self.examples) if self.examples else float("nan")
 
     @property
-    def by_class(self):
+    def by_class(self) -> Rates:
         """Rates, whose precision, recall and f1 are arrays (k,)."""
         return Rates(self.confusion.diagonal(), self.confusion.sum(axis=0), self.occurring)
 
     rates = by_class
 
     @property
-    def occurring(self):
+    def occurring(self) -> np.ndarray:
         """Examples of each class, (k,) int64."""
         return self.confusion.sum(axis=1)
 
-    def figures(self):
+    def figures(self) -> dict[str, float]:
         top = {f"top_{k}": self.top_k(k) for k in self.top if k > 1}
         means = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
         return {"loss": self.loss, "accuracy": self.accuracy} | top | means | {"auc": self.auc()}
 
-    def __str__(self):
+    def __str__(self) -> str:
         return report(self)
 
 

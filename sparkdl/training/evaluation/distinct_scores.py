@@ -22,7 +22,7 @@ class DistinctScores:
         self._waiting, self._number = [], 0
 
     @property
-    def exceeded(self):
+    def exceeded(self) -> bool:
         """True if there were more than `limit`."""
         self.entries()
         return self._exceeded

@@ -1,6 +1,9 @@
 """Evaluation of networks whose predictions are not of the same kind as their labels."""
 
 from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
 
 from sparkdl.errors import ConfigError
 from sparkdl.training.evaluation.base import Evaluation
@@ -18,11 +21,13 @@ class MeanLoss(Evaluation):
 
     labels: tuple[str, ...] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         self.labels = None if self.labels is None else tuple(self.labels)
 
-    def add(self, predictions, labels, losses=None):
+    def add(
+        self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
+    ) -> Self:
         """Counts the (n,) losses of a batch in; see Evaluation.add."""
         if losses is None:
             raise ConfigError("MeanLoss needs the losses that the network computes, got None")
@@ -30,11 +35,11 @@ class MeanLoss(Evaluation):
         return self
 
     @property
-    def score(self):
+    def score(self) -> float:
         return -self.loss
 
-    def figures(self):
+    def figures(self) -> dict[str, float]:
         return {"loss": self.loss, "score": self.score}
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.examples} examples: loss {self.loss:.4f}"

@@ -63,7 +63,7 @@ class Moments:
             self.xy + other.xy + weight * dx * dy,
         )
 
-    def correlation(self):
+    def correlation(self) -> float:
         """Returns Pearson's correlation of x and y, (columns,); nan where one does not vary."""
         spread = np.sqrt(self.xx) * np.sqrt(self.yy)
         nothing = np.full(len(spread), np.nan)

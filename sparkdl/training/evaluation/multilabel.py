@@ -1,7 +1,7 @@
 """Evaluation of networks that predict several binary labels of an example."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -40,12 +40,12 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
     bins: int = 4096
     exact_scores: int | None = None
 
-    sums: ClassVar = (
+    sums: ClassVar[tuple[str, ...]] = (
         *("examples", "loss_sum", "exact", "right"),
         *("hits", "predicted", "occurring", "scores"),
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require(self, "size", self.size >= 1, "at least 1")
         self.labels = tuple(map(str, range(self.size) if self.labels is None else self.labels))
         require(self, "labels", len(self.labels) == self.size, f"{self.size} names")
@@ -55,11 +55,13 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
         require(self, "exact_scores", self.exact_scores >= 0, "at least 0")
         super().__post_init__()
         self.exact = 0
-        for name in ("right", "hits", "predicted", "occurring"):
-            setattr(self, name, np.zeros(self.size, np.int64))
+        zeros = (np.zeros(self.size, np.int64) for _ in range(4))
+        self.right, self.hits, self.predicted, self.occurring = zeros
         self.scores = ScoreCounts.empty(self.size, self.bins, self.exact_scores)
 
-    def add(self, predictions, labels, losses=None):
+    def add(
+        self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
+    ) -> Self:
         """Counts (n, size) probabilities and labels of 0 and 1 in; see Evaluation.add."""
         predictions = check_probabilities(predictions, self.size)
         truth = check_binary(labels, predictions.shape)
@@ -76,27 +78,27 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
         return self
 
     @property
-    def accuracy(self):
+    def accuracy(self) -> float:
         """Share of right answers among all answers of all labels."""
         return float(self.right.sum() / (self.examples * self.size)) if self.examples else np.nan
 
     @property
-    def exact_match(self):
+    def exact_match(self) -> float:
         """Share of examples with every label right."""
         return self.exact / self.examples if self.examples else np.nan
 
     @property
-    def by_label(self):
+    def by_label(self) -> Rates:
         """Rates, whose precision, recall and f1 are arrays (size,)."""
         return Rates(self.hits, self.predicted, self.occurring)
 
     rates = by_label
 
-    def figures(self):
+    def figures(self) -> dict[str, float]:
         names = ("loss", "accuracy", "exact_match", "precision", "recall", "f1")
         return {name: float(getattr(self, name)) for name in names} | {"auc": self.auc()}
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.examples == 0:
             return "no examples"
         rows = [["examples", str(self.examples)]]

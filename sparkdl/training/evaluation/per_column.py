@@ -1,29 +1,46 @@
 """Figures that exist for each class, or each label, and as their mean."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+from sparkdl.training.evaluation.scores import Roc
+
+if TYPE_CHECKING:
+    from sparkdl.training.evaluation.rates import Rates
+    from sparkdl.training.evaluation.scores import ScoreCounts
 
 
 class PerColumn:
     """Needs `accuracy`, `rates` (Rates, a number for each column) and `scores` (ScoreCounts)."""
 
+    if TYPE_CHECKING:
+        scores: ScoreCounts
+
+        @property
+        def accuracy(self) -> float: ...
+
+        @property
+        def rates(self) -> Rates: ...
+
     @property
-    def precision(self):
+    def precision(self) -> float:
         """Mean over columns, as are `recall` and `f1`."""
         return float(self.rates.precision.mean())
 
     @property
-    def recall(self):
+    def recall(self) -> float:
         return float(self.rates.recall.mean())
 
     @property
-    def f1(self):
+    def f1(self) -> float:
         return float(self.rates.f1.mean())
 
-    def roc(self, column):
+    def roc(self, column: int) -> Roc:
         """Returns the Roc of one label, or of one class against the rest."""
         return self.scores.roc(column)
 
-    def auc(self, column=None):
+    def auc(self, column: int | None = None) -> float:
         """Returns the area under one column's ROC; None: the mean over columns that have one.
 
         A column has one unless it never occurs or is all there is. It is that of the scores
@@ -33,21 +50,21 @@ class PerColumn:
         """
         return pick_or_mean(self.scores.auc(), column)
 
-    def auc_error(self, column=None):
+    def auc_error(self, column: int | None = None) -> float:
         """Returns the largest possible difference of `auc(column)` and the scores' own AUC."""
         return pick_or_mean(self.scores.auc_error(), column)
 
     @property
-    def auc_is_exact(self):
+    def auc_is_exact(self) -> bool:
         """True if `auc` and `roc` are of the scores themselves, not of bins."""
         return self.scores.exact
 
-    def auc_rows(self):
+    def auc_rows(self) -> list[list[str]]:
         """Returns a row for a report where the AUC is not exact."""
         return [] if self.auc_is_exact else [["auc is off by at most", f"{self.auc_error():.4f}"]]
 
     @property
-    def score(self):
+    def score(self) -> float:
         return self.accuracy
 
 

@@ -23,17 +23,17 @@ class Rates:
     occurring: np.ndarray
 
     @property
-    def precision(self):
+    def precision(self) -> np.ndarray:
         """hits / predicted, (classes,)."""
         return share(self.hits, self.predicted)
 
     @property
-    def recall(self):
+    def recall(self) -> np.ndarray:
         """hits / occurring, (classes,)."""
         return share(self.hits, self.occurring)
 
     @property
-    def f1(self):
+    def f1(self) -> np.ndarray:
         """Harmonic mean of precision and recall, (classes,)."""
         return share(2 * self.hits, self.predicted + self.occurring)
 

@@ -1,6 +1,7 @@
 """Evaluation of networks that predict numbers."""
 
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -27,9 +28,9 @@ class Regression(Evaluation):
     size: int
     labels: tuple[str, ...] | None = None
 
-    sums = ("examples", "loss_sum", "absolute", "squared", "moments")
+    sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum", "absolute", "squared", "moments")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require(self, "size", self.size >= 1, "at least 1")
         self.labels = tuple(map(str, range(self.size) if self.labels is None else self.labels))
         require(self, "labels", len(self.labels) == self.size, f"{self.size} names")
@@ -38,7 +39,9 @@ class Regression(Evaluation):
         self.squared = np.zeros(self.size)
         self.moments = Moments.empty(self.size)
 
-    def add(self, predictions, labels, losses=None):
+    def add(
+        self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
+    ) -> Self:
         """Counts (n, size) predictions and labels in; see Evaluation.add. The loss is the mse."""
         predictions = check_predictions(predictions, self.size)
         labels = check_values(labels, predictions.shape)
@@ -50,7 +53,7 @@ class Regression(Evaluation):
         return self
 
     @property
-    def by_column(self):
+    def by_column(self) -> dict[str, np.ndarray]:
         """mse, mae, rmse, r2, correlation: arrays (size,) by name.
 
         r2 is scikit-learn's: 1 - squared error / variation of the labels, 1 or 0 where the labels
@@ -70,45 +73,45 @@ class Regression(Evaluation):
         return 1 - ratio
 
     @property
-    def mse(self):
+    def mse(self) -> float:
         """Mean squared error; like all five the mean over columns."""
         return float(self.by_column["mse"].mean())
 
     @property
-    def mae(self):
+    def mae(self) -> float:
         """Mean absolute error."""
         return float(self.by_column["mae"].mean())
 
     @property
-    def rmse(self):
+    def rmse(self) -> float:
         """Root of the mean squared error of a column."""
         return float(self.by_column["rmse"].mean())
 
     @property
-    def r2(self):
+    def r2(self) -> float:
         """Share of the labels' variation that is explained."""
         return float(self.by_column["r2"].mean())
 
     @property
-    def correlation(self):
+    def correlation(self) -> float:
         """Pearson's, of predictions with labels."""
         return float(self.by_column["correlation"].mean())
 
     @property
-    def score(self):
+    def score(self) -> float:
         return self.r2
 
-    def figures(self):
+    def figures(self) -> dict[str, float]:
         means = {name: float(values.mean()) for name, values in self.by_column.items()}
         return {"loss": self.loss} | means
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.examples == 0:
             return "no examples"
-        columns = self.by_column
+        columns, names = self.by_column, self.labels or ()
         rows = [
             [name, *(f"{values[i]:.6g}" for values in columns.values())]
-            for i, name in enumerate(self.labels)
+            for i, name in enumerate(names)
         ]
         head = align([["examples", str(self.examples)], ["loss", f"{self.loss:.6g}"]], left=1)
         return head + "\n\n" + align([["column", *columns], *rows], left=1)

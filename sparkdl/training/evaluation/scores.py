@@ -47,7 +47,7 @@ class ScoreCounts:
         return cls(*counts, DistinctScores(limit))
 
     @property
-    def exact(self):
+    def exact(self) -> bool:
         """True if each distinct score is known, not only its bin."""
         return not self.distinct.exceeded
 
@@ -85,7 +85,7 @@ class ScoreCounts:
         edges = np.arange(self.positive.shape[1])[::-1][used]
         return _curve(edge_of(edges, self.positive.shape[1]), positive[used], negative[used])
 
-    def auc(self):
+    def auc(self) -> float:
         """Returns the area under each column's ROC, (columns,); nan where it has one class only.
 
         Where it is not `exact` a positive and a negative in one bin count as a tie. `auc_error`
@@ -102,7 +102,7 @@ class ScoreCounts:
         wins = [_wins(*self.distinct.of(column)[1:]) for column in columns]
         return _per_pair(np.array(wins, np.float64), self)
 
-    def auc_error(self):
+    def auc_error(self) -> float:
         """Returns how far `auc` can be from that of the scores themselves at most, (columns,)."""
         ties = np.sum(self.positive * self.negative, axis=1, dtype=np.float64)
         return _per_pair(0.5 * ties * (not self.exact), self)

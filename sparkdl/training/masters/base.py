@@ -1,8 +1,9 @@
 """Bases of the TrainingMasters: shared options, and how they describe a fit."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sparkdl.config import (
     Boolean,
@@ -17,7 +18,7 @@ from sparkdl.config import (
     Text,
     option,
 )
-from sparkdl.config.field_types import OptionalAnyOf
+from sparkdl.config.field_types import OptionalAnyOf, OptionalNested
 from sparkdl.data.batches.dealing import WAYS
 from sparkdl.errors import require
 from sparkdl.exchange.codecs import Codec
@@ -79,14 +80,14 @@ class TrainingMaster(Member):
         default="auto",
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         of_cpu = self.backend != "cuda" and (self.backend == "auto" or self.device != "cuda")
         cure = "it names an engine of the processor: give device='cuda' alone"
         require(self, "backend", of_cpu, "'auto' for a GPU", cure)
 
     @property
-    def task_device(self):
+    def task_device(self) -> str:
         """The `device` of Spark's tasks: "cpu" where `backend` names an engine."""
         return self.device if self.backend == "auto" else "cpu"
 
@@ -105,37 +106,37 @@ class TrainingMaster(Member):
         return self, None, None
 
     @property
-    def minibatches_per_round(self):
+    def minibatches_per_round(self) -> int:
         """The minibatches of each worker in a round."""
         raise NotImplementedError
 
     @property
-    def records_per_block(self):
+    def records_per_block(self) -> int:
         """The records that a worker trains on in a round."""
         return self.batch_size_per_worker * self.minibatches_per_round
 
-    def minibatches_for(self, updates, workers):
+    def minibatches_for(self, updates: int, workers: Any) -> int:
         """Returns the number of minibatches that each worker trains for so many updates."""
         return updates
 
-    def updates_of(self, minibatches):
+    def updates_of(self, minibatches: Sequence[int]) -> int:
         """Updates of a round, or of a part of it, in which workers train so many minibatches."""
         return max(minibatches)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Returns the options by name, as JSON has them."""
         return Config.to_dict(self)
 
-    def identity(self):
+    def identity(self) -> dict[str, Any]:
         """Returns the options that the weights depend on: a resumed run must have the same."""
         return {n: value for n, value in self.to_dict().items() if n not in WITHOUT_EFFECT}
 
-    def owner(self):
+    def owner(self) -> str:
         """Returns a text, the same for masters that can go on from each other's workers' states."""
         options = {n: value for n, value in self.identity().items() if n != "seed"}
         return json.dumps({"master": type(self).__name__} | options, sort_keys=True)
 
-    def rounds_in_epoch(self, workers, blocks):
+    def rounds_in_epoch(self, workers: Any, blocks: Any) -> int:
         """Returns the number of rounds of an epoch over `blocks`."""
         return -(-len(blocks.sizes) // workers.size)
 
@@ -183,7 +184,7 @@ class ResidentMaster(TrainingMaster, abstract=True):
         "the one that reaches the driver.",
         default=None,
     )
-    tls: OptionalAnyOf[Tls] = option(
+    tls: OptionalNested[Tls] = option(
         Nested(of=Tls),
         "Certificates, at the same paths on the driver and all executors: with them "
         "connections are encrypted.",
@@ -208,10 +209,10 @@ class ResidentMaster(TrainingMaster, abstract=True):
     )
 
     @property
-    def averages_messages(self):
+    def averages_messages(self) -> bool:
         """True if the sum of encoded vectors is divided by the number of workers or examples."""
         return False
 
-    def strategy(self, worker):
+    def strategy(self, worker: Any) -> Any:
         """Returns the strategy that runs in a worker; see resident.strategy.Strategy."""
         raise NotImplementedError

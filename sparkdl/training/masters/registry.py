@@ -1,5 +1,7 @@
 """All TrainingMasters by name, as configurations name them."""
 
+from typing import Any
+
 from sparkdl.config import Of
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.base import TrainingMaster
@@ -22,6 +24,6 @@ CLASSES = (
 MASTERS = {master.__name__: master for master in CLASSES}
 
 
-def training_master(options):
+def training_master(options: Any) -> TrainingMaster:
     """Returns the TrainingMaster that `options` is, names, or describes by a "type"."""
     return Of(family=TrainingMaster).check(options, "type")

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 from itertools import takewhile
+from typing import TYPE_CHECKING, Any
 
 from sparkdl.training.reporting.phases import PHASES, advice
 from sparkdl.training.reporting.reports import (
@@ -14,6 +15,9 @@ from sparkdl.training.reporting.reports import (
     total_seconds,
 )
 from sparkdl.training.reporting.text_table import align
+
+if TYPE_CHECKING:
+    from sparkdl.training.evaluation.base import Evaluation
 
 
 @dataclass
@@ -33,28 +37,28 @@ class History:
     phases: dict[str, float] = field(default_factory=dict)
     aggregation: str | None = None
 
-    def add_round(self, report):
+    def add_round(self, report: RoundReport) -> None:
         self.rounds.append(report)
 
-    def end_epoch(self, validation=None):
+    def end_epoch(self, validation: "Evaluation | None" = None) -> EpochReport:
         """Closes the epoch of the last round and returns its EpochReport."""
         epoch = self.rounds[-1].epoch
         rounds = list(takewhile(lambda report: report.epoch == epoch, reversed(self.rounds)))
         self.epochs.append(EpochReport.of(rounds, validation))
         return self.epochs[-1]
 
-    def go_back(self, restart):
+    def go_back(self, restart: Restart) -> None:
         """Forgets the rounds that are lost."""
         self.restarts.append(restart)
         del self.rounds[len(self.rounds) - restart.lost :]
 
     @property
-    def skipped(self):
+    def skipped(self) -> int:
         """Updates left out in all rounds; see RoundReport."""
         return sum(report.skipped for report in self.rounds)
 
     @property
-    def devices(self):
+    def devices(self) -> dict[str, int]:
         """{device: workers} of the round in which most workers computed; of equals the last.
 
         In other rounds, as the last of an epoch often is, some workers may have had no records.
@@ -63,25 +67,25 @@ class History:
         return max(rounds, key=lambda devices: sum(devices.values()), default={})
 
     @property
-    def wall(self):
+    def wall(self) -> float:
         """Seconds that the fit took: the sum of its phases."""
         return sum(self.phases.values())
 
-    def advice(self):
+    def advice(self) -> str:
         """Returns a sentence on what took the most time, and how it gets less."""
         return advice(self.phases)
 
-    def times(self):
+    def times(self) -> dict[str, float]:
         """Returns the seconds of all rounds by part: reading, compute, averaging, overhead."""
         return total_seconds(self.rounds)
 
-    def shares(self):
+    def shares(self) -> dict[str, float]:
         """Returns the share of each part in the time of all rounds, in [0, 1]."""
         times = self.times()
         total = sum(times.values())
         return {part: seconds / total if total > 0 else 0.0 for part, seconds in times.items()}
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Returns plain lists and numbers, as JSON has them."""
         return {
             "rounds": [report.to_dict() for report in self.rounds],
@@ -93,7 +97,7 @@ class History:
             "aggregation": self.aggregation,
         }
 
-    def __str__(self):
+    def __str__(self) -> str:
         """Describes the fit in lines.
 
         One per epoch, then evaluations by updates, where the time went, how parameters were

@@ -1,6 +1,8 @@
 """Where the wall clock of a fit goes: each moment of it belongs to one phase."""
 
 import time
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from sparkdl.training.reporting.listeners import Listener
 
@@ -39,22 +41,22 @@ class Phases:
         Until the last call.
     """
 
-    def __init__(self, clock=time.perf_counter):
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock, self._last = clock, clock()
         self.seconds = dict.fromkeys(PHASES, 0.0)
 
-    def end(self, phase, known=()):
+    def end(self, phase: str, known: Mapping[str, float] | None = None) -> None:
         """Gives the time since the last call to a phase.
 
         Parameters
         ----------
         phase : str
-        known : {phase: seconds}
+        known : {phase: seconds}, optional
             Of other phases in that time, which `phase` does not get. Where they are more than all
             of it, as when workers were ahead of this process, each gets its share.
         """
         now = self._clock()
-        passed, known = now - self._last, dict(known)
+        passed, known = now - self._last, known or {}
         self._last, total = now, sum(known.values())
         scale = min(1.0, passed / total) if total > 0 else 0.0
         for name, seconds in known.items():
@@ -65,32 +67,32 @@ class Phases:
 class PhaseEnd(Listener):
     """Ends a phase: comes behind the listener whose time it is."""
 
-    def __init__(self, phases, phase):
+    def __init__(self, phases: Phases, phase: str) -> None:
         self._phases, self._phase = phases, phase
 
-    def on_fit_start(self, plan):
+    def on_fit_start(self, plan: Any) -> None:
         self._phases.end(self._phase)
 
-    def on_round(self, report, state):
+    def on_round(self, report: Any, state: Any) -> None:
         self._phases.end(self._phase)
 
-    def on_validation(self, report, state):
+    def on_validation(self, report: Any, state: Any) -> None:
         self._phases.end(self._phase)
 
-    def on_epoch(self, report, state):
+    def on_epoch(self, report: Any, state: Any) -> None:
         self._phases.end(self._phase)
 
-    def on_restart(self, restart):
+    def on_restart(self, restart: Any) -> None:
         self._phases.end(self._phase)
 
-    def on_fit_end(self, history):
+    def on_fit_end(self, history: Any) -> None:
         self._phases.end(self._phase)
 
 
-def advice(seconds):
+def advice(seconds: Mapping[str, float]) -> str:
     """Returns a sentence on the phase that took the most; empty where there was none."""
     wall = sum(seconds.values())
     if wall <= 0:
         return ""
-    phase = max(seconds, key=seconds.get)
+    phase = max(seconds, key=seconds.__getitem__)
     return f"{100 * seconds[phase] / wall:.0f} % of {wall:.1f} s went into {PHASES[phase]}."

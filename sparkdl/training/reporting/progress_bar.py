@@ -1,10 +1,17 @@
 """A progress bar for a fit: epoch, round, loss, examples/s, time left."""
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.reports import EpochReport, FitPlan, Restart, RoundReport
+
+if TYPE_CHECKING:
+    from sparkdl.training.reporting.history import History
+    from sparkdl.training.saving.state import TrainState
+
 
 FORMAT = "{desc} |{bar}| {percentage:3.0f}% {elapsed} gone, {remaining} left{postfix}"
 
@@ -22,14 +29,15 @@ class ProgressBar(Listener):
         Seconds between two redraws.
     """
 
-    def __init__(self, show=None, file=None, interval=0.1):
+    def __init__(self, show: bool | None = None, file: Any = None, interval: float = 0.1) -> None:
         self.show = show
         self.file = file
         self.interval = interval
-        self._bar = None
-        self._epochs, self._updates = 0, None
+        self._bar: Any = None
+        self._epochs: int = 0
+        self._updates: int | None = None
 
-    def on_fit_start(self, plan):
+    def on_fit_start(self, plan: FitPlan) -> None:
         file = self.file or sys.stderr
         self._close()
         self._epochs, self._updates = plan.epochs, plan.updates
@@ -44,7 +52,7 @@ class ProgressBar(Listener):
             dynamic_ncols=True,
         )
 
-    def on_round(self, report, state):
+    def on_round(self, report: RoundReport, state: "TrainState | None") -> None:
         if self._updates:
             place = f"update {report.iteration}/{self._updates} epoch {report.epoch + 1}"
         else:
@@ -55,29 +63,29 @@ class ProgressBar(Listener):
         self._bar.set_postfix_str(figures, refresh=False)
         self._bar.update(report.iteration - self._bar.n if self._updates else 1)
 
-    def on_epoch(self, report, state):
+    def on_epoch(self, report: EpochReport, state: "TrainState") -> None:
         if not self._bar.disable:
             score = "" if report.score is None else f", score {report.score:.4f}"
             of = "" if self._updates else f"/{self._epochs}"
             line = f"epoch {report.epoch + 1}{of}: loss {report.loss:.4f}{score}, "
             self._bar.write(f"{line}{report.duration:.1f} s", file=self._bar.fp)
 
-    def on_restart(self, restart):
+    def on_restart(self, restart: Restart) -> None:
         if not self._updates:
             self._bar.update(-restart.lost)
         if not self._bar.disable:
             self._bar.write(str(restart), file=self._bar.fp)
 
-    def on_fit_end(self, history):
+    def on_fit_end(self, history: "History") -> None:
         self._close()
 
-    def _close(self):
+    def _close(self) -> None:
         if self._bar is not None:
             self._bar.close()
         self._bar = None
 
 
-def _is_watched(file):
+def _is_watched(file: Any) -> bool:
     """Returns whether a person sees what is written to `file` as it is written."""
     return file.isatty() or _in_notebook()
 

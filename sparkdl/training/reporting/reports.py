@@ -1,11 +1,16 @@
 """Reports of rounds, epochs, validations and restarts, and the plan of a fit."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from sparkdl.errors import require
+
+if TYPE_CHECKING:
+    from sparkdl.training.evaluation.base import Evaluation
+
 
 PARTS = ("reading", "compute", "averaging", "overhead")
 """Where the seconds of a round go. `overhead` is what the system around the workers costs."""
@@ -14,16 +19,19 @@ PARTS = ("reading", "compute", "averaging", "overhead")
 class _Timed:
     """Base of the reports that have `examples` and `seconds`."""
 
+    examples: int
+    seconds: dict[str, float]
+
     @property
-    def duration(self):
+    def duration(self) -> float:
         """Wall-clock seconds: the sum of the parts."""
         return sum(self.seconds.values())
 
     @property
-    def examples_per_second(self):
+    def examples_per_second(self) -> float:
         return self.examples / self.duration if self.duration > 0 else 0.0
 
-    def _check_seconds(self):
+    def _check_seconds(self) -> None:
         require(self, "seconds", set(self.seconds) == set(PARTS), f"a number for each of {PARTS}")
         require(self, "seconds", min(self.seconds.values()) >= 0, "at least 0")
 
@@ -66,10 +74,10 @@ class RoundReport(_Timed):
     skipped: int = 0
     devices: dict[str, int] = field(default_factory=dict)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self._check_seconds()
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Returns plain numbers by name, as JSON has them."""
         return plain(asdict(self))
 
@@ -84,11 +92,11 @@ class EpochReport(_Timed):
     seconds: dict[str, float]
     validation: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self._check_seconds()
 
     @classmethod
-    def of(cls, rounds, validation=None):
+    def of(cls, rounds: "list[RoundReport]", validation: "Evaluation | None" = None) -> Self:
         """Returns the epoch made of `rounds`, a list of RoundReport that is not empty."""
         examples = sum(r.examples for r in rounds)
         total = sum(r.loss * r.examples for r in rounds)
@@ -101,11 +109,11 @@ class EpochReport(_Timed):
         )
 
     @property
-    def score(self):
+    def score(self) -> float | None:
         """Accuracy or R2 on the validation data; None without such."""
         return None if self.validation is None else self.validation.score
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Returns plain numbers by name; the validation is the dict of its figures, or None."""
         figures = None if self.validation is None else self.validation.figures()
         fields = {name: getattr(self, name) for name in ("epoch", "loss", "examples", "score")}
@@ -120,12 +128,12 @@ class ValidationReport:
     epoch: int
     validation: Any
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Returns plain numbers by name."""
         place = {"iteration": self.iteration, "epoch": self.epoch}
         return plain(place | {"validation": self.validation.figures()})
 
-    def __str__(self):
+    def __str__(self) -> str:
         figures = self.validation.figures().items()
         numbers = [f"{name} {x:.4f}" for name, x in figures if isinstance(x, float | int)]
         return f"update {self.iteration}: {', '.join(numbers)}"
@@ -162,12 +170,12 @@ class FitPlan:
     extra: dict = field(default_factory=dict)
 
     @property
-    def rounds_in_all(self):
+    def rounds_in_all(self) -> int:
         """Rounds from the first of epoch 0 to the end of this fit."""
         return self.epochs * self.rounds_in_epoch
 
     @property
-    def rounds_before(self):
+    def rounds_before(self) -> int:
         """Those of `rounds_in_all` that are done when the fit starts."""
         return self.epoch * self.rounds_in_epoch + self.round
 
@@ -194,7 +202,7 @@ class Restart:
     workers: int
     reason: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         place = f"epoch {self.epoch + 1}, round {self.round + 1}"
         return f"{self.reason}; {self.workers} workers go on from {place}, {self.lost} rounds lost"
 
@@ -212,13 +220,13 @@ def format_devices(who, devices):
     return f"{who} computed: {found}" if devices else ""
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """Returns `value` with Python's own numbers in place of numpy's, also inside dicts."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return value.item() if isinstance(value, np.generic) else value
 
 
-def total_seconds(reports):
+def total_seconds(reports: "Iterable[RoundReport]") -> dict[str, float]:
     """Sums the seconds by part over reports."""
     return {part: sum(report.seconds[part] for report in reports) for part in PARTS}

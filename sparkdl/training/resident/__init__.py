@@ -1,1 +1,1 @@
-"""Workers that stay for a whole fit, and the driver's side of them, under any master."""
+"""Workers that stay for a whole fit, and the driver's side of them."""

@@ -2,7 +2,10 @@
 
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +14,13 @@ from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, DivergedError
 from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.reports import EpochReport, FitPlan, RoundReport
 from sparkdl.training.saving.manifest import MANIFEST, as_text
 from sparkdl.training.saving.model_directory import load_model, save_model
+
+if TYPE_CHECKING:
+    from sparkdl.nn.networks.base import Conf
+    from sparkdl.training.saving.state import TrainState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +64,7 @@ class CheckpointWriter(Listener):
         self.clock = clock
         self.last = None
 
-    def on_fit_start(self, plan):
+    def on_fit_start(self, plan: FitPlan) -> None:
         """Raises CheckpointError where checkpoints of another run would get mixed with ours."""
         self._conf, self._extra, self._written_at = plan.conf, plan.extra, self.clock()
         present = list_checkpoints(self.options.path)
@@ -68,11 +76,11 @@ class CheckpointWriter(Listener):
                 )
         self.last = present[max(present)] if present else None
 
-    def on_round(self, report, state):
+    def on_round(self, report: RoundReport, state: "TrainState | None") -> None:
         if state is not None and self._is_due(state):
             self.write(self._conf, state, self._extra)
 
-    def on_epoch(self, report, state):
+    def on_epoch(self, report: EpochReport, state: "TrainState") -> None:
         if self.options.every_rounds is None and self.options.every_minutes is None:
             self.write(self._conf, state, self._extra)
 
@@ -83,7 +91,7 @@ class CheckpointWriter(Listener):
             minutes is not None and self.clock() - self._written_at >= 60 * minutes
         )
 
-    def write(self, conf, state, extra):
+    def write(self, conf: "Conf", state: "TrainState", extra: Mapping[str, np.ndarray]) -> None:
         """Saves the state, and deletes all but the last `keep`. Raises DivergedError."""
         self._refuse_diverged(state)
         path = f"{as_text(self.options.path)}/round-{state.rounds:08d}"
@@ -91,7 +99,7 @@ class CheckpointWriter(Listener):
         self.last, self._written_at = path, self.clock()
         self._prune(state.rounds)
 
-    def _refuse_diverged(self, state):
+    def _refuse_diverged(self, state: "TrainState") -> None:
         if not (np.isfinite(state.params).all() and np.isfinite(state.buffers).all()):
             good = f"the last good checkpoint is {self.last}" if self.last else "no checkpoint yet"
             raise DivergedError(f"weights are not finite after round {state.rounds}; {good}")
@@ -104,7 +112,7 @@ class CheckpointWriter(Listener):
             files.remove(present[rounds])
 
 
-def latest(path):
+def latest(path: str | PathLike[str]) -> str | None:
     """Returns the path of the newest checkpoint under `path` that is whole.
 
     Raises
@@ -115,13 +123,13 @@ def latest(path):
     return _newest(path)[0]
 
 
-def load_checkpoint(path):
+def load_checkpoint(path: str | PathLike[str]) -> tuple[Any, ...]:
     """Loads (NetworkConf, TrainState, extra) from a model, or from the newest one in a folder."""
     path = as_text(path)
     return load_model(path) if files.exists(f"{path}/{MANIFEST}") else _newest(path)[1]
 
 
-def list_checkpoints(path):
+def list_checkpoints(path: str | PathLike[str]) -> dict[int, str]:
     """Returns {rounds: path} of all checkpoints in a folder, whole or not.
 
     Empty if it does not exist.

@@ -49,7 +49,7 @@ class TrainState:
     iteration: int = 0
     seed: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("params", "buffers", "slots"):
             vector = getattr(self, name)
             require(self, name, _is_vector(vector), "a one-dimensional array of floats")
@@ -64,12 +64,12 @@ class TrainState:
             require(self, name, whole and value >= 0, "an integer >= 0")
 
     @property
-    def starts_epoch(self):
+    def starts_epoch(self) -> bool:
         """True if nothing of its epoch is trained."""
         return self.round == 0 and self.done == 0
 
     @property
-    def counters(self):
+    def counters(self) -> dict[str, int]:
         """The numbers beside the vectors, as plain integers by name."""
         return {name: int(getattr(self, name)) for name in COUNTERS}
 

@@ -28,10 +28,10 @@ class LocalBlocks:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
-    def sizes(self):
+    def sizes(self) -> list[int]:
         return [len(block) for block in self.blocks]
 
-    def close(self):
+    def close(self) -> None:
         self.blocks.clear()
 
 
@@ -51,12 +51,12 @@ class LocalWorkers:
         Threads of each; None: the cores divided by the workers.
     """
 
-    def __init__(self, size=2, timeout=600.0, threads=None):
+    def __init__(self, size: int = 2, timeout: float = 600.0, threads: int | None = None) -> None:
         if not (isinstance(size, int) and size >= 1):
             raise ConfigError(f"LocalWorkers.size must be an integer >= 1, got {size!r}")
         self.size, self.timeout, self.host = size, timeout, "127.0.0.1"
         self.threads = threads or max(1, (os.cpu_count() or 1) // size)
-        self._processes = []
+        self._processes: list[WorkerProcess] = []
 
     def __enter__(self):
         return self
@@ -64,7 +64,7 @@ class LocalWorkers:
     def __exit__(self, *_):
         self.close()
 
-    def load(self, data, schema, size, options):
+    def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads a source in this process and deals its records into blocks; see Workers.load."""
         began = time.perf_counter()
         parts = [list(checked_batches(data.read, split, schema)) for split in data.splits()]
@@ -74,7 +74,7 @@ class LocalWorkers:
         came = time.perf_counter()
         nbytes = sum(batch.nbytes for part in parts for batch in part)
         dealing = deal(counts, nbytes, size, self.size, options.repartition, options.seed or 0)
-        pieces = [[] for _ in dealing.sizes]
+        pieces: list[list[Batch]] = [[] for _ in dealing.sizes]
         for partition, part in enumerate(parts):
             for block, piece in dealing.pieces(partition, part):
                 pieces[block].append(piece)
@@ -82,7 +82,7 @@ class LocalWorkers:
         seconds = {"reading": came - began, "balance": time.perf_counter() - came}
         return LocalBlocks(blocks, seconds)
 
-    def run_round(self, task, blocks, chosen, shared, depth):
+    def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
         """Runs the task on each chosen block, a block a worker; see Workers.run_round."""
         self._start()
         jobs = list(zip(self._processes[: len(chosen)], chosen, strict=True))
@@ -98,15 +98,17 @@ class LocalWorkers:
         result.averaging += time.perf_counter() - began
         return result
 
-    def room(self):
+    def room(self) -> int:
         """Returns the number of workers; see Workers.room."""
         return self.size
 
-    def obstacle(self):
+    def obstacle(self) -> str | None:
         """Returns None: processes of this machine run all at once."""
         return None
 
-    def launch(self, task, blocks, shares, shared, validation=None):
+    def launch(
+        self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None
+    ) -> Any:
         """Has the processes that run rounds stay for a fit; see Workers.launch."""
         if len(shares) > self.size:
             raise ConfigError(f"there is room for {self.size} workers, got {len(shares)}")
@@ -114,7 +116,7 @@ class LocalWorkers:
         processes = self._processes[: len(shares)]
         return LocalLaunchedWorkers(processes, self._kill, task, blocks, shares, shared, validation)
 
-    def close(self):
+    def close(self) -> None:
         """Ends the processes; the next round starts new ones."""
         for worker in self._processes:
             worker.pipe.close()  # an idle one ends when its owner hangs up
@@ -122,11 +124,11 @@ class LocalWorkers:
             worker.process.join(GRACE)
         self._kill()
 
-    def _start(self):
+    def _start(self) -> None:
         for rank in range(len(self._processes), self.size):
             self._processes.append(WorkerProcess(rank, self.threads, self.timeout))
 
-    def _kill(self):
+    def _kill(self) -> None:
         for worker in self._processes:
             worker.kill()
         self._processes = []
@@ -143,7 +145,7 @@ class WorkerProcess:
         self.process.start()
         far.close()
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"worker {self.rank} (process {self.process.pid})"
 
     def send(self, job):
@@ -156,7 +158,7 @@ class WorkerProcess:
         with self._in_time("no result of a round"):
             return self.pipe.recv()
 
-    def kill(self):
+    def kill(self) -> None:
         """Ends the process whatever it does, and waits until it is gone."""
         self.pipe.close()
         self.process.kill()

@@ -33,7 +33,7 @@ EXAMPLES = {
     "OneHot": OneHot(classes=256),
     "Pad": Pad(size=(2, 3), mode="reflect"),
     "RandomResizedCrop": RandomResizedCrop(size=(9, 8)),
-    "Reshape": ReshapeRecords(shape=(1, 12, 48)),
+    "ReshapeRecords": ReshapeRecords(shape=(1, 12, 48)),
     "Resize": Resize(size=(9, 21)),
     "Rotate": Rotate(degrees=40),
     "Scale": Scale(factor=0.5, mean=(1, 2, 3)),

@@ -106,7 +106,7 @@ MISFITS = [
     (Compose(Crop(size=24), Resize(size=30)), (3, 24, 24), "Resize gives examples of"),
     (MeanImage(mean=np.zeros((3, 4, 4))), (3, 5, 5), "MeanImage gives examples of"),
     (Scale(mean=(1, 2)), (3, 5, 5), "Scale.mean needs 1 number or 3"),
-    (ReshapeRecords(shape=(3, 4)), (12,), "Reshape gives examples of"),
+    (ReshapeRecords(shape=(3, 4)), (12,), "ReshapeRecords gives examples of"),
 ]
 
 
@@ -119,7 +119,10 @@ def test_what_never_fits_is_refused_before_any_record(transform, shape, message)
 WRONG_RECORDS = [
     (Crop(size=24), r"Crop of \(24, 24\) needs images of at least that, got \(3, 12, 16\)"),
     (MeanImage(mean=np.zeros((3, 4, 4))), r"MeanImage is of \(3, 4, 4\), got images \(3, 12, 16\)"),
-    (ReshapeRecords(shape=(3, 4)), r"Reshape to \(3, 4\) needs as many numbers, got \(3, 12, 16\)"),
+    (
+        ReshapeRecords(shape=(3, 4)),
+        r"ReshapeRecords to \(3, 4\) needs as many numbers, got \(3, 12, 16\)",
+    ),
 ]
 
 
@@ -144,7 +147,10 @@ OPTIONS = [
     (lambda: MeanImage(), "MeanImage.path must be given where mean is not"),
     (lambda: MeanImage(mean=np.zeros((1, 2, 2)), path="a"), "MeanImage.path must be"),
     (lambda: Compose(Mirror(), 3), "Compose.transforms.1. must be one of ChannelSwap"),
-    (lambda: ReshapeRecords(shape=(3, 0)), "Reshape.shape.1. must be an integer >= 1, got 0"),
+    (
+        lambda: ReshapeRecords(shape=(3, 0)),
+        "ReshapeRecords.shape.1. must be an integer >= 1, got 0",
+    ),
 ]
 
 

@@ -5,8 +5,9 @@ import pytest
 
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.evaluation.batch_evaluation import Judge
+from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
-from sparkdl.training.network import Network, fit_network
+from sparkdl.training.network import Network
 from sparkdl.training.recipe import TEST, Recipe
 from sparkdl.training.workers.base import Validation
 from tests.spark.networks import CLASSES, plain

@@ -2,6 +2,7 @@
 
 import codecs
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -72,7 +73,7 @@ class Characters(Config):
             raise DataError(f"character {at} must be one of {len(self)} known, got {text[at]!r}")
         return codes.astype(np.uint8 if len(self) <= 256 else np.int32)
 
-    def decode(self, codes: np.ndarray) -> str:
+    def decode(self, codes: np.ndarray | Iterable[int]) -> str:
         """Returns the text whose characters have these numbers (n,). Raises DataError for one of
         none.
         """

@@ -3,6 +3,7 @@
 from dataclasses import fields, replace
 from pathlib import PurePosixPath
 
+from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data import files
 from sparkdl.data.source import checked_batches
 from sparkdl.errors import ConfigError
@@ -13,9 +14,11 @@ from sparkdl.interop.caffe.evaluation.head import First
 from sparkdl.interop.caffe.evaluation.net_evaluation import batch_size, testing_of
 from sparkdl.interop.caffe.solvers.job import SolverJob, read_job
 from sparkdl.interop.caffe.solvers.listeners import Display, Snapshots, log
+from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.inputs.sources import as_source
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
-from sparkdl.training.network import Network, as_source, first_state, fit_network
+from sparkdl.training.network import Network, first_state
 from sparkdl.training.recipe import tag_batch
 from sparkdl.training.workers.base import Validation
 from sparkdl.training.workers.local import LocalWorkers
@@ -63,7 +66,21 @@ class CaffeSolver:
         self.network = Network(self.job.train.conf, state)
         self.snapshots = Snapshots(self.job.train, found, prefix_of(self.job))
 
-    def fit(self, data=None, workers=None, validation=None, **options):
+    @refuse_unknown_options
+    def fit(
+        self,
+        data=None,
+        workers=None,
+        validation=None,
+        *,
+        epochs=None,
+        updates=None,
+        validate_every=None,
+        validate_first=None,
+        listeners=(),
+        checkpoints=None,
+        resume=None,
+    ):
         """Trains on this machine; returns a History, whose `validations` are the tests.
 
         Parameters
@@ -74,7 +91,12 @@ class CaffeSolver:
             Two processes unless given.
         validation : the same, or a list of them for several test nets, optional
             All of it is tested on. What the test nets name unless given.
-        options : of `fit_network`
+        epochs, updates : int, optional
+            How long to train, in place of max_iter.
+        validate_every, validate_first : optional
+            In place of test_interval and test_initialization.
+        listeners, checkpoints, resume : optional
+            As in `Network.fit`.
         """
         data = as_source(self.data() if data is None else data)
         tests = self.tests(validation, as_source)
@@ -82,7 +104,18 @@ class CaffeSolver:
         own = LocalWorkers(self.master.workers or 2) if workers is None else None
         try:
             used = own if workers is None else workers
-            return self.train(data, used, self.validation(tests, batches), **options)
+            return self.train(
+                data,
+                used,
+                self.validation(tests, batches),
+                epochs=epochs,
+                updates=updates,
+                validate_every=validate_every,
+                validate_first=validate_first,
+                listeners=listeners,
+                checkpoints=checkpoints,
+                resume=resume,
+            )
         finally:
             if own is not None:
                 own.close()
@@ -120,18 +153,44 @@ class CaffeSolver:
         testing = testing_of(self.job.train, self.job.tests, tests)
         return Validation(batches, testing)
 
-    def train(self, data, workers, validation, evaluate=None, *, listeners=(), **options):
+    def train(
+        self,
+        data,
+        workers,
+        validation,
+        evaluate=None,
+        *,
+        epochs=None,
+        updates=None,
+        validate_every=None,
+        validate_first=None,
+        listeners=(),
+        checkpoints=None,
+        resume=None,
+    ):
         """Returns `fit` with data and validation as these workers know them."""
         solver = self.job.solver
-        given = {"validation": validation, "evaluate": evaluate}
-        epochs = options.pop("epochs", None)
-        if epochs is None:
-            given["updates"] = solver.max_iter
+        if epochs is None and updates is None:
+            updates = solver.max_iter
         if solver.test_interval:
-            given["validate_every"] = solver.test_interval
-            given["validate_first"] = solver.test_initialization
-        given["listeners"] = [Display(solver), self.snapshots, *listeners]
-        history = fit_network(self.network, data, self.master, workers, epochs, **given | options)
+            validate_every = validate_every or solver.test_interval
+            if validate_first is None:
+                validate_first = solver.test_initialization
+        history = fit_network(
+            self.network,
+            data,
+            self.master,
+            workers,
+            epochs,
+            updates=updates,
+            validation=validation,
+            validate_every=validate_every,
+            validate_first=bool(validate_first),
+            evaluate=evaluate,
+            listeners=[Display(solver), self.snapshots, *listeners],
+            checkpoints=checkpoints,
+            resume=resume,
+        )
         self.snapshots.finish(self.network.state)
         return history
 

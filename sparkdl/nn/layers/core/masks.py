@@ -1,5 +1,7 @@
 """Masks of sequences (batch, T), 1 for a step and 0 for padding, in layers over windows."""
 
+from typing import Any
+
 import numpy as np
 
 from sparkdl.engine import ops
@@ -17,7 +19,7 @@ def fill_padding(x: Value, mask: Value, fill: float = 0.0) -> Value:
     return ops.where(over_features(mask), x, fit_to_dtype(fill, x.dtype))
 
 
-def fit_to_dtype(low, dtype):
+def fit_to_dtype(low: float, dtype: Any) -> float:
     """Returns a number below 0, or where it has no place in a type the lowest one there."""
     return max(low, lowest(dtype))
 
@@ -27,7 +29,7 @@ def over_features(mask: Value) -> Value:
     return ops.reshape(mask, (*mask.shape, 1))
 
 
-def window_mask(mask, *options):
+def window_mask(mask: Value, *options: Any) -> Value:
     """Returns the mask of windows: 1 where at least one step of the window is there.
 
     A window that sees only padding is there where the first step is, or behind them the last one.

@@ -4,7 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparkdl.config import Number, Of, Sequence, option
-from sparkdl.config.field_types import OptionalAnyOf, OptionalSeveral, Several
+from sparkdl.config.field_types import (
+    OptionalAnyOf,
+    OptionalSeveralAnyOf,
+    SeveralAnyOf,
+)
 from sparkdl.nn.constraints import Constraint
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.optimizers import Optimizer
@@ -40,13 +44,13 @@ class TrainableLayer(Layer, abstract=True):
         "decay; bias_l1 and bias_l2 hold as they are. Caffe's decay_mult of the weights.",
         default=1.0,
     )
-    constraints: OptionalSeveral[Constraint] = option(
+    constraints: OptionalSeveralAnyOf[Constraint] = option(
         Sequence(of=Of(family=Constraint)),
         "Constraints on the weights, applied one after the other; the network's unless given. "
         "In a layer without weights, but with learned factors, they hold for the factors.",
         default=None,
     )
-    bias_constraints: Several[Constraint] = option(
+    bias_constraints: SeveralAnyOf[Constraint] = option(
         Sequence(of=Of(family=Constraint)),
         "Constraints on the biases, applied one after the other.",
         default=(),

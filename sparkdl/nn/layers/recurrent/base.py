@@ -156,7 +156,7 @@ class GatedRecurrent(Recurrent, abstract=True):
         return getattr(self.gate_activation, "slope", None)
 
 
-def gradient_spans(steps, backward_steps):
+def gradient_spans(steps: int, backward_steps: int | None) -> list[tuple[int, int]]:
     """Returns (start, stop) of the steps that gradients do not reach, and of those that they do."""
     cut = 0 if backward_steps is None else max(steps - backward_steps, 0)
     return [(0, cut), (cut, steps)] if cut else [(0, steps)]

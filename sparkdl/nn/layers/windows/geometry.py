@@ -4,29 +4,33 @@ An option of a layer over several axes is one number for all of them or a tuple 
 """
 
 from math import ceil
+from typing import Any
 
 from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape
 
 
-def per_axis(value, axes):
+def per_axis(value: Any, axes: int) -> Any:
     """Returns a number for each axis."""
     return value if isinstance(value, tuple) else (value,) * axes
 
 
-def sides(value, axes):
+def sides(value: Any, axes: int) -> tuple[tuple[int, int], ...]:
     """Returns (before, after) for each axis."""
     if axes == 1 and isinstance(value, tuple):
         return (value,)
     return tuple(per_axis(side, 2) for side in per_axis(value, axes))
 
 
-def spans_of(size, dilation, axes):
+def spans_of(size: Any, dilation: Any, axes: int) -> Shape:
     """Returns the extent of a window along each axis."""
     sizes = zip(per_axis(size, axes), per_axis(dilation, axes), strict=True)
     return tuple(gap * (k - 1) + 1 for k, gap in sizes)
 
 
-def window_padding(space, size, stride, padding, dilation=1, rounding="floor"):
+def window_padding(
+    space: Shape, size: Any, stride: Any, padding: Any, dilation: Any = 1, rounding: str = "floor"
+) -> tuple[tuple[int, int], ...]:
     """Returns (before, after) for each axis of `space`, the lengths of an example's axes.
 
     With rounding "ceil", enough is added behind that a last, partial window fits, unless it would
@@ -41,17 +45,17 @@ def window_padding(space, size, stride, padding, dilation=1, rounding="floor"):
     return tuple(map(fit, space, spans, strides, given))
 
 
-def same_padding(n, span, stride):
+def same_padding(n: int, span: int, stride: int) -> tuple[int, int]:
     """Returns (before, after) for ceil(n / stride) windows, as Keras has it: the odd one behind."""
     total = max((ceil(n / stride) - 1) * stride + span - n, 0)
     return total // 2, total - total // 2
 
 
-def floor_padding(n, span, stride, given):
+def floor_padding(n: int, span: int, stride: int, given: tuple[int, int]) -> tuple[int, int]:
     return given
 
 
-def ceil_padding(n, span, stride, given):
+def ceil_padding(n: int, span: int, stride: int, given: tuple[int, int]) -> tuple[int, int]:
     before, after = given
     windows = ceil((n + before + after - span) / stride) + 1
     if (windows - 1) * stride >= n + before:
@@ -59,7 +63,7 @@ def ceil_padding(n, span, stride, given):
     return before, max(after, (windows - 1) * stride + span - n - before)
 
 
-def windows(space, size, stride, padding, dilation=1):
+def windows(space: Shape, size: Any, stride: Any, padding: Any, dilation: Any = 1) -> Shape:
     """Returns the number of windows along each axis; `padding` as `window_padding` gives it.
 
     Raises

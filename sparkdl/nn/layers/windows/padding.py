@@ -69,5 +69,5 @@ class Padding(Amounts):
         return str(value) if is_in(value, self.words) else super().check(value, where)
 
 
-def is_in(value, words):
+def is_in(value: Any, words: tuple[str, ...]) -> bool:
     return isinstance(value, str) and value in words

@@ -86,13 +86,13 @@ class Buckets:
         """
         return {n: partial(self._final, i, weight, earlier) for n, i in self._owners.items()}
 
-    def add_zeros(self):
+    def add_zeros(self) -> None:
         """Gives zeros, as this worker has no gradient."""
         self.grad[:] = 0
         for place in range(len(self._slices)):
             self._start(place)
 
-    def end(self):
+    def end(self) -> None:
         """Waits until all have come; the replica's gradient is the mean."""
         with self.worker.exchanging():
             for pending in self._pending:
@@ -102,7 +102,7 @@ class Buckets:
             with self.worker.exchanging():
                 self._compressed.sum(self.grad)
 
-    def settle(self):
+    def settle(self) -> None:
         """Ends a round: nothing is under way any more, and all has gone well."""
 
     def _final(self, place, weight, earlier):

@@ -36,15 +36,15 @@ class DeviceBuckets(Buckets):
         self.worker.gradient(step, queued=queued)
         self._keeps = False
 
-    def add_zeros(self):
+    def add_zeros(self) -> None:
         mark = self.worker.group.clear(GRADIENT)
         for place in range(len(self._slices)):
             self._final(place, 0, mark)
 
-    def end(self):
+    def end(self) -> None:
         self.worker.group.join_in()
 
-    def settle(self):
+    def settle(self) -> None:
         with self.worker.exchanging():
             self.worker.group.settle()
 

@@ -1,6 +1,8 @@
 """Synchronous SGD: every update uses the mean gradient over the minibatches of all workers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Choice, Integer, Optional, option
 from sparkdl.training.masters.all_reduce.worker import AllReduceWorker
@@ -56,14 +58,14 @@ class AllReduceSGD(ResidentMaster):
     )
 
     @property
-    def minibatches_per_round(self):
+    def minibatches_per_round(self) -> int:
         return self.updates_per_round * self.accumulate
 
-    def minibatches_for(self, updates, workers):
+    def minibatches_for(self, updates: int, workers: Any) -> int:
         return updates * self.accumulate
 
-    def updates_of(self, minibatches):
+    def updates_of(self, minibatches: Sequence[int]) -> int:
         return -(-max(minibatches) // self.accumulate)
 
-    def strategy(self, worker):
+    def strategy(self, worker: Any) -> Any:
         return AllReduceWorker(self, worker)

@@ -29,7 +29,7 @@ class AllReduceWorker(Strategy):
         self._buckets.settle()
         mean_buffers(self.worker, trained)
 
-    def end_epoch(self):
+    def end_epoch(self) -> None:
         every = self.master.sync_epochs
         if every is not None and (self.worker.epoch + 1) % every == 0:
             synchronize(self.worker)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Boolean, Integer, Number, option
 from sparkdl.errors import require
@@ -60,7 +61,7 @@ class BlockMomentum(ResidentMaster):
     )
     block_learning_rate: float = option(Number(above=0), "Factor of G in the step.", default=1.0)
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         least = self.batch_size_per_worker
         holds = self.block_size_per_worker >= least
@@ -70,18 +71,18 @@ class BlockMomentum(ResidentMaster):
         require(self, given, holds, "None where block_momentum is given")
 
     @property
-    def records_per_block(self):
+    def records_per_block(self) -> int:
         return self.block_size_per_worker
 
     @property
-    def minibatches_per_round(self):
+    def minibatches_per_round(self) -> int:
         return -(-self.block_size_per_worker // self.batch_size_per_worker)
 
     @property
-    def average_optimizer_state(self):
+    def average_optimizer_state(self) -> bool:
         return not self.reset_sgd_momentum_after_aggregation
 
-    def momentum_of(self, workers):
+    def momentum_of(self, workers: Any) -> float:
         """Returns m, with so many workers."""
         if self.block_momentum is not None:
             return self.block_momentum
@@ -90,5 +91,5 @@ class BlockMomentum(ResidentMaster):
             return math.exp(-examples / self.block_momentum_as_time_constant)
         return 1 - 1 / workers
 
-    def strategy(self, worker):
+    def strategy(self, worker: Any) -> Any:
         return BlockMomentumWorker(self, worker)

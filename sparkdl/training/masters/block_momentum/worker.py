@@ -29,7 +29,7 @@ class BlockMomentumWorker(ParameterAveragingWorker):
     def state(self):
         return super().state() | {"params": self._weights, "kept": {"block_step": self._step}}
 
-    def _look_ahead(self):
+    def _look_ahead(self) -> None:
         """Gives the replica what a block begins with."""
         np.copyto(self.worker.replica.params, self._weights)
         if self.master.use_nesterov_momentum:

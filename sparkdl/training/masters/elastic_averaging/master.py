@@ -1,6 +1,7 @@
 """Elastic averaging: workers train on their own, tied to a center by springs."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Choice, Integer, Number, option
 from sparkdl.training.masters.base import ResidentMaster
@@ -57,10 +58,10 @@ class ElasticAveraging(ResidentMaster):
     )
 
     @property
-    def minibatches_per_round(self):
+    def minibatches_per_round(self) -> int:
         return self.tau * self.exchanges_per_round
 
-    def strategy(self, worker):
+    def strategy(self, worker: Any) -> Any:
         return (SynchronousElasticWorker if self.mode == "sync" else StoreElasticWorker)(
             self, worker
         )

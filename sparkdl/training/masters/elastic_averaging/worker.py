@@ -75,7 +75,7 @@ class ElasticWorker(Strategy):
     def _move(self, trained):
         raise NotImplementedError
 
-    def _settle(self):
+    def _settle(self) -> None:
         """Has all workers know the same center."""
 
 
@@ -92,7 +92,7 @@ class SynchronousElasticWorker(ElasticWorker):
             if worker.own:
                 self._sums.restore(worker_state_part(MOVES, worker.own))
 
-    def end_epoch(self):
+    def end_epoch(self) -> None:
         if self._sums is not None:
             with self.worker.exchanging():
                 self._sums.settle()
@@ -128,7 +128,7 @@ class StoreElasticWorker(ElasticWorker):
     def own(self):
         return super().own() | prefix(MOVES, self._store.compression_state(CENTRE))
 
-    def close(self):
+    def close(self) -> None:
         self._store.abandon()
 
     def _move(self, trained):
@@ -136,7 +136,7 @@ class StoreElasticWorker(ElasticWorker):
             self._store.pull(CENTRE, self._center)
             self._store.push(CENTRE, self._away())
 
-    def _settle(self):
+    def _settle(self) -> None:
         """Ends a round after all have pushed; none pushes before all are here."""
         self._store.pull(CENTRE, self._center)
         self.worker.group.barrier()

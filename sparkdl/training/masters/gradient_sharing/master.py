@@ -1,6 +1,7 @@
 """Gradient sharing: after each minibatch workers exchange gradients in a few bits."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Choice, Integer, Of, option
 from sparkdl.config.field_types import AnyOf
@@ -59,14 +60,14 @@ class GradientSharing(ResidentMaster):
     )
 
     @property
-    def minibatches_per_round(self):
+    def minibatches_per_round(self) -> int:
         return self.updates_per_round
 
     @property
-    def averages_messages(self):
+    def averages_messages(self) -> bool:
         return self.combine == "mean"
 
-    def strategy(self, worker):
+    def strategy(self, worker: Any) -> Any:
         return (GradientSharingWorker if self.share == "gradients" else UpdateSharingWorker)(
             self, worker
         )

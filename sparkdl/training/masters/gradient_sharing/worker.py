@@ -29,7 +29,7 @@ class SharingWorker(Strategy):
             trained += 0 if step is None else step.share * len(step.batch)
         mean_buffers(self.worker, trained)
 
-    def end_epoch(self):
+    def end_epoch(self) -> None:
         with self.worker.exchanging():
             self._sums.settle()
 

@@ -1,6 +1,7 @@
 """Local SGD: first in step, then alone for some minibatches between averages, fewer and fewer."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Boolean, Integer, Number, option
 from sparkdl.errors import require
@@ -59,14 +60,14 @@ class LocalSGD(ResidentMaster):
         default=True,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         holds = self.updates_per_round >= self.period
         require(self, "updates_per_round", holds, f"an integer >= {self.period}")
 
     @property
-    def minibatches_per_round(self):
+    def minibatches_per_round(self) -> int:
         return self.updates_per_round
 
-    def strategy(self, worker):
+    def strategy(self, worker: Any) -> Any:
         return LocalSGDWorker(self, worker)

@@ -42,7 +42,7 @@ class LocalSGDWorker(ParameterAveragingWorker):
         if self.master.adaptive:
             self._tell_losses()
 
-    def end_epoch(self):
+    def end_epoch(self) -> None:
         super().end_epoch()
         if self.master.adaptive and self.worker.epoch >= self.master.parallel_from:
             self._period.adapt()
@@ -78,7 +78,7 @@ class LocalSGDWorker(ParameterAveragingWorker):
         with self.worker.exchanging():
             self._average(examples)
 
-    def _tell_losses(self):
+    def _tell_losses(self) -> None:
         """Tells all workers the losses of all, which each adds up in the same way."""
         figures = self.worker.figures
         with self.worker.exchanging():
@@ -98,7 +98,7 @@ class Period:
         self._loss += float(loss)
         self._examples += float(examples)
 
-    def adapt(self):
+    def adapt(self) -> None:
         """Adapts at the end of an epoch."""
         loss = self._loss / self._examples
         self._loss = self._examples = 0.0

@@ -1,8 +1,10 @@
 """Parameter averaging: workers train alone for some minibatches, then go on from their mean."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +60,7 @@ class ParameterAveraging(ResidentMaster):
         default=2,
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         plain = self.codec is None or self.aggregation == "peers"
         require(self, "codec", plain, "None", "aggregation='peers' can have one")
@@ -81,17 +83,25 @@ class ParameterAveraging(ResidentMaster):
         return peers, text, None if extra else driver
 
     @property
-    def resident(self):
+    def resident(self) -> bool:  # type: ignore[override]
         return self.aggregation == "peers"
 
     @property
-    def minibatches_per_round(self):
+    def minibatches_per_round(self) -> int:
         return self.averaging_frequency
 
-    def strategy(self, worker):
+    def strategy(self, worker: Any) -> Any:
         return ParameterAveragingWorker(self, worker)
 
-    def epoch(self, workers, conf, blocks, state, transform=None, marks=Milestones()):  # noqa: B008
+    def epoch(
+        self,
+        workers: Any,
+        conf: Any,
+        blocks: Any,
+        state: Any,
+        transform: Any = None,
+        marks: Any = Milestones(),  # noqa: B008
+    ) -> Iterator[Any]:
         """Trains the rest of the state's epoch, or up to the last mark.
 
         Yields
@@ -119,11 +129,11 @@ class ParameterAveraging(ResidentMaster):
             seconds = time_shares(result, result.averaging + ended - came, ended - began)
             yield state, round_report(epoch, part, chosen, state, result, seconds)
 
-    def plan(self, workers, blocks, state):
+    def plan(self, workers: Any, blocks: Any, state: Any) -> Any:
         """Returns [[block of each worker] for each round]: all blocks once, in an epoch's order."""
         return plan_rounds(state.seed, state.epoch, len(blocks.sizes), workers.size)
 
-    def part(self, workers, blocks, state, marks):
+    def part(self, workers: Any, blocks: Any, state: Any, marks: Any) -> Any:
         """Returns the RoundPart that is next, where the driver averages."""
         plan = self.plan(workers, blocks, state)
         return part_of(state, plan[state.round], len(plan), blocks.sizes, self, marks)

@@ -44,7 +44,7 @@ class ParameterAveragingWorker(Strategy):
         with self.worker.exchanging():
             self._average(examples)
 
-    def end_epoch(self):
+    def end_epoch(self) -> None:
         if self._changes is not None:
             with self.worker.exchanging():
                 self._changes.settle()
@@ -52,7 +52,7 @@ class ParameterAveragingWorker(Strategy):
     def own(self):
         return {} if self._changes is None else prefix(CHANGES, self._changes.state())
 
-    def _begin(self):
+    def _begin(self) -> None:
         """Gives all workers the same weights; they train alone from now on."""
         if not self.master.average_optimizer_state:
             np.copyto(self.worker.replica.slots, initial_slots(self.worker.conf))

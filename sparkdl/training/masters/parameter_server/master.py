@@ -1,6 +1,8 @@
 """Workers that push gradients to servers among them, and pull the parameters."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sparkdl.config import Boolean, Choice, Integer, option
 from sparkdl.errors import require
@@ -73,17 +75,17 @@ class ParameterServer(ResidentMaster):
         Integer(minimum=1), "Workers that keep parameters, the first ones; None: all.", default=None
     )
 
-    def validate(self):
+    def validate(self) -> None:
         super().validate()
         for name, mode in (("backup", "sync"), ("staleness", "bounded")):
             holds = getattr(self, name) == 0 or self.mode == mode
             require(self, name, holds, f"0 in mode {self.mode!r}", f"it belongs to {mode!r}")
 
     @property
-    def minibatches_per_round(self):
+    def minibatches_per_round(self) -> int:
         return self.updates_per_round * self.push_every
 
-    def minibatches_for(self, updates, workers):
+    def minibatches_for(self, updates: int, workers: Any) -> int:
         """Returns the minibatches as TrainingMaster does.
 
         But for "sync" each worker's pushes are updates.
@@ -91,13 +93,13 @@ class ParameterServer(ResidentMaster):
         pushes = updates if self.mode == "sync" else -(-updates // workers)
         return pushes * self.push_every
 
-    def updates_of(self, minibatches):
+    def updates_of(self, minibatches: Sequence[int]) -> int:
         pushes = [-(-number // self.push_every) for number in minibatches]
         return max(pushes) if self.mode == "sync" else sum(pushes)
 
     @property
-    def averages_messages(self):
+    def averages_messages(self) -> bool:
         return True
 
-    def strategy(self, worker):
+    def strategy(self, worker: Any) -> Any:
         return ParameterServerWorker(self, worker)

@@ -83,10 +83,10 @@ class ParameterServerWorker(Strategy):
         others = {f"{name}.{key}": x for key, state in states.items() for name, x in state.items()}
         return prefix(PUSHES, {RESIDUAL: residual} | others)
 
-    def close(self):
+    def close(self) -> None:
         self._store.abandon()
 
-    def _start(self):
+    def _start(self) -> None:
         """Hands over what training starts from."""
         self._store.set_optimizer(self._update, told=True)
         if self.master.codec is not None:
@@ -106,7 +106,7 @@ class ParameterServerWorker(Strategy):
             state = {n: vector for n, vector in state.items() if vector is not None}
             self._store.restore_compression(key, state | {RESIDUAL: part})
 
-    def _begin(self):
+    def _begin(self) -> None:
         """Updates of the own copy, between two pulls, start anew: no slots of them are kept."""
         if self.master.fetch_every > 1:
             np.copyto(self.worker.replica.slots, initial_slots(self.worker.conf))
@@ -124,7 +124,7 @@ class ParameterServerWorker(Strategy):
         self._count += 1
         return examples
 
-    def _push(self):
+    def _push(self) -> None:
         """Pushes the sum of mean gradients, as many as were added up, if there are any."""
         if not self._count:
             return
@@ -137,18 +137,18 @@ class ParameterServerWorker(Strategy):
             self.worker.figures.dropped += self._count
         self._sum[:], self._weight, self._count = 0, 0.0, 0
 
-    def _pull(self):
+    def _pull(self) -> None:
         parts = self._parts(self.worker.replica.params)
         with self.worker.exchanging():
             versions = self._store.pull(list(parts), list(parts.values()))
         self.worker.iteration = self._begun + max(versions)
 
-    def _update_own(self):
+    def _update_own(self) -> None:
         worker, self._own_age = self.worker, self._own_age + 1
         rate = worker.conf.rate_at(worker.iteration, worker.epoch)
         worker.replica.apply(rate, self._own_age)
 
-    def _meet(self):
+    def _meet(self) -> None:
         """Lets all push, and all pull, before one of them pushes again."""
         with self.worker.exchanging():
             self._store.rest()

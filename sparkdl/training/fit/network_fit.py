@@ -1,0 +1,119 @@
+"""A fit of a network: with which state it begins, on what it is evaluated, what it leaves."""
+
+from dataclasses import replace
+
+from sparkdl.errors import CheckpointError
+from sparkdl.training.evaluation.batch_evaluation import Judge
+from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.inputs.sources import CheckedBatches, as_source
+from sparkdl.training.reporting.phases import Phases
+from sparkdl.training.rounds.milestones import Milestones
+from sparkdl.training.saving.checkpoint import load_checkpoint
+from sparkdl.training.workers.base import Validation
+
+
+def fit_network(
+    network,
+    data,
+    master,
+    workers,
+    epochs,
+    *,
+    updates=None,
+    validation=None,
+    validate_every=None,
+    validate_first=False,
+    evaluate=None,
+    listeners=(),
+    checkpoints=None,
+    resume=None,
+):
+    """Trains `network` in place.
+
+    Parameters
+    ----------
+    network : Network
+    data : what workers.load takes
+    epochs : number of epochs to train, after those before; None: as many as `updates` takes
+    updates : the update to stop after at the latest, counted from the network's first, or None.
+        With asynchronous masters, and with backup workers, it may be some updates later
+    validation : data to evaluate on, or None; a Validation that the workers know is evaluated by
+        them, where they stay for the whole fit
+    validate_every : updates between two evaluations; None: there is one after each epoch
+    validate_first : whether there is one before the first update, too
+    evaluate : function (state, validation) -> Evaluation; on this process unless given
+    listeners : sequence of Listener
+    checkpoints : Checkpoints or None
+    resume : path of a checkpoint, or of a folder of them, to go on from: the fit then ends with
+        the weights that it would have had without the interruption, where two whole fits have the
+        same weights (not with asynchronous masters or backup workers). Another number of workers
+        is refused
+
+    A state of elsewhere, with updates but no rounds, goes on at the place in the data where a fit
+    from the start has that many.
+
+    Returns
+    -------
+    History of this fit's rounds.
+    """
+    phases = Phases()
+    marks = Milestones(last=updates, validate=validate_every, first=validate_first)
+    epochs = updates if epochs is None else epochs  # an epoch has an update at least
+    check_epochs(epochs)
+    conf, extra = network.conf, {}
+    state = start_state(conf, master, network.state)
+    if resume is not None:
+        state, extra = load_to_resume(conf, resume)
+    master, why, without_group = master.resolved(workers, extra)
+    options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
+    options |= {"without_group": without_group, "phases": phases}
+    options |= evaluation_options(network, master, state, validation, evaluate)
+    trainer = Trainer(conf, master, workers, **options)
+    transform = getattr(data, "transform", None)
+    schema, options = schema_of(conf, transform=transform), with_seed(master, state)
+    phases.end("starting")
+    blocks = workers.load(data, schema, master.records_per_block, options)
+    phases.end("starting", blocks.seconds)
+    try:
+        if resume is not None:
+            trainer.check_resumed(blocks, extra, resume)
+        elif state.iteration and not state.rounds:
+            state = trainer.placed(blocks, state)
+        network.state, history = trainer.fit(blocks, state, epochs, transform, extra)
+    finally:
+        blocks.close()
+    phases.end("ending")
+    history.aggregation = why
+    return history
+
+
+def evaluation_options(network, master, state, validation, evaluate):
+    """Returns the options of a Trainer that say where to evaluate and on what."""
+    if validation is None:
+        return {}
+    conf = network.conf
+    if evaluate is None and not isinstance(validation, Validation):
+        source = as_source(validation)
+        validation = Validation(CheckedBatches(conf, source), Judge(conf, source.transform))
+    evaluate = evaluate or type(network)(conf, state, master.device).evaluate_at
+
+    def by_driver(state):
+        return evaluate(state, validation)
+
+    if master.resident and isinstance(validation, Validation):
+        return {"validation": validation, "evaluate": by_driver}
+    return {"evaluate": by_driver}
+
+
+def with_seed(master, state):
+    """Returns the master with the seed that the run has; its own may be None."""
+    return replace(master, seed=state.seed)
+
+
+def load_to_resume(conf, path):
+    """Returns state and extra of the checkpoint at `path`, which must be of this network."""
+    saved, state, extra = load_checkpoint(path)
+    if saved != conf:
+        raise CheckpointError(f"{path} holds another network than the one to be trained")
+    return state, extra
