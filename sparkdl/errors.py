@@ -32,7 +32,12 @@ class SparkdlError(Exception):
 
 
 class ConfigError(SparkdlError, ValueError):
-    """An option has a value that cannot work."""
+    """An option has a value that cannot work.
+
+    `place` is the path of fields with which the text of a nested option's error begins.
+    """
+
+    place: str = ""
 
 
 class ShapeError(SparkdlError, ValueError):

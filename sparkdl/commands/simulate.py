@@ -66,8 +66,8 @@ def cluster_options(arguments):
 def plans(cluster, codings, nbytes, every):
     """Returns the ExchangePlan of each master with each codec that it takes."""
     summed = cluster.all_reduce(nbytes)
-    sharded, central = (cluster.served(nbytes, n) for n in (cluster.workers, 1))
-    coded = {coding.name: cluster.coded(nbytes, coding) for coding in codings}
+    sharded, central = (cluster.parameter_server(nbytes, n) for n in (cluster.workers, 1))
+    coded = {coding.name: cluster.compressed_all_reduce(nbytes, coding) for coding in codings}
     return [
         ExchangePlan("ParameterAveraging, driver", "", every, cluster.through_driver(nbytes)),
         ExchangePlan("ParameterAveraging, peers", "", every, summed),

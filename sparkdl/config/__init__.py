@@ -22,6 +22,7 @@ from sparkdl.config.constraints import (
     Sizes,
     Text,
 )
+from sparkdl.config.constraints.numbers import is_integer
 from sparkdl.config.member import Member
 from sparkdl.config.names import suggestion
 from sparkdl.config.option import option

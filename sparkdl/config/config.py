@@ -1,14 +1,15 @@
 """Options that can be written down: frozen dataclasses that become dicts and come back equal."""
 
 from dataclasses import MISSING, dataclass, fields
+from inspect import Signature
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
 from sparkdl.config.constraints.base import scalar
-from sparkdl.config.documentation import document
+from sparkdl.config.documentation import document, signature_of
 from sparkdl.config.names import suggestion
-from sparkdl.config.option import adopt_options, default_of, option, option_of
+from sparkdl.config.option import adopt_options, default_of, option, options_of
 from sparkdl.errors import ConfigError, brief
 
 
@@ -16,13 +17,22 @@ class ConfigType(type):
     """The metaclass of configurations: a wrong, doubled or forgotten name is a ConfigError."""
 
     def __call__(cls, *values, **options):
-        named = cls.named_options(values)
+        named = cls.options_by_name(values)
         for name in named:
             if name in options:
                 raise ConfigError(f"{cls.__name__} got {name!r} twice")
-        options = cls.spelled_out(named | options)
+        return cls.make(named | options)
+
+    def make(cls, options):
+        """Returns the configuration with these options, if all names are known and none lacks."""
+        options = cls.expand_shorthands(options)
         check_names(cls, options)
         return super().__call__(**options)
+
+    @property
+    def __signature__(cls) -> Signature:
+        """The options, for help() and editors, which else show those of `__call__`."""
+        return signature_of(cls)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
@@ -35,7 +45,7 @@ class Config(metaclass=ConfigType):
     """
 
     complete: ClassVar[bool] = False  # whether to_dict has defaults too
-    shorthands: ClassVar[tuple[str, ...]] = ()  # names that `spelled_out` takes beside the fields
+    shorthands: ClassVar[tuple[str, ...]] = ()  # more names for `expand_shorthands`
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -43,19 +53,19 @@ class Config(metaclass=ConfigType):
         document(cls)
 
     @classmethod
-    def named_options(cls, values: tuple[Any, ...]) -> dict[str, Any]:
+    def options_by_name(cls, values: tuple[Any, ...]) -> dict[str, Any]:
         """Returns {name: value} of what was given without a name."""
         return by_place(cls, values)
 
     @classmethod
-    def spelled_out(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def expand_shorthands(cls, options: dict[str, Any]) -> dict[str, Any]:
         """Returns {name of a field: value} of what was given, shorthands too."""
         return options
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value = check_field(type(self), item, getattr(self, item.name))
-            object.__setattr__(self, item.name, value)
+        for name in options_of(type(self)):
+            value = check_field(type(self), name, getattr(self, name))
+            object.__setattr__(self, name, value)
         self.validate()
 
     def validate(self) -> None:
@@ -100,9 +110,7 @@ def build(cls, options):
     """
     if not isinstance(options, dict):
         raise ConfigError(f"{cls.__name__} needs a mapping of its options, got {brief(options)}")
-    options = cls.spelled_out(options)
-    check_names(cls, options)
-    return cls(**options)
+    return cls.make(options)
 
 
 def check_names(cls, options):
@@ -133,15 +141,15 @@ def is_optional(item):
     return default_of(item) is not MISSING
 
 
-def check_field(cls, item, value):
-    """Returns `value` as the field `item` of `cls` keeps it.
+def check_field(cls, name, value):
+    """Returns `value` as the field `name` of `cls` keeps it.
 
     Raises ConfigError where its constraint says no.
     """
-    about = option_of(item, cls)
+    about = options_of(cls)[name]
     if about is None:
         return plain(value)
-    return about.constraint.check(value, f"{cls.__name__}.{item.name}")
+    return about.constraint.check(value, f"{cls.__name__}.{name}")
 
 
 def plain(value: Any) -> Any:
@@ -187,4 +195,4 @@ def is_default(cls, item, value):
     default = default_of(item)
     if default is MISSING or default is None:
         return value is default
-    return bool(value == check_field(cls, item, default))
+    return bool(value == check_field(cls, item.name, default))

@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import MISSING, Field
-from inspect import cleandoc, get_annotations
+from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from textwrap import indent, wrap
 
-from sparkdl.config.option import default_of, inherited_fields, option_of
+from sparkdl.config.option import default_of, fields_of_bases, option_of
 
 HEADING = re.compile(r"^(Parameters|Shapes|Returns|Raises|References|Examples|Notes)\n-+$", re.M)
 WIDTH = 96
@@ -16,19 +16,34 @@ def document(cls):
 
     A class that has such a section keeps it, and one with a field that says nothing gets none.
     """
-    own, items = cleandoc(cls.__dict__.get("__doc__") or ""), declared_fields(cls)
+    own, items = cleandoc(cls.__dict__.get("__doc__") or ""), list_fields(cls)
     written = any(match[1] == "Parameters" for match in HEADING.finditer(own))
     if own and items and not written and all(is_documented(i, cls) for i in items.values()):
         lines = [entry(name, item, cls) for name, item in items.items()]
         cls.__doc__ = insert(own, "\n".join(["Parameters", "----------", *lines]))
 
 
-def declared_fields(cls):
+def signature_of(cls):
+    """Returns the signature of a class: options that must be given first, shorthands last.
+
+    Without types, which the section "Parameters" has in words. A class with a rule of its own for
+    what is given without names (`named_options`) takes any.
+    """
+    found = list(signature(cls.__init__).parameters.values())[1:]
+    options = [one.replace(annotation=Parameter.empty) for one in found]
+    options.sort(key=lambda one: (one.kind, one.default is not one.empty))
+    options += [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in cls.shorthands]
+    if any("named_options" in vars(base) for base in cls.__mro__[:-2]):
+        options.insert(0, Parameter("values", Parameter.VAR_POSITIONAL))
+    return Signature(options)
+
+
+def list_fields(cls):
     """Returns {name: dataclass field}: the class's own first, then its nearest base's ...
 
     The class is not a dataclass yet; what its body declares without `option` has the value None.
     """
-    inherited = inherited_fields(cls)
+    inherited = fields_of_bases(cls)
     body = get_annotations(cls)
     names = [name for name, kind in body.items() if "ClassVar" not in str(kind)]
     own = {name: cls.__dict__.get(name) for name in names}

@@ -191,8 +191,16 @@ TYPES = {
     },
 }
 
+CHOICES = {
+    "gpu": "cuda",
+}
+
 
 def words(name, family=None):
-    """Returns our words for `name` (see names.key): members, or options where `family` is None."""
-    table = OPTIONS if family is None else TYPES.get(family, {})
+    """Returns our words for `name` (see names.key): members, or options where `family` is None.
+
+    The family "choice" has the words among which an option chooses.
+    """
+    tables = {None: OPTIONS, "choice": CHOICES}
+    table = tables[family] if family in tables else TYPES.get(family, {})
     return table.get(name, "").split()

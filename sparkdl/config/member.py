@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from sparkdl.config.config import Config, build
-from sparkdl.config.names import known_as, list_names, suggestion
+from sparkdl.config.names import find_name, list_names, suggestion
 from sparkdl.errors import ConfigError, brief
 
 
@@ -45,7 +45,7 @@ class Member(Config):
 
         Raises ConfigError with the nearest otherwise.
         """
-        found = known_as(name, cls.members)
+        found = find_name(name, cls.members)
         if found is None:
             end = f", got {brief(name)}{suggestion(name, cls.members, founder(cls).__name__)}"
             raise ConfigError(f"{where_must_be}one of {list_names(cls.members)}{end}")

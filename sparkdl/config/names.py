@@ -15,7 +15,7 @@ def key(name):
     return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
-def known_as(name, known):
+def find_name(name, known):
     """Returns the one of the names `known` that `name` is, in whatever case.
 
     The result is None where there is none.
@@ -49,7 +49,7 @@ def suggestion(name: Any, known: Iterable[str], family: str | None = None) -> st
         What is not among `known`.
     known : collection of str
     family : str, optional
-        The family whose words in other systems are looked at; for names of options "".
+        The family whose words in other systems are looked at. None: the options' words; "": none.
     """
     if not isinstance(name, str) or len(name) > LONGEST:
         return ""

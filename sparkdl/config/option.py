@@ -70,12 +70,19 @@ def option_of(item, cls):
     return about if constraint is about.constraint else replace(about, constraint=constraint)
 
 
+def options_of(cls):
+    """Returns {field: Option or None} of a class, made once: each instance is checked by it."""
+    if "_options" not in cls.__dict__:
+        cls._options = {item.name: option_of(item, cls) for item in fields(cls)}
+    return cls._options
+
+
 def default_of(item):
     """Returns the default of a dataclass field, or MISSING."""
     return item.default if item.default_factory is MISSING else item.default_factory()
 
 
-def inherited_fields(cls):
+def fields_of_bases(cls):
     """Returns {name: dataclass field} of the bases of a class, as its decorator will take them."""
     bases = [base for base in reversed(cls.__mro__[1:]) if is_dataclass(base)]
     return {item.name: item for base in bases for item in fields(base)}
@@ -86,7 +93,7 @@ def adopt_options(cls):
 
     So `rate: float = 1.0` in a subclass changes the default and nothing else.
     """
-    inherited = inherited_fields(cls)
+    inherited = fields_of_bases(cls)
     for name in get_annotations(cls):
         base, default = inherited.get(name), cls.__dict__.get(name, MISSING)
         if base is None or "option" not in base.metadata or hasattr(default, "metadata"):

@@ -24,7 +24,7 @@ from sparkdl.data.readers.text_files.text_sequences import TextSequences
 from sparkdl.data.readers.tfrecords import TFRecords
 from sparkdl.data.records.schema import Schema
 from sparkdl.data.samples.digits import digits
-from sparkdl.data.source import Source, Split, checked_batches
+from sparkdl.data.source import Source, Split, check_batches
 from sparkdl.data.transforms import (
     ChannelSwap,
     ColorJitter,

@@ -67,7 +67,7 @@ class Source(Member):
         raise NotImplementedError
 
 
-def checked_batches(read, split, schema):
+def check_batches(read, split, schema):
     """Yields Batches of a split as a network with this schema takes them.
 
     Raises

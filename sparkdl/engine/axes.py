@@ -5,7 +5,7 @@ def kinds_of(arrays):
     return tuple(a.dtype.name for a in arrays)
 
 
-def merged_axes(arrays):
+def merge_axes(arrays):
     """Returns [(length, [stride of each array])] from the outermost axis in memory inwards.
 
     Axes that lie behind one another in all arrays become one: for equal layouts there is one only.

@@ -151,10 +151,10 @@ class Program:
         """Returns the seconds of each of `steps`: medians over `repeats` runs, after a warm-up."""
         with np.errstate(all="ignore"):
             self._run(feeds or {}, None)
-            runs = [self._timed(feeds or {}) for _ in range(repeats)]
+            runs = [self._time_steps(feeds or {}) for _ in range(repeats)]
         return [median(seconds) for seconds in zip(*runs, strict=True)]
 
-    def _timed(self, feeds):
+    def _time_steps(self, feeds):
         self._feed(feeds)
         marks = [perf_counter()]
         for call in self._calls:
@@ -173,11 +173,11 @@ class Program:
 
     def _final(self, target):
         start, stop = bounds(target)
-        steps, starts, stops = self._touched
+        steps, starts, stops = self._memory_spans
         return int(steps[(starts < stop) & (stops > start)].max(initial=0))
 
     @cached_property
-    def _touched(self):
+    def _memory_spans(self):
         """(step, start, stop) of all memory that steps read or write, as three vectors."""
         found = [(i, *bounds(a)) for i, s in enumerate(self.steps) for a in (*s.writes, *s.reads)]
         return np.array(found, np.int64).reshape(-1, 3).T
@@ -196,15 +196,15 @@ class Program:
         return "\n".join(filter(None, [total, self.backend.note, *lines]))
 
     def _feed(self, feeds):
-        for name, value in self._checked(feeds).items():
+        for name, value in self._check_feeds(feeds).items():
             copy_into(self._feeds[name], value)
 
-    def _checked(self, feeds):
+    def _check_feeds(self, feeds):
         if feeds.keys() != self._feeds.keys():
             raise ShapeError(f"the program takes {sorted(self._feeds)}, got {sorted(feeds)}")
-        return {name: self._fed(name, value) for name, value in feeds.items()}
+        return {name: self._check_feed(name, value) for name, value in feeds.items()}
 
-    def _fed(self, name, value):
+    def _check_feed(self, name, value):
         value = np.asarray(value)
         self._fits(name, value)
         # an output of the last run lies where this run's inputs may come to lie

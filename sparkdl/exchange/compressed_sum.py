@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from sparkdl.errors import ConfigError
-from sparkdl.exchange.codecs.joint_state import joined_state, restore_joined
+from sparkdl.exchange.codecs.joint_state import join_states, restore_joined
 from sparkdl.exchange.collectives.compressed_all_reduce import stripes, to_all
 from sparkdl.exchange.collectives.pieces import cuts
 
@@ -79,7 +79,7 @@ class CompressedSum:
                 settings[:] = self.group.all_reduce(settings / self.group.size)
 
     def _check(self):
-        if self._pending is not None and not self._pending.ended:
+        if self._pending is not None and not self._pending.is_done:
             raise ConfigError("a CompressedSum sums one vector at a time; wait for the last one")
 
     def _steps(self, x):
@@ -94,7 +94,7 @@ class CompressedSum:
         "residual" (n,) has what is yet to be sent of each number, be it of this rank's vectors or
         of sums that it has encoded: all ranks' residuals together are what is missing in the sums.
         """
-        return joined_state(self._coders)
+        return join_states(self._coders)
 
     def restore(self, state):
         """Continues from what `state` gave on this rank; CheckpointError if it does not fit."""

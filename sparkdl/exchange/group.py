@@ -86,7 +86,7 @@ class Group:
             sockets = connect(members, rendezvous.rank, endpoint, timeout)
         group = cls.over(sockets, members, rendezvous.rank, timeout, patience)
         group.barrier()
-        return group._leveled(shared_memory)
+        return group._add_levels(shared_memory)
 
     @classmethod
     def over(cls, sockets, members, rank, timeout=60.0, patience=600.0):
@@ -204,7 +204,7 @@ class Group:
         ranks = [rank for rank, (other, _) in enumerate(told) if other == color]
         members, links = [self.members[r] for r in ranks], [self._links[r] for r in ranks]
         group = Group(members, ranks.index(self.rank), links, self._progress, context)
-        return group._leveled(shared_memory)
+        return group._add_levels(shared_memory)
 
     @property
     def sent_bytes(self):
@@ -229,7 +229,7 @@ class Group:
 
     # How calls are made
 
-    def _leveled(self, shared_memory):
+    def _add_levels(self, shared_memory):
         """Returns this group, which from now on uses what its ranks find to share."""
         if shared_memory and self.size > 1:
             self._levels, self._runner = find_levels(self, self._progress) or (None, self._progress)

@@ -20,14 +20,14 @@ class Clipping(Member):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limited(Clipping, abstract=True):
+class LimitedClipping(Clipping, abstract=True):
     """A way to clip that leaves small gradients alone."""
 
     limit: float = option(Number(above=0), "Largest value allowed.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClipValue(Limited):
+class ClipValue(LimitedClipping):
     """Each number is kept within -limit and limit. DL4J's ClipElementWiseAbsoluteValue."""
 
     def clip(self, grad: Value, layout: Layout) -> Value:
@@ -35,7 +35,7 @@ class ClipValue(Limited):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClipNorm(Limited):
+class ClipNorm(LimitedClipping):
     """The gradient of the whole network is scaled down to an L2 norm of `limit`, if above it.
 
     References
@@ -49,7 +49,7 @@ class ClipNorm(Limited):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClipLayerNorm(Limited):
+class ClipLayerNorm(LimitedClipping):
     """The gradient of each layer is scaled down to an L2 norm of `limit`, if above it.
 
     DL4J's ClipL2PerLayer.
@@ -60,7 +60,7 @@ class ClipLayerNorm(Limited):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClipArrayNorm(Limited):
+class ClipArrayNorm(LimitedClipping):
     """The gradient of each parameter array is scaled down to an L2 norm of `limit`, if above it.
 
     DL4J's ClipL2PerParamType; optax's clip_by_block_rms limits the root of the mean instead.

@@ -24,7 +24,7 @@ from sparkdl.spark.records.records import Change, Data, SparkRecords
 from sparkdl.spark.streaming.stream_fit import fit_stream
 from sparkdl.spark.workers import SparkWorkers, tree
 from sparkdl.training.evaluation import Evaluation
-from sparkdl.training.evaluation.batch_evaluation import Judge
+from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
@@ -59,7 +59,7 @@ class SparkNetwork:
         with which data, how long and at which rates its network is trained, when it is tested, and
         where snapshots go.
     tm : TrainingMaster, optional
-        How it is trained; ParameterAveraging() unless given, of a solver AllReduceSGD().
+        How it is trained. None: ParameterAveraging(), of a solver AllReduceSGD().
     snapshot, weights : str, optional
         Of a solver file: what training goes on from; see recipe_of.
 
@@ -140,7 +140,7 @@ class SparkNetwork:
             given; as many as it takes for `updates`, or for the max_iter of a solver.
         validation : data, optional
             Evaluated after each epoch, or where `validate_every` says. Of a solver the data of its
-            test net, of several a list; what they name unless given.
+            test net, of several a list. None: what they name.
         features, label, weights : str
             Columns, where the records have names; a network with several inputs or outputs takes
             theirs. Weights are factors of the examples' losses.
@@ -154,7 +154,7 @@ class SparkNetwork:
             The update to stop after at the latest, counted from the network's first. With
             asynchronous masters, and with backup workers, it may be some updates later.
         validate_every : int, optional
-            Updates between two evaluations; of a solver its test_interval unless given.
+            Updates between two evaluations. None: of a solver its test_interval.
         validate_first : bool, optional
             Whether to evaluate before the first update, too; False unless given, of a solver its
             test_initialization.
@@ -246,7 +246,7 @@ class SparkNetwork:
         transform : callable, optional
             What is done to minibatches of an RDD or DataFrame; see sparkdl.transforms.
         device : "auto", "cpu" or "cuda", optional
-            The master's unless given.
+            None: the master's.
         """
         records = SparkRecords(data, features, label, transform=transform)
         return self._evaluate(self.network.state, self._validation(records), device)
@@ -288,16 +288,16 @@ class SparkNetwork:
         `prediction` (the class, or the value) and `probability` (for classes) behind them.
         """
         master = self._master_on(device)
-        model = self._shared(master)
+        model = self._share(master)
         if isinstance(data, DataFrame):
             fields = predictions.prediction_fields(self.conf)
             compute = partial(predictions.prediction_columns, model, transform)
-            compute = self._placed(run_on_device, master, compute)
+            compute = self._task_on_device(run_on_device, master, compute)
             return predictions.with_columns(data, self.conf, transform, features, fields, compute)
         records = SparkRecords(data, features, transform=transform)
         name, batches = self.conf.output.name, self._batches(records, labels=False)
         compute = partial(predictions.predict_batches, model, name, records.transform)
-        return batches.mapPartitions(self._placed(run_on_device, master, compute))
+        return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
 
     @refuse_unknown_options
     def features(
@@ -329,16 +329,16 @@ class SparkNetwork:
         ConfigError for a layer that does not exist.
         """
         layers, master = predictions.check_layers(self.conf, layers), self._master_on(device)
-        model = self._shared(master)
+        model = self._share(master)
         if isinstance(data, DataFrame):
             fields = [predictions.numbers(name) for name in layers]
             compute = partial(predictions.layer_columns, layers, model, transform)
-            compute = self._placed(run_on_device, master, compute)
+            compute = self._task_on_device(run_on_device, master, compute)
             return predictions.with_columns(data, self.conf, transform, features, fields, compute)
         records = SparkRecords(data, features, transform=transform)
         compute = partial(predictions.feature_batches, model, layers, records.transform)
         batches = self._batches(records, labels=False)
-        return batches.mapPartitions(self._placed(run_on_device, master, compute))
+        return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
 
     def _master_on(self, device):
         """Returns the master with another device, if one is given.
@@ -347,8 +347,8 @@ class SparkNetwork:
         """
         return self.master if device is None else replace(self.master, device=device)
 
-    def _placed(self, way, master, compute):
-        """Returns a task that runs `compute` where the master says; `way` is apart(_at)."""
+    def _task_on_device(self, way, master, compute):
+        """Returns a task that runs `compute` where the master says; `way` is run_..._on_device."""
         return partial(way, master.task_device, compute, tally=self._tally)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -365,14 +365,14 @@ class SparkNetwork:
         return records.batches(self.sc, schema_of(self.conf, labels, records.transform))
 
     def _validation(self, records):
-        return Validation(self._batches(records), Judge(self.conf, records.transform))
+        return Validation(self._batches(records), Evaluator(self.conf, records.transform))
 
     def _evaluate(self, state, data, device=None):
-        (batches, judge), master = data, self._master_on(device)
+        (batches, evaluator), master = data, self._master_on(device)
         with job(self.sc, "evaluation", "an evaluation"):
             with sharing(self.sc, self._model_of(state, master)) as model:
-                each = partial(predictions.evaluate_partition, model, judge)
-                each = self._placed(run_partition_on_device, master, each)
+                each = partial(predictions.evaluate_partition, model, evaluator)
+                each = self._task_on_device(run_partition_on_device, master, each)
                 ranked, parts = batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
                 sums = tree(ranked, parts, depth=2, add=predictions.merge_evaluations)
         result = unwrap(predictions.merge_evaluations(sums)) if sums else None
@@ -380,7 +380,7 @@ class SparkNetwork:
             raise DataError("there are no records to evaluate on: every partition is empty")
         return result
 
-    def _shared(self, master):
+    def _share(self, master):
         """Shares conf and weights with tasks that run whenever Spark gets to them.
 
         They are sent again only when they are others, or for another device.

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.readers.ndarray.arrays import Arrays
-from sparkdl.data.source import checked_batches
+from sparkdl.data.source import check_batches
 from sparkdl.errors import ConfigError, DataError, brief, require
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.execution.device import DEVICES, choose_backend
@@ -20,7 +20,12 @@ from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.solvers import Lbfgs
 from sparkdl.nn.solvers.base import Solution, Solver
 from sparkdl.training.evaluation import Evaluation
-from sparkdl.training.evaluation.batch_evaluation import evaluate_batches, new_evaluation, pieces
+from sparkdl.training.evaluation.batch_evaluation import (
+    BATCH,
+    evaluate_batches,
+    new_evaluation,
+    pieces,
+)
 from sparkdl.training.fit.full_batch import solve
 from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.fit.pretraining import pretrain_layers
@@ -84,7 +89,7 @@ class Network:
         epochs : int or None, default 1
             Epochs to train, after those before. None: as many as `updates` takes.
         master : TrainingMaster, optional
-            ParameterAveraging() unless given.
+            None: ParameterAveraging().
         workers : Workers, optional
             Unless given as many processes of this machine as the master asks for, or two.
         updates : int, optional
@@ -152,7 +157,7 @@ class Network:
         ----------
         data : Batch, pair (features, labels) or source
         solver : Solver
-            Lbfgs() unless given.
+            None: Lbfgs().
 
         Returns
         -------
@@ -182,7 +187,7 @@ class Network:
         data : Batch, pair (features, labels) or source
             Labels are not looked at.
         layers : str or sequence of str, optional
-            Names; all such layers, in their order, unless given.
+            Names. None: all such layers, in their order.
         epochs, master, workers, updates, listeners
             For each layer, as in `fit`.
 
@@ -198,24 +203,41 @@ class Network:
         return pretrain_layers(self, names, fit)
 
     @refuse_unknown_options
-    def predict(self, features: Any) -> np.ndarray:
-        """Returns the output (n, units) for features (n, ...): probabilities for classes."""
-        name = self.conf.output.name
-        return self.features(features, [name])[name]
+    def predict(self, features: Any, batch_size: int = BATCH) -> np.ndarray:
+        """Returns the output (n, units) for features (n, ...): probabilities for classes.
 
-    def features(self, features: Any, layers: str | Iterable[str]) -> dict[str, np.ndarray]:
+        Parameters
+        ----------
+        features : array (n, ...)
+        batch_size : int
+            How many examples are computed at once, at most; it makes no difference to the result,
+            but for rounding.
+        """
+        name = self.conf.output.name
+        return self.features(features, [name], batch_size)[name]
+
+    def features(
+        self, features: Any, layers: str | Iterable[str], batch_size: int = BATCH
+    ) -> dict[str, np.ndarray]:
         """Returns {layer name: output (n, ...)} for features (n, ...), for a name or several.
+
+        `batch_size` is that of `predict`.
 
         Raises
         ------
         ConfigError for a layer that does not exist, DataError for features that do not fit.
         """
+        if not isinstance(batch_size, int) or batch_size < 1:
+            cure = "leave it out for as many as fit any network"
+            raise ConfigError(
+                f"Network.batch_size must be an integer >= 1, got {batch_size!r}; {cure}"
+            )
         layers = (layers,) if isinstance(layers, str) else tuple(layers)
         if not layers:
             known = [place.name for place in self.conf.stack]
             raise ConfigError(f"layers must be some of {known}, got none")
-        batches = self._batches(Arrays(features))
-        parts = [self._loaded().forward(batch, layers) for batch in batches]
+        batches, replica = self._batches(Arrays(features), size=batch_size), self._load()
+        parts = [replica.forward(batch, layers, size=batch_size) for batch in batches]
         if not parts:
             raise ConfigError("features must hold at least one example, got none")
         return {name: np.concatenate([part[name] for part in parts]) for name in layers}
@@ -242,7 +264,7 @@ class Network:
         features, name = np.asarray(features), self.conf.output.name
         single = features.ndim < 1 + len(next(iter(self.conf.input_shapes.values())))
         steps = features[:, None] if single else features
-        y = self._loaded().forward(steps, [name], self._carried)[name]
+        y = self._load().forward(steps, [name], self._carried)[name]
         return y[:, 0] if single else y
 
     def rnn_clear_previous_state(self) -> None:
@@ -253,7 +275,7 @@ class Network:
     def evaluate(self, data: Data) -> Evaluation:
         """Returns an Evaluation over a Batch, a pair (features, labels) or a source."""
         result = new_evaluation(self.conf)
-        evaluate_batches(self._loaded(), self._batches(as_source(data), labels=True), result)
+        evaluate_batches(self._load(), self._batches(as_source(data), labels=True), result)
         if not result.examples:
             raise DataError("there are no records to evaluate on")
         return result
@@ -261,7 +283,7 @@ class Network:
     def evaluate_at(self, state: TrainState, validation: Any) -> Evaluation:
         """Returns the Validation's result for another state, which becomes the network's own."""
         self.state = state
-        result = validation.judge.judged(self._loaded(), validation.batches)
+        result = validation.evaluator.evaluate(self._load(), validation.batches)
         if not result.examples:
             raise DataError("there are no records to evaluate on")
         return result
@@ -285,15 +307,15 @@ class Network:
         conf, state, _ = load_model(path)
         return cls(conf, state, device)
 
-    def _loaded(self):
+    def _load(self):
         self.replica.load(self.state.params, self.state.buffers, self.state.slots)
         return self.replica
 
-    def _batches(self, source, labels=False):
+    def _batches(self, source, labels=False, size=BATCH):
         schema = schema_of(self.conf, labels, source.transform)
         for split in source.splits():
-            for batch in checked_batches(source.read, split, schema):
-                yield from pieces(batch, source.transform, self.conf)
+            for batch in check_batches(source.read, split, schema):
+                yield from pieces(batch, source.transform, self.conf, size)
 
 
 def require_workers(master, workers):

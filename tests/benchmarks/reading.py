@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from sparkdl.data import LMDB, Batch, Parquet, Scale, write_lmdb, write_parquet
 from sparkdl.data.readers.encodings.protobuf_messages import messages
-from sparkdl.data.source import checked_batches
+from sparkdl.data.source import check_batches
 from sparkdl.nn import Momentum, zoo
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.inputs.schema import schema_of
@@ -125,7 +125,7 @@ def batches(source):
     """Those of all splits, checked for the network."""
     schema = schema_of(CONF, transform=source.transform)
     for split in source.splits():
-        yield from checked_batches(source.read, split, schema)
+        yield from check_batches(source.read, split, schema)
 
 
 FIELDS = ("channels", 1), ("height", 2), ("width", 3), ("data", 4), ("label", 5)

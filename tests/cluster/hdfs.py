@@ -107,7 +107,7 @@ class Hdfs:
     def blocks_of(self, number):
         return self.folder / f"disk{number}"
 
-    # Files, by WebHDFS: a judge that is none of sparkdl's own code
+    # Files, by WebHDFS: a evaluator that is none of sparkdl's own code
 
     def write(self, path, data, **options):
         """Put bytes at a path, such as "/a/b"; options of WebHDFS, such as replication=1."""

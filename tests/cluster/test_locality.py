@@ -7,7 +7,7 @@ from sparkdl.data import LMDB, Arrays, Batch, Csv, Parquet, write_lmdb_anywhere,
 from sparkdl.data.readers.tfrecords import RecordFile
 from sparkdl.nn import Output
 from sparkdl.spark import SparkNetwork
-from sparkdl.spark.inference.split_frame import computed_frame
+from sparkdl.spark.inference.split_frame import compute_frame
 from sparkdl.spark.records.locality import split_rdd
 from tests.cluster.settings import HOST
 from tests.data.sources import KINDS, records
@@ -44,7 +44,7 @@ def test_they_are_those_of_sparks_own_readers(sc, as_user):
 
 def test_so_do_those_that_compute_a_data_frame(spark, as_user):
     splits = Csv(csv_on(as_user), bytes_per_split=4096).splits()
-    found = computed_frame(spark, splits, "name", ["one"], one_number, "cpu")
+    found = compute_frame(spark, splits, "name", ["one"], one_number, "cpu")
     assert found.rdd.getNumPartitions() == len(splits)
     assert places(spark.sparkContext, found.rdd) == [[HOST]] * 4
     assert [(row.name, row.one) for row in found.collect()] == [(str(one), [1.0]) for one in splits]

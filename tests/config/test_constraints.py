@@ -24,6 +24,7 @@ from sparkdl.config import (
     Size,
     Sizes,
     Text,
+    is_integer,
 )
 from sparkdl.errors import ConfigError
 from sparkdl.nn.schedules import FixedSchedule, Schedule
@@ -173,3 +174,9 @@ def test_nonsense_is_taken_or_a_short_config_error(name, value):
 def test_every_constraint_has_words_for_one_and_for_many(name):
     assert isinstance(EVERY[name].phrase, str) and isinstance(EVERY[name].plural, str)
     assert EVERY[name].phrase and EVERY[name].plural
+
+
+@pytest.mark.parametrize("value", [3, np.int32(3), True, np.True_, 3.0, "3", None])
+def test_an_integer_is_no_bool(value):
+    assert is_integer(value) == (value is not True and isinstance(value, int | np.integer))
+    assert is_integer(value, 3) == is_integer(value) and not is_integer(value, 4)

@@ -6,7 +6,7 @@ import pytest
 
 import sparkdl.nn as nn
 from sparkdl.config import Member, foreign, suggestion
-from sparkdl.config.names import key, known_as, list_names
+from sparkdl.config.names import find_name, key, list_names
 from sparkdl.errors import ConfigError
 from sparkdl.training.masters.registry import MASTERS
 
@@ -25,11 +25,11 @@ from sparkdl.training.masters.registry import MASTERS
     ],
 )
 def test_a_name_is_known_in_any_case(name, found):
-    assert known_as(name, ["Nadam", "Adam", "AdaMax"]) == found
+    assert find_name(name, ["Nadam", "Adam", "AdaMax"]) == found
 
 
 def test_a_name_that_fits_two_is_none_of_them_unless_it_is_one():
-    assert known_as("AB", ["a_b", "ab"]) is None and known_as("ab", ["a_b", "ab"]) == "ab"
+    assert find_name("AB", ["a_b", "ab"]) is None and find_name("ab", ["a_b", "ab"]) == "ab"
 
 
 def test_lists_few_names_and_the_first_of_many():
@@ -96,7 +96,7 @@ def families():
 def test_every_type_in_the_table_leads_somewhere(family):
     members = families()[family].members
     for theirs, ours in foreign.TYPES[family].items():
-        assert theirs == key(theirs) and known_as(theirs, members) is None, theirs
+        assert theirs == key(theirs) and find_name(theirs, members) is None, theirs
         assert set(ours.split()) <= set(members), theirs
 
 

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import pytest
 
-from sparkdl.config import Boolean, Config, Integer, Member, Number, Of, Sizes, Text, option
+from sparkdl.config import Boolean, Config, Integer, Member, Number, Of, Sizes, Text, config, option
+from sparkdl.config.option import options_of
 from sparkdl.errors import ConfigError
 
 
@@ -231,3 +232,15 @@ def test_a_field_without_an_option_is_kept_as_it_is():
         b: dict = field(default_factory=dict)
 
     assert Plain(a=[1, [2]]).a == (1, (2,)) and Plain().b == {} and Plain.__doc__ == "Plain."
+
+
+def test_the_constraints_of_a_class_are_made_once():
+    assert options_of(Cube) is options_of(Cube)
+    assert options_of(Cube)["edges"] != options_of(Box)["edges"]
+
+
+def test_names_are_checked_once(monkeypatch):
+    calls = []
+    monkeypatch.setattr(config, "check_names", lambda cls, options: calls.append(cls))
+    Tool.from_dict({"width": 3})
+    assert calls == [Tool]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sparkdl.data
-from sparkdl.data import Batch, Schema, Source, checked_batches, files
+from sparkdl.data import Batch, Schema, Source, check_batches, files
 from sparkdl.errors import DataError
 from sparkdl.nn import Dense, NetworkConf, Output
 from sparkdl.training.network import Network
@@ -43,7 +43,7 @@ def fill(kind, folder, counts):
 
 def batches(source, schema=SCHEMA):
     for split in source.splits():
-        yield from checked_batches(source.read, pickle.loads(pickle.dumps(split)), schema)
+        yield from check_batches(source.read, pickle.loads(pickle.dumps(split)), schema)
 
 
 def assert_reads(source, x, y, schema=SCHEMA):

@@ -41,7 +41,7 @@ from sparkdl.exchange.links.link import LONGEST_FRAME, Link
 from sparkdl.exchange.links.mailbox import Receipt
 from sparkdl.exchange.links.tag import stream_of, tag_of
 from sparkdl.exchange.messages.frame import HEADER, Kind, pack_header, unpack_header
-from sparkdl.exchange.messages.message import packed_message, unpacked_message
+from sparkdl.exchange.messages.message import pack_message, unpack_message
 from sparkdl.exchange.messages.wire import Wire
 from sparkdl.exchange.rendezvous.member import GroupMember
 from tests.exchange.mutation import garbage, mutated
@@ -68,7 +68,7 @@ def message(rng):
     """The JSON that announces arrays."""
     text = json.dumps({"meta": {"a": [1]}, "arrays": [["<f4", [2, 3]], ["|u1", []]]}).encode()
     try:
-        _, specs = unpacked_message(mutated(text, rng), LIMIT)
+        _, specs = unpack_message(mutated(text, rng), LIMIT)
         assert sum(math.prod(shape) for _, shape in specs) <= LIMIT
     except DataError:
         pass
@@ -95,7 +95,7 @@ def some_message(rng):
         yield pack_header(Kind.HEARTBEAT)
     meta = {"round": rng.getrandbits(8), "text": "é" * rng.randint(0, 20), "deep": [[{}]]}
     arrays = [np.zeros(rng.randint(0, 300), rng.choice(["f4", "i8", "u1"])) for _ in range(3)]
-    yield from packed_message(meta, arrays[: rng.randint(0, 3)])
+    yield from pack_message(meta, arrays[: rng.randint(0, 3)])
 
 
 def link(rng):

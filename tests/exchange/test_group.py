@@ -117,7 +117,7 @@ def in_flight(group):
     for i, call in reversed(list(enumerate(pending))):
         expected = sum(numbers(10 ** (1 + i % 6), "float32", i + r) for r in range(group.size))
         np.testing.assert_array_equal(call.wait(), expected)
-        assert call.ended
+        assert call.is_done
     np.testing.assert_array_equal(small, np.full(3, group.size))
     group.barrier()
     return group.sent_bytes

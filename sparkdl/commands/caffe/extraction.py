@@ -5,7 +5,7 @@ from functools import partial
 from sparkdl.commands.caffe.records import reading_of
 from sparkdl.interop.caffe.evaluation.blob_values import blobs_of
 from sparkdl.spark.inference.predictions import load_replica
-from sparkdl.spark.inference.split_frame import computed_frame
+from sparkdl.spark.inference.split_frame import compute_frame
 
 ID = "SampleID"
 
@@ -27,11 +27,11 @@ def features_frame(spark, net, source, model, names, device, tally):
     """
     reading = reading_of(source, net, blobs_of(net, names))
     compute = partial(features_of, model, reading)
-    return computed_frame(spark, source.splits(), ID, names, compute, device, tally)
+    return compute_frame(spark, source.splits(), ID, names, compute, device, tally)
 
 
 def features_of(model, reading, split):
     """Yields (ids, {blob: (n, numbers)}) of the minibatches of a split."""
     replica = load_replica(model)
-    for ids, batch in reading.identified(split):
+    for ids, batch in reading.identify(split):
         yield ids, reading.blobs.rows(replica, batch)

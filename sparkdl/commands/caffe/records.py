@@ -40,10 +40,10 @@ class RecordReading:
 
     def batches(self, split):
         """Yields minibatches, the last one smaller, ready for the network."""
-        for batch in blocks(self._checked(split), self.size):
+        for batch in blocks(self._check_shapes(split), self.size):
             yield prepare_minibatch(batch, self.transform, self.blobs.net.conf)
 
-    def identified(self, split):
+    def identify(self, split):
         """Yields (what its records are called, minibatch): by key or file name, else by number."""
         names = None if self.names is None else self.names(split)
         for batch in self.batches(split):
@@ -52,7 +52,7 @@ class RecordReading:
             else:
                 yield [names[position(one)] for one in batch.ids], batch
 
-    def _checked(self, split):
+    def _check_shapes(self, split):
         for batch in self.read(split):
             checked = self.schema.check(batch, str(split))
             asked = set(self.blobs.columns.values())

@@ -8,8 +8,8 @@ from sparkdl.commands.caffe.records import batch_size, reading_of
 from sparkdl.data import files
 from sparkdl.errors import DataError, SparkdlError
 from sparkdl.interop.caffe.evaluation.blob_values import blobs_of
-from sparkdl.interop.caffe.evaluation.head import First
-from sparkdl.interop.caffe.evaluation.net_evaluation import shown_outputs
+from sparkdl.interop.caffe.evaluation.head import FirstRecords
+from sparkdl.interop.caffe.evaluation.net_evaluation import visible_outputs
 from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
 from sparkdl.spark.inference.predictions import load_replica
 from sparkdl.spark.jobs.job import job
@@ -32,8 +32,8 @@ def means_of(sc, net, source, state, batches, device, tally):
         Is told where tasks compute.
     """
     if batches is not None:
-        source = First(source, batches * batch_size(net), batch_size(net))
-    reading = reading_of(source, net, blobs_of(net, shown_outputs(net), "a test"))
+        source = FirstRecords(source, batches * batch_size(net), batch_size(net))
+    reading = reading_of(source, net, blobs_of(net, visible_outputs(net), "a test"))
     with job(sc, "test", "a test"), sharing(sc, (net.conf, state, device, "auto")) as model:
         each = partial(run_partition_on_device, device, partial(score, model, reading), tally=tally)
         ranked = split_rdd(sc, source.splits()).mapPartitionsWithIndex(each).collect()

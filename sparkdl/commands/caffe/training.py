@@ -11,7 +11,7 @@ from sparkdl.commands.caffe.options import Options, check_free
 from sparkdl.commands.caffe.records import batch_size, source_for
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe import CaffeSolver, SolverJob, read_job, save_weights
-from sparkdl.interop.caffe.evaluation.head import First
+from sparkdl.interop.caffe.evaluation.head import FirstRecords
 from sparkdl.interop.caffe.solvers.caffe_solver import prefix_of
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.records.data_frames import uri
@@ -70,7 +70,7 @@ def prepare_training(options):
             raise ConfigError("-output is for tests, but the solver has no test_interval")
     data = source_for(job.train, options.resize, options.lmdb_partitions)
     data.splits()
-    return Training(options, job, data, resized_tests(job) if options.resize else None)
+    return Training(options, job, data, resize_tests(job) if options.resize else None)
 
 
 def beside_the_model(job, model):
@@ -80,13 +80,13 @@ def beside_the_model(job, model):
     return replace(job, solver=replace(job.solver, snapshot_prefix=prefix))
 
 
-def resized_tests(job):
+def resize_tests(job):
     """Returns the sources of what is tested on while training, with resized images."""
     if not job.solver.test_interval:
         return None
     pairs = zip(job.tests, job.solver.test_iter, strict=True)
     return [
-        First(source_for(net, resize=True), batches * batch_size(net), batch_size(net))
+        FirstRecords(source_for(net, resize=True), batches * batch_size(net), batch_size(net))
         for net, batches in pairs
     ]
 

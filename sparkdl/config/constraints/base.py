@@ -1,5 +1,6 @@
 """Base of the constraints: a check of one value, and a phrase for what passes it."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -45,13 +46,40 @@ class Requirement:
             return one.check(value, where)
         except ConfigError as error:
             start = f"{where} must be "
-            text = str(error).replace(start + one.phrase, start + self.phrase, 1)
-            raise ConfigError(text) from None
+            if not str(error).startswith(start + one.phrase):
+                raise
+            raise ConfigError(str(error).replace(one.phrase, self.phrase, 1)) from None
 
     def refuse(self, value: Any, where: str, cure: str = "") -> NoReturn:
         """Raises the ConfigError for `value`."""
         end = f"; {cure}" if cure else ""
         raise ConfigError(f"{where} must be {self.phrase}, got {brief(value)}{end}")
+
+
+LONGEST_PLACE = 120
+
+
+@contextmanager
+def inside(where):
+    """Puts the path of fields `where` in front of errors about a part of an option.
+
+    So a nested error says "NetworkConf.layers[2].activation: Elu has no field 'alhpa'".
+    """
+    try:
+        yield
+    except ConfigError as error:
+        owner, place = error.place.partition(".")[0], error.place
+        message = str(error).removeprefix(f"{place}: ") if place else str(error)
+        place = shorten(f"{where}{place.removeprefix(owner)}")
+        nested = ConfigError(f"{place}: {message}")
+        nested.place = place
+        raise nested from None
+
+
+def shorten(place):
+    """Returns a path of fields, without its middle where it is long."""
+    half = LONGEST_PLACE // 2
+    return place if len(place) <= LONGEST_PLACE else f"{place[:half]}...{place[-half:]}"
 
 
 def scalar(value):

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config.constraints.base import Requirement, scalar
-from sparkdl.config.constraints.numbers import Number
+from sparkdl.config.constraints.base import Requirement, inside, scalar
+from sparkdl.config.constraints.numbers import Number, is_integer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +38,13 @@ class Of(Requirement):
         if isinstance(value, self.family):
             return value
         if isinstance(value, dict):
-            return self.family.from_dict(value)
+            with inside(where):
+                return self.family.from_dict(value)
         if self.number and is_numeric(scalar(value)):
             return self.check_by(self.number, value, where)
-        return self.family.find(value, f"{where} must be {self.number_or}")()
+        found = self.family.find(value, f"{where} must be {self.number_or}")
+        with inside(where):
+            return found()
 
 
 def with_article(name: Any) -> str:
@@ -50,4 +53,4 @@ def with_article(name: Any) -> str:
 
 def is_numeric(value: Any) -> bool:
     """Returns whether `value` is meant as a number, even if it is none: NaN."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, float) or is_integer(value)

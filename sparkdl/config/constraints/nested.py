@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config.constraints.base import Requirement
+from sparkdl.config.constraints.base import Requirement, inside
 from sparkdl.config.constraints.members import with_article
 
 
@@ -26,4 +26,5 @@ class Nested(Requirement):
             return value
         if not isinstance(value, dict):
             self.refuse(value, where)
-        return self.of.from_dict(value)
+        with inside(where):
+            return self.of.from_dict(value)

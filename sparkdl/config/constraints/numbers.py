@@ -79,7 +79,7 @@ class Integer(Range):
 
     def check(self, value: Any, where: str) -> Any:
         number = scalar(value)
-        if not isinstance(number, int) or isinstance(number, bool) or not self.holds(number):
+        if not is_integer(number) or not self.holds(number):
             self.refuse(value, where, cure_for(value))
         if abs(number) > self.limit:
             self.refuse(value, where, f"the largest possible is {self.limit}")
@@ -116,7 +116,14 @@ def is_number(value: Any) -> bool:
     """Returns whether `value` is an int, or a float that is finite."""
     if isinstance(value, float):
         return isfinite(value)
-    return isinstance(value, int) and not isinstance(value, bool)
+    return is_integer(value)
+
+
+def is_integer(value, minimum=None):
+    """Returns whether `value` is an int, of Python or numpy, of at least `minimum`."""
+    number = scalar(value)
+    sound = isinstance(number, int) and not isinstance(number, bool)
+    return sound and (minimum is None or number >= minimum)
 
 
 def cure_for(value: Any) -> str:

@@ -93,4 +93,4 @@ class Choice(Requirement):
             if type(value) is type(choice) and value == choice:
                 return choice
         words = [choice for choice in self.of if isinstance(choice, str)]
-        self.refuse(value, where, suggestion(value, words).removeprefix("; "))
+        self.refuse(value, where, suggestion(value, words, "choice").removeprefix("; "))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 
-class Offence(Exception):
+class Violation(Exception):
     """A record that cannot be used: its row in the column, and what is wrong with it."""
 
     def __init__(self, row, text):
@@ -25,7 +25,7 @@ def feature_column(x, shape, what="features"):
 
     Raises
     ------
-    Offence
+    Violation
         For the first record with a wrong count, axes in another order, or a number that is not
         finite in float32.
     """
@@ -34,7 +34,7 @@ def feature_column(x, shape, what="features"):
 
 def value_column(y, shape):
     """Converts labels to (n, *shape) float32; single numbers will do for shape (1,). Raises
-    Offence.
+    Violation.
     """
     return _numbers(y, shape, "label", keep_bytes=False)
 
@@ -46,7 +46,7 @@ def class_column(y, classes, shape=(), ignored=None):
 
     Raises
     ------
-    Offence
+    Violation
         For the first label that is neither.
     """
     _require_numeric(y, "label")
@@ -56,13 +56,13 @@ def class_column(y, classes, shape=(), ignored=None):
         return _whole_numbers(y, classes, ignored).reshape(n, *shape)
     if y.shape[1] != places * classes:
         one = "a number" if places == 1 else f"{places} numbers"
-        raise Offence(0, f"label must be {one} or one-hot of {classes}, got {y.shape[1]} numbers")
+        raise Violation(0, f"label must be {one} or one-hot of {classes}, got {y.shape[1]} numbers")
     return _hot_positions(y.reshape(n, places, classes)).reshape(n, *shape)
 
 
 def factor_column(x, shape, what):
     """Converts factors to (n, *shape) float32, at least 0: masks and weights of examples. Raises
-    Offence.
+    Violation.
     """
     y = _numbers(x, shape, what, keep_bytes=False)
     flat = y.reshape(len(y), math.prod(shape))
@@ -86,7 +86,7 @@ def _numbers(x, shape, what, keep_bytes):
 def _require_numeric(x, what):
     if x.dtype.kind not in "biuf":
         row, found = _first_strange(x)
-        raise Offence(row, f"{what} must be numbers, got {found}")
+        raise Violation(row, f"{what} must be numbers, got {found}")
 
 
 def _first_strange(x):
@@ -103,11 +103,11 @@ def _require_shape(got, shape, what):
     if None in shape:
         return _require_free_shape(got, shape, what)
     if math.prod(got) != math.prod(shape):
-        raise Offence(0, f"{what} must have {math.prod(shape)} numbers, got {math.prod(got)}")
+        raise Violation(0, f"{what} must have {math.prod(shape)} numbers, got {math.prod(got)}")
     axes, wanted = _long_axes(got), _long_axes(shape)
     if axes != wanted and len(axes) == len(wanted):
         cure = "; transpose them" if sorted(axes) == sorted(wanted) else ""
-        raise Offence(0, f"{what} must have the shape {shape}, or be flat, got {got}{cure}")
+        raise Violation(0, f"{what} must have the shape {shape}, or be flat, got {got}{cure}")
 
 
 def _require_free_shape(got, shape, what):
@@ -115,7 +115,7 @@ def _require_free_shape(got, shape, what):
     if len(got) != len(shape) or any(n not in (None, size) for size, n in sizes):
         text = str(tuple("any" if n is None else n for n in shape)).replace("'", "")
         cure = "; Reshape before other transforms says what rows are" if len(got) == 1 else ""
-        raise Offence(0, f"{what} must have the shape {text}, got {got}{cure}")
+        raise Violation(0, f"{what} must have the shape {text}, got {got}{cure}")
 
 
 def _long_axes(shape):
@@ -135,7 +135,7 @@ def _require_finite(x, what):
     if len(strange):
         row, place = strange[0]
         found = x.reshape(len(x), -1)[row, place]
-        raise Offence(row, f"{what} must be finite, got {found} at {place}")
+        raise Violation(row, f"{what} must be finite, got {found} at {place}")
 
 
 def _whole_numbers(y, classes, ignored):
@@ -151,12 +151,12 @@ def _refuse(y, wrong, rule):
     if wrong.any():
         row, *place = np.argwhere(wrong)[0]
         where = f" at {place[0]}" if wrong.ndim > 1 and wrong.shape[1] > 1 else ""
-        raise Offence(row, f"{rule}, got {y[(row, *place)]}{where}")
+        raise Violation(row, f"{rule}, got {y[(row, *place)]}{where}")
 
 
 def _hot_positions(y):
     right = ((y == 0) | (y == 1)).all(axis=-1) & (y.sum(axis=-1) == 1)
     if not right.all():
         row, place = np.argwhere(~right)[0]
-        raise Offence(row, f"label must be one-hot (one 1, else 0), got {y[row, place].tolist()}")
+        raise Violation(row, f"label must be one-hot (one 1, else 0), got {y[row, place].tolist()}")
     return y.argmax(axis=-1).astype(np.int32)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.errors import DataError
 
 
@@ -41,11 +41,11 @@ class Ragged:
         x = x[:, np.newaxis] if x.ndim == 1 else x
         return cls(x.reshape(-1, *x.shape[2:]), np.full(len(x), x.shape[1]))
 
-    def padded(self, steps, size, what):
+    def pad(self, steps, size, what):
         """Returns an array (n, steps, size), padded with zeros, and a mask (n, steps) float32.
 
         A record is steps of `size` numbers, in lists of their own or one behind the other. Raises
-        Offence for one that is not, or has more than `steps`.
+        Violation for one that is not, or has more than `steps`.
         """
         counts = self.lengths * math.prod(self.values.shape[1:])
         self._refuse(counts % size != 0, counts, f"{what} must have steps of {size} numbers")
@@ -60,7 +60,7 @@ class Ragged:
     def _refuse(wrong, found, rule):
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise Offence(row, f"{rule}, got {found[row]}")
+            raise Violation(row, f"{rule}, got {found[row]}")
 
 
 def pad_sequences(x, shape, what, also=None):
@@ -75,14 +75,14 @@ def pad_sequences(x, shape, what, also=None):
 
     Raises
     ------
-    Offence
+    Violation
         For the first record that is no sequence of at most T steps.
     """
     if not isinstance(x, Ragged):
         if math.prod(x.shape[1:]) in (math.prod(shape), also):
             return x, np.ones((len(x), shape[0]), np.float32)
         x = Ragged.even(x)
-    return x.padded(shape[0], math.prod(shape[1:]), what)
+    return x.pad(shape[0], math.prod(shape[1:]), what)
 
 
 def pad(sequences: Sequence[Any], steps: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -108,8 +108,8 @@ def pad(sequences: Sequence[Any], steps: int | None = None) -> tuple[np.ndarray,
     steps = max(map(len, arrays)) if steps is None else steps
     inner = arrays[0].shape[1:]
     try:
-        x, mask = Ragged.of(arrays).padded(steps, math.prod(inner), "a sequence")
-    except Offence as offence:
+        x, mask = Ragged.of(arrays).pad(steps, math.prod(inner), "a sequence")
+    except Violation as offence:
         raise DataError(f"sequence {offence.row}: {offence}") from None
     return x.reshape(len(arrays), steps, *inner), mask
 

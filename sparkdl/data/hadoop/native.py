@@ -14,7 +14,7 @@ from hdfs_native import Client, WriteOptions
 
 from sparkdl.data.hadoop.base import HadoopFiles
 from sparkdl.data.hadoop.configuration import Configuration
-from sparkdl.data.hadoop.streams import ReadsRanges, RequestRefused, SentAtTheEnd, reason
+from sparkdl.data.hadoop.streams import RangeReader, RequestRefused, UploadOnClose, reason
 
 log = logging.getLogger(__name__)
 
@@ -81,11 +81,11 @@ class NativeFiles(HadoopFiles):
                 reader = self.client.read(path)
             return io.BufferedReader(NativeReader(self.uri(path), reader), BUFFER)
         if mode == "wb":
-            return SentAtTheEnd(Writing(self.client, path).send)
+            return UploadOnClose(ReplicatedWrite(self.client, path).send)
         raise ValueError(f"mode must be rb or wb, got {mode}")
 
 
-class Writing:
+class ReplicatedWrite:
     """Writes a file as a whole, and again if that fails.
 
     The library gives a write up when a node dies that the NameNode still believes in, for ten
@@ -149,7 +149,7 @@ def within(seconds, call, *arguments):
     return result
 
 
-class NativeReader(ReadsRanges):
+class NativeReader(RangeReader):
     """A file that is read, unbuffered."""
 
     def __init__(self, uri, inner):

@@ -16,7 +16,7 @@ class RequestRefused(OSError):
     """An answer, not a failure: asking again is of no use."""
 
 
-class ReadsRanges(io.RawIOBase):
+class RangeReader(io.RawIOBase):
     """A file whose bytes come by `read_range(start, length)`.
 
     Parameters
@@ -64,7 +64,7 @@ class ReadsRanges(io.RawIOBase):
         return content
 
 
-class SentAtTheEnd(io.RawIOBase):
+class UploadOnClose(io.RawIOBase):
     """A file to write. It lies here until it is closed, so that it can be sent again as a whole.
 
     Parameters

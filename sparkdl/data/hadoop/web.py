@@ -13,7 +13,7 @@ from requests import RequestException
 
 from sparkdl.data.hadoop.base import HadoopFiles
 from sparkdl.data.hadoop.configuration import Configuration, user
-from sparkdl.data.hadoop.streams import ReadsRanges, RequestRefused, SentAtTheEnd, again, reason
+from sparkdl.data.hadoop.streams import RangeReader, RequestRefused, UploadOnClose, again, reason
 from sparkdl.errors import UnsupportedError
 
 BUFFER = 2**22  # bytes: a range costs two requests
@@ -87,7 +87,7 @@ class WebFiles(HadoopFiles):
             reader = WebReader(self.uri(path), path, about["size"], self.client)
             return io.BufferedReader(reader, BUFFER)
         if mode == "wb":
-            return SentAtTheEnd(partial(self._write, path))
+            return UploadOnClose(partial(self._write, path))
         raise ValueError(f"mode must be rb or wb, got {mode}")
 
     def _write(self, path, content):
@@ -95,7 +95,7 @@ class WebFiles(HadoopFiles):
             self.client.write(path, data=content, overwrite=True)
 
 
-class WebReader(ReadsRanges):
+class WebReader(RangeReader):
     """A file that is read, unbuffered: a request for each range."""
 
     def __init__(self, uri, path, size, client):

@@ -11,7 +11,7 @@ from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.batches.blocks import permutation
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.encodings.image_codec import ENDINGS, decode_image
 from sparkdl.data.source import Split, split_bounds
@@ -110,7 +110,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
             content = file.read()
         try:
             image = decode_image(content, self.channels, self.size)
-        except Offence as offence:
+        except Violation as offence:
             raise DataError(f"{path}: {offence}") from None
         if before and image.shape != before[0].shape:
             text = f"must have the shape {before[0].shape} of those before, got {image.shape}"

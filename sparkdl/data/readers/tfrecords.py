@@ -12,7 +12,7 @@ import google_crc32c
 from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.base import NumberOrImageSource, Reader, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
 from sparkdl.data.readers.core.file_ranges import data_files
@@ -73,7 +73,7 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes: features and labels as they are stored."""
         with open_records(split.path) as file:
-            yield from batches(split, checked_records(split, file), self._columns)
+            yield from batches(split, read_records(split, file), self._columns)
 
     def _columns(self, contents):
         parsed = [parse(content, row) for row, content in enumerate(contents)]
@@ -110,7 +110,7 @@ def open_records(path):
             yield file
 
 
-def checked_records(split, file):
+def read_records(split, file):
     """Yields the bytes of each record. Raises DataError where the file is cut short or damaged."""
     count = 0
     try:
@@ -118,7 +118,7 @@ def checked_records(split, file):
         while window.more():
             yield next_record(window)
             count += 1
-    except (Offence, OSError, EOFError) as error:
+    except (Violation, OSError, EOFError) as error:
         raise DataError(f"{split}, after {count} records: the file {error}") from None
 
 
@@ -126,10 +126,10 @@ def next_record(window):
     head = window.take(HEAD.size)
     length, _ = HEAD.unpack(head)
     if not is_length_valid(head):
-        raise Offence(0, "is damaged or no TFRecord: the checksum of a length differs")
+        raise Violation(0, "is damaged or no TFRecord: the checksum of a length differs")
     content = window.take(length)
     if masked_crc(content) != TAIL.unpack(window.take(TAIL.size))[0]:
-        raise Offence(0, "is damaged: the checksum of a record differs")
+        raise Violation(0, "is damaged: the checksum of a record differs")
     return content
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 
 
 def stack(values, what, dtype=None):
@@ -18,7 +18,7 @@ def stack(values, what, dtype=None):
 
     Raises
     ------
-    Offence, or any error of the values' own classes
+    Violation, or any error of the values' own classes
         If the values cannot be one array. A list of one value gives the message for users.
     """
     first = values[0]
@@ -42,7 +42,7 @@ def _stack_arrays(values, what, dtype):
     shape = _same(value.shape for value in values)
     dtypes = {value.dtype for value in values}
     if not all(found.kind in "biuf" for found in dtypes):
-        raise Offence(0, f"{what} must be numbers, got an array of {dtypes.pop()}")
+        raise Violation(0, f"{what} must be numbers, got an array of {dtypes.pop()}")
     dtype = None if dtypes == {np.dtype(np.uint8)} else dtype
     with np.errstate(over="ignore"):  # an overflow is refused as not finite
         flat = np.concatenate(values, axis=None, dtype=dtype, casting="unsafe")
@@ -54,11 +54,11 @@ def _stack_lists(values, what):
         return np.array(values)
     except ValueError:
         text = f"{what} must be numbers in rows of one length, got {type(values[0]).__name__}"
-        raise Offence(0, f"{text} {values[0]!r:.80}") from None
+        raise Violation(0, f"{text} {values[0]!r:.80}") from None
 
 
 def _same(things):
     found = set(things)
     if len(found) > 1:
-        raise Offence(0, f"values of one shape expected, got {found}")
+        raise Violation(0, f"values of one shape expected, got {found}")
     return found.pop()

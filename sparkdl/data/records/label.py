@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from sparkdl.config import is_integer
 from sparkdl.errors import require
 
 KINDS = ("class", "values")
@@ -32,17 +33,15 @@ class Label:
 
     def __post_init__(self) -> None:
         require(self, "kind", self.kind in KINDS, f"one of {KINDS}")
-        require(self, "size", is_size(self.size), "an integer >= 1")
+        require(self, "size", is_integer(self.size, 1), "an integer >= 1")
         if self.shape is None:
             object.__setattr__(self, "shape", () if self.kind == "class" else (self.size,))
         object.__setattr__(self, "shape", tuple(self.shape))
-        require(self, "shape", all(map(is_size, self.shape)), "a shape of integers >= 1")
+        require(
+            self, "shape", all(is_integer(n, 1) for n in self.shape), "a shape of integers >= 1"
+        )
 
     @property
     def one_hot_size(self):
         """Numbers of a label whose classes come as one-hot vectors, None for values."""
         return math.prod(self.shape) * self.size if self.kind == "class" else None
-
-
-def is_size(value):
-    return isinstance(value, int) and value >= 1

@@ -11,7 +11,7 @@ from operator import attrgetter, itemgetter
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch, record_ids
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.batches.sequences import Ragged
 from sparkdl.data.records.array_stack import stack
 from sparkdl.errors import DataError
@@ -44,7 +44,7 @@ def _one_by_one(schema, chunk, fields, where, start):
     for i, record in enumerate(chunk, start):
         try:
             rows.append(_columns(schema, [record], fields))
-        except Offence as offence:
+        except Violation as offence:
             raise DataError(f"{where}, record {i}: {offence}") from None
         except Exception as error:
             raise DataError(f"{where}, record {i}: cannot be read: {error}") from error
@@ -80,13 +80,13 @@ def _split(chunk, fields, labelled):
         return {name: _column_by_name(chunk, field, columns, by) for name, field in fields.items()}
     if len(fields) > 1 + labelled:
         named = list(fields.values())
-        raise Offence(0, f"must be a Row or dict with columns {named}, got {_describe(first)}")
+        raise Violation(0, f"must be a Row or dict with columns {named}, got {_describe(first)}")
     if hasattr(first, "features") and hasattr(first, "label"):
         values = [[r.features for r in chunk], [r.label for r in chunk] if labelled else None]
     elif _is_pair(first, labelled):
         values = _pairs(chunk)
     elif labelled:
-        raise Offence(0, f"must be {KINDS}, got {_describe(first)}")
+        raise Violation(0, f"must be {KINDS}, got {_describe(first)}")
     else:
         values = [chunk]
     return dict(zip(fields, values, strict=False))
@@ -101,7 +101,7 @@ def _column_names(record):
 
 def _column_by_name(chunk, name, columns, by):
     if name not in columns:
-        raise Offence(0, f"has no column {name!r}; columns are {list(columns)}")
+        raise Violation(0, f"has no column {name!r}; columns are {list(columns)}")
     return list(map(by(name), chunk))
 
 
@@ -118,7 +118,7 @@ def _is_pair(record, labelled):
 def _pairs(chunk):
     plain = set(map(type, chunk)) <= {tuple, list}
     if not plain and any(_column_names(record) is not None for record in chunk):
-        raise Offence(0, "pairs and named columns in one chunk")  # hence record by record
+        raise Violation(0, "pairs and named columns in one chunk")  # hence record by record
     return zip(*((x, y) for x, y in chunk))
 
 

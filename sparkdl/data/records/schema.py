@@ -3,16 +3,17 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from sparkdl.config import is_integer
 from sparkdl.data.batches.batch import Batch, position
 from sparkdl.data.batches.columns import (
-    Offence,
+    Violation,
     class_column,
     factor_column,
     feature_column,
     value_column,
 )
 from sparkdl.data.batches.sequences import pad_sequences
-from sparkdl.data.records.label import KINDS, Label, is_size
+from sparkdl.data.records.label import KINDS, Label
 from sparkdl.data.records.rows import read_records
 from sparkdl.errors import DataError, require
 
@@ -56,7 +57,7 @@ class Schema:
         require(self, "features", sound, "a shape of integers >= 1")
         known = isinstance(self.labels, dict) or self.labels in LABEL_KINDS
         require(self, "labels", known, f"one of {LABEL_KINDS}")
-        require(self, "label_size", is_size(self.label_size), "an integer >= 1")
+        require(self, "label_size", is_integer(self.label_size, 1), "an integer >= 1")
 
     @cached_property
     def inputs(self):
@@ -112,26 +113,26 @@ class Schema:
                 raise DataError(f"{where}: has no column {name!r}; columns are {found}")
         try:
             columns = self.convert(batch.columns)
-        except Offence as offence:
+        except Violation as offence:
             record = position(batch.ids[offence.row]) if len(batch) else 0
             raise DataError(f"{where}, record {record}: {offence}") from None
         return Batch(columns=columns, ids=batch.ids)
 
     def convert(self, raw):
-        """Returns {column: array} from raw {column: array (n, ...) or Ragged}. Raises Offence."""
+        """Returns {column: array} from raw {column: array (n, ...) or Ragged}. Raises Violation."""
         columns, one = {}, len(self.inputs) == 1
         for name, shape in self.inputs.items():
             what = "features" if one else name
-            x = self._filled(raw, name, columns, shape, what)
+            x = self._fill(raw, name, columns, shape, what)
             columns[name] = feature_column(x, shape, what)
         for name, label in self.outputs.items():
-            y = self._filled(raw, name, columns, label.shape, "label", label.one_hot_size)
+            y = self._fill(raw, name, columns, label.shape, "label", label.one_hot_size)
             columns[name] = label_column(y, label)
         if WEIGHTS in raw:
             columns[WEIGHTS] = factor_column(raw[WEIGHTS], (), WEIGHTS)
         return columns
 
-    def _filled(self, raw, name, columns, shape, what, also=None):
+    def _fill(self, raw, name, columns, shape, what, also=None):
         """Returns the raw column `name`, sequences padded, with their mask entered in `columns`."""
         x, mask = raw[name], self.masks.get(name)
         if mask is None:
@@ -142,7 +143,7 @@ class Schema:
 
 
 def label_column(y, label):
-    """Returns a label's column as it is stored. Raises Offence."""
+    """Returns a label's column as it is stored. Raises Violation."""
     if label.kind == "values":
         return value_column(y, label.shape)
     return class_column(y, label.size, label.shape, label.ignored)
@@ -150,4 +151,4 @@ def label_column(y, label):
 
 def is_shape(shape):
     """Returns whether `shape` is one of an example, with sizes that may be free."""
-    return bool(shape) and all(n is None or is_size(n) for n in shape)
+    return bool(shape) and all(n is None or is_integer(n, 1) for n in shape)

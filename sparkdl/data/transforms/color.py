@@ -9,7 +9,7 @@ from sparkdl.config import Integer, Number, Sequence, option
 from sparkdl.config.field_types import Several
 from sparkdl.data.transforms.base import Chance, Transform, image_shape
 from sparkdl.data.transforms.hue import shift_hue
-from sparkdl.data.transforms.interpolate import stored_as
+from sparkdl.data.transforms.interpolate import round_to
 from sparkdl.errors import ShapeError, require
 
 LUMA = np.array([0.299, 0.587, 0.114], np.float32).reshape(3, 1, 1)
@@ -63,7 +63,7 @@ class ColorJitter(Transform):
                 z = self.cut(blend(z, gray(z), factor(self.saturation, saturation)))
             if self.hue:
                 z = shift_hue(z, self.hue * hue)
-            y[i] = stored_as(z, x.dtype)
+            y[i] = round_to(z, x.dtype)
         return y
 
     def cut(self, z: np.ndarray) -> np.ndarray:
@@ -88,7 +88,7 @@ class Grayscale(Transform):
 
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         self.out_shape(x.shape[1:])
-        return stored_as(gray(x.astype(np.float32)), x.dtype)
+        return round_to(gray(x.astype(np.float32)), x.dtype)
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         channels, *sizes = image_shape(self, shape)

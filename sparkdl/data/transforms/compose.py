@@ -9,6 +9,7 @@ from sparkdl.config.field_types import Several
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.transforms.base import Chance, Transform
 from sparkdl.data.transforms.scale import Scale
+from sparkdl.errors import require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +30,14 @@ class Compose(Transform):
         def __init__(self, *transforms: Transform | Iterable[Transform]) -> None: ...
 
     @classmethod
-    def named_options(cls, values: tuple[Any, ...]) -> dict[str, Any]:
+    def options_by_name(cls, values: tuple[Any, ...]) -> dict[str, Any]:
         alone = len(values) == 1 and isinstance(values[0], list | tuple)
         return {"transforms": values[0] if alone else values} if values else {}
 
     def validate(self) -> None:
         super().validate()
+        cure = "each of its transforms has a column of its own"
+        require(self, "column", self.column == "features", "left out", cure)
         object.__setattr__(self, "transforms", tuple(flatten_transforms(self.transforms)))
 
     def apply(self, batch: Batch, chance: Chance | None) -> Batch:

@@ -36,7 +36,7 @@ class Crop(PixelTransform):
 
     def describe(self, pixels: Pixels, chance: Chance | None) -> Pixels:
         self.out_shape(pixels.shape[1:])
-        pixels = pixels if pixels.in_place else pixels.computed()
+        pixels = pixels if pixels.in_place else pixels.compute()
         free = np.subtract(pixels.shape[2:], self.size)
         corners = np.tile(free // 2, (len(pixels), 1))
         if chance is not None and self.random:

@@ -45,7 +45,7 @@ def interpolate_axis(x, axis, before, after, share):
     return second
 
 
-def stored_as(y, dtype, white=255):
+def round_to(y, dtype, white=255):
     """Returns Float32 `y` as `dtype`: bytes are rounded and cut to [0, white]."""
     if dtype != np.uint8:
         return y

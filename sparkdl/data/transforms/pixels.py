@@ -80,13 +80,13 @@ class Pixels:
         """Returns the Pixels less a float32 mean, which lies over the images as they are by now."""
         varies = mean.ndim == 3 and mean.shape[1:] != (1, 1)
         fits = self.mean is None and self.factor is None and (self.in_place or not varies)
-        return replace(self if fits else self.computed(), mean=mean, wide=True)
+        return replace(self if fits else self.compute(), mean=mean, wide=True)
 
     def times(self, factor):
         """Returns the Pixels multiplied by a factor of each channel."""
-        return replace(self if self.factor is None else self.computed(), factor=factor, wide=True)
+        return replace(self if self.factor is None else self.compute(), factor=factor, wide=True)
 
-    def computed(self):
+    def compute(self):
         """Returns the Pixels with nothing left to do."""
         return Pixels(images=self.numbers())
 
@@ -94,10 +94,10 @@ class Pixels:
         """Returns the result: `images` itself where there is nothing to do, else a new array."""
         if not self.in_place and self.mean is not None and self.mean.shape[1:] != (1, 1):
             return self._one_by_one()
-        seen = self.images if self.in_place else self._seen()
+        seen = self.images if self.in_place else self._view()
         return affine(seen, self.mean, self.factor) if self.wide else seen
 
-    def _seen(self):
+    def _view(self):
         """Returns windows of the stored numbers, mirrored."""
         x, kind = self.images, self.images.dtype
         y = float_buffer(self.shape) if kind == np.float32 else np.empty(self.shape, kind)
@@ -136,10 +136,10 @@ class Pixels:
 
 def mirror_pixels(x, vertical, horizontal):
     x = x[..., ::-1, :] if vertical else x
-    return reversed_rows(x) if horizontal else x
+    return reverse_rows(x) if horizontal else x
 
 
-def reversed_rows(x):
+def reverse_rows(x):
     """Returns `x` with its last axis reversed.
 
     Bytes are reversed in words of 8, and within each: a sixth of the time of one by one.

@@ -8,7 +8,7 @@ import numpy as np
 from sparkdl.config import Sizes, option
 from sparkdl.config.field_types import TwoSizes
 from sparkdl.data.transforms.base import Chance, Transform, image_shape, require_result
-from sparkdl.data.transforms.interpolate import bilinear, stored_as
+from sparkdl.data.transforms.interpolate import bilinear, round_to
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Resize(Transform):
             return x
         y = np.empty((*x.shape[:2], *self.size), x.dtype)
         for i, image in enumerate(x):  # one by one, for what is between stays in the cache
-            y[i] = stored_as(bilinear(image, (0, 0, *x.shape[2:]), self.size), x.dtype)
+            y[i] = round_to(bilinear(image, (0, 0, *x.shape[2:]), self.size), x.dtype)
         return y
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:

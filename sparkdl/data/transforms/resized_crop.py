@@ -9,7 +9,7 @@ import numpy as np
 from sparkdl.config import Number, Sizes, option
 from sparkdl.config.field_types import TwoNumbers, TwoSizes
 from sparkdl.data.transforms.base import Chance, Transform, image_shape, require_result
-from sparkdl.data.transforms.interpolate import bilinear, stored_as
+from sparkdl.data.transforms.interpolate import bilinear, round_to
 from sparkdl.errors import require
 
 TRIES = 10
@@ -51,10 +51,10 @@ class RandomResizedCrop(Transform):
         if chance is None:
             shape = self.size[1] / self.size[0]
             box = central_window(height, width, shape, shape)
-            return stored_as(bilinear(x, box, self.size), x.dtype)
+            return round_to(bilinear(x, box, self.size), x.dtype)
         y = np.empty((len(x), channels, *self.size), x.dtype)
         for i, box in enumerate(self.boxes(chance, height, width)):
-            y[i] = stored_as(bilinear(x[i], box, self.size), x.dtype)
+            y[i] = round_to(bilinear(x[i], box, self.size), x.dtype)
         return y
 
     def boxes(self, chance: Chance, height: int, width: int) -> Iterator[tuple[int, ...]]:

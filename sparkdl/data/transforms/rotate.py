@@ -7,7 +7,7 @@ import numpy as np
 
 from sparkdl.config import Number, option
 from sparkdl.data.transforms.base import Chance, Transform, image_shape
-from sparkdl.data.transforms.interpolate import stored_as
+from sparkdl.data.transforms.interpolate import round_to
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Rotate(Transform):
             return x
         y = np.empty_like(x)
         for i, angle in enumerate(np.radians(self.degrees * (2 * chance.uniform(1)[:, 0] - 1))):
-            y[i] = stored_as(rotate_image(x[i], float(angle), self.fill), x.dtype)
+            y[i] = round_to(rotate_image(x[i], float(angle), self.fill), x.dtype)
         return y
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Number, Sequence, option
+from sparkdl.config import Number, Sequence, is_integer, option
 from sparkdl.config.field_types import OneOrMore
 from sparkdl.data.transforms.base import Chance, PixelTransform
 from sparkdl.data.transforms.pixels import Pixels
@@ -28,7 +28,7 @@ class PerChannel(Sequence):
 
     def check(self, value, where):
         value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, float) or is_integer(value):
             return (self.of.check(value, where),)
         return super().check(value, where)
 

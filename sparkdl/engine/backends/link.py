@@ -67,7 +67,7 @@ class DeviceLink(Protocol):
 class DeviceWork(Protocol):
     """An exchange that has begun."""
 
-    def reached(self):
+    def is_reached(self):
         """Returns whether it has ended."""
 
     def take(self):

@@ -10,7 +10,7 @@ from sparkdl.engine.operands import Operand
 WORTH_THREADS = 1 << 21  # bytes read and written: below it waking a thread costs what it saves
 
 
-def bound(function, words, work):
+def bind(function, words, work):
     """Returns a call on fixed words, on the pool's threads where the work is worth it.
 
     Parameters

@@ -4,11 +4,11 @@ from functools import cache
 
 import numpy as np
 
-from sparkdl.engine.axes import kinds_of, merged_axes
+from sparkdl.engine.axes import kinds_of, merge_axes
 from sparkdl.engine.chains import chainable
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.native import loops
-from sparkdl.engine.native.calls import bound
+from sparkdl.engine.native.calls import bind
 from sparkdl.engine.native.llvm_code import TYPES
 from sparkdl.engine.native.operations import OPERATIONS
 from sparkdl.engine.operands import Operand
@@ -25,7 +25,7 @@ def chain_kernel(op, inputs, outputs, compiler):
         For what is left to numpy: float64, some operations, results in different orders.
     """
     arrays = [*(np.broadcast_to(x, outputs[0].shape) for x in inputs), *outputs]
-    axes = merged_axes(arrays)
+    axes = merge_axes(arrays)
     length, strides = axes.pop() if axes else (1, [a.itemsize for a in arrays])
     lies = tuple(map(lie, strides, arrays))
     if set(lies[len(inputs) :]) - {loops.DENSE}:
@@ -42,7 +42,7 @@ def chain_kernel(op, inputs, outputs, compiler):
     words = [length, rows, *operands, *strides]
     for size, steps in axes:
         words += [size, *steps]
-    return bound(function, words, sum(a.nbytes for a in (*inputs, *outputs)))
+    return bind(function, words, sum(a.nbytes for a in (*inputs, *outputs)))
 
 
 def may_chain(node):

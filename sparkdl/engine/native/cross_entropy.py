@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from sparkdl.engine.native import formulas
-from sparkdl.engine.native.calls import bound
+from sparkdl.engine.native.calls import bind
 from sparkdl.engine.native.control import (
     FIRST,
     accumulate,
@@ -49,7 +49,7 @@ def cross_entropy_kernel(op, logits, labels, losses, compiler):
         Operand("losses", losses, "float32", ((rows, 4),)),
     )
     words = [rows, classes, *operands, apart]
-    return bound(compiler.function(text(kind)), words, 4 * logits.nbytes)
+    return bind(compiler.function(text(kind)), words, 4 * logits.nbytes)
 
 
 @cache

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from sparkdl.engine.native.calls import bound
+from sparkdl.engine.native.calls import bind
 from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
 from sparkdl.engine.native.llvm_code import LANES, Code, IrVector, vector_type
 from sparkdl.engine.operands import Operand
@@ -44,7 +44,7 @@ def uniform_kernel(op, ids, epoch, numbers, compiler):
         Operand("numbers", numbers, "float32", walk),
     )
     words = [key, count, rows, *operands, apart, part, to_part, to_next]
-    return bound(function, words, WORK * numbers.nbytes)
+    return bind(function, words, WORK * numbers.nbytes)
 
 
 def parts(numbers):

@@ -54,21 +54,21 @@ class Compiler:
         """Returns the function NAME of a module, taking one address."""
         with self.lock:
             if text not in self.functions:
-                self.functions[text] = self.made(text)
+                self.functions[text] = self.make(text)
             return self.functions[text]
 
-    def made(self, text):
+    def make(self, text):
         key = cache.key_of(self.host, text)
         symbol = f"{NAME}_{key}"
         code = cache.read(key)
         if code is None:
-            code = self.compiled(text.replace(f"@{NAME}(", f"@{symbol}("))
+            code = self.compile(text.replace(f"@{NAME}(", f"@{symbol}("))
             cache.write(key, code)
         self.engine.add_object_file(self.llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
         return SIGNATURE(self.engine.get_function_address(symbol))
 
-    def compiled(self, text):
+    def compile(self, text):
         module = self.llvm.parse_assembly(text)
         module.verify()
         return self.machine.emit_object(module)

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from sparkdl.engine.native.calls import bound
+from sparkdl.engine.native.calls import bind
 from sparkdl.engine.native.control import (
     FIRST,
     counting,
@@ -58,7 +58,7 @@ def row_sums_kernel(steps, results, inputs, compiler):
         Operand(name, array, KIND, ((count, 4 * length), (length, 4)))
         for name, array, count in zip(names, (*inputs, *sums), counts, strict=True)
     ]
-    return bound(function, [rows, length, part, *operands], sum(a.nbytes for a in inputs)), sums
+    return bind(function, [rows, length, part, *operands], sum(a.nbytes for a in inputs)), sums
 
 
 @cache

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from sparkdl.engine.native.calls import bound
+from sparkdl.engine.native.calls import bind
 from sparkdl.engine.native.control import (
     FIRST,
     accumulate,
@@ -62,7 +62,7 @@ def summing(x, y, along, compiler):
     walks = ((groups, apart), (length, step), (width, 4)), ((groups, sums_apart), (width, 4))
     operands = Operand("numbers", x, "float32", walks[0]), Operand("sums", y, "float32", walks[1])
     words = [groups, length, width, *operands, apart, step, sums_apart]
-    return bound(function, words, x.nbytes)
+    return bind(function, words, x.nbytes)
 
 
 def merge_axes(x, y, along):

@@ -117,10 +117,10 @@ def coerce(args):
     if not any(weak) or not arrays:
         return args
     kind = common_type(*(a if isinstance(a, Tensor) else np.asarray(a) for a in arrays))
-    return [typed_number(a, kind) if w else a for a, w in zip(args, weak, strict=True)]
+    return [as_kind(a, kind) if w else a for a, w in zip(args, weak, strict=True)]
 
 
-def typed_number(number, kind):
+def as_kind(number, kind):
     """Returns a number as an array of `kind`, or of float64 where it would lose its fraction."""
     number = float(number) if isinstance(number, float) else number
     return np.asarray(number, kind if is_narrow(kind) else np.result_type(kind, number))

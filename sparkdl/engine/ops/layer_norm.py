@@ -12,7 +12,7 @@ import numpy as np
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, square, sub
-from sparkdl.engine.ops.normalization import normalized_gradient
+from sparkdl.engine.ops.normalization import gradient_of_statistics
 from sparkdl.engine.ops.reduce import mean, reduced_shape
 from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.shape import axis_of, reshape, widen
@@ -42,7 +42,7 @@ class AlongAxisOp(Op):
         mu = mean(x, self.axis)
         return mu, mean(square(sub(x, self.wide(mu, x))), self.axis)
 
-    def normalized(self, x, mu, var):
+    def normalize(self, x, mu, var):
         return div(sub(x, self.wide(mu, x)), sqrt(add(self.wide(var, x), self.epsilon)))
 
 
@@ -77,7 +77,7 @@ class LayerNormOp(AlongAxisOp):
 
     def gradient(self, gys, x, gamma, beta, ys):
         grad = LayerNormGradOp(self.axis, self.epsilon)
-        return normalized_gradient(self, grad, gys, x, gamma, ys)
+        return gradient_of_statistics(self, grad, gys, x, gamma, ys)
 
 
 @register
@@ -100,7 +100,7 @@ class LayerNormGradOp(AlongAxisOp):
         """Decomposes with mean and variance worked out from x, so that it can be differentiated."""
         axis, others = self.axis, self.others(x)
         mu, var = self.statistics(x)
-        hat = self.normalized(x, mu, var)
+        hat = self.normalize(x, mu, var)
         ghat = mul(gy, self.along(gamma, x))
         rest = add(mean(ghat, axis, True), mul(hat, mean(mul(ghat, hat), axis, True)))
         gx = div(sub(ghat, rest), sqrt(add(self.wide(var, x), self.epsilon)))

@@ -43,7 +43,7 @@ class PerChannelOp(Op):
         mu = mean(x, self.axes(x))
         return mu, mean(square(sub(x, self.wide(mu, x))), self.axes(x))
 
-    def normalized(self, x, mu, var):
+    def normalize(self, x, mu, var):
         return div(sub(x, self.wide(mu, x)), sqrt(add(self.wide(var, x), self.epsilon)))
 
 
@@ -72,7 +72,7 @@ class BatchNormOp(PerChannelOp):
         return centered * self.wide(scale, x) + self.wide(beta, x), mu, var
 
     def gradient(self, gys, x, gamma, beta, ys):
-        return normalized_gradient(self, BatchNormGradOp(self.epsilon), gys, x, gamma, ys)
+        return gradient_of_statistics(self, BatchNormGradOp(self.epsilon), gys, x, gamma, ys)
 
 
 @register
@@ -95,7 +95,7 @@ class BatchNormGradOp(PerChannelOp):
         """Decomposes with mean and variance worked out from x, so that it can be differentiated."""
         axes = self.axes(x)
         mu, var = self.statistics(x)
-        hat = self.normalized(x, mu, var)
+        hat = self.normalize(x, mu, var)
         ghat = mul(gy, hat)
         rest = add(self.wide(mean(gy, axes), x), mul(hat, self.wide(mean(ghat, axes), x)))
         scale = div(gamma, sqrt(add(var, self.epsilon)))
@@ -123,7 +123,7 @@ class NormalizeOp(PerChannelOp):
         return add(mul(centered, self.wide(scale, x)), self.wide(beta, x))
 
 
-def normalized_gradient(op, grad, gys, x, gamma, ys):
+def gradient_of_statistics(op, grad, gys, x, gamma, ys):
     """Returns the gradients of (y, mean, variance): `grad` for y, plus the statistics'."""
     gy, gmean, gvariance = gys
     grads = (None, None, None) if gy is None else grad(gy, x, gamma, ys[1], ys[2])

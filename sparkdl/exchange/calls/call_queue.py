@@ -32,7 +32,7 @@ class CallQueue:
 
     def add(self, call):
         """Begins a call at the next `advance`, or when those before it have ended."""
-        call.on_end = self._ended
+        call.on_end = self._finish
         group = group_of(call.tag)
         if call.shared and self._counts[group] >= AT_ONCE:
             self._waiting[group].append(call)
@@ -53,7 +53,7 @@ class CallQueue:
                         link.begin(call.tag)
             call.advance()
 
-    def _ended(self, call):
+    def _finish(self, call):
         self.active.pop(call, None)
         if call.shared:
             self.streams.pop(call.stream, None)

@@ -8,7 +8,7 @@ class Pending:
         self._call, self._result = call, result
 
     @property
-    def ended(self):
+    def is_done(self):
         """True if `wait` would return, or raise, at once."""
         return self._call.ended
 

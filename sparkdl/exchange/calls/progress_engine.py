@@ -11,11 +11,11 @@ from sparkdl.exchange.calls.call_queue import CallQueue
 from sparkdl.exchange.links.link import Link
 from sparkdl.exchange.links.link_watch import LinkWatch
 from sparkdl.exchange.liveness.faults import (
-    awaited_by,
-    awaited_in_the_end,
+    direct_obstacle,
     explain_error,
     find_silent,
     find_stuck,
+    root_obstacle,
 )
 from sparkdl.exchange.liveness.pause import Attendance
 
@@ -101,7 +101,7 @@ class Progress:
         self.check()
 
     @property
-    def gone(self):
+    def departed_links(self):
         """[Link] to peers that have said goodbye."""
         return [link for link in self.watch.links if link.left]
 
@@ -207,8 +207,8 @@ class Progress:
         find_stuck(self.line.active, self.watch.links, now, self.patience)
 
     def _beat(self):
-        awaited = awaited_by(self.line.active)
-        end = awaited_in_the_end(self.line.active, self.watch.links)
+        awaited = direct_obstacle(self.line.active)
+        end = root_obstacle(self.line.active, self.watch.links)
         for companion in self.companions:
             companion.await_elsewhere(end)
             awaited = companion.awaited if awaited is None else awaited

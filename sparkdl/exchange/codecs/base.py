@@ -59,10 +59,10 @@ class Codec(Member):
             If it is not a message of this codec for n numbers.
         """
         vector_of(type(self).__name__, out, len(out))
-        body = self.opened(np.frombuffer(message, np.uint8), len(out))
-        self.write(self.parsed(body, len(out)), out, add)
+        body = self.open_message(np.frombuffer(message, np.uint8), len(out))
+        self.write(self.parse(body, len(out)), out, add)
 
-    def opened(self, message: Any, n: int) -> Any:
+    def open_message(self, message: Any, n: int) -> Any:
         """Returns the bytes after the head, if the head is ours and says n."""
         self.check(len(message) >= HEAD.size, f"at least {HEAD.size} bytes", len(message))
         mark, numbers = HEAD.unpack_from(message)
@@ -74,12 +74,12 @@ class Codec(Member):
         if not holds:
             raise DataError(f"a message of {type(self).__name__} needs {expected}, got {found}")
 
-    def parsed(self, body: Any, n: int) -> Any:
+    def parse(self, body: Any, n: int) -> Any:
         """Parses and checks `body`, a message for n numbers; raises DataError if it is invalid."""
         raise NotImplementedError
 
     def write(self, parts: Any, out: np.ndarray, add: bool) -> None:
-        """Fills `out` from what `parsed` gave, or adds it."""
+        """Fills `out` from what `parse` gave, or adds it."""
         raise NotImplementedError
 
 

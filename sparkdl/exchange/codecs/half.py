@@ -32,7 +32,7 @@ class Half(Codec):
     def coder(self, n: int) -> Any:
         return HalfCoder(self, n, 2 * n)
 
-    def parsed(self, body: Any, n: int) -> Any:
+    def parse(self, body: Any, n: int) -> Any:
         self.check(len(body) == 2 * n, f"{2 * n} bytes after its head", len(body))
         words = body.view("<u2")
         top = np.uint16(INFINITE[self.dtype])

@@ -6,7 +6,7 @@ from sparkdl.errors import CheckpointError
 from sparkdl.exchange.codecs.base import describe_arrays
 
 
-def joined_state(coders):
+def join_states(coders):
     """Returns {name: vector}: what the coders keep between vectors.
 
     Empty where they keep nothing.
@@ -17,14 +17,14 @@ def joined_state(coders):
 
 
 def restore_joined(coders, state):
-    """Has the coders continue from what `joined_state` gave of as many of the same lengths.
+    """Has the coders continue from what `join_states` gave of as many of the same lengths.
 
     Raises
     ------
     CheckpointError
         If names, lengths or types differ.
     """
-    ours, given = describe_arrays(joined_state(coders)), describe_arrays(state)
+    ours, given = describe_arrays(join_states(coders)), describe_arrays(state)
     if ours != given:
         codec = type(coders[0].codec).__name__ if coders else "no codec"
         raise CheckpointError(f"{codec} needs state {ours}, got {given}")

@@ -49,7 +49,7 @@ class OneBit(Codec):
     def coder(self, n: int) -> Any:
         return OneBitCoder(self, n, 8 * chunks_in(n, self.chunk) + (n + 7) // 8)
 
-    def parsed(self, body: Any, n: int) -> Any:
+    def parse(self, body: Any, n: int) -> Any:
         chunks = chunks_in(n, self.chunk)
         size = 8 * chunks + (n + 7) // 8
         self.check(len(body) == size, f"{size} bytes after its head", len(body))
@@ -88,14 +88,14 @@ class OneBitCoder(ResidualCoder):
             np.add(vector[block], self.residual[block], out=total[:length])
             total[length:] = 0
             some = levels[block.start // chunk :][:rows]
-            sides = self.quantized(total.reshape(rows, chunk), length, some)
+            sides = self.quantize(total.reshape(rows, chunk), length, some)
             refuse_unless(np.isfinite(some).all(), self.codec, total[:length], block.start)
             bits[block.start // 8 :][: (length + 7) // 8] = sides[: (length + 7) // 8]
             sent = decode_levels(some, sides, chunk)
             np.subtract(total[:length], sent[:length], out=self.residual[block])
         return len(self.body)
 
-    def quantized(self, total, length, levels):
+    def quantize(self, total, length, levels):
         """Fills levels (rows, 2) for total (rows, chunk); returns the sides (rows * chunk / 8,).
 
         Only the first `length` numbers count.

@@ -43,12 +43,14 @@ class Threshold(Codec):
         "messages (DL4J's ResidualClippingPostProcessor: 5.0 every 5). None cuts nothing.",
         default=5.0,
     )
-    clip_every: int = option(Integer(minimum=1), "Messages between two cuts.", default=5)
+    clip_every: int = option(
+        Integer(minimum=1), "Distance of two cuts.", default=5, unit="messages"
+    )
 
     def coder(self, n: int) -> Any:
         return ThresholdCoder(self, n, FORM.size + pairs.bytes_for(n))
 
-    def parsed(self, body: Any, n: int) -> Any:
+    def parse(self, body: Any, n: int) -> Any:
         self.check(len(body) >= FORM.size, f"{FORM.size} bytes after its head", len(body))
         form, t = FORM.unpack_from(body)
         self.check(0 < t <= MOST, "a threshold above 0", t)
@@ -107,7 +109,7 @@ class ThresholdCoder(ResidualCoder):
 
     def fill(self, vector: np.ndarray) -> int:
         t, messages = np.float32(self.threshold), self._last[2]
-        count, places = self.added(vector, t)
+        count, places = self.add_to_residual(vector, t)
         FORM.pack_into(self.body, 0, DENSE if places is None else SPARSE, t)
         length = self.dense(t) if places is None else self.sparse(places, t)
         if self.codec.clip and messages and messages % self.codec.clip_every == 0:
@@ -116,7 +118,7 @@ class ThresholdCoder(ResidualCoder):
         self._last[:] = self.threshold, count / max(self.n, 1), messages + 1
         return FORM.size + length
 
-    def added(self, vector, t):
+    def add_to_residual(self, vector, t):
         """Adds `vector` to the residual; returns how many numbers are at least t then, and where.
 
         None for where, if they are so many that a dense message is not longer.

@@ -38,7 +38,7 @@ class TopK(Codec):
     def coder(self, n: int) -> Any:
         return TopKCoder(self, n, 8 * self.most(n))
 
-    def parsed(self, body: Any, n: int) -> Any:
+    def parse(self, body: Any, n: int) -> Any:
         self.check(len(body) % 8 == 0, "8 bytes a number", len(body))
         k = len(body) // 8
         places, numbers = body[: 4 * k].view("<u4"), body[4 * k :].view("<f4")

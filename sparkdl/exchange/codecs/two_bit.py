@@ -43,7 +43,7 @@ class TwoBit(Codec):
     def of_code(self) -> tuple[float, ...]:
         return 0, 0, -self.threshold, self.threshold
 
-    def parsed(self, body: Any, n: int) -> Any:
+    def parse(self, body: Any, n: int) -> Any:
         size = STEP.size + pairs.bytes_for(n)
         self.check(len(body) == size, f"{size} bytes after its head", len(body))
         [step] = STEP.unpack_from(body)

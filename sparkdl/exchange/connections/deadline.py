@@ -10,7 +10,7 @@ class Deadline:
         self.seconds = seconds
         self._end = None if seconds is None else time.monotonic() + seconds
 
-    def left(self):
+    def remaining(self):
         """Returns the seconds until then, None if it never comes; TimeoutError when it has come."""
         if self._end is None:
             return None
@@ -19,6 +19,6 @@ class Deadline:
             raise TimeoutError(f"not within {self.seconds:g} s")
         return left
 
-    def passed(self, ahead=0.0):
+    def has_passed(self, ahead=0.0):
         """Returns whether the moment has come, or comes in the next `ahead` seconds."""
         return self._end is not None and time.monotonic() + ahead >= self._end

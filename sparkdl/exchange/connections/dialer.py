@@ -44,7 +44,7 @@ def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None):
             reason = error
         except OSError as error:
             reason = error
-        if deadline.passed(ahead=pause):
+        if deadline.has_passed(ahead=pause):
             raise PeerError(
                 None,
                 format_address(address),

@@ -107,7 +107,7 @@ def receive(sock, n, deadline):
     """Receives exactly n bytes; what follows stays in the socket."""
     data = bytearray()
     while len(data) < n:
-        sock.settimeout(deadline.left())
+        sock.settimeout(deadline.remaining())
         part = sock.recv(n - len(data))
         if not part:
             raise ConnectionResetError("hung up in the middle of the handshake")
@@ -116,7 +116,7 @@ def receive(sock, n, deadline):
 
 
 def send(sock, data, deadline):
-    sock.settimeout(deadline.left())
+    sock.settimeout(deadline.remaining())
     sock.sendall(data)
 
 

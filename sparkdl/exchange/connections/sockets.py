@@ -52,7 +52,7 @@ def connect(address, deadline):
         sock = socket.socket(kind)
         try:
             tune(sock)
-            sock.settimeout(deadline.left())
+            sock.settimeout(deadline.remaining())
             sock.connect(place)
             if sock.getsockname() == sock.getpeername():  # a free port of ours can dial itself
                 raise ConnectionRefusedError("nobody listens there")

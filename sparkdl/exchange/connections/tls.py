@@ -56,7 +56,7 @@ class Tls(Config):
 
 
 def wrap_socket(context, sock, deadline, server_side):
-    sock.settimeout(deadline.left())
+    sock.settimeout(deadline.remaining())
     with name_tls_errors():
         safe = context.wrap_socket(sock, server_side=server_side, do_handshake_on_connect=False)
         try:

@@ -191,7 +191,7 @@ class Cluster:
         one = self.transfer(nbytes, nbytes * self.costs.add, through=crossing)
         return Exchange(seconds=steps * (one + self.delay), sent=steps * nbytes)
 
-    def coded(self, nbytes, coding):
+    def compressed_all_reduce(self, nbytes, coding):
         """Returns the Exchange of a sum of encoded vectors, see Coding."""
         size, message = self.workers, nbytes * coding.ratio
         if size == 1:
@@ -207,7 +207,7 @@ class Cluster:
         seconds = work * self.crowd + moved + steps * self.delay
         return Exchange(seconds=seconds, sent=sent)
 
-    def served(self, nbytes, servers):
+    def parameter_server(self, nbytes, servers):
         """Returns the Exchange with servers, which add each worker's vector; each fetches one.
 
         Parameters

@@ -41,11 +41,11 @@ class DevicePlace:
     version: str = ""
     lacks: str = ""
 
-    def packed(self):
+    def pack(self):
         return json.dumps(asdict(self)).encode()
 
     @classmethod
-    def unpacked(cls, data):
+    def unpack(cls, data):
         return cls(**json.loads(bytes(data)))
 
 

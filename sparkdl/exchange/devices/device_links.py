@@ -37,7 +37,7 @@ def link_devices(group, make, wish="auto"):
     if wish == "sockets" or group.size == 1:
         return group
     link, own = offer_link(group.members[group.rank].host, make)
-    places = [DevicePlace.unpacked(data) for data in group.all_gather_bytes(own.packed())]
+    places = [DevicePlace.unpack(data) for data in group.all_gather_bytes(own.pack())]
     why = obstacle(places)
     if why is not None:
         return over_sockets(group, places, wish, why)
@@ -89,7 +89,7 @@ def join(link, invitation, group):
         while thread.is_alive():
             thread.join(PAUSE)
             group.look()
-            if limit.passed() and thread.is_alive():
+            if limit.has_passed() and thread.is_alive():
                 raise group.missed(f"has not joined NCCL within {group.timeout:g} s")
         if outcome != [None]:
             member = group.members[group.rank]

@@ -70,10 +70,10 @@ class DeviceGroup(Group):
         of = "".join(f" from {a}" for a in arguments if isinstance(a, int))
         text = f"{verb} of {len(vector)} {vector.dtype}{of} by NCCL"
         call = self._progress.start(self._call(text, barrier.barrier))
-        return Accompanied(call, self._put(text, verb, vector, *arguments), result)
+        return WatchedPending(call, self._put(text, verb, vector, *arguments), result)
 
     def _put(self, text, verb, *arguments):
-        """Returns the Ticket for what the link does."""
+        """Returns the WatchedCall for what the link does."""
         ticket = self._watchdog.watch(text)
         try:
             ticket.work = getattr(self._link, verb)(*arguments)
@@ -135,7 +135,7 @@ class DeviceGroup(Group):
         return PeerError(None, hosts, f"one of {format_ranks([m.rank for m in others])} {what}")
 
 
-class Accompanied(Pending):
+class WatchedPending(Pending):
     """A Pending of what devices do, and of the call over sockets beside it."""
 
     def __init__(self, call, ticket, result):
@@ -143,8 +143,8 @@ class Accompanied(Pending):
         self._ticket = ticket
 
     @property
-    def ended(self):
-        return super().ended and self._ticket.ended
+    def is_done(self):
+        return super().is_done and self._ticket.is_done
 
     def wait(self):
         super().wait()

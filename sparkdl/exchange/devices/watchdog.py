@@ -15,7 +15,7 @@ SHORT = 20e-6, 2e-3  # seconds between two looks of whoever waits: at first, and
 TELLING = 2.0  # seconds in which a peer's end shows after NCCL has failed for it, or its last part
 
 
-class Ticket:
+class WatchedCall:
     """Something that a device does with the others'; `wait` ends with it, or with an error.
 
     `work` is None while it is being put on the device, which may wait for the others, too.
@@ -26,17 +26,17 @@ class Ticket:
         self.began = time.monotonic()
 
     @property
-    def reached(self):
-        return self.work is not None and self.work.reached()
+    def is_reached(self):
+        return self.work is not None and self.work.is_reached()
 
     @property
-    def ended(self):
-        return self.watchdog.failure is not None or self.reached
+    def is_done(self):
+        return self.watchdog.failure is not None or self.is_reached
 
     def wait(self):
         """Returns once it is done; PeerError if it fails, which the watchdog sees to."""
         pause, most = SHORT
-        while not self.ended:
+        while not self.is_done:
             time.sleep(pause)
             pause = min(2 * pause, most)
         if self.watchdog.failure is not None:
@@ -73,8 +73,8 @@ class Watchdog:
         progress.companions.append(self)
 
     def watch(self, text):
-        """Returns the Ticket for work that is about to be put on the device."""
-        ticket = Ticket(self, text)
+        """Returns the WatchedCall for work that is about to be put on the device."""
+        ticket = WatchedCall(self, text)
         with self._news:
             self._tickets.append(ticket)
             self._begin()
@@ -122,7 +122,7 @@ class Watchdog:
 
     def _look(self):
         try:
-            while self._tickets and self._tickets[0].reached:
+            while self._tickets and self._tickets[0].is_reached:
                 self._tickets.popleft()
             if not self._tickets:
                 return
@@ -137,9 +137,9 @@ class Watchdog:
         try:
             self._link.check()
         except DeviceError as error:
-            raise self._blamed(oldest, error) from error
+            raise self._find_cause(oldest, error) from error
         self._progress.look()
-        gone, now = self._progress.gone, time.monotonic()
+        gone, now = self._progress.departed_links, time.monotonic()
         if not gone:
             self._whole = now
         if now - max(self._whole, oldest.began) > TELLING:  # its part would be here
@@ -148,7 +148,7 @@ class Watchdog:
             what = f"has not done its part of {oldest.text} for {self._group.patience:g} s"
             raise self._group.missed(what)
 
-    def _blamed(self, ticket, error):
+    def _find_cause(self, ticket, error):
         """Returns the error for NCCL's failure: a peer seen to be gone, or all that were missed."""
         end = time.monotonic() + TELLING
         with suppress(WorkerError):

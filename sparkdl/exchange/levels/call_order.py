@@ -3,7 +3,7 @@
 import threading
 
 from sparkdl.errors import PeerError
-from sparkdl.exchange.levels.job_thread import BeltJob, JobThread
+from sparkdl.exchange.levels.job_thread import JobThread, StepJob
 
 
 class CallOrder:
@@ -35,11 +35,11 @@ class CallOrder:
         if self._under_way:
             with self._news:
                 self._news.wait_for(lambda: not self._under_way)
-        return run_steps(self._checked(steps))
+        return run_steps(self._until_failure(steps))
 
     def start(self, steps):
-        """Begins a call that runs beside the caller's next work; returns a BeltJob."""
-        job = BeltJob(self._checked(steps))
+        """Begins a call that runs beside the caller's next work; returns a StepJob."""
+        job = StepJob(self._until_failure(steps))
         with self._news:
             if not self._closed:
                 self._under_way += 1
@@ -74,7 +74,7 @@ class CallOrder:
         if self._memory is not None:
             self._memory.close()
 
-    def _checked(self, steps):
+    def _until_failure(self, steps):
         """Yields the steps of a call, none of which is taken after a failure.
 
         Theirs is the group's.

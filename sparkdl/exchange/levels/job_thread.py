@@ -4,7 +4,7 @@ import queue
 import threading
 
 
-class BeltJob:
+class StepJob:
     """A call that goes on beside the computation, step by step.
 
     Parameters
@@ -31,7 +31,7 @@ class BeltJob:
         return False
 
     @property
-    def ended(self):
+    def is_done(self):
         """True if `wait` would return, or raise, at once."""
         return self._event.is_set()
 

@@ -59,9 +59,9 @@ class FrameWriter:
             sent = self._push([view for entry in self._queue for view in entry[0]][:PIECES])
             if not sent:
                 return
-            self._sent(sent)
+            self._remove_sent(sent)
 
-    def _sent(self, count):
+    def _remove_sent(self, count):
         while count:
             entry = self._queue[0]
             length = sum(map(len, entry[0]))

@@ -46,7 +46,7 @@ class Link:
         self.member, self.box = member, Mailbox(calls)
         self.heard, self.left, self.awaits = time.monotonic(), False, None
         self._sock, self._changed = sock, changed
-        self._out, self._in = FrameWriter(sock), FrameReader(sock, self._opened)
+        self._out, self._in = FrameWriter(sock), FrameReader(sock, self._open_frame)
 
     def fileno(self):
         return self._sock.fileno()
@@ -57,7 +57,7 @@ class Link:
         return self._out.sent
 
     @property
-    def blocked(self):
+    def is_blocked(self):
         """True if frames wait for room in the socket."""
         return self._out.waiting
 
@@ -101,7 +101,7 @@ class Link:
 
     def beat(self, awaited=None):
         """Shows that we live, and which rank we wait for; what waits to be sent shows it too."""
-        if not self.blocked and not self.left:
+        if not self.is_blocked and not self.left:
             self._tell(beat(awaited))
 
     def abort(self, error):
@@ -132,7 +132,7 @@ class Link:
         if self._in.may_have_more and not self.left:
             self.read(now)
 
-    def _opened(self, head):
+    def _open_frame(self, head):
         """Returns where the bytes of a frame with this header belong."""
         magic, kind, tag, length = HEADER.unpack(head)
         try:

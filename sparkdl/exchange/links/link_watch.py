@@ -83,7 +83,7 @@ class LinkWatch:
     def flush(self, seconds):
         """Sends what waits on any link, as far as that is possible in so many seconds."""
         end = time.monotonic() + seconds
-        open_ones = {link.fileno(): link for link in self.links if link.blocked}
+        open_ones = {link.fileno(): link for link in self.links if link.is_blocked}
         while open_ones and (left := end - time.monotonic()) > 0:
             poll = select.poll()
             for number in open_ones:
@@ -107,7 +107,7 @@ class LinkWatch:
 
 
 def interest(link):
-    return (0 if link.full else select.POLLIN) | (select.POLLOUT if link.blocked else 0)
+    return (0 if link.full else select.POLLIN) | (select.POLLOUT if link.is_blocked else 0)
 
 
 def is_sending(link):
@@ -123,6 +123,6 @@ def flush(link):
     """Sends what there is room for; returns whether more of it waits."""
     try:
         link.flush()
-        return link.blocked
+        return link.is_blocked
     except PeerError:
         return False

@@ -34,15 +34,15 @@ def missing(call):
     if call.awaited is not None:
         return call.awaited.link
     links = [link for link in call.links if link is not None]
-    return next((link for link in links if link.blocked), links[0])
+    return next((link for link in links if link.is_blocked), links[0])
 
 
-def awaited_by(calls):
+def direct_obstacle(calls):
     """Returns the rank that the oldest call waits for, None if there is none."""
     return next((missing(call).member.rank for call in calls), None)
 
 
-def awaited_in_the_end(calls, links):
+def root_obstacle(calls, links):
     """Returns the rank without which the oldest call cannot go on, None if there is no call."""
     return next((last_awaited(missing(call), links).member.rank for call in calls), None)
 

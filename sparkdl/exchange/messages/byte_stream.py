@@ -12,7 +12,7 @@ AT_ONCE = 64  # pieces that one system call takes
 NEVER = Deadline(None)
 
 
-class Trouble(Exception):
+class StreamLoss(Exception):
     """The peer is gone, has hung up or takes nothing; the message says which."""
 
 
@@ -35,16 +35,16 @@ class Stream:
         self._writable.register(sock, select.POLLOUT)
 
     def send(self, views):
-        """Sends all bytes of a list of memoryviews, which is used up, or there is Trouble."""
+        """Sends all bytes of a list of memoryviews, which is used up, or there is StreamLoss."""
         while views:
             try:
                 sent = self._sock.sendmsg(views[:AT_ONCE])
             except BlockingIOError:
                 if not self._writable.poll(1000 * self.timeout):
-                    raise Trouble(f"took nothing for {self.timeout:g} s") from None
+                    raise StreamLoss(f"took nothing for {self.timeout:g} s") from None
                 continue
             except OSError as error:
-                raise Trouble(f"is gone: {error}") from error
+                raise StreamLoss(f"is gone: {error}") from error
             while views and sent >= len(views[0]):
                 sent -= len(views.pop(0))
             if sent:
@@ -58,7 +58,7 @@ class Stream:
             return 0
 
     def fill(self, view, deadline=NEVER):
-        """Reads as many bytes as `view` has; Trouble if the peer is gone or silent."""
+        """Reads as many bytes as `view` has; StreamLoss if the peer is gone or silent."""
         while view:
             view = view[self.read(view, deadline) :]
 
@@ -71,9 +71,9 @@ class Stream:
                 self._await_bytes(deadline)
                 continue
             except OSError as error:
-                raise Trouble(f"is gone: {error}") from error
+                raise StreamLoss(f"is gone: {error}") from error
             if not got:
-                raise Trouble("hung up")
+                raise StreamLoss("hung up")
             self._heard = time.monotonic()
             return got
 
@@ -85,20 +85,20 @@ class Stream:
     def drain(self, deadline):
         """Reads up to the peer's end: then it has had everything, or is lost."""
         rest = memoryview(bytearray(1 << 16))
-        with contextlib.suppress(TimeoutError, Trouble):
+        with contextlib.suppress(TimeoutError, StreamLoss):
             while True:
                 self.read(rest, deadline)
 
     def close(self):
-        """Hangs up; threads that read or send then get Trouble."""
+        """Hangs up; threads that read or send then get StreamLoss."""
         hang_up(self._sock)
 
     def _await_bytes(self, deadline):
         began = time.monotonic()
         silent = began - self._heard  # nothing waits to be read, so nothing came since
         if silent >= self.timeout:
-            raise Trouble(f"was silent for {self.timeout:g} s")
-        left = deadline.left()
+            raise StreamLoss(f"was silent for {self.timeout:g} s")
+        left = deadline.remaining()
         wait = self.timeout - silent if left is None else min(left, self.timeout - silent)
         self._readable.poll(1000 * wait)
         if (now := time.monotonic()) - began > wait + self.timeout / 2:

@@ -15,7 +15,7 @@ WIDTHS = {"f": (2, 4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "b": (1,)}
 TYPES = {np.dtype(f"{k}{n}").newbyteorder("<").str for k, widths in WIDTHS.items() for n in widths}
 
 
-def packed_message(meta, arrays):
+def pack_message(meta, arrays):
     """Returns the byte views to send for a JSON object and arrays (or bytes)."""
     arrays = [as_array(array) for array in arrays]
     shapes = [[array.dtype.str, list(array.shape)] for array in arrays]
@@ -46,7 +46,7 @@ def raw(array):
     return memoryview(array.reshape(-1).view(np.uint8))
 
 
-def unpacked_message(data, limit):
+def unpack_message(data, limit):
     """Returns (meta, [(dtype, shape)]) of a message's JSON.
 
     Raises DataError unless all of it is in order.

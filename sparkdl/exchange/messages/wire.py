@@ -5,16 +5,16 @@ import threading
 from sparkdl.errors import DataError, PeerError
 from sparkdl.exchange.connections.deadline import Deadline
 from sparkdl.exchange.liveness.heartbeat import PULSE
-from sparkdl.exchange.messages.byte_stream import Stream, Trouble
+from sparkdl.exchange.messages.byte_stream import Stream, StreamLoss
 from sparkdl.exchange.messages.frame import HEADER, Kind, pack_header, unpack_header
 from sparkdl.exchange.messages.message import (
     LONGEST_TEXT,
     check_memory,
     fitting,
     memory,
-    packed_message,
+    pack_message,
     raw,
-    unpacked_message,
+    unpack_message,
 )
 
 LIMIT = 1 << 34
@@ -58,9 +58,9 @@ class Wire:
         PeerError
             If the peer is gone or takes nothing for `timeout` seconds.
         """
-        views = packed_message(meta, arrays)
+        views = pack_message(meta, arrays)
         with self._sending:
-            self._watched(lambda: self._stream.send([*filter(None, [self._unsent]), *views]))
+            self._watch(lambda: self._stream.send([*filter(None, [self._unsent]), *views]))
             self._unsent = memoryview(b"")
 
     def receive(self, timeout=None, *, into=None, waiting_for="a message"):
@@ -82,14 +82,14 @@ class Wire:
         """
         check_memory(into)
         with self._receiving:
-            if not self._watched(lambda: self._begin(Deadline(timeout)), waiting_for):
-                raise self._lost(f"sent nothing within {timeout:g} s", waiting_for)
-            return self._watched(lambda: self._rest(into), waiting_for)
+            if not self._watch(lambda: self._begin(Deadline(timeout)), waiting_for):
+                raise self._loss_error(f"sent nothing within {timeout:g} s", waiting_for)
+            return self._watch(lambda: self._rest(into), waiting_for)
 
     def ready(self, timeout=0.0, *, waiting_for="a message"):
         """Returns whether a message begins within so many seconds; PeerError as in `receive`."""
         with self._receiving:
-            return self._watched(lambda: self._begin(Deadline(timeout)), waiting_for)
+            return self._watch(lambda: self._begin(Deadline(timeout)), waiting_for)
 
     def beat(self):
         """Shows that we live, if that takes no waiting; a message under way shows it as well."""
@@ -135,21 +135,21 @@ class Wire:
     def __exit__(self, *_):
         self.close()
 
-    def _watched(self, act, waiting_for=None):
+    def _watch(self, act, waiting_for=None):
         """Returns act(); an error in it, perhaps in the middle of a message, ends the wire."""
         if self._broken:
-            raise self._lost(f"cannot be talked to any more: {self._broken}")
+            raise self._loss_error(f"cannot be talked to any more: {self._broken}")
         try:
             return act()
-        except (Trouble, DataError) as error:
+        except (StreamLoss, DataError) as error:
             what = f"sent what cannot be: {error}" if isinstance(error, DataError) else str(error)
             self._broken = self._broken or what
-            raise self._lost(what, waiting_for) from error
+            raise self._loss_error(what, waiting_for) from error
         except BaseException as error:
             self._broken = repr(error)
             raise
 
-    def _lost(self, what, waiting_for=None):
+    def _loss_error(self, what, waiting_for=None):
         awaited = f" while {waiting_for} was awaited" if waiting_for else ""
         return PeerError(self.rank, self.peer, f"{what}{awaited}")
 
@@ -172,7 +172,7 @@ class Wire:
     def _rest(self, into):
         text = memoryview(bytearray(self._begun.length))
         self._stream.fill(text)
-        meta, specs = unpacked_message(text, self.limit)
+        meta, specs = unpack_message(text, self.limit)
         arrays = memory(specs) if into is None else fitting(into, specs)
         for array in arrays:
             if array.size:

@@ -44,7 +44,7 @@ class AddressRendezvous:
         if self._wire is None:
             sock = self._dial(min(timeout, self.timeout))
             self._wire = Wire(sock, format_address(self.address), self.timeout)
-        within = max(0.01, deadline.left())
+        within = max(0.01, deadline.remaining())
         self._wire.send({"size": self.size, "seconds": within}, text.encode())
         meta, arrays = self._wire.receive(within + ANSWER, waiting_for="the others' texts")
         if "missing" in meta:

@@ -49,9 +49,9 @@ class FileRendezvous:
         deadline, pause = Deadline(timeout), FIRST_PAUSE
         texts, missing = {}, range(self.size)
         while missing:
-            texts.update(self._found(number, missing))
+            texts.update(self._present(number, missing))
             missing = [rank for rank in missing if rank not in texts]
-            if missing and deadline.passed():
+            if missing and deadline.has_passed():
                 raise absent_ranks_error(missing, self.size, timeout, self.folder)
             time.sleep(pause if missing else 0)
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -67,7 +67,7 @@ class FileRendezvous:
         beside.write_text(text, encoding="utf-8")
         beside.replace(place)
 
-    def _found(self, number, ranks):
+    def _present(self, number, ranks):
         for rank in ranks:
             try:
                 yield rank, self._file(number, rank).read_text(encoding="utf-8")

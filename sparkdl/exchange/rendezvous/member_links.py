@@ -57,14 +57,14 @@ def connect(members, rank, endpoint, timeout):
 
 def dial_member(member, endpoint, channel, rank, limit):
     try:
-        return endpoint.connect((member.address, member.port), channel, rank, limit.left())
+        return endpoint.connect((member.address, member.port), channel, rank, limit.remaining())
     except PeerError as error:
         raise PeerError(member.rank, f"{member.host} ({error.host})", error.what) from error
 
 
 def answer_member(members, rank, found, endpoint, channel, limit):
     try:
-        return endpoint.accept(channel, limit.left())
+        return endpoint.accept(channel, limit.remaining())
     except (WorkerError, TimeoutError) as error:
         missing = [m for m in members if m.rank not in found and m.rank != rank]
         names = ", ".join(f"{m.rank} on {m.host}" for m in missing[:20])

@@ -40,7 +40,7 @@ class SharedCall(NamedTuple):
         """Returns the Call of a `kind` on the vector x, whose owners have `bounds`."""
         return _about(kind, x.dtype, x.size, tuple(bounds))
 
-    def packed(self):
+    def pack(self):
         """Packs all fields into one number, below 2 ** 62."""
         number = 0
         for value, places in zip(reversed(self), reversed(PLACES), strict=True):
@@ -48,7 +48,7 @@ class SharedCall(NamedTuple):
         return number
 
     @classmethod
-    def unpacked(cls, number):
+    def unpack(cls, number):
         fields = []
         for places in PLACES:
             number, value = divmod(number, places)

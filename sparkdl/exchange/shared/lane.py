@@ -92,7 +92,7 @@ class Lane:
             for turn in range(max(1, pieces.turns)):
                 if self.me < len(bounds):
                     mine = pieces.of(x, self.me, turn)
-                    self._written(slots)[self.me][: mine.size] = mine
+                    self._free_slots(slots)[self.me][: mine.size] = mine
                 self._next(call, turn)
                 for owner in others:
                     piece = pieces.of(x, owner, turn)
@@ -112,7 +112,7 @@ class Lane:
 
     def _add_at_once(self, x, call, add):
         slots = self._slots[x.dtype]
-        self._written(slots)[self.me][: x.size] = x
+        self._free_slots(slots)[self.me][: x.size] = x
         self._enter(call)
         parts = [slot[: x.size] for slot in self._readable(slots)[:-1]]
         if is_short(x.nbytes) or self.members == 2:  # two have but one order
@@ -146,7 +146,7 @@ class Lane:
 
     def _offer(self, slots, pieces, x, turn):
         """Shows the others what they are to add up."""
-        slot = self._written(slots)[self.me]
+        slot = self._free_slots(slots)[self.me]
         for owner in range(len(pieces.bounds)):
             if owner != self.me:
                 piece = pieces.of(x, owner, turn)
@@ -159,7 +159,7 @@ class Lane:
             mine if member == self.me else pieces.room(slot, self.me, mine)
             for member, slot in enumerate(self._readable(slots)[:-1])
         ]
-        result = pieces.room(self._written(slots)[-1], self.me, mine)
+        result = pieces.room(self._free_slots(slots)[-1], self.me, mine)
         sums(parts, out=result)
         mine[:] = result
 
@@ -171,7 +171,7 @@ class Lane:
                 piece = pieces.of(x, owner, turn)
                 piece[:] = pieces.room(result, owner, piece)
 
-    def _written(self, slots):
+    def _free_slots(self, slots):
         """Returns the slots that are not read before the next step."""
         return slots[(self._steps.number + 1) % PARITIES]
 
@@ -191,12 +191,12 @@ class Lane:
         error = self._watch.error()
         if error is not None:
             raise error
-        number, parity = call.packed(), (self._steps.number + 1) % PARITIES
+        number, parity = call.pack(), (self._steps.number + 1) % PARITIES
         calls, places = self._calls, self._call_at
         calls[places[self.me] + parity] = number
         self._steps.reach(call)
         if any(calls[place + parity] != number for place in places):
-            self._refuse([SharedCall.unpacked(calls[place + parity]) for place in places])
+            self._refuse([SharedCall.unpack(calls[place + parity]) for place in places])
 
     def _refuse(self, calls):
         """Blames the first member who differs from member 0, which all members see alike."""

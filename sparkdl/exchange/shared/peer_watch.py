@@ -148,7 +148,7 @@ class Patience:
         watch, now = self.watch, time.monotonic()
         if watch.words[watch.layout.closed(member) // 4]:
             return "has left the group"
-        if not watch.segment.held(member):
+        if not watch.segment.is_held(member):
             return "is gone"
         beat = watch.words[watch.layout.beats(member) // 4]
         last, since = self.seen.get(member, (None, None))

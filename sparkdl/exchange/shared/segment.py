@@ -82,7 +82,7 @@ class Segment:
         """Shows that this process is alive, by a lock which the kernel takes from a dead one."""
         self._lock(fcntl.F_WRLCK, place, 1)
 
-    def held(self, place):
+    def is_held(self, place):
         """Returns whether the process that holds `place` is alive."""
         asked = LOCK.pack(fcntl.F_WRLCK, 0, place, 1, 0)
         found, *_ = LOCK.unpack(fcntl.fcntl(self.file, fcntl.F_OFD_GETLK, asked))

@@ -1,6 +1,6 @@
 """A key-value store over the processes of a job: see `store.KeyValueStore`."""
 
-from sparkdl.exchange.store.server.key_part import Circumstances, Outcome
+from sparkdl.exchange.store.server.key_part import Outcome, UpdateContext
 from sparkdl.exchange.store.server.options import MODES, StoreOptions
 from sparkdl.exchange.store.server.places import DRIVER, Places
 from sparkdl.exchange.store.server.store_server import StoreServer
@@ -10,7 +10,7 @@ from sparkdl.exchange.store.two_level_store import TwoLevelStore
 __all__ = [
     "DRIVER",
     "MODES",
-    "Circumstances",
+    "UpdateContext",
     "KeyValueStore",
     "Outcome",
     "Places",

@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 
 from sparkdl.errors import ConfigError
-from sparkdl.exchange.codecs.joint_state import joined_state, restore_joined
+from sparkdl.exchange.codecs.joint_state import join_states, restore_joined
 from sparkdl.exchange.store.client import optimizer_states
 from sparkdl.exchange.store.client.key_layout import spread
 from sparkdl.exchange.store.client.request_batch import Requests, pair_keys_and_vectors
@@ -90,7 +90,7 @@ class KeyValueStore(Verbs):
         for name, array in pair_keys_and_vectors(key, value):
             names.append(name)
             for stretch in self._where(name, array):
-                part, coded = self._coded(name, stretch, array[stretch.start : stretch.stop])
+                part, coded = self._encode(name, stretch, array[stretch.start : stretch.stop])
                 requests.add(stretch.server, name, part, coded=coded)
         replies = self._servers.ask(requests.with_arrays("push", weight=float(weight)))
         parts = defaultdict(list)
@@ -136,7 +136,7 @@ class KeyValueStore(Verbs):
             gradient (n,) and keep arrays and numbers in the dict `slots`. For a big key, it is
             called for each server's part of it.
         told : bool
-            Whether `update` takes a fifth argument, the Circumstances of the push.
+            Whether `update` takes a fifth argument, the UpdateContext of the push.
         """
         if self._servers.own:
             self._servers.own.set_optimizer(update, told)
@@ -154,7 +154,7 @@ class KeyValueStore(Verbs):
 
         "residual" has a number for each of the key's, what is yet to be sent.
         """
-        return joined_state(self._coders_of(key))
+        return join_states(self._coders_of(key))
 
     def restore_compression(self, key, state):
         """Goes on from what `compression_state` gave; CheckpointError if it does not fit."""
@@ -221,7 +221,7 @@ class KeyValueStore(Verbs):
     def break_off(self, kind, error):
         """Ends because of an exception in this worker; the others get a PeerError that says so."""
         if not self._servers.closed:
-            self._servers.fail(self._servers.ended(f"ended with {kind.__name__}: {error}"))
+            self._servers.fail(self._servers.end_error(f"ended with {kind.__name__}: {error}"))
             self._servers.close()
 
     def _where(self, name, array):
@@ -234,7 +234,7 @@ class KeyValueStore(Verbs):
                               f"got {array.size} of {array.dtype}")  # fmt: skip
         return stretches
 
-    def _coded(self, name, stretch, part):
+    def _encode(self, name, stretch, part):
         """Returns what to send for a part of a gradient, and whether it is a codec's message."""
         if self._codec is None or part.dtype != np.float32:
             return part, False

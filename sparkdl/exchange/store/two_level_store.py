@@ -41,11 +41,11 @@ class TwoLevelStore(Verbs):
         self.local = group.split(machine)
         leaders = group.split(self.local.rank == 0)
         self._store = None
-        self._led(lambda: self._lead(leaders, secret, endpoint or {}, options))
+        self._run_on_leader(lambda: self._lead(leaders, secret, endpoint or {}, options))
 
     def init(self, key, value, at=None):
         """Works as KeyValueStore.init; the value is that of the first process of all."""
-        self._led(lambda: self._store.init(key, value, at))
+        self._run_on_leader(lambda: self._store.init(key, value, at))
 
     def push(self, key, value, weight=1.0):
         """Works as KeyValueStore.push, with the sums of values and of weights over the machine."""
@@ -54,50 +54,50 @@ class TwoLevelStore(Verbs):
         weights = np.array([weight], np.float64)
         for array in (*sums, weights):
             self.local.all_reduce(array)
-        outcome = self._led(
+        outcome = self._run_on_leader(
             lambda: self._store.push(key, sums if several else sums[0], float(weights[0]))
         )
         return [Outcome(*one) for one in outcome] if several else Outcome(*outcome)
 
     def pull(self, key, out):
         """Works as KeyValueStore.pull."""
-        version = self._led(lambda: self._store.pull(key, out))
+        version = self._run_on_leader(lambda: self._store.pull(key, out))
         for array in out if isinstance(key, list | tuple) else [out]:
             self.local.broadcast(array)
         return version
 
     def barrier(self):
         """Waits until all machines still at work have come here."""
-        self._led(lambda: self._store.barrier())
+        self._run_on_leader(lambda: self._store.barrier())
 
     def set_optimizer(self, update, told=False):
         """Works as KeyValueStore.set_optimizer."""
-        self._led(lambda: self._store.set_optimizer(update, told))
+        self._run_on_leader(lambda: self._store.set_optimizer(update, told))
 
     def set_compression(self, codec):
         """Works as KeyValueStore.set_compression; inside a machine nothing is encoded."""
-        self._led(lambda: self._store.set_compression(codec))
+        self._run_on_leader(lambda: self._store.set_compression(codec))
 
     def save_optimizer_states(self, path):
         """Works as KeyValueStore.save_optimizer_states."""
-        self._led(lambda: self._store.save_optimizer_states(path))
+        self._run_on_leader(lambda: self._store.save_optimizer_states(path))
 
     def load_optimizer_states(self, path):
         """Works as KeyValueStore.load_optimizer_states."""
-        self._led(lambda: self._store.load_optimizer_states(path))
+        self._run_on_leader(lambda: self._store.load_optimizer_states(path))
 
     def statistics(self):
         """Works as KeyValueStore.statistics, for what travels between machines."""
-        counts = self._led(lambda: self._store.statistics())
+        counts = self._run_on_leader(lambda: self._store.statistics())
         return counts | {"staleness": {int(n): c for n, c in counts["staleness"].items()}}
 
     def leave(self):
         """Ends this machine's part: others wait for it no more."""
-        self._led(lambda: self._store.leave())
+        self._run_on_leader(lambda: self._store.leave())
 
     def close(self):
         """Leaves, and waits until the keys that are held here are not needed any more."""
-        self._led(lambda: self._store.close())
+        self._run_on_leader(lambda: self._store.close())
 
     def break_off(self, kind, error):
         """Ends because of an exception in this process; the others get a PeerError that says so."""
@@ -107,7 +107,7 @@ class TwoLevelStore(Verbs):
     def _lead(self, leaders, secret, endpoint, options):
         self._store = KeyValueStore(Places.of(leaders, secret, **endpoint), **options)
 
-    def _led(self, act):
+    def _run_on_leader(self, act):
         """Returns the result of the leader's act(), in JSON; its error is raised on all ranks."""
         text = b"" if self.local.rank else json.dumps(attempt(act)).encode()
         result = json.loads(bytes(self.local.all_gather_bytes(text)[0]))

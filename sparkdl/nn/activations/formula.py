@@ -27,7 +27,7 @@ class Identity(ActivationFunction, name="identity"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfLine(ActivationFunction, abstract=True):
+class OfAffineInput(ActivationFunction, abstract=True):
     """A function of shift + scale x."""
 
     scale: float = option(Number(), "Factor of x.", default=1.0)
@@ -38,7 +38,7 @@ class OfLine(ActivationFunction, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Power(OfLine, name="power"):
+class Power(OfAffineInput, name="power"):
     """(shift + scale x)^power; Caffe layer Power. NaN below 0 unless `power` is a whole number."""
 
     power: float = option(Number(), "The exponent.", default=1.0)
@@ -48,7 +48,7 @@ class Power(OfLine, name="power"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exp(OfLine, name="exp"):
+class Exp(OfAffineInput, name="exp"):
     """base^(shift + scale x); Caffe layer Exp, whose base -1 is None here: e."""
 
     base: float | None = option(
@@ -65,7 +65,7 @@ class Exp(OfLine, name="exp"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Log(OfLine, name="log"):
+class Log(OfAffineInput, name="log"):
     """log of shift + scale x to `base`; Caffe layer Log, whose base -1 is None here: e.
 
     NaN where shift + scale x is below 0, and -infinity at 0.

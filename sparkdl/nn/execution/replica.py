@@ -128,7 +128,7 @@ class Replica:
             The sum of the examples' losses, and their number. Of a device the loss is waited for
             when its float is asked for; it can be added up and multiplied before.
         """
-        program, columns = self._fed(batch, epoch, states)
+        program, columns = self._program_and_feeds(batch, epoch, states)
         if queued is not None:
             outputs = program.queue(columns, at_steps(program, queued))
         else:
@@ -137,7 +137,7 @@ class Replica:
         carry(states, outputs, len(batch))
         return program.number("loss"), len(batch)
 
-    def _fed(self, batch, epoch, states):
+    def _program_and_feeds(self, batch, epoch, states):
         """Returns (the program of the gradient of a batch, what it is fed)"""
         columns = columns_of(self.conf, batch) | state_columns(self.conf, states, len(batch))
         program = self._gradient(shapes_of(columns))
@@ -166,7 +166,7 @@ class Replica:
 
     def step(self, batch, rate, t, epoch=0, states=None):
         """Computes `gradient`, then `apply`, in one launch of a device; returns the losses' sum."""
-        program, columns = self._fed(batch, epoch, states)
+        program, columns = self._program_and_feeds(batch, epoch, states)
         outputs = program.run_then(columns, self._update(), {"rate": rate, "t": t})
         carry(states, outputs, len(batch))
         return program.number("loss")
@@ -246,7 +246,7 @@ def forward_batch(conf, weights, states, batch, **options):
     """Runs the network forward on a batch {column: Tensor}."""
     x = {name: batch[column] for column, name in conf.feature_columns.items()}
     masks = {name: batch.get(mask_of(column)) for column, name in conf.feature_columns.items()}
-    columns = {place.name: conf.label_column(place) for place in conf.labelled}
+    columns = {place.name: conf.label_column(place) for place in conf.outputs_with_labels}
     labels = {name: batch[column] for name, column in columns.items() if column in batch}
     options |= {"masks": masks, "labels": labels, "states": states_in(batch)}
     if options["states"] and conf.tbptt and options.get("training"):

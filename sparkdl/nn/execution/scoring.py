@@ -17,7 +17,7 @@ def example_losses(network, result, labels, masks=None, weights=None):
         Factor of each example's loss.
     """
     parts = list(result.losses)
-    for place in network.labelled:
+    for place in network.outputs_with_labels:
         column = network.label_column(place)
         mask = (masks or {}).get(column)
         mask = result.masks[place.name] if mask is None else mask

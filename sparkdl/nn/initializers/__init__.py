@@ -2,10 +2,7 @@
 
 from sparkdl.nn.initializers.base import Initializer
 from sparkdl.nn.initializers.constant import Constant, Ones, Zeros
-from sparkdl.nn.initializers.filler import Bilinear, PositiveUnitball
-from sparkdl.nn.initializers.matrix import IdentityMatrix, Orthogonal
-from sparkdl.nn.initializers.plain import Binomial, LogNormal, Normal, TruncatedNormal, Uniform
-from sparkdl.nn.initializers.scaled import (
+from sparkdl.nn.initializers.fan_scaling import (
     HeNormal,
     HeUniform,
     LecunNormal,
@@ -14,6 +11,9 @@ from sparkdl.nn.initializers.scaled import (
     XavierNormal,
     XavierUniform,
 )
+from sparkdl.nn.initializers.filler import Bilinear, PositiveUnitball
+from sparkdl.nn.initializers.matrix import IdentityMatrix, Orthogonal
+from sparkdl.nn.initializers.plain import Binomial, LogNormal, Normal, TruncatedNormal, Uniform
 from sparkdl.nn.initializers.variance_scaling import VarianceScaling
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""First values with any variance that follows from the fans, the general form of `scaled`."""
+"""First values with any variance that follows from the fans, the general form of `fan_scaling`."""
 
 from dataclasses import dataclass
 

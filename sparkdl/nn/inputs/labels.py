@@ -13,7 +13,7 @@ def check_labels(conf):
     ConfigError
         Names both outputs, or the input.
     """
-    for place in conf.labelled:
+    for place in conf.outputs_with_labels:
         column = conf.label_column(place)
         first = conf.label_columns[column]
         if label_requirements(place) != label_requirements(first):

@@ -77,7 +77,7 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
         if self.labels == "one_hot":
             terms = ops.mul(labels, ops.log_softmax(z))
             return ops.neg(ops.sum(weight_terms(terms, self.class_weights), axes=(1,)))
-        known = self.known(labels)
+        known = self.replace_ignored(labels)
         loss = ops.softmax_cross_entropy(z, known)
         if self.class_weights is not None:
             at = ops.one_hot(known, z.shape[1], z.dtype)
@@ -86,7 +86,7 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
             return loss
         return ops.mul(loss, count_labels(labels, self.ignore_label, z.dtype))
 
-    def known(self, labels: Value) -> Value:
+    def replace_ignored(self, labels: Value) -> Value:
         """Returns `labels` with class 0 for what is ignored, which may be no class at all."""
         if self.ignore_label is None:
             return labels

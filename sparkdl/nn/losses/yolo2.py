@@ -67,11 +67,11 @@ class Yolo2(Loss, name="yolo2"):
         return (many // count - 1, *z_shape[1:])
 
     def output(self, z: Value) -> Value:
-        found = self.found(z)
+        found = self.decode(z)
         p = ops.transpose(found.p, (0, 1, 4, 2, 3))
         return ops.reshape(ops.concat([found.xy, found.size, found.confidence, p], 2), z.shape)
 
-    def found(self, z: Value) -> "Boxes":
+    def decode(self, z: Value) -> "Boxes":
         """Returns the boxes, confidences and class probabilities that z predicts."""
         n, many, h, w = z.shape
         count = len(self.boxes)
@@ -85,7 +85,7 @@ class Yolo2(Loss, name="yolo2"):
         )
 
     def per_example(self, z: Value, labels: Value, mask: Value = None) -> Value:
-        found, truth = self.found(z), true_boxes(labels)
+        found, truth = self.decode(z), true_boxes(labels)
         overlap = overlaps(found, truth)
         chosen = ops.mul(first_largest(overlap), truth.there)
         roots = ops.sub(ops.sqrt(found.size), ops.sqrt(truth.size))
@@ -141,7 +141,7 @@ def true_boxes(labels: Value) -> "Truth":
     )
 
 
-def cells(h: int, w: Value, dtype: Any) -> np.ndarray:
+def cells(h: int, w: int, dtype: Any) -> np.ndarray:
     """Returns x and y of the top left of each cell, (1, 1, 2, H, W)."""
     y, x = np.mgrid[:h, :w]
     return np.stack([x, y])[None, None].astype(dtype)

@@ -105,7 +105,7 @@ class Conf(Config):
         return tuple(place for place in self.stack if place.is_output)
 
     @property
-    def labelled(self) -> "tuple[PlacedLayer, ...]":
+    def outputs_with_labels(self) -> "tuple[PlacedLayer, ...]":
         """The places of the outputs that the data have labels for."""
         return tuple(place for place in self.outputs if place.layer.reads_labels)
 
@@ -119,7 +119,7 @@ class Conf(Config):
     def label_columns(self) -> "dict[str, PlacedLayer]":
         """{column of a batch: place of the first output that it is for}"""
         columns: dict[str, PlacedLayer] = {}
-        for place in self.labelled:
+        for place in self.outputs_with_labels:
             columns.setdefault(self.label_column(place), place)
         return columns
 
@@ -132,7 +132,9 @@ class Conf(Config):
         """
         if not place.layer.reads_labels:
             return None
-        return place.layer.labels or ("labels" if len(self.labelled) == 1 else place.name)
+        return place.layer.labels or (
+            "labels" if len(self.outputs_with_labels) == 1 else place.name
+        )
 
     @property
     def output(self) -> Any:

@@ -103,12 +103,12 @@ class GraphConf(Conf):
     def validate(self) -> None:
         super().validate()
         names = [*dict(self.inputs), *(vertex.name for vertex in self.vertices)]
-        check_unique([*names, *self._doubled_inputs()], "names of inputs and vertices")
+        check_unique([*names, *self._duplicate_inputs()], "names of inputs and vertices")
         assert self.stack  # the graph and its shapes are looked at now, not when it is used
         check_tbptt(self)
         check_labels(self)
 
-    def _doubled_inputs(self) -> list[str]:
+    def _duplicate_inputs(self) -> list[str]:
         return [name for i, (name, _) in enumerate(self.inputs) if name in dict(self.inputs[:i])]
 
     @cached_property

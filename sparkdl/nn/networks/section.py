@@ -47,10 +47,10 @@ class Section:
         return rate_at(self.groups, iteration, epoch)
 
     def slots_in(self, vector: Value) -> Values:
-        """Returns {slot: view of the network's slot vector}, as `moved` takes them."""
+        """Returns {slot: view of the network's slot vector}, as `update` takes them."""
         return {name: vector[place] for name, place in self._slot_places()}
 
-    def moved(
+    def update(
         self, params: Value, grad: Value, slots: Values, rate: Value, t: Value
     ) -> tuple[Value, Values]:
         """Returns the parameters (n,) and {slot: vector} after one update; new arrays.

@@ -50,7 +50,7 @@ class Solver(Member):
         """Makes a fresh memory with `direction(grad)`, and `add(step, change)` after each step."""
         raise NotImplementedError
 
-    def minimize(self, function: Callable[[Any], Any], start: int) -> "Solution":
+    def minimize(self, function: Callable[[Any], Any], start: np.ndarray) -> "Solution":
         """Returns the Solution that `function` is led to from `start`.
 
         Parameters
@@ -58,7 +58,7 @@ class Solver(Member):
         function : vector -> (value, gradient like the vector)
         start : float (n,)
         """
-        count = Counted(function)
+        count = CountedFunction(function)
         x = np.array(start, np.float64)
         here, memory, length = count.at(x), self.memory(), None
         for done in range(self.iterations):
@@ -83,7 +83,7 @@ class Solver(Member):
         return 1 / np.sqrt(direction @ direction) if length is None else length / slope
 
 
-class Counted:
+class CountedFunction:
     """A function that counts its evaluations."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:

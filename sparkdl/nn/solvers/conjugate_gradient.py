@@ -23,10 +23,10 @@ class ConjugateGradient(Solver):
     curvature: ClassVar = 0.1
 
     def memory(self) -> Any:
-        return Before()
+        return PreviousStep()
 
 
-class Before:
+class PreviousStep:
     """The gradient and the direction of the step before."""
 
     def __init__(self) -> None:

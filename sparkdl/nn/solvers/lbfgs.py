@@ -25,13 +25,13 @@ class Lbfgs(Solver):
     history: int = option(Integer(minimum=1), "Number of steps that are remembered.", default=10)
 
     def memory(self) -> Any:
-        return Pairs(self.history)
+        return CorrectionPairs(self.history)
 
     def first_step(self, here: Point, direction: np.ndarray, length: float | None) -> float:
         return super().first_step(here, direction, None) if length is None else 1.0
 
 
-class Pairs:
+class CorrectionPairs:
     """The last steps s and changes y of the gradient."""
 
     def __init__(self, history: int) -> None:

@@ -22,10 +22,10 @@ class LineDescent(Solver):
     curvature: ClassVar = 0.1
 
     def memory(self) -> Any:
-        return Nothing()
+        return NoMemory()
 
 
-class Nothing:
+class NoMemory:
     """Remembers nothing."""
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:

@@ -12,7 +12,7 @@ class Packer(cloudpickle.CloudPickler):
     """Pickles a SharedValue with its value: the other process has no broadcasts."""
 
     dispatch_table = ChainMap(
-        {SharedValue: SharedValue.held}, cloudpickle.CloudPickler.dispatch_table
+        {SharedValue: SharedValue.to_local}, cloudpickle.CloudPickler.dispatch_table
     )
 
 

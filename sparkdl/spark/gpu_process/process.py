@@ -43,7 +43,7 @@ class GpuProcess:
         try:
             self._pipe.send_bytes(data)
         except OSError:
-            raise self._lost() from None
+            raise self._loss_error() from None
 
     def receive(self, timeout, awaited):
         """Returns the next message of the process.
@@ -63,7 +63,7 @@ class GpuProcess:
                 raise WorkerError(f"{self}: waited {timeout:g} s for {awaited}")
             data = self._pipe.recv_bytes()
         except (EOFError, OSError):
-            raise self._lost() from None
+            raise self._loss_error() from None
         return unpack(data)
 
     def kill(self):
@@ -72,6 +72,6 @@ class GpuProcess:
         self._process.kill()
         self._process.join()
 
-    def _lost(self):
+    def _loss_error(self):
         self._process.join(GRACE)
         return WorkerError(f"{self}: ended with exit code {self._process.exitcode}")

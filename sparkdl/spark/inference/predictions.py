@@ -47,10 +47,10 @@ def feature_batches(model, layers, transform, batches):
             yield {name: result[name][i] for name in layers}
 
 
-def evaluate_partition(model, judge, partition, batches):
+def evaluate_partition(model, evaluator, partition, batches):
     """Yields the partition's number with its Evaluation, or with the Failure in it."""
     try:
-        yield partition, judge.judged(load_replica(model), sound(batches))
+        yield partition, evaluator.evaluate(load_replica(model), sound(batches))
     except SparkdlError as error:
         yield partition, Failure(error)
 

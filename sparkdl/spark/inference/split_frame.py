@@ -11,7 +11,7 @@ from sparkdl.spark.records.data_frames import list_column
 from sparkdl.spark.records.locality import split_frame, splits_in
 
 
-def computed_frame(spark, splits, key, columns, compute, device, tally=None):
+def compute_frame(spark, splits, key, columns, compute, device, tally=None):
     """Returns a DataFrame of names and float arrays.
 
     Parameters

@@ -13,7 +13,7 @@ NOTE = "sparkdl error: "
 
 @contextmanager
 def note_errors():
-    """Attaches a note to an error raised here, in a task; `noted_error` makes it again."""
+    """Attaches a note to an error raised here, in a task; `read_noted_error` makes it again."""
     try:
         yield
     except Exception as error:
@@ -21,7 +21,7 @@ def note_errors():
         raise
 
 
-def noted_error(text, whose):
+def read_noted_error(text, whose):
     """Returns the error that a task has noted in Spark's text, or None.
 
     Of what is no SparkdlError it says `whose` it was.

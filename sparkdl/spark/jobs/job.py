@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 
 from sparkdl.error_messages import error_from_json
 from sparkdl.errors import WorkerError
-from sparkdl.spark.jobs.error_notes import noted_error
+from sparkdl.spark.jobs.error_notes import read_noted_error
 
 DESCRIPTION = "spark.job.description"
 LOCALITY_WAIT = "spark.locality.wait"
@@ -58,7 +58,7 @@ def clear_errors(doing):
 def error_in_text(text, doing):
     """Returns the error that Spark's text stands for: ours, if a task raised one, is restored."""
     whose = f"{doing} failed on the cluster"
-    if (noted := noted_error(text, whose)) is not None:
+    if (noted := read_noted_error(text, whose)) is not None:
         return noted
     why = reason(text)
     if own := OURS.fullmatch(why):  # it was not noted, but its line says enough

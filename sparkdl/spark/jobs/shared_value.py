@@ -42,7 +42,7 @@ class SharedValue:
         """On an executor: the value, its arrays read-only."""
         return open_shared(*self._broadcast.value).value
 
-    def held(self):
+    def to_local(self):
         """Returns the pickled form for a process unknown to Spark: there it is a LocalValue."""
         return open_shared, self._broadcast.value
 

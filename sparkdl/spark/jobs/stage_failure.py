@@ -3,7 +3,7 @@
 import re
 
 from sparkdl.errors import SparkdlError, WorkerError
-from sparkdl.spark.jobs.error_notes import noted_error
+from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.job import TRACEBACK, error_in_text, reason
 
 LOST = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully\.\s*(.*)", re.DOTALL)
@@ -17,7 +17,7 @@ def failure(text):
     of the worker that was lost, and how.
     """
     lost = LOST.search(text)
-    noted = noted_error(text, f"worker {lost[1]}" if lost else "a worker")
+    noted = read_noted_error(text, f"worker {lost[1]}" if lost else "a worker")
     if noted is not None:
         return noted
     if CANCELLED in text:  # Spark should not try it again

@@ -51,7 +51,7 @@ class BarrierStage:
         """Returns why the stage has ended before its time, or None."""
         return self._error
 
-    def finished(self):
+    def is_finished(self):
         """Returns whether all workers have ended well."""
         return self._done
 

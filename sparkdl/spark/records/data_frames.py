@@ -9,7 +9,7 @@ from pyspark.sql.types import ArrayType, FloatType, StructField, StructType
 
 from sparkdl.data import Parquet, files
 from sparkdl.data.readers.encodings.arrow_columns import table_batch
-from sparkdl.data.source import checked_batches
+from sparkdl.data.source import check_batches
 from sparkdl.errors import ConfigError
 from sparkdl.spark.records.locality import split_frame, splits_in
 from sparkdl.training.inputs.schema import schema_of
@@ -78,7 +78,7 @@ def change_tables(column, transform, schema, tables):
 def read_tables(read, transform, schema, tables):
     """Yields Arrow tables of the records of the splits in `tables`."""
     for split in splits_in(tables):
-        for batch in checked_batches(read, split, schema):
+        for batch in check_batches(read, split, schema):
             yield as_table(batch if transform is None else transform(batch))
 
 

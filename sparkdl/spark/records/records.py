@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.type_names import kind_of, package_of
 from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
-from sparkdl.data.source import Source, checked_batches
+from sparkdl.data.source import Source, check_batches
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.jobs.frozen_modules import freeze_modules
@@ -102,7 +102,7 @@ def read_splits(schema, read, splits):
     """Yields Batches of a source's splits."""
     freeze_modules()
     for split in splits:
-        yield from until_failure(on_this_host(checked_batches(read, split, schema)))
+        yield from until_failure(on_this_host(check_batches(read, split, schema)))
 
 
 def on_this_host(batches):
@@ -162,5 +162,5 @@ def unpack_batch(data):
 def of_row(row):
     """Returns the Batch, or the Failure, of a row."""
     if row.error is None:
-        return unpack_batch(bytes(row.packed))
+        return unpack_batch(bytes(row.pack))
     return Failure(error_from_json(json.loads(row.error)))

@@ -29,11 +29,11 @@ GRACE = 60.0  # seconds for a query to end that is no longer active
 ENDING = {"availableNow", "once"}  # triggers of queries that end by themselves
 
 
-class Ended(SparkdlError):
+class StreamEnded(SparkdlError):
     """The query was stopped while a micro-batch was trained on."""
 
 
-class Desk:
+class MicroBatchQueue:
     """The hand-over of micro-batches, at which the query's thread waits for their training."""
 
     def __init__(self):
@@ -44,7 +44,7 @@ class Desk:
         self._items.put((frame, number, done))
         while not done.done():
             if self.closed:
-                raise Ended("nobody trains any more")
+                raise StreamEnded("nobody trains any more")
             with suppress(TimeoutError):
                 done.result(POLL)
         done.result()
@@ -56,7 +56,7 @@ class Desk:
                 yield self._items.get(timeout=POLL)
 
 
-class Pupil(Listener):
+class StreamTrainer(Listener):
     """A network in training, and the micro-batches that it has been trained on.
 
     Parameters
@@ -89,7 +89,7 @@ class Pupil(Listener):
 
     def on_round(self, report, state):
         if not self.query.isActive:
-            raise Ended("its query was stopped")
+            raise StreamEnded("its query was stopped")
 
     def note(self, number):
         """Returns the note that is added to an error."""
@@ -124,7 +124,7 @@ def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
         The query failed, as its source cannot be read. Errors of training are themselves.
     """
     place = None if checkpoints is None else StreamFolder(checkpoints, network)
-    desk, pupil = Desk(), Pupil(network, fit, place)
+    desk, pupil = MicroBatchQueue(), StreamTrainer(network, fit, place)
     query = start_query(frame.writeStream.foreachBatch(desk), trigger, place)
     pupil.query, stopped = query, False
     try:
@@ -154,7 +154,7 @@ def train_on(pupil, batch, number, done):
     """Trains on a micro-batch; returns whether it did, and the query was not stopped meanwhile."""
     try:
         pupil.take(batch, number)
-    except Ended as error:
+    except StreamEnded as error:
         done.set_exception(error)
         return False
     except BaseException as error:

@@ -12,7 +12,7 @@ from sparkdl.training.inputs.minibatch import prepare_minibatch
 BATCH = 256  # examples that inference computes at once
 
 
-class Judge:
+class Evaluator:
     """Evaluates a network by its own loss.
 
     Another class with its methods may evaluate otherwise; it travels to workers.
@@ -27,7 +27,7 @@ class Judge:
     def __init__(self, conf, transform=None):
         self.conf, self.transform = conf, transform
 
-    def judged(self, replica, blocks):
+    def evaluate(self, replica, blocks):
         """Returns an Evaluation of the replica, with the weights it has, on blocks of records."""
         evaluation = new_evaluation(self.conf)
         for block in blocks:
@@ -38,15 +38,15 @@ class Judge:
         """Returns the counts of an evaluation, as arrays."""
         return counts_of(evaluation)
 
-    def counted(self, arrays):
+    def restore(self, arrays):
         """Returns the Evaluation that `counts` gave these arrays of."""
         return with_counts(new_evaluation(self.conf), arrays)
 
 
-def pieces(batch, transform, conf):
+def pieces(batch, transform, conf, size=BATCH):
     """Yields the batch in parts small enough to compute at once, ready for the network."""
-    for start in range(0, len(batch), BATCH):
-        yield prepare_minibatch(batch.take(slice(start, start + BATCH)), transform, conf)
+    for start in range(0, len(batch), size):
+        yield prepare_minibatch(batch.take(slice(start, start + size)), transform, conf)
 
 
 def new_evaluation(conf):
@@ -78,7 +78,7 @@ def with_counts(evaluation, arrays):
         for name in evaluation.sums:
             like = getattr(evaluation, name)
             number = len(parts(like))
-            setattr(evaluation, name, made_of(like, left[:number]))
+            setattr(evaluation, name, rebuild(like, left[:number]))
             left = left[number:]
         if left:
             raise ValueError("no more")
@@ -95,7 +95,7 @@ def parts(value):
     return [getattr(value, f.name) for f in fields(value)] if is_dataclass(value) else [value]
 
 
-def made_of(like, arrays):
+def rebuild(like, arrays):
     """Returns a value like the given one from arrays as its `parts`.
 
     Raises ValueError if they do not fit.

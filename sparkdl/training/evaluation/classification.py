@@ -5,6 +5,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from sparkdl.config import is_integer
 from sparkdl.errors import DataError, require
 from sparkdl.training.evaluation.base import Evaluation, check_probabilities
 from sparkdl.training.evaluation.classification_report import report
@@ -49,17 +50,17 @@ class Classification(PerColumn, Evaluation):
     sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum", "confusion", "ranks", "scores")
 
     def __post_init__(self) -> None:
-        require(self, "classes", _is_whole(self.classes) and self.classes >= 2, "an integer >= 2")
+        require(self, "classes", is_integer(self.classes, 2), "an integer >= 2")
         self.labels = tuple(map(str, range(self.classes) if self.labels is None else self.labels))
         require(self, "labels", len(self.labels) == self.classes, f"{self.classes} names")
         self.top = tuple(k for k in self.top if k < self.classes)
-        require(self, "top", all(_is_whole(k) and k >= 1 for k in self.top), "integers >= 1")
+        require(self, "top", all(is_integer(k, 1) for k in self.top), "integers >= 1")
         self.bins = min(4096, CURVE_CELLS // self.classes) if self.bins is None else self.bins
-        require(self, "bins", _is_whole(self.bins) and self.bins >= 1, "an integer >= 1")
+        require(self, "bins", is_integer(self.bins, 1), "an integer >= 1")
         self.exact_scores = (
             limit_for(self.classes) if self.exact_scores is None else self.exact_scores
         )
-        sound = _is_whole(self.exact_scores) and self.exact_scores >= 0
+        sound = is_integer(self.exact_scores, 0)
         require(self, "exact_scores", sound, "an integer >= 0")
         super().__post_init__()
         self.confusion = np.zeros((self.classes, self.classes), np.int64)
@@ -146,7 +147,3 @@ def rank_of(predictions, labels, chosen):
     tied = predictions == chosen[:, np.newaxis]
     before = np.arange(predictions.shape[1]) < labels[:, np.newaxis]
     return np.count_nonzero(larger | (tied & before), axis=1)
-
-
-def _is_whole(value):
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -22,7 +22,7 @@ class DistinctScores:
         self._waiting, self._number = [], 0
 
     @property
-    def exceeded(self) -> bool:
+    def is_exceeded(self) -> bool:
         """True if there were more than `limit`."""
         self.entries()
         return self._exceeded
@@ -36,7 +36,7 @@ class DistinctScores:
 
     def __add__(self, other):
         made = DistinctScores(self.limit)
-        if self.exceeded or other.exceeded:
+        if self.is_exceeded or other.is_exceeded:
             made._drop()
         else:
             made._take(*self.entries())
@@ -61,7 +61,7 @@ class DistinctScores:
 
     def arrays(self):
         """Returns the counts, each array in the fewest bytes that lose nothing."""
-        return [np.array([self.exceeded], np.int64), *map(narrow, self.entries())]
+        return [np.array([self.is_exceeded], np.int64), *map(narrow, self.entries())]
 
     def with_arrays(self, arrays):
         """Returns one with the same limit that holds what `arrays` gave.

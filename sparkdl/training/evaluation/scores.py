@@ -49,7 +49,7 @@ class ScoreCounts:
     @property
     def exact(self) -> bool:
         """True if each distinct score is known, not only its bin."""
-        return not self.distinct.exceeded
+        return not self.distinct.is_exceeded
 
     def add(self, scores, truth):
         """Counts `scores` (n, columns) in [0, 1] with `truth` (n, columns) of bools."""

@@ -34,7 +34,7 @@ def predictions_to_judge(conf, batch, predictions, losses):
     labels = batch.columns[column]
     if place.layer.loss.whole:
         return predictions, labels, losses
-    kept = counted_places(conf, batch, column, predictions)
+    kept = count_places(conf, batch, column, predictions)
     known = place.layer.loss.counts(labels)
     if known is not None:
         kept = kept & (known != 0).reshape(kept.shape)
@@ -48,7 +48,7 @@ def predictions_to_judge(conf, batch, predictions, losses):
     )
 
 
-def counted_places(conf, batch, column, predictions):
+def count_places(conf, batch, column, predictions):
     """Returns whether each step or place of each example counts, (n, places)."""
     n = len(predictions)
     places = predictions.size // max(1, n * units(predictions))

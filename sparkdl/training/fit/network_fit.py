@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from sparkdl.errors import CheckpointError
-from sparkdl.training.evaluation.batch_evaluation import Judge
+from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import CheckedBatches, as_source
@@ -42,7 +42,7 @@ def fit_network(
         them, where they stay for the whole fit
     validate_every : updates between two evaluations; None: there is one after each epoch
     validate_first : whether there is one before the first update, too
-    evaluate : function (state, validation) -> Evaluation; on this process unless given
+    evaluate : function (state, validation) -> Evaluation; None: on this process
     listeners : sequence of Listener
     checkpoints : Checkpoints or None
     resume : path of a checkpoint, or of a folder of them, to go on from: the fit then ends with
@@ -79,7 +79,7 @@ def fit_network(
         if resume is not None:
             trainer.check_resumed(blocks, extra, resume)
         elif state.iteration and not state.rounds:
-            state = trainer.placed(blocks, state)
+            state = trainer.locate(blocks, state)
         network.state, history = trainer.fit(blocks, state, epochs, transform, extra)
     finally:
         blocks.close()
@@ -95,7 +95,7 @@ def evaluation_options(network, master, state, validation, evaluate):
     conf = network.conf
     if evaluate is None and not isinstance(validation, Validation):
         source = as_source(validation)
-        validation = Validation(CheckedBatches(conf, source), Judge(conf, source.transform))
+        validation = Validation(CheckedBatches(conf, source), Evaluator(conf, source.transform))
     evaluate = evaluate or type(network)(conf, state, master.device).evaluate_at
 
     def by_driver(state):

@@ -5,13 +5,14 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
+from sparkdl.config import is_integer
 from sparkdl.errors import CheckpointError, ConfigError, DivergedError
-from sparkdl.training.reporting.events import Restarted, drive_rounds
+from sparkdl.training.reporting.events import RestartDone, drive_rounds
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listeners
 from sparkdl.training.reporting.phases import PhaseEnd, Phases
 from sparkdl.training.reporting.reports import FitPlan, Restart
-from sparkdl.training.resident.fit_setup import Due, FitSetup
+from sparkdl.training.resident.fit_setup import DueEvents, FitSetup
 from sparkdl.training.resident.per_worker_state import redistribute_worker_states
 from sparkdl.training.resident.schedule import BEGUN, schedule_of
 from sparkdl.training.resident.supervisor import NoGroup, Supervisor
@@ -87,7 +88,7 @@ class Trainer:
             If the loss is not finite; names the round and the last good checkpoint.
         """
         first = (resumed or {}).get("first_epoch", state.epoch)
-        state = self._owned(state, bool(resumed))
+        state = self._restore_worker_state(state, bool(resumed))
         history = History(phases=self.phases.seconds)
         extra = self.fingerprint(blocks) | {"first_epoch": first}
         if self.master.resident:
@@ -111,7 +112,7 @@ class Trainer:
             self.phases.end("listeners")
         return state, history
 
-    def placed(self, blocks, state):
+    def locate(self, blocks, state):
         """Returns the state at the place in the data that a fit has after so many updates.
 
         So a state that comes with no more than its number of updates is gone on from.
@@ -147,7 +148,7 @@ class Trainer:
                     "would not give the same weights: use the same, or load the model and fit it"
                 )
 
-    def _owned(self, state, resumed):
+    def _restore_worker_state(self, state, resumed):
         """Returns the state with what each worker of this fit has for itself to go on from."""
         owner, own = self.master.owner(), state.own
         if own and not resumed and state.owner != owner:
@@ -196,7 +197,7 @@ class Trainer:
             extra.pop(BEGUN)
             extra.update(self.fingerprint(blocks))
             reason = f"workers do not reach each other, so the driver averages: {lost}"
-            yield Restarted(
+            yield RestartDone(
                 Restart(
                     epoch=state.epoch,
                     round=state.round,
@@ -216,9 +217,9 @@ class Trainer:
             epochs=epochs,
             schedule=schedule_of(blocks, self.workers, state, extra),
             transform=transform,
-            judge=None if on is None else on.judge,
+            evaluator=None if on is None else on.evaluator,
             marks=self.marks,
-            owes=Due(judged=self.marks.first and state.iteration == 0),
+            owes=DueEvents(judged=self.marks.first and state.iteration == 0),
             every=(self.master.snapshot_every, *filter(None, self.every)),
         )
         batches = None if on is None else on.batches
@@ -255,5 +256,5 @@ def start_state(conf, master, state):
 
 
 def check_epochs(epochs):
-    if not (isinstance(epochs, int) and not isinstance(epochs, bool) and epochs >= 1):
+    if not is_integer(epochs, 1):
         raise ConfigError(f"epochs must be an integer >= 1, got {epochs!r}")

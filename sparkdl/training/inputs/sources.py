@@ -5,7 +5,7 @@ from typing import Any
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.type_names import kind_of, package_of
 from sparkdl.data.readers.ndarray.arrays import Arrays
-from sparkdl.data.source import Source, checked_batches
+from sparkdl.data.source import Source, check_batches
 from sparkdl.errors import ConfigError
 from sparkdl.training.inputs.schema import schema_of
 
@@ -38,4 +38,4 @@ class CheckedBatches:
 
     def __iter__(self):
         for split in self.source.splits():
-            yield from checked_batches(self.source.read, split, self.schema)
+            yield from check_batches(self.source.read, split, self.schema)

@@ -32,7 +32,7 @@ class EpochDone(NamedTuple):
         listeners.on_epoch(history.end_epoch(self.validation), self.state)
 
 
-class Validated(NamedTuple):
+class ValidationDone(NamedTuple):
     """An evaluation that was due at this number of updates."""
 
     report: Any
@@ -46,7 +46,7 @@ class Validated(NamedTuple):
         listeners.on_validation(self.report, self.state)
 
 
-class Restarted(NamedTuple):
+class RestartDone(NamedTuple):
     """Workers were lost, and others have been requested."""
 
     restart: Any
@@ -85,8 +85,8 @@ def drive_rounds(master, workers, conf, blocks, state, epochs, transform, evalua
 
 
 def events_after(before, state, evaluate, marks):
-    """Yields the events that follow a round: Validated, EpochDone."""
-    judged = evaluate is not None and marks.judged(before, state)
+    """Yields the events that follow a round: ValidationDone, EpochDone."""
+    judged = evaluate is not None and marks.has_evaluation(before, state)
     evaluation = evaluate(state) if judged else None
     if judged and marks.validate is not None:
         yield validation_event(state, evaluation)
@@ -96,4 +96,4 @@ def events_after(before, state, evaluate, marks):
 
 def validation_event(state, evaluation):
     report = ValidationReport(iteration=state.iteration, epoch=state.epoch, validation=evaluation)
-    return Validated(report, state)
+    return ValidationDone(report, state)

@@ -86,7 +86,7 @@ class Control:
             told = {"say": "failed", "lost": is_loss(error), "forming": forming}
             self._send(told | error_to_json(error))
 
-    def done(self):
+    def report_end(self):
         """Tells the driver that all epochs are over."""
         self._send({"say": "done"})
 

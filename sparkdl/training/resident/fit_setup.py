@@ -7,14 +7,14 @@ from sparkdl.training.resident.schedule import BlockSchedule
 from sparkdl.training.rounds.milestones import Milestones
 
 
-class Due(NamedTuple):
+class DueEvents(NamedTuple):
     """The events due after a round: an evaluation of the state, the end of an epoch."""
 
     judged: bool = False
     epoch: bool = False
 
 
-NOTHING = Due()
+NOTHING = DueEvents()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,7 +32,7 @@ class FitSetup:
     schedule : Schedule
     transform : callable or None
         Batch to Batch, of the data to train on.
-    judge : Judge or None
+    evaluator : Evaluator or None
         Where there is data to evaluate on.
     marks : Milestones
     owes : Due
@@ -51,9 +51,9 @@ class FitSetup:
     epochs: int
     schedule: BlockSchedule
     transform: Any = None
-    judge: Any = None
+    evaluator: Any = None
     marks: Milestones = field(default_factory=Milestones)
-    owes: Due = NOTHING
+    owes: DueEvents = NOTHING
     every: tuple[int, ...] = ()
     address: tuple[str, int] = ("", 0)
     secret: bytes = field(default=b"", repr=False)
@@ -68,10 +68,10 @@ class FitSetup:
 
     def due(self, before, state):
         """Returns the events that follow a round, given the counters before and after it."""
-        return Due(self.marks.judged(before, state), state.starts_epoch)
+        return DueEvents(self.marks.has_evaluation(before, state), state.starts_epoch)
 
     def is_snapshot(self, before, state):
         """Returns whether the driver is sent the state after a round."""
         by_rounds = any(state.rounds % n == 0 for n in self.every)
-        shown = self.marks.shown(before.iteration, state.iteration)
+        shown = self.marks.has_mark(before.iteration, state.iteration)
         return state.starts_epoch or by_rounds or shown

@@ -129,17 +129,17 @@ class WorkerLifecycle:
                 state = part.after(state, self.worker.iteration)
                 self._tell(before, state)
                 self._follow(state, self.shared.due(before, state))
-            self.control.done()
+            self.control.report_end()
 
     def _follow(self, state, due):
-        if due.judged and self.shared.judge is not None:
+        if due.judged and self.shared.evaluator is not None:
             self._evaluate(state)
 
     def _round(self, part):
         worker, began, sent = self.worker, time.perf_counter(), self.worker.sent_bytes
         worker.figures, skipped = WorkerMetrics(), worker.replica.left_out
         steps = steps_of(self.shared, self.shelf, part.blocks[worker.rank], part, worker)
-        with closing(self._checked(steps)) as steps:
+        with closing(self._while_driver_lives(steps)) as steps:
             if self.strategy.lockstep:
                 steps = lockstep(steps, self.shared, part, worker)
             self.strategy.round(steps)
@@ -152,7 +152,7 @@ class WorkerLifecycle:
         figures.sent = worker.sent_bytes - sent
         figures.duration = time.perf_counter() - began
 
-    def _checked(self, steps):
+    def _while_driver_lives(self, steps):
         """Yields the steps, as long as the driver is there."""
         self.control.check()
         for step in steps:
@@ -176,10 +176,10 @@ class WorkerLifecycle:
         figures.duration += figures.telling
 
     def _evaluate(self, state):
-        judge, replica = self.shared.judge, self.worker.replica
+        evaluator, replica = self.shared.evaluator, self.worker.replica
         with with_vectors(replica, self.strategy.state()):
-            found = judge.judged(replica, map(self.held.block, self.held))
-        self.control.report_evaluation(state.rounds, judge.counts(found))
+            found = evaluator.evaluate(replica, map(self.held.block, self.held))
+        self.control.report_evaluation(state.rounds, evaluator.counts(found))
 
 
 @contextmanager

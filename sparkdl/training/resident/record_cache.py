@@ -86,10 +86,10 @@ class Column:
         if self.rows is None:
             self._file.flush()
             shape = (self.count, *self.shape)
-            self.rows = np.empty(shape, self.dtype) if 0 in shape else self._mapped(shape)
+            self.rows = np.empty(shape, self.dtype) if 0 in shape else self._map(shape)
         return self.rows
 
-    def _mapped(self, shape):
+    def _map(self, shape):
         data = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         return np.frombuffer(data, self.dtype).reshape(shape)
 
@@ -115,11 +115,11 @@ class CachedBlock:
         """Returns a Batch of copies of the records at the positions `index`."""
         places = self._order[index]
         owners = np.searchsorted(self._ends, places, side="right")
-        columns = {name: self._gathered(name, places, owners) for name in self._pieces[0]}
+        columns = {name: self._gather(name, places, owners) for name in self._pieces[0]}
         ids = columns.pop(IDS)
         return Batch(columns={name[1:]: x for name, x in columns.items()}, ids=ids)
 
-    def _gathered(self, name, places, owners):
+    def _gather(self, name, places, owners):
         found = None
         for owner in np.unique(owners):
             mine = owners == owner

@@ -8,12 +8,12 @@ from sparkdl.errors import DataError, WorkerError
 from sparkdl.training.reporting.events import (
     EpochDone,
     Passed,
-    Restarted,
+    RestartDone,
     RoundDone,
     validation_event,
 )
 from sparkdl.training.reporting.reports import Restart
-from sparkdl.training.resident.fit_setup import Due
+from sparkdl.training.resident.fit_setup import DueEvents
 from sparkdl.training.resident.metrics import WorkerMetrics, merge_figures
 from sparkdl.training.resident.per_worker_state import redistribute_worker_states
 from sparkdl.training.resident.schedule import write_schedule
@@ -53,7 +53,7 @@ class Supervisor:
         self.told = shared.state.rounds
 
     def events(self):
-        """Yields RoundDone, Validated, EpochDone and Restarted as they come, until all is done.
+        """Yields RoundDone, ValidationDone, EpochDone and RestartDone as they come.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class Supervisor:
                 if self.replaceable and not attempt and lost.forming:
                     raise NoGroup(reason) from reason
             if attempt < self.shared.master.max_restarts:
-                yield Restarted(self._go_back(reason))
+                yield RestartDone(self._go_back(reason))
         again = f" ({attempt} restarts did not help)" if attempt else ""
         raise WorkerError(f"{reason}{again}") from reason
 
@@ -100,10 +100,10 @@ class Supervisor:
             workers = [WorkerMetrics.of(vector) for [vector] in found]
             report = merge_figures(workers, state.epoch, part, dict(devices))
             state = part.after(state, report.iteration)
-            yield RoundDone(report, self._adopted(crew, state, self.shared.due(before, state)))
+            yield RoundDone(report, self._adopt(crew, state, self.shared.due(before, state)))
             yield from self._following(crew)
 
-    def _adopted(self, crew, state, due):
+    def _adopt(self, crew, state, due):
         """Returns the TrainState after a round, to go back to, if the driver was sent it."""
         self.told, found = state.rounds, crew.snapshot(state.rounds)
         if found is None:
@@ -116,20 +116,20 @@ class Supervisor:
         """Yields the events due after the round that led to the state, once."""
         state, due = self.shared.state, self.shared.owes
         evaluation = self._evaluation(crew, state) if due.judged else None
-        self.shared = replace(self.shared, owes=Due())
+        self.shared = replace(self.shared, owes=DueEvents())
         if evaluation is not None and self.shared.marks.validate is not None:
             yield validation_event(state, evaluation)
         if due.epoch:
             yield EpochDone(state, None if self.shared.marks.validate else evaluation)
 
     def _evaluation(self, crew, state):
-        if self.shared.judge is not None:
-            return self._merged(crew.gather("evaluated", state.rounds))
+        if self.shared.evaluator is not None:
+            return self._merge(crew.gather("evaluated", state.rounds))
         return None if self.evaluate is None else self.evaluate(state)
 
-    def _merged(self, parts):
+    def _merge(self, parts):
         """Returns the Evaluation of all workers, added in the order of rank."""
-        first, *rest = map(self.shared.judge.counted, parts)
+        first, *rest = map(self.shared.evaluator.restore, parts)
         for other in rest:
             first = first.merge(other)
         if not first.examples:

@@ -104,7 +104,7 @@ class WorkerGroup:
         """Waits until all workers have ended well."""
         self.gather("done")
         deadline = time.monotonic() + ENDING
-        while not self._launched.finished() and time.monotonic() < deadline:
+        while not self._launched.is_finished() and time.monotonic() < deadline:
             time.sleep(POLL / 20)
 
     def stop(self):

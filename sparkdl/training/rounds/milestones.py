@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from sparkdl.config import is_integer
 from sparkdl.errors import require
 
 
@@ -32,10 +33,8 @@ class Milestones:
     def __post_init__(self):
         for name in ("last", "validate"):
             value = getattr(self, name)
-            require(
-                self, name, value is None or is_positive_integer(value), "an integer >= 1 or None"
-            )
-        require(self, "show", all(map(is_positive_integer, self.show)), "integers >= 1")
+            require(self, name, value is None or is_integer(value, 1), "an integer >= 1 or None")
+        require(self, "show", all(is_integer(n, 1) for n in self.show), "integers >= 1")
 
     def __bool__(self):
         return self != Milestones()
@@ -44,7 +43,7 @@ class Milestones:
     def periods(self):
         return (*self.show, *([self.validate] if self.validate else []))
 
-    def left(self, updates):
+    def updates_left(self, updates):
         """Returns how many updates the next mark is away; None where there is none."""
         ways = [n - updates % n for n in self.periods]
         ways += [] if self.last is None else [max(0, self.last - updates)]
@@ -54,11 +53,11 @@ class Milestones:
         """Returns whether the fit ends with so many."""
         return self.last is not None and updates >= self.last
 
-    def shown(self, before, after):
+    def has_mark(self, before, after):
         """Returns whether there is a mark among the updates from `before` on, up to `after`."""
         return self.over(after) or any(after // n > before // n for n in self.periods)
 
-    def judged(self, before, after):
+    def has_evaluation(self, before, after):
         """Returns whether there is an evaluation, given the states before and after a round."""
         if self.validate is None:
             return after.starts_epoch
@@ -67,7 +66,3 @@ class Milestones:
     def identity(self):
         """Returns what a resumed run must have in common, as JSON has it: rounds are cut there."""
         return sorted(set(self.periods)) or None
-
-
-def is_positive_integer(value):
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -61,7 +61,7 @@ def part_of(state, blocks, rounds, sizes, master, marks):
     marks : Milestones
     """
     size, own = master.batch_size_per_worker, [sizes[n] for n in blocks if n is not None]
-    most, left = max(-(-count // size) for count in own), marks.left(state.iteration)
+    most, left = max(-(-count // size) for count in own), marks.updates_left(state.iteration)
     stop = most
     if left is not None:
         stop = min(most, state.done + master.minibatches_for(left, len(blocks)))

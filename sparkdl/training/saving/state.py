@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sparkdl.config import is_integer
 from sparkdl.errors import require
 
 COUNTERS = ("epoch", "round", "done", "rounds", "iteration", "seed")
@@ -59,9 +60,7 @@ class TrainState:
         require(self, "own", sound, "a tuple of such dicts as `kept`, one of each worker")
         require(self, "owner", isinstance(self.owner, str), "text")
         for name in COUNTERS:
-            value = getattr(self, name)
-            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-            require(self, name, whole and value >= 0, "an integer >= 0")
+            require(self, name, is_integer(getattr(self, name), 0), "an integer >= 0")
 
     @property
     def starts_epoch(self) -> bool:

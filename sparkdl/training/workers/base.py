@@ -25,11 +25,11 @@ class Validation(NamedTuple):
     Parameters
     ----------
     batches : what `launch` of the workers deals out
-    judge : Judge
+    evaluator : Evaluator
     """
 
     batches: Any
-    judge: Any
+    evaluator: Any
 
 
 class LaunchedWorkers(Protocol):
@@ -42,7 +42,7 @@ class LaunchedWorkers(Protocol):
         gone is a WorkerError that names its rank and how it ended; so is any other exception.
         """
 
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Returns whether every task has returned. Never waits."""
 
     def stop(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.dealing import assemble_block, deal
-from sparkdl.data.source import checked_batches
+from sparkdl.data.source import check_batches
 from sparkdl.errors import ConfigError, NoRecords, WorkerError
 from sparkdl.nn.execution.device import own
 from sparkdl.training.workers.contribution import Failure, tree_total
@@ -67,7 +67,7 @@ class LocalWorkers:
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads a source in this process and deals its records into blocks; see Workers.load."""
         began = time.perf_counter()
-        parts = [list(checked_batches(data.read, split, schema)) for split in data.splits()]
+        parts = [list(check_batches(data.read, split, schema)) for split in data.splits()]
         counts = [sum(map(len, part)) for part in parts]
         if not sum(counts):
             raise NoRecords("there are no records to train on")
@@ -175,11 +175,11 @@ class WorkerProcess:
         except (EOFError, OSError):
             if expired.is_set():
                 raise WorkerError(f"{self}: {late} within {self.timeout} s") from None
-            raise self.lost("in the middle of a round") from None
+            raise self.loss_error("in the middle of a round") from None
         finally:
             watch.cancel()
 
-    def lost(self, when):
+    def loss_error(self, when):
         """Returns the error for a process that has hung up."""
         self.process.join(GRACE)
         return WorkerError(f"{self}: ended with exit code {self.process.exitcode} {when}")

@@ -66,14 +66,14 @@ class LocalLaunchedWorkers:
         self._look()
         return self._error
 
-    def finished(self):
+    def is_finished(self):
         """Returns whether every task has returned."""
         self._look()
         return not self._left and self._error is None
 
     def stop(self):
         """Ends what still runs. Processes whose tasks have all returned stay, for other work."""
-        if not self.finished():
+        if not self.is_finished():
             self._stopped = True  # their exit codes mean nothing now
             self._give_up()
         if self._feeder is not None:
@@ -125,5 +125,5 @@ def task_outcome(process):
             return None
         result = process.pipe.recv()
     except (EOFError, OSError):
-        return (process.lost("in the middle of a fit"),)
+        return (process.loss_error("in the middle of a fit"),)
     return (result.error if isinstance(result, Failure) else None,)

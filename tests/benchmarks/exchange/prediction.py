@@ -50,7 +50,7 @@ def predicted():
     apart, together = (Cluster(**place, shared_memory=shared) for shared in (False, True))
     codings = [measurement.measure_coding(codec, settling=0) for codec in CODECS]
     sums = {OURS: apart.all_reduce(NBYTES), OURS_SHARED: together.all_reduce(NBYTES)}
-    sums |= {coding.name: together.coded(NBYTES, coding) for coding in codings}
+    sums |= {coding.name: together.compressed_all_reduce(NBYTES, coding) for coding in codings}
     return {what: one.seconds for what, one in sums.items()}
 
 

@@ -25,7 +25,7 @@ def training(workload):
     for t in (1, 2):
         float(replica.step(batch, RATE, t))
     programs = replica.programs(len(batch))
-    call = steps(programs[0].device, programs[0].joined(programs[1]))
+    call = steps(programs[0].device, programs[0].join(programs[1]))
     return call, facts(replica, programs, held)
 
 

@@ -154,7 +154,7 @@ def test_what_is_written_is_sent_again_as_a_whole(monkeypatch):
         if len(sent) < 3:
             raise OSError("a node died")
 
-    with streams.SentAtTheEnd(send) as file:
+    with streams.UploadOnClose(send) as file:
         file.write(b"some")
         file.write(b"more")
         assert file.tell() == 8
@@ -170,7 +170,7 @@ def test_an_answer_is_taken_a_failure_is_not(monkeypatch, error, tries):
         sent.append(file.read())
         raise error("why")
 
-    file = streams.SentAtTheEnd(send)
+    file = streams.UploadOnClose(send)
     with pytest.raises(error, match="why"):
         file.close()
     assert sent == [b""] * tries
@@ -234,7 +234,7 @@ def test_a_file_is_written_with_fewer_replicas_while_a_node_is_gone(
 ):
     monkeypatch.setattr(streams, "PAUSE", 0)
     cluster = Cluster(**cluster)
-    with streams.SentAtTheEnd(native.Writing(cluster, "/a").send) as file:
+    with streams.UploadOnClose(native.ReplicatedWrite(cluster, "/a").send) as file:
         file.write(b"some")
     assert (cluster.tried, cluster.asked) == (tried, asked)
     assert cluster.content == b"some"
@@ -243,7 +243,7 @@ def test_a_file_is_written_with_fewer_replicas_while_a_node_is_gone(
 def test_a_write_that_never_works_says_why(monkeypatch):
     monkeypatch.setattr(streams, "PAUSE", 0)
     cluster = Cluster(2, failures=99)
-    file = streams.SentAtTheEnd(native.Writing(cluster, "/a").send)
+    file = streams.UploadOnClose(native.ReplicatedWrite(cluster, "/a").send)
     file.write(b"some")
     with pytest.raises(OSError, match="the pipeline broke"):
         file.close()
@@ -256,7 +256,7 @@ def test_a_write_that_never_ends_is_given_up(monkeypatch, call):
     monkeypatch.setattr(streams, "PAUSE", 0)
     monkeypatch.setattr(native, "LIMIT", 0.2)
     cluster = Cluster(3, failures=0, hangs_at=(call, 1))
-    with streams.SentAtTheEnd(native.Writing(cluster, "/a").send) as file:
+    with streams.UploadOnClose(native.ReplicatedWrite(cluster, "/a").send) as file:
         file.write(b"some")
     assert (cluster.tried, cluster.asked, cluster.content) == ([None, 2], [3], b"some")
     cluster.never.set()

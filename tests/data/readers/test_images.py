@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from sparkdl.data import Batch, Images, Resize, Schema, Source, checked_batches, files
+from sparkdl.data import Batch, Images, Resize, Schema, Source, check_batches, files
 from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import Dense, NetworkConf, Output
@@ -176,7 +176,7 @@ def test_folders_without_images_are_named(tmp_path):
 def test_wrong_shapes_are_named(tmp_path):
     source, schema = Images(folder_of(tmp_path)), Schema(features=(3, 5, 6))
     with pytest.raises(DataError, match=f"^{tmp_path}, partition 0, record 0: features must have"):
-        list(checked_batches(source.read, source.splits()[0], schema))
+        list(check_batches(source.read, source.splits()[0], schema))
 
 
 def test_a_network_trains_on_it(tmp_path):

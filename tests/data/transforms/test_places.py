@@ -158,3 +158,8 @@ OPTIONS = [
 def test_options_are_refused(make, message):
     with pytest.raises(ConfigError, match=message):
         make()
+
+
+def test_a_column_of_several_transforms_together_is_refused():
+    with pytest.raises(ConfigError, match="Compose.column must be left out, got 'x'; each of its"):
+        Compose(transforms=[Mirror()], column="x")

@@ -72,8 +72,8 @@ KERNELS = {
 def call(request, monkeypatch):
     """(the function that binds, what a kernel gives it)"""
     module, make = KERNELS[request.param]
-    made, bound = [], module.bound
-    monkeypatch.setattr(module, "bound", lambda *given: made.append(given) or bound(*given))
+    made, bound = [], module.bind
+    monkeypatch.setattr(module, "bind", lambda *given: made.append(given) or bound(*given))
     make()
     return bound, made[0]
 

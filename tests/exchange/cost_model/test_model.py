@@ -72,7 +72,7 @@ BITS = Coding(name="OneBit", ratio=1 / 32, encode=1e-9, decode=5e-10, to_all=Fal
 
 def test_a_codec_costs_its_work_and_saves_bytes():
     slow = cluster(bandwidth=1e7)
-    plain, coded = slow.all_reduce(32 * MB), slow.coded(32 * MB, BITS)
+    plain, coded = slow.all_reduce(32 * MB), slow.compressed_all_reduce(32 * MB, BITS)
     assert coded.sent == pytest.approx(plain.sent / 32)
     work = 32 * MB * (1e-9 * 1.25 + 2 * 5e-10)
     assert coded.seconds == pytest.approx(1.5 * MB / 1e7 + work, rel=0.01)
@@ -80,13 +80,13 @@ def test_a_codec_costs_its_work_and_saves_bytes():
 
 def test_messages_to_all_grow_with_the_workers():
     sparse = replace(BITS, to_all=True)
-    few, many = (cluster(workers=n).coded(MB, sparse) for n in (4, 64))
+    few, many = (cluster(workers=n).compressed_all_reduce(MB, sparse) for n in (4, 64))
     assert many.sent == pytest.approx(few.sent * 63 / 3)
 
 
 def test_one_server_is_the_narrow_place():
     many = cluster(workers=64, bandwidth=1e8)
-    central, sharded = many.served(MB, 1), many.served(MB, 64)
+    central, sharded = many.parameter_server(MB, 1), many.parameter_server(MB, 64)
     assert central.seconds == pytest.approx(64 * sharded.seconds, rel=0.05)
     assert central.sent == 2 * MB
 

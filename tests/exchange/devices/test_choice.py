@@ -41,7 +41,7 @@ ROWS = {
 @pytest.mark.parametrize("name", ROWS)
 def test_what_stands_in_the_way_is_told_with_the_ranks(name):
     places, expected = ROWS[name]
-    assert obstacle([DevicePlace.unpacked(place.packed()) for place in places]) == expected
+    assert obstacle([DevicePlace.unpack(place.pack()) for place in places]) == expected
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def others(group, folder):
     alone = half.all_reduce(np.full(2, 5.0, np.float32))
     group.barrier()
     sums = [call.wait()[-1] for call in reversed(pending)]
-    assert all(call.ended for call in pending)
+    assert all(call.is_done for call in pending)
     if group.rank:
         group.send(np.arange(3.0), 0)
     else:

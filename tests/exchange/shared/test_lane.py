@@ -294,8 +294,8 @@ def test_members_who_disagree_are_told(calls, complaint, tmp_path):
 
 def test_a_call_is_one_number():
     call = SharedCall.about(KINDS[-1], np.empty(5, np.uint8), [(0, 5)])
-    assert SharedCall.unpacked(call.packed()) == call
-    assert SharedCall(15, 15, 2**12 - 1, 2**42 - 1).packed() < 2**63
+    assert SharedCall.unpack(call.pack()) == call
+    assert SharedCall(15, 15, 2**12 - 1, 2**42 - 1).pack() < 2**63
 
 
 def test_other_types_are_refused():

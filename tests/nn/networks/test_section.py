@@ -62,7 +62,7 @@ def test_sections_move_as_the_whole(name, most):
         for section in found:
             part, slots = params[section.part], section.slots_in(kept)
             grad, rate = replica.grad[section.part], section.rate_at(t - 1, 0)
-            part[...], after = section.moved(part, grad, slots, rate, t)
+            part[...], after = section.update(part, grad, slots, rate, t)
             assert all(slot.dtype == np.float32 for slot in after.values())
             for slot, view in slots.items():
                 view[...] = after[slot]

@@ -107,7 +107,7 @@ def passed(conf, params, buffers, columns, training):
 
 
 def seen_by(conf, place, values, masks, params, buffers, columns, training):
-    labels = columns.get(conf.label_column(place)) if place in conf.labelled else None
+    labels = columns.get(conf.label_column(place)) if place in conf.outputs_with_labels else None
     return Seen(
         xs=tuple(values[source] for source in place.sources),
         params=of_layer(place.owner, params),
@@ -126,7 +126,7 @@ def of_layer(owner, arrays):
 
 def output_losses(conf, values, masks, columns):
     """(batch,) losses of each output that is compared with labels."""
-    for place in conf.labelled:
+    for place in conf.outputs_with_labels:
         column = conf.label_column(place)
         mask = mask_in(columns, f"{column}_mask", masks[place.name])
         each = scoring.example_losses(place.layer, values[place.name], columns[column], mask)

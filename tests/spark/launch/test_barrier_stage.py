@@ -51,7 +51,7 @@ def launch(workers, blocks, tmp_path):
 
 def ended(launched):
     """The error of a launch that has ended."""
-    until(lambda: launched.finished() or launched.error() is not None)
+    until(lambda: launched.is_finished() or launched.error() is not None)
     return launched.error()
 
 
@@ -70,7 +70,7 @@ def test_each_takes_its_share(judged, launch, blocks, tmp_path, sc):
         sc, schema_of(plain())
     )
     launched = launch(staying.take, shares, validation=on)
-    assert ended(launched) is None and launched.finished()
+    assert ended(launched) is None and launched.is_finished()
     found = [json.loads(Path(tmp_path, rank).read_text()) for rank in "01"]
     for share, own in zip(shares, found):
         assert sorted(number for number, _ in own["blocks"]) == sorted(share)
@@ -101,7 +101,7 @@ def test_an_error_comes_as_it_is_and_a_loss_names_the_worker(task, kind, message
     launched = launch(task, validation=batches)
     error = ended(launched)
     assert isinstance(error, kind) and re.search(message, str(error))
-    assert not launched.finished()
+    assert not launched.is_finished()
 
 
 def test_an_error_that_is_none_of_ours_brings_its_traceback(launch):

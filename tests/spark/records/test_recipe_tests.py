@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.spark import SparkNetwork
-from sparkdl.training.evaluation.batch_evaluation import Judge
+from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
@@ -15,13 +15,13 @@ from tests.spark.networks import CLASSES, plain
 MASTER = ParameterAveraging(aggregation="driver", workers=2, batch_size_per_worker=4)
 
 
-class Sorted(Judge):
+class Sorted(Evaluator):
     """Refuses records that do not say for which test they are."""
 
-    def judged(self, replica, blocks):
+    def evaluate(self, replica, blocks):
         blocks = list(blocks)
         assert {int(n) for block in blocks for n in block.columns[TEST]} <= {0, 1}
-        return super().judged(replica, blocks)
+        return super().evaluate(replica, blocks)
 
 
 class Plain:

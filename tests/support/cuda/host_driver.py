@@ -72,7 +72,7 @@ class HostDriver:
         memory = aligned(size)
         return DeviceArray.at(memory.ctypes.data, size, memory)
 
-    def pinned(self, size):
+    def allocate_pinned(self, size):
         self.log.append(("pinned", size))
         return aligned(size)
 
@@ -101,11 +101,11 @@ class HostDriver:
         assert not self.capturing, "a graph is being captured"
         self.log.append(("synchronize", id(event)))
         end = time.monotonic() + LIMIT
-        while not self.reached(event):
+        while not self.is_reached(event):
             assert time.monotonic() < end, "what is on the stream does not go on"
             time.sleep(0.0005)
 
-    def reached(self, event):
+    def is_reached(self, event):
         return event.stream is None or self.advance(event.stream, event.place)
 
     def advance(self, stream, place):

@@ -30,7 +30,7 @@ NETWORKS["gpt2"] = partial(zoo.transformer, **GPT2)
 class Unread(RecordingDriver):
     """Whose pinned memory nobody fills: large batches take none."""
 
-    def pinned(self, size):
+    def allocate_pinned(self, size):
         return np.empty(size, np.uint8)
 
 

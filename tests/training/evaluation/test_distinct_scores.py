@@ -124,7 +124,7 @@ def test_many_columns_have_a_lower_limit():
 
 
 def test_nothing_counted_is_exact():
-    assert DistinctScores(0).exceeded and not DistinctScores(1).exceeded
+    assert DistinctScores(0).is_exceeded and not DistinctScores(1).is_exceeded
     counts = ScoreCounts.empty(2, 8)
     assert counts.exact and np.isnan(counts.auc()).all()
     assert (counts + counts).exact

@@ -37,7 +37,7 @@ def test_the_gradient_is_that_of_the_value(data, rng):
     layers = [Dense(units=5, activation="tanh"), Dropout(rate=0.3), Output(units=3)]
     network = Network(perceptron(layers=layers, l1=0.01, l2=0.1))
     batches = list(network._batches(Partitions([N]), labels=True))
-    objective = FullBatch(network._loaded(), batches)
+    objective = FullBatch(network._load(), batches)
     x, along = network.state.params.astype(float), rng.normal(size=network.conf.parameter_count)
     _, grad = objective(x)
     h = 1e-3

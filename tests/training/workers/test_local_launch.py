@@ -39,7 +39,7 @@ def launch(workers, tmp_path):
 
 def ended(launched):
     deadline = time.monotonic() + LIMIT
-    while not launched.finished() and launched.error() is None:
+    while not launched.is_finished() and launched.error() is None:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     return launched.error()
@@ -55,7 +55,7 @@ def test_each_takes_its_share(shares, judged, launch, workers, tmp_path):
     blocks = blocks_of(workers).blocks
     batches = None if judged is None else [blocks[0]] * judged
     launched = launch(staying.take, shares, batches)
-    assert ended(launched) is None and launched.finished()
+    assert ended(launched) is None and launched.is_finished()
     told, size = found(tmp_path), len(shares)
     assert [[number for number, _ in each["blocks"]] for each in told] == list(map(list, shares))
     for each in told:
@@ -94,7 +94,7 @@ def test_the_first_error_is_told_and_nobody_stays(name, launch, workers):
     processes = [psutil.Process(worker.process.pid) for worker in workers._processes[:1]]
     launched.stop()
     assert not any(process.is_running() for process in processes)
-    assert launched.error() is error and not launched.finished()
+    assert launched.error() is error and not launched.is_finished()
     assert still_works(workers)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sparkdl.config import Optional, Text, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.avro.blocks import open_blocks, records
 from sparkdl.data.readers.core.base import NumberOrImageSource, Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
@@ -84,7 +84,7 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
         if self.content == "numbers":
             return np.atleast_1d(numbers(value, self.features, row))
         if not isinstance(value, bytes):
-            raise Offence(row, f"field {self.features!r} must be bytes, got {value!r:.80}")
+            raise Violation(row, f"field {self.features!r} must be bytes, got {value!r:.80}")
         return decode_image(value, self.channels, self.size, row)
 
 
@@ -95,7 +95,7 @@ def length(value):
 
 def numbers(value, name, row):
     """Returns uint8 of bytes, int64 or float32 of numbers, in the shape that they have. Raises
-    Offence.
+    Violation.
     """
     if isinstance(value, bytes):
         return np.frombuffer(value, np.uint8)
@@ -104,5 +104,5 @@ def numbers(value, name, row):
     except ValueError:  # lists of different length
         found = np.array(None)
     if found.dtype.kind not in "biuf" or not found.size:
-        raise Offence(row, f"field {name!r} must be bytes, or hold numbers, got {value!r:.80}")
+        raise Violation(row, f"field {name!r} must be bytes, or hold numbers, got {value!r:.80}")
     return found.astype(np.float32) if found.dtype.kind == "f" else found

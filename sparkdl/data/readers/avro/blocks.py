@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import fastavro
 
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.encodings.file_window import FileWindow
 from sparkdl.errors import DataError
 
@@ -37,7 +37,7 @@ def open_blocks(path, file):
     with convert_errors(path):
         head = source.window.ahead(len(MAGIC))
         if head != MAGIC:
-            raise Offence(
+            raise Violation(
                 0, f"must be one of Avro and begin with {MAGIC!r}, but begins with {head!r}"
             )
         return source, fastavro.block_reader(source)
@@ -70,7 +70,7 @@ def convert_errors(where):
     """Blames an error raised here on the file, whatever fastavro and its codecs raise."""
     try:
         yield
-    except Offence as offence:
+    except Violation as offence:
         raise DataError(f"{where}: the file {offence}") from None
     except Exception as error:
         reason = str(error) or type(error).__name__

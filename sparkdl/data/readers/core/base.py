@@ -63,7 +63,7 @@ class Reader(Source, abstract=True):
     )
 
     @classmethod
-    def spelled_out(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def expand_shorthands(cls, options: dict[str, Any]) -> dict[str, Any]:
         """Returns `transforms`, `scale` and `mean` as one transform."""
         words = [name for name in SHORTHANDS if name in options]
         if not words:
@@ -109,7 +109,10 @@ class SplitByBytes(Source, abstract=True):
     """A source whose splits are ranges of bytes."""
 
     bytes_per_split: int | None = option(
-        Integer(minimum=1), "None: 1 MiB, or more where that made over 4,096 splits.", default=None
+        Integer(minimum=1),
+        "Size of a split. None: 1 MiB, or more where that made over 4,096 splits.",
+        default=None,
+        unit="bytes",
     )
 
 

@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch, record_ids
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.errors import DataError
 
 BYTES_PER_BATCH = 2**22
@@ -47,19 +47,19 @@ def chunk_batch(split, start, values, columns):
     Parameters
     ----------
     columns : function list of values -> {name: array}
-        May raise Offence.
+        May raise Violation.
     """
     try:
         found = columns(values)
-    except Offence as offence:
+    except Violation as offence:
         raise DataError(f"{split}, record {start + offence.row}: {offence}") from None
     return Batch(columns=found, ids=record_ids(split.partition, start, len(values)))
 
 
 def stack_arrays(arrays, what="features"):
-    """Stacks arrays of one shape into one. Raises Offence for the first of another."""
+    """Stacks arrays of one shape into one. Raises Violation for the first of another."""
     shape = arrays[0].shape
     for row, array in enumerate(arrays):
         if array.shape != shape:
-            raise Offence(row, f"{what} must have the shape {shape} as before, got {array.shape}")
+            raise Violation(row, f"{what} must have the shape {shape} as before, got {array.shape}")
     return np.stack(arrays)

@@ -1,13 +1,12 @@
 """Columns of Arrow tables to arrays; shared by Parquet files and DataFrames."""
 
-import difflib
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkdl.config import suggestion
 from sparkdl.data.batches.batch import Batch, record_ids
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.batches.sequences import Ragged
 from sparkdl.errors import DataError
 
@@ -44,7 +43,7 @@ def table_batch(table, columns, where, partition, start=0, sequences=()):
         require_column(column, present, where)
         try:
             arrays[name] = to_array(table.column(column), name in sequences)
-        except Offence as offence:
+        except Violation as offence:
             place = f"{where}, record {start + offence.row}"
             raise DataError(f"{place}: column {column!r} {offence}") from None
     return Batch(columns=arrays, ids=record_ids(partition, start, table.num_rows))
@@ -53,8 +52,7 @@ def table_batch(table, columns, where, partition, start=0, sequences=()):
 def require_column(column, names, where):
     """Raises DataError unless `column` is one of `names`; the nearest one is offered."""
     if column not in names:
-        near = difflib.get_close_matches(column, names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = suggestion(column, names, "")
         raise DataError(f"{where}: has no column {column!r}; columns are {list(names)}{hint}")
 
 
@@ -66,7 +64,7 @@ def to_array(column, ragged=False):
 
     Raises
     ------
-    Offence
+    Violation
         For the first record that is null or holds one, or has another length than the first.
     """
     if isinstance(column, pa.ChunkedArray):
@@ -90,7 +88,7 @@ def to_array(column, ragged=False):
 
 def _require_values(column):
     if column.null_count:
-        raise Offence(_first(pc.is_null(column)), "must have a value, got null")
+        raise Violation(_first(pc.is_null(column)), "must have a value, got null")
 
 
 def _is_list(kind):
@@ -104,9 +102,9 @@ def _lists(column, ragged):
     lengths = lengths.to_numpy(zero_copy_only=False).astype(np.int64)
     try:
         inner = to_array(column.flatten())
-    except Offence as offence:
+    except Violation as offence:
         row = np.searchsorted(np.cumsum(lengths), offence.row, side="right")
-        raise Offence(row, str(offence)) from None
+        raise Violation(row, str(offence)) from None
     if ragged:
         return Ragged(inner, lengths)
     return inner.reshape(len(column), length, *inner.shape[1:])
@@ -133,10 +131,10 @@ def _vectors(column):
     places[np.repeat(kind, counts) == 0] = indices
     if (outside := places >= length).any():
         row, place = rows[outside][0], places[outside][0]
-        raise Offence(row, f"must have indices below {length}, got {place}")
+        raise Violation(row, f"must have indices below {length}, got {place}")
     values = column.field("values").flatten()
     if values.null_count:
-        raise Offence(rows[_first(pc.is_null(values))], "must have a value, got null")
+        raise Violation(rows[_first(pc.is_null(values))], "must have a value, got null")
     y = np.zeros((len(column), length))
     y[rows, places] = values.to_numpy()
     return y
@@ -147,7 +145,7 @@ def _scalars(column):
     if pa.types.is_decimal(kind):
         column = column.cast(pa.float64())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        raise Offence(0, f"must hold {KINDS}, got {kind}")
+        raise Violation(0, f"must hold {KINDS}, got {kind}")
     return column.to_numpy(zero_copy_only=False)
 
 
@@ -160,7 +158,7 @@ def _same_length(lengths):
     if other.any():
         row = int(np.argmax(other))
         text = f"must have {lengths[0]} numbers as in the records before, got {lengths[row]}"
-        raise Offence(row, text)
+        raise Violation(row, text)
     return int(lengths[0])
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from google.protobuf import message
 
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.encodings.image_codec import decode_image, resize_image
 from sparkdl.data.readers.encodings.protobuf_messages import messages
 
@@ -57,7 +57,7 @@ def decode(values, size=None):
 
     Raises
     ------
-    Offence
+    Violation
         For the first value that is no Datum of numbers, or of another shape than the first.
     """
     first, _ = _parse(values[0], 0, size)
@@ -116,7 +116,7 @@ def _decode_singly(values, shape, size):
     for i, value in enumerate(values):
         image, labels[i] = _parse(value, i, size)
         if image.shape != shape:
-            raise Offence(i, f"Datum must have the shape {shape} of the first, got {image.shape}")
+            raise Violation(i, f"Datum must have the shape {shape} of the first, got {image.shape}")
         images.append(image)
     return np.stack(images), labels
 
@@ -126,9 +126,9 @@ def _parse(value, row, size):
     try:
         datum = Datum.FromString(bytes(value))
     except message.DecodeError:
-        raise Offence(row, f"must be a Datum, got {bytes(value[:16])!r}") from None
+        raise Violation(row, f"must be a Datum, got {bytes(value[:16])!r}") from None
     return resize_image(
-        _decode_pixels(datum, row) if datum.encoded else _stored_pixels(datum, row), size
+        _decode_pixels(datum, row) if datum.encoded else _raw_pixels(datum, row), size
     ), datum.label
 
 
@@ -137,11 +137,11 @@ def _decode_pixels(datum, row):
     return image[::-1] if len(image) == 3 else image
 
 
-def _stored_pixels(datum, row):
+def _raw_pixels(datum, row):
     shape = datum.channels, datum.height, datum.width
     image = _numbers(datum)
     if image.size == 0 or image.size != math.prod(shape) or min(shape) < 1:
-        raise Offence(row, f"Datum of shape {shape} must hold as many numbers, got {image.size}")
+        raise Violation(row, f"Datum of shape {shape} must hold as many numbers, got {image.size}")
     return image.reshape(shape)
 
 

@@ -1,6 +1,6 @@
 """A file's bytes one after the other, whatever the size of what is read at once."""
 
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.encodings.hadoop_format import INT, get_vint
 
 CHUNK, LARGEST = 2**18, 2**26
@@ -35,12 +35,12 @@ class FileWindow:
             missing -= len(piece)
 
     def take(self, count):
-        """Returns the next `count` bytes. Raises Offence where there are fewer."""
+        """Returns the next `count` bytes. Raises Violation where there are fewer."""
         if count < 0:
-            raise Offence(0, f"is damaged: a length is {count}")
+            raise Violation(0, f"is damaged: a length is {count}")
         found = self.ahead(count)
         if len(found) < count:
-            raise Offence(0, f"is cut short: {count} bytes must follow, got {len(found)}")
+            raise Violation(0, f"is cut short: {count} bytes must follow, got {len(found)}")
         self._skip(count)
         return found
 
@@ -51,7 +51,7 @@ class FileWindow:
         try:
             n, size = get_vint(self.ahead(LONGEST_VINT), 0)
         except IndexError:
-            raise Offence(0, "is cut short within a number") from None
+            raise Violation(0, "is cut short within a number") from None
         self._skip(size)
         return n
 

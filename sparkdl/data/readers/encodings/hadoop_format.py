@@ -11,7 +11,7 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 
 MAGIC, VERSION = b"SEQ", 6
 ESCAPE = b"\xff\xff\xff\xff"  # a length of -1: a sync marker follows
@@ -68,16 +68,16 @@ class SequenceHeader:
 def read_header(content):
     """Returns the SequenceHeader at the start of `content`.
 
-    Raises Offence for a file that cannot be read.
+    Raises Violation for a file that cannot be read.
     """
     if content[:3] != MAGIC or len(content) < 4:
-        raise Offence(0, f"must be a SequenceFile, but begins with {bytes(content[:4])!r}")
+        raise Violation(0, f"must be a SequenceFile, but begins with {bytes(content[:4])!r}")
     if content[3] != VERSION:
-        raise Offence(0, f"must be a SequenceFile of version {VERSION}, got {content[3]}")
+        raise Violation(0, f"must be a SequenceFile of version {VERSION}, got {content[3]}")
     try:
         return _header(content)
     except (IndexError, struct.error, UnicodeDecodeError):
-        raise Offence(0, "is cut short, or its header is damaged") from None
+        raise Violation(0, "is cut short, or its header is damaged") from None
 
 
 def _header(content):
@@ -106,7 +106,7 @@ def _header(content):
 
 def require_known(name, names, what):
     if name not in names:
-        raise Offence(0, f"{what} must be one of {', '.join(names)}, got {name}")
+        raise Violation(0, f"{what} must be one of {', '.join(names)}, got {name}")
     return name
 
 
@@ -155,7 +155,7 @@ def serialize(kind, value):
 
 
 def deserialize(kind, content):
-    """Returns the str, bytes, None or number of a Writable. Raises Offence."""
+    """Returns the str, bytes, None or number of a Writable. Raises Violation."""
     try:
         if kind == "Text":
             size, at = get_vint(content, 0)
@@ -164,7 +164,7 @@ def deserialize(kind, content):
             return _whole(content, INT.size, *INT.unpack_from(content))
         return None if kind == "NullWritable" else FIXED[kind].unpack(content)[0]
     except (IndexError, struct.error, UnicodeDecodeError):
-        raise Offence(0, f"must hold a {kind}, got {bytes(content[:16])!r}") from None
+        raise Violation(0, f"must hold a {kind}, got {bytes(content[:16])!r}") from None
 
 
 def _whole(content, at, size):

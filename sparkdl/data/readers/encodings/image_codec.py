@@ -5,8 +5,8 @@ import io
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from sparkdl.data.batches.columns import Offence
-from sparkdl.data.transforms.interpolate import bilinear, stored_as
+from sparkdl.data.batches.columns import Violation
+from sparkdl.data.transforms.interpolate import bilinear, round_to
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 CHANNELS = ("RGB", "BGR", "gray")
@@ -28,16 +28,16 @@ def decode_image(content, channels=None, size=None, row=0):
 
     Raises
     ------
-    Offence
+    Violation
         They are not those of an image, or cut short, or of more than 8 bits a channel.
     """
     try:
         with Image.open(io.BytesIO(content)) as image:
             return resize_image(_array(image, channels, row), size)
     except UnidentifiedImageError:
-        raise Offence(row, f"must be an image, got {bytes(content[:8])!r}") from None
+        raise Violation(row, f"must be an image, got {bytes(content[:8])!r}") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise Offence(row, f"image cannot be decoded: {error}") from None
+        raise Violation(row, f"image cannot be decoded: {error}") from None
 
 
 def encode_image(x, kind="PNG"):
@@ -52,12 +52,12 @@ def resize_image(x, size):
     """Returns uint8 (C, H, W) at another size, if one is given."""
     if size is None or x.shape[1:] == tuple(size):
         return x
-    return stored_as(bilinear(x, (0, 0, *x.shape[1:]), size), x.dtype)
+    return round_to(bilinear(x, (0, 0, *x.shape[1:]), size), x.dtype)
 
 
 def _array(image, channels, row):
     if image.mode.startswith(DEEP):
-        raise Offence(row, f"image must have 8 bits a channel, got mode {image.mode}")
+        raise Violation(row, f"image must have 8 bits a channel, got mode {image.mode}")
     gray = channels == "gray" or (channels is None and image.mode in GRAYS)
     x = np.asarray(image.convert("L" if gray else "RGB"))
     if gray:

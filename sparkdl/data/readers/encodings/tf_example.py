@@ -5,12 +5,11 @@ References
 tensorflow/core/example/example.proto; its map is, on the wire, repeated pairs.
 """
 
-from difflib import get_close_matches
-
 import numpy as np
 from google.protobuf import message
 
-from sparkdl.data.batches.columns import Offence
+from sparkdl.config import suggestion
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.encodings.protobuf_messages import messages
 
 MESSAGES = messages(
@@ -33,20 +32,19 @@ Example = MESSAGES["Example"]
 
 
 def parse(content, row):
-    """Returns {name: Feature} of a serialized Example. Raises Offence."""
+    """Returns {name: Feature} of a serialized Example. Raises Violation."""
     try:
         found = Example.FromString(bytes(content))
     except message.DecodeError:
-        raise Offence(row, f"must be an Example, got {bytes(content[:16])!r}") from None
+        raise Violation(row, f"must be an Example, got {bytes(content[:16])!r}") from None
     return {entry.key: entry.value for entry in found.features.feature}
 
 
 def feature(features, name, row):
-    """Returns the Feature of that name. Raises Offence, and offers the nearest."""
+    """Returns the Feature of that name. Raises Violation, and offers the nearest."""
     if name not in features:
-        near = get_close_matches(name, features, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise Offence(row, f"has no feature {name!r}; features are {sorted(features)}{hint}")
+        hint = suggestion(name, features, "")
+        raise Violation(row, f"has no feature {name!r}; features are {sorted(features)}{hint}")
     return features[name]
 
 
@@ -60,8 +58,8 @@ def numbers(found, name, row):
 
 
 def one_string(found, name, row):
-    """Returns the bytes of a feature that is one string of them. Raises Offence."""
+    """Returns the bytes of a feature that is one string of them. Raises Violation."""
     values = found.bytes_list.value
     if len(values) != 1:
-        raise Offence(row, f"feature {name!r} must be one string of bytes, got {len(values)}")
+        raise Violation(row, f"feature {name!r} must be one string of bytes, got {len(values)}")
     return values[0]

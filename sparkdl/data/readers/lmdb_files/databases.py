@@ -10,7 +10,7 @@ from sparkdl.config import Either, Integer, Path, Sequence, Sizes, option
 from sparkdl.config.field_types import OptionalTwoSizes, PathNames
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.core.chunks import chunk_batch, view_chunks
 from sparkdl.data.readers.core.file_ranges import SMALLEST_RANGE
@@ -74,7 +74,7 @@ class LMDB(StoredSource, Reader, SplitByRecords):
 
     def _pieces(self, path):
         path = files.absolute(path)
-        count, first, last = known_ends(path)
+        count, first, last = find_ends(path)
         if count == 0:
             raise DataError(f"{path}: must hold records, but the LMDB is empty")
         bounds = split_bounds(count, self.records_per_split, smallest_split(path, count))
@@ -121,7 +121,7 @@ def smallest_split(path, count):
     return max(SMALLEST_SPLIT, count * SMALLEST_RANGE // nbytes)
 
 
-def known_ends(path):
+def find_ends(path):
     """Returns (records, first key, last key)."""
     if not files.is_local(path):
         return ends(path, remote_file(path))
@@ -153,7 +153,7 @@ def first_image(path):
         return None
     try:
         images, _ = decode([memoryview(value)])
-    except Offence as offence:
+    except Violation as offence:
         raise DataError(f"{path}, first record: {offence}") from None
     return images[0]
 

@@ -8,7 +8,7 @@ import lmdb
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.columns import Offence, class_column
+from sparkdl.data.batches.columns import Violation, class_column
 from sparkdl.data.files import atomic_directory, exists, local_path
 from sparkdl.data.readers.encodings.datum import encode
 from sparkdl.errors import DataError
@@ -85,5 +85,5 @@ def _labels(batch, count):
         return None
     try:
         return class_column(batch.labels, CLASSES)
-    except Offence as offence:
+    except Violation as offence:
         raise DataError(f"record {count + offence.row}: {offence}") from None

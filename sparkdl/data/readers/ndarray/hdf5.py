@@ -105,13 +105,13 @@ class HDF5(StoredSource, Reader, SplitByRecords):
         size = self.records_per_split or max(split_bounds(count)[0][1], min(chunk, count))
         return split_bounds(count, size)
 
-    def _wanted(self):
+    def _dataset_names(self):
         if self.columns is not None:
             return self.columns
         return {"features": self.features} | ({"labels": self.label} if self.label else {})
 
     def _datasets(self, path, file):
-        wanted = self._wanted()
+        wanted = self._dataset_names()
         for name in wanted.values():
             require_column(name, list(file), path)
             if not isinstance(file[name], h5py.Dataset) or not file[name].shape:

@@ -2,7 +2,7 @@
 
 import zlib
 
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.encodings.file_window import FileWindow
 from sparkdl.data.readers.encodings.hadoop_format import (
     CODECS,
@@ -19,7 +19,7 @@ DAMAGES = (ValueError, OSError, EOFError, zlib.error)  # of what decompresses
 def read_records(file, header, start, stop):
     """Yields (key, value) of all records behind the sync markers in [start, stop) of a file.
 
-    Those before the first marker of the file go with start 0. Raises Offence where the file is cut
+    Those before the first marker of the file go with start 0. Raises Violation where it is cut
     short or damaged.
     """
     window = FileWindow(file, header.size if start == 0 else max(start, header.size))
@@ -31,7 +31,7 @@ def read_records(file, header, start, stop):
             if window.position >= stop:
                 return
             if window.take(MARKER)[len(ESCAPE) :] != header.sync:
-                raise Offence(0, "is damaged: a sync marker differs from that of the header")
+                raise Violation(0, "is damaged: a sync marker differs from that of the header")
             if not window.more():
                 return
         yield from read(window, header)
@@ -40,7 +40,7 @@ def read_records(file, header, start, stop):
 def _record(window, header):
     size, key_size = window.int(), window.int()
     if not 0 <= key_size <= size:
-        raise Offence(0, f"is damaged: a record of {size} bytes has a key of {key_size}")
+        raise Violation(0, f"is damaged: a record of {size} bytes has a key of {key_size}")
     key, value = window.take(key_size), window.take(size - key_size)
     if header.compression == "record":
         value = _decompress(header, value)
@@ -65,9 +65,9 @@ def _split_content(content, lengths, count):
             pieces.append(content[at : at + length])
             at += length
     except IndexError:
-        raise Offence(0, "is damaged: a block holds fewer records than it says") from None
+        raise Violation(0, "is damaged: a block holds fewer records than it says") from None
     if at != len(content):
-        raise Offence(0, f"is damaged: a block holds {len(content)} bytes, and says {at}")
+        raise Violation(0, f"is damaged: a block holds {len(content)} bytes, and says {at}")
     return pieces
 
 
@@ -75,4 +75,4 @@ def _decompress(header, content):
     try:
         return CODECS[header.codec][1](content)
     except DAMAGES as error:
-        raise Offence(0, f"is damaged: {header.codec} cannot decompress it: {error}") from None
+        raise Violation(0, f"is damaged: {header.codec} cannot decompress it: {error}") from None

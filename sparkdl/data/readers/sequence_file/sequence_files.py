@@ -10,7 +10,7 @@ import numpy as np
 from sparkdl.config import Boolean, Choice, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
 from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
@@ -105,17 +105,17 @@ def header_of(path):
         content = file.read(HEADER_BYTES)
     try:
         return read_header(content)
-    except Offence as offence:
+    except Violation as offence:
         raise DataError(f"{path}: {offence}") from None
 
 
 def raise_data_errors(split, records):
-    """Yields the records; an Offence of the file itself becomes a DataError."""
+    """Yields the records; a Violation of the file itself becomes a DataError."""
     count = 0
     try:
         for count, record in enumerate(records, 1):  # noqa: B007
             yield record
-    except Offence as offence:
+    except Violation as offence:
         raise DataError(f"{split}, after {count} records: the file {offence}") from None
 
 
@@ -125,7 +125,7 @@ def key_of(row, key):
         try:
             return read_object(key)
         except ValueError as error:
-            raise Offence(row, f"key holds {error}") from None
+            raise Violation(row, f"key holds {error}") from None
     return key
 
 
@@ -138,7 +138,7 @@ def label_of(row, key):
         return int(key)
     except (ValueError, IndexError, TypeError):
         must = "must be a number, a text that ends in one, or a tuple with it in second place"
-        raise Offence(row, f"key {must}, got {key!r:.80}") from None
+        raise Violation(row, f"key {must}, got {key!r:.80}") from None
 
 
 def image_of(row, key, value, channels, size):
@@ -146,12 +146,14 @@ def image_of(row, key, value, channels, size):
     if isinstance(key, list) and len(key) == 6 and not key[5]:
         shape = tuple(key[2:5])
         if len(value) != np.prod(shape):
-            raise Offence(row, f"image of shape {shape} must hold as many bytes, got {len(value)}")
+            raise Violation(
+                row, f"image of shape {shape} must hold as many bytes, got {len(value)}"
+            )
         return resize_image(np.frombuffer(value, np.uint8).reshape(shape), size)
     return decode_image(value, channels, size, row)
 
 
 def as_bytes(row, value):
     if not isinstance(value, bytes):
-        raise Offence(row, f"value must be bytes, got {value!r:.80}")
+        raise Violation(row, f"value must be bytes, got {value!r:.80}")
     return value

@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any
 
 from sparkdl.data import files
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.encodings.hadoop_format import (
     CODECS,
     ESCAPE,
@@ -68,7 +68,7 @@ def _header(key, value, compression, codec):
             codec=None if compression == "none" else require_known(codec, CODECS, "codec"),
             sync=os.urandom(SYNC_BYTES),
         )
-    except Offence as offence:
+    except Violation as offence:
         raise ConfigError(f"write_sequence_file: {offence}") from None
 
 

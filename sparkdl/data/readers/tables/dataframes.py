@@ -11,7 +11,7 @@ from sparkdl.config import Choice, Mapping, Of, Path, Text, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.base import Reader, StoredSource
 from sparkdl.data.readers.core.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
 from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
@@ -98,7 +98,7 @@ class DataFrames(StoredSource, Reader):
             require_column(column.name, table.schema.names, str(split))
             try:
                 arrays[name] = column.array(table)
-            except Offence as offence:
+            except Violation as offence:
                 place = f"{split}, record {start + offence.row}"
                 raise DataError(f"{place}: column {column.name!r} {offence}") from None
         return Batch(columns=arrays, ids=record_ids(split.partition, start, table.num_rows))

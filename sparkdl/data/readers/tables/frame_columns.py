@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkdl.config import Boolean, Choice, Mapping, Member, Sequence, Size, Text, option
-from sparkdl.data.batches.columns import Offence
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.chunks import stack_arrays
 from sparkdl.data.readers.encodings.arrow_columns import to_array
 from sparkdl.data.readers.encodings.image_codec import decode_image, resize_image
@@ -52,7 +52,7 @@ class Numbers(FrameColumn):
         return 0
 
     def array(self, table: Any) -> np.ndarray:
-        """Returns (n, ...) of an Arrow table or record batch. Raises Offence."""
+        """Returns (n, ...) of an Arrow table or record batch. Raises Violation."""
         column = table.column(self.name)
         if is_text(column):
             return np.array([number(row, text) for row, text in enumerate(column.to_pylist())])
@@ -112,7 +112,7 @@ class Pictures(FrameColumn):
         shape = tuple(int(said[what][row]) if what in said else size for what, size in sizes)
         if len(content) != np.prod(shape):
             text = f"must have {np.prod(shape)} bytes, as its shape {shape} says"
-            raise Offence(row, f"{text}, got {len(content)}")
+            raise Violation(row, f"{text}, got {len(content)}")
         return resize_image(np.frombuffer(content, np.uint8).reshape(shape), size)
 
 
@@ -125,11 +125,11 @@ def is_binary(column):
 
 
 def number(row, text):
-    """Returns the number in a text. Raises Offence."""
+    """Returns the number in a text. Raises Violation."""
     try:
         return float(text)
     except (TypeError, ValueError):
-        raise Offence(row, f"must hold a number, got {text!r:.80}") from None
+        raise Violation(row, f"must hold a number, got {text!r:.80}") from None
 
 
 def as_bytes(row, value):
@@ -144,4 +144,4 @@ def as_bytes(row, value):
             return bytes(one % 256 for one in value)  # Java's bytes have signs
     except (binascii.Error, TypeError):
         pass
-    raise Offence(row, f"must hold an image's bytes, got {value!r:.80}")
+    raise Violation(row, f"must hold an image's bytes, got {value!r:.80}")

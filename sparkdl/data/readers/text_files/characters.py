@@ -18,7 +18,7 @@ PIECE = 1 << 20  # bytes that are read at once
 
 
 @dataclass(frozen=True, kw_only=True)
-class Distinct(Requirement):
+class DistinctCharacters(Requirement):
     """A text in which no character comes twice, kept in the order of Unicode."""
 
     phrase = plural = "characters, each of them once"
@@ -33,7 +33,9 @@ class Distinct(Requirement):
 class Characters(Config):
     """The alphabet of a text: a number for each of its characters, in the order of Unicode."""
 
-    alphabet: str = option(Distinct(), "Each character once, in any order.", kw_only=False)
+    alphabet: str = option(
+        DistinctCharacters(), "Each character once, in any order.", kw_only=False
+    )
 
     @classmethod
     def of(cls, text: str) -> Self:

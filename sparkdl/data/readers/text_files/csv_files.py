@@ -84,7 +84,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
             content = lines_between(file, split.start, split.stop, skip=self.header)
         if not content.strip():
             return
-        columns, start = self._wanted(split), 0
+        columns, start = self._column_names(split), 0
         for table in self._parse(split, content).to_batches(RECORDS_PER_BATCH):
             read = table_batch(table, columns, str(split), split.partition, start).columns
             labels = {} if split.label is None else {"labels": read.pop("labels")}
@@ -100,7 +100,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
         label = None if self.label is None else position(self.label, names, path)
         return {"width": len(names), "features": features, "label": label}
 
-    def _wanted(self, split):
+    def _column_names(self, split):
         """Returns {name in a batch: name in the parsed table}, the features in their order."""
         places = split.features
         if places is None:
@@ -110,7 +110,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
 
     def _parse(self, split, content):
         names = [str(i) for i in range(split.width)]
-        wanted = list(self._wanted(split).values())
+        wanted = list(self._column_names(split).values())
         types = {name: pa.float32() for name in wanted}
         if split.label is not None:
             types[str(split.label)] = pa.float64()

@@ -44,7 +44,7 @@ class NcclLink(Communicator):
             self.use()
             self.driver.fill(mirror.there, 0, self.device.stream)
             mirror.host_newer, mirror.device_newer = False, True
-            return self._marked(self.device.stream)
+            return self._mark(self.device.stream)
 
     def add_up(self, name, part, factor, share, mark):
         """Replaces a part of a vector by the sum over all devices of factor * it + share * kept.
@@ -67,7 +67,7 @@ class NcclLink(Communicator):
             self.sum(piece.address, piece.size, piece.dtype)
             if kept is not None:
                 self.driver.fill(kept, 0, self.stream)
-            self._last = self._marked(self.stream)
+            self._last = self._mark(self.stream)
             return LinkWork(self.driver, self._last)
 
     def join_in(self):
@@ -117,7 +117,7 @@ class NcclLink(Communicator):
             self.driver.upload(there, here, self.stream)
             put(there.address)
             self.driver.download(here, there, self.stream)
-            return LinkWork(self.driver, self._marked(self.stream), staging, x)
+            return LinkWork(self.driver, self._mark(self.stream), staging, x)
 
     def _staging(self, size):
         """Returns unused memory on both sides: an earlier call's, if that is large enough."""
@@ -126,10 +126,12 @@ class NcclLink(Communicator):
                 staging.free = False
                 return staging
         size = max(size, 1)
-        self._stagings.append(Staging(self.driver.pinned(size), self.driver.allocate(size)))
+        self._stagings.append(
+            Staging(self.driver.allocate_pinned(size), self.driver.allocate(size))
+        )
         return self._stagings[-1]
 
-    def _marked(self, stream):
+    def _mark(self, stream):
         mark = self.driver.event()
         self.driver.record(mark, stream)
         return mark
@@ -143,13 +145,13 @@ class Staging:
 
 
 class LinkWork:
-    """A sum put on the stream; once it is `reached`, `take` fills an array of the host."""
+    """A sum put on the stream; once it `is_reached`, `take` fills an array of the host."""
 
     def __init__(self, driver, mark, staging=None, x=None):
         self.driver, self.mark, self.staging, self.x = driver, mark, staging, x
 
-    def reached(self):
-        return self.driver.reached(self.mark)
+    def is_reached(self):
+        return self.driver.is_reached(self.mark)
 
     def take(self):
         if self.staging is not None:

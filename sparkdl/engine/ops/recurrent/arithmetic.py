@@ -35,11 +35,11 @@ class RecurrentArrays:
         """Returns a stretch of the last axis."""
         return x[..., start:stop]
 
-    def joined(self, steps):
+    def join(self, steps):
         """Returns sequences (N, T, ...) from their steps."""
         return np.stack(steps, axis=1)
 
-    def kept(self, saved):
+    def stack_saved(self, saved):
         """(T, N, ...) of the arrays (N, H) that each step leaves."""
         n, units = saved[0][0].shape
         together = np.empty((len(saved), n, len(saved[0]), units), saved[0][0].dtype)
@@ -79,10 +79,10 @@ class Tensors:
             self.parts[x, start, stop] = shape.slice(x, (*(0 for _ in lead), start), (*lead, stop))
         return self.parts[x, start, stop]
 
-    def joined(self, steps):
+    def join(self, steps):
         n, *rest = steps[0].shape
         return shape.concat([shape.reshape(step, (n, 1, *rest)) for step in steps], 1)
 
-    def kept(self, saved):
+    def stack_saved(self, saved):
         rows = [shape.concat(list(arrays), 1) for arrays in saved]
         return shape.concat([shape.reshape(row, (1, *row.shape)) for row in rows], 0)

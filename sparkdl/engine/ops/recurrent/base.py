@@ -17,7 +17,7 @@ from sparkdl.engine.ops.shape import cast
 from sparkdl.errors import ShapeError
 
 
-class Given(NamedTuple):
+class RecurrentInputs(NamedTuple):
     """The inputs of a recurrent operation by name; None for those that it does not have."""
 
     x: Any
@@ -83,31 +83,36 @@ class RecurrentOp(Op):
     def bias_gradient(self, gz, gr):
         return gz.sum(axis=0)
 
-    def given(self, *inputs):
+    def group_inputs(self, *inputs):
         rest = iter(inputs[4 + self.states :])
         has = (self.peepholes, self.keep, self.mask)
         states = tuple(inputs[4 : 4 + self.states])
-        return Given(*inputs[:4], states, *(next(rest) if each else None for each in has))
+        return RecurrentInputs(*inputs[:4], states, *(next(rest) if each else None for each in has))
 
     @property
-    def trained(self):
+    def gradient_count(self):
         """The number of inputs that have a gradient."""
         return 4 + self.states + self.peepholes
 
     def shape(self, *inputs):
         x, wh, found = inputs[0].shape, inputs[2].shape, [i.shape for i in inputs]
-        if len(x) != 3 or len(wh) != 2 or min(x[1], wh[0]) < 1 or found != self.wanted(x, wh[0]):
+        if (
+            len(x) != 3
+            or len(wh) != 2
+            or min(x[1], wh[0]) < 1
+            or found != self.input_shapes(x, wh[0])
+        ):
             raise ShapeError(
                 f"{self.kind} needs x (N, T, F), wx (F, {self.gates} H), wh (H, "
                 f"{self.gates} H), b ({self.biases} H,), {self.states} states (N, H), peepholes "
                 f"(3 H,), keep and mask (N, T) where it has them, a step and a unit; got {found}"
             )
-        (n, steps, _), units, kind = x, wh[0], common_type(*inputs[: self.trained])
+        (n, steps, _), units, kind = x, wh[0], common_type(*inputs[: self.gradient_count])
         last = [(n, units)] * self.states
         saved = Spec((steps, n, (self.left + self.states) * units), computing_dtype(kind))
         return *(Spec(shape, kind) for shape in ((n, steps, units), *last)), saved
 
-    def wanted(self, x, units):
+    def input_shapes(self, x, units):
         """Returns the shapes of all inputs."""
         (n, steps, features), wide = x, self.gates * units
         extra = [(3 * units,)] * self.peepholes + [(n, steps)] * (self.keep + self.mask)
@@ -129,7 +134,7 @@ class RecurrentOp(Op):
 
     def run(self, m, *inputs):
         """Multiplies with x for all steps at once, then goes step after step."""
-        given = self.given(*inputs)
+        given = self.group_inputs(*inputs)
         (n, steps, features), wide = given.x.shape, given.wx.shape[1]
         z = m.product(m.reshape(given.x, (n * steps, features)), given.wx)
         z = m.reshape(z + m.part(given.b, 0, wide), (n, steps, wide))
@@ -142,7 +147,7 @@ class RecurrentOp(Op):
                 here = m.reshape(m.at(given.mask, t), (n, 1))
                 ys[t] = m.where(here, ys[t], 0.0)
                 states = tuple(m.where(here, new, old) for new, old in zip(states, before))
-        return m.joined(ys), *states, m.kept(saved)
+        return m.join(ys), *states, m.stack_saved(saved)
 
     def entering(self, m, states, given, t):
         """Returns the states that step t goes on from."""
@@ -155,7 +160,7 @@ class RecurrentOp(Op):
         *inputs, ys = inputs_and_ys
         gys = [np.zeros(y.shape, y.dtype) if g is None else g for g, y in zip(gys[:-1], ys)]
         grads = RecurrentGradOp(self)(*gys, *inputs, ys[-1])
-        return (*grads, *(None for _ in inputs[self.trained :]))
+        return (*grads, *(None for _ in inputs[self.gradient_count :]))
 
 
 def apply_with_masks(op, x, *inputs, keep, mask):

@@ -33,7 +33,7 @@ class RecurrentGradOp(Op):
     def shape(self, *args):
         inputs = args[1 + self.forward.states : -1]
         kind = self.forward.shape(*inputs)[0].dtype
-        return tuple(Spec(i.shape, kind) for i in inputs[: self.forward.trained])
+        return tuple(Spec(i.shape, kind) for i in inputs[: self.forward.gradient_count])
 
     def flops(self, *args):
         return 2 * self.forward.flops(*args[1 + self.forward.states : -1])
@@ -47,7 +47,7 @@ class RecurrentGradOp(Op):
         count = 1 + self.forward.states
         inputs = args[count:-1]
         grads = pullback(function, inputs, (*args[:count], None))
-        grads = grads[: self.forward.trained]
+        grads = grads[: self.forward.gradient_count]
         return tuple(zeros_like(t) if g is None else g for g, t in zip(grads, inputs))
 
     def reference(self, *args):
@@ -56,7 +56,7 @@ class RecurrentGradOp(Op):
     def run(self, product, *args):
         """Runs in numpy, with a matrix product of the caller's."""
         forward, count = self.forward, 1 + self.forward.states
-        given, saved = forward.given(*args[count:-1]), args[-1]
+        given, saved = forward.group_inputs(*args[count:-1]), args[-1]
         units, (n, steps, features) = given.wh.shape[0], given.x.shape
         gz, gr, gstates = self.walk(product, args[0], args[1:count], given, saved)
         gz, gr, saved = (a.reshape(steps * n, a.shape[2]) for a in (gz, gr, saved))

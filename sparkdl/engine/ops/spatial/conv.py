@@ -22,11 +22,11 @@ class ConvolutionOp(WindowOp):
 
     def columns(self, x, out):
         """(N, G, K, P): for each window the numbers it sees."""
-        padded, n, groups = self.padded(x), len(x), self.groups
+        padded, n, groups = self.pad(x), len(x), self.groups
         cols = np.stack([padded[at] for at in self.offsets(out)], axis=2)
         return cols.reshape(n, groups, x.shape[1] // groups * prod(self.size), prod(out))
 
-    def grouped(self, w):
+    def group_weights(self, w):
         """(G, O/G, K)"""
         return w.reshape(self.groups, w.shape[0] // self.groups, -1)
 
@@ -68,7 +68,7 @@ class ConvOp(ConvolutionOp):
 
     def reference(self, x, w):
         out = self.out(x.shape[2:])
-        y = np.matmul(self.grouped(w), self.columns(x, out))
+        y = np.matmul(self.group_weights(w), self.columns(x, out))
         return y.reshape(len(x), w.shape[0], *out)
 
     def gradient(self, gy, x, w, y):
@@ -95,7 +95,7 @@ class ConvGradInputOp(ConvolutionOp):
         n, out, channels = len(gy), gy.shape[2:], w.shape[1] * self.groups
         wide = [size + sum(p) for size, p in zip(self.image, self.padding, strict=True)]
         gx = np.zeros((n, channels, *wide), gy.dtype)
-        cols = np.matmul(self.grouped(w).transpose(0, 2, 1), self.maps(gy))
+        cols = np.matmul(self.group_weights(w).transpose(0, 2, 1), self.maps(gy))
         cols = cols.reshape(n, channels, prod(self.size), *out)
         for i, at in enumerate(self.offsets(out)):
             gx[at] += cols[:, :, i]

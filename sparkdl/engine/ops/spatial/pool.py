@@ -33,7 +33,7 @@ class PoolOp(WindowOp):
 
     def winners(self, x, y):
         """For each place in a window: where it is, and whose first maximum lies there."""
-        padded, open_ = self.padded(x, -np.inf), np.ones(y.shape, bool)
+        padded, open_ = self.pad(x, -np.inf), np.ones(y.shape, bool)
         for at in self.offsets(y.shape[2:]):
             here = (padded[at] == y) & open_
             open_ &= ~here
@@ -46,7 +46,7 @@ class MaxPoolOp(PoolOp):
     """The largest number of each window; of equal ones the first gets the gradient."""
 
     def reference(self, x):
-        padded, out = self.padded(x, -np.inf), self.out(x.shape[2:])
+        padded, out = self.pad(x, -np.inf), self.out(x.shape[2:])
         first, *rest = self.offsets(out)
         y = padded[first].copy()
         for at in rest:
@@ -66,7 +66,7 @@ class MaxPoolGradOp(PoolOp):
         return x
 
     def reference(self, gy, x, y):
-        gx = np.zeros_like(self.padded(x))
+        gx = np.zeros_like(self.pad(x))
         for at, here in self.winners(x, y):
             gx[at] += gy * here
         return self.cut(gx)
@@ -84,7 +84,7 @@ class MaxPoolPickOp(PoolOp):
         return y
 
     def reference(self, g, x, y):
-        padded, picked = self.padded(g), np.zeros_like(y)
+        padded, picked = self.pad(g), np.zeros_like(y)
         for at, here in self.winners(x, y):
             picked += padded[at] * here
         return picked
@@ -103,7 +103,7 @@ class AverageOp(PoolOp):
         """Returns by how much each window divides."""
         if self.count_padding:
             return np.full((1, 1, *out), prod(self.size), dtype)
-        inside = self.padded(np.ones((1, 1, *space), dtype))
+        inside = self.pad(np.ones((1, 1, *space), dtype))
         return sum(inside[at] for at in self.offsets(out))
 
 
@@ -113,7 +113,7 @@ class AvgPoolOp(AverageOp):
     """The mean of each window."""
 
     def reference(self, x):
-        padded, out = self.padded(x), self.out(x.shape[2:])
+        padded, out = self.pad(x), self.out(x.shape[2:])
         total = sum(padded[at] for at in self.offsets(out))
         return total / self.counts(x.shape[2:], out, x.dtype)
 
@@ -135,7 +135,7 @@ class AvgPoolGradOp(AverageOp):
     def reference(self, gy):
         out = gy.shape[2:]
         share = gy / self.counts(self.image, out, gy.dtype)
-        gx = self.padded(np.zeros((*gy.shape[:2], *self.image), gy.dtype))
+        gx = self.pad(np.zeros((*gy.shape[:2], *self.image), gy.dtype))
         for at in self.offsets(out):
             gx[at] += share
         return self.cut(gx)

@@ -21,7 +21,7 @@ class UnfoldOp(WindowOp):
         return Spec((n, channels * prod(self.size), *self.out(self.space(x))), x.dtype)
 
     def reference(self, x):
-        out, padded = self.out(x.shape[2:]), self.padded(x)
+        out, padded = self.out(x.shape[2:]), self.pad(x)
         seen = np.stack([padded[at] for at in self.offsets(out)], axis=2)
         return seen.reshape(len(x), x.shape[1] * prod(self.size), *out)
 

@@ -51,13 +51,13 @@ class WindowOp(Op):
             raise ShapeError(f"a window of {self.size} does not fit into {kind} of {space}")
         return out
 
-    def padded(self, x, fill=0):
+    def pad(self, x, fill=0):
         if not any(map(any, self.padding)):
             return x
         return np.pad(x, ((0, 0), (0, 0), *self.padding), constant_values=fill)
 
     def cut(self, x):
-        """Returns x without the padding that `padded` put around it."""
+        """Returns x without the padding that `pad` put around it."""
         sides = zip(x.shape[2:], self.padding, strict=True)
         return x[(..., *(slice(before, n - after) for n, (before, after) in sides))]
 

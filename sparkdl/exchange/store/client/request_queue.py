@@ -86,7 +86,7 @@ class LocalServer:
             for out, result in zip(into, results, strict=True):
                 np.copyto(out, result)
         if meta["verb"] == "leave":
-            self._service.departed(self._rank)
+            self._service.on_departure(self._rank)
         return answer, results
 
     def fail(self, error):

@@ -50,7 +50,7 @@ class Servers:
             try:
                 act()
             except Exception as error:
-                self.fail(self.ended(f"{type(error).__name__}: {error}"))
+                self.fail(self.end_error(f"{type(error).__name__}: {error}"))
                 raise
         self.barrier()
 
@@ -64,7 +64,7 @@ class Servers:
         served = self.own.service.sent_bytes if self.own else 0
         return served + sum(line.talker.sent_bytes for line in self._lines)
 
-    def ended(self, what):
+    def end_error(self, what):
         """Returns the PeerError that says why this worker takes no more part."""
         return PeerError(self.places.rank, self.places.endpoint.address[0], what)
 

@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass
 
-from sparkdl.exchange.store.server.key_part import Circumstances, Outcome, Pulled
+from sparkdl.exchange.store.server.key_part import Outcome, PulledValue, UpdateContext
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Synchronous:
         with part.changed:
             self._await(part, roster, part.clock[rank])
             part.clock[rank] = part.version
-            return part.copied()
+            return part.copy_value()
 
     def furthest(self, part):
         """Returns the clock of a worker that comes back."""
@@ -46,7 +46,7 @@ class Synchronous:
         if not here or len(here) < len(roster.active | here) - self.backup:
             return
         gradient, weight = part.gathered.take()
-        apply(part, gradient, Circumstances(None, weight, 0, part.version))
+        apply(part, gradient, UpdateContext(None, weight, 0, part.version))
         part.advance()
 
     def _await(self, part, roster, step):
@@ -65,7 +65,7 @@ class Asynchronous:
     def push(self, part, roster, rank, gradient, weight, apply):
         with part.changed:
             staleness = part.version - part.seen[rank]
-            apply(part, gradient, Circumstances(rank, weight, staleness, part.version))
+            apply(part, gradient, UpdateContext(rank, weight, staleness, part.version))
             part.clock[rank] += 1
             part.advance()
             return Outcome(False, staleness)
@@ -73,7 +73,7 @@ class Asynchronous:
     def pull(self, part, roster, rank):
         with part.changed:
             part.seen[rank] = part.version
-            return part.copied()
+            return part.copy_value()
 
     def furthest(self, part):
         """Returns the clock of a worker that comes back."""
@@ -117,13 +117,13 @@ class Hogwild:
             staleness = version - part.seen[rank]
             part.clock[rank] += 1
             part.advance()
-        apply(part, gradient, Circumstances(rank, weight, staleness, version))
+        apply(part, gradient, UpdateContext(rank, weight, staleness, version))
         return Outcome(False, staleness)
 
     def pull(self, part, roster, rank):
         with part.changed:
             part.seen[rank] = version = part.version
-        return Pulled(part.value, version)
+        return PulledValue(part.value, version)
 
     def furthest(self, part):
         """Returns the clock of a worker that comes back."""

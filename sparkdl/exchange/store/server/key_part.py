@@ -17,14 +17,14 @@ class Outcome(NamedTuple):
     staleness: int
 
 
-class Pulled(NamedTuple):
+class PulledValue(NamedTuple):
     """A value, not to be changed, and the number of updates that it has had."""
 
     value: Any
     version: int
 
 
-class Circumstances(NamedTuple):
+class UpdateContext(NamedTuple):
     """The context of an update, passed beside its gradient.
 
     `rank` is None where the gradient is of several workers; `version` counts the updates before.
@@ -67,9 +67,9 @@ class KeyPart:
         self._copy = None
         self.changed.notify_all()
 
-    def copied(self):
-        """Returns the value as it is now, Pulled; pulls of one version share one copy."""
+    def copy_value(self):
+        """Returns the value as it is now, PulledValue; pulls of one version share one copy."""
         if self._copy is None:
             self._copy = self.value.copy()
             self._copy.flags.writeable = False
-        return Pulled(self._copy, self.version)
+        return PulledValue(self._copy, self.version)

@@ -32,7 +32,7 @@ class Service:
         """Answers one worker until it hangs up."""
         timeout = self.shard.options.timeout
         with Wire(sock, sock.getpeername()[0], timeout, rank=rank) as wire:
-            talk = Talk(self, rank, wire)
+            talk = WorkerConnection(self, rank, wire)
             refusal = self._refusal(rank, talk)
             if refusal:
                 wire.send(error_to_json(refusal) | {"arrays": 0})
@@ -40,7 +40,7 @@ class Service:
             try:
                 talk.run()
             except PeerError as error:
-                self.gone(rank, error)
+                self.on_disconnect(rank, error)
             finally:
                 with self._changed:
                     self._talks[rank] = None
@@ -53,14 +53,14 @@ class Service:
             raise DataError(f"verb must be one of {sorted(VERBS)}, got {meta.get('verb')!r}")
         return verb(self.shard, rank, meta, arrays)
 
-    def gone(self, rank, error):
+    def on_disconnect(self, rank, error):
         """Notes that a worker has hung up, as it should after leaving; else notifies all."""
         if rank in self.shard.roster.active:
             self.shard.fail(error)
         else:
-            self.departed(rank)
+            self.on_departure(rank)
 
-    def departed(self, rank):
+    def on_departure(self, rank):
         """Notes that this worker knows that we know that it has left."""
         with self._changed:
             self._left.add(rank)
@@ -75,7 +75,7 @@ class Service:
         with self._changed:
             self._sent += nbytes
 
-    def heard(self, talk):
+    def on_failure_known(self, talk):
         """Notes that this worker knows of the store's failure."""
         with self._changed:
             talk.told = True
@@ -115,7 +115,7 @@ class Service:
             self._talks[rank] = talk
 
 
-class Talk:
+class WorkerConnection:
     """The conversation with one worker. One thread reads, another one answers.
 
     So a worker that dies is noticed while it waits for an answer.
@@ -149,15 +149,15 @@ class Talk:
         try:
             while (request := self._requests.get()) is not None:
                 verb = request[0].get("verb")
-                meta, arrays = self._answered(*request)
+                meta, arrays = self._handle_request(*request)
                 del request  # its arrays may be large
                 self._send(meta, arrays)
                 if verb == "leave":
-                    self._service.departed(self._rank)
+                    self._service.on_departure(self._rank)
                 elif verb == "failure":
-                    self._service.heard(self)
+                    self._service.on_failure_known(self)
         except PeerError as error:
-            self._service.gone(self._rank, error)
+            self._service.on_disconnect(self._rank, error)
             self._wire.close()  # the reader sees it
             while self._requests.get() is not None:
                 pass
@@ -168,7 +168,7 @@ class Talk:
             self._wire.send({}, *arrays)
             self._service.count(sum(array.nbytes for array in arrays))
 
-    def _answered(self, meta, arrays):
+    def _handle_request(self, meta, arrays):
         try:
             return self._service.handle(self._rank, meta, arrays)
         except Exception as error:

@@ -84,7 +84,7 @@ class Shard:
         if self._update is None and self.options.mode != "sync":
             raise ConfigError(f"mode {self.options.mode!r} needs an update; call set_optimizer")
         part, nbytes = self._part(key), gradient.nbytes
-        gradient = self._decoded(part, gradient) if coded else fitting(part, gradient)
+        gradient = self._decode(part, gradient) if coded else fitting(part, gradient)
         # What is not finite is for the workers to see.
         with self._failing(), np.errstate(all="ignore"):
             outcome = self._rule.push(part, self.roster, rank, gradient, weight, self._apply)
@@ -92,7 +92,7 @@ class Shard:
         return outcome
 
     def pull(self, rank, key):
-        """Returns a Pulled; waits as the mode says."""
+        """Returns a PulledValue; waits as the mode says."""
         self.roster.check()
         pulled = self._rule.pull(self._part(key), self.roster, rank)
         self.tally.pull(pulled.value.nbytes)
@@ -145,7 +145,7 @@ class Shard:
                 raise ConfigError(f"key must have a value, got {key!r}; there are {known}")
             return self._parts[key]
 
-    def _decoded(self, part, message):
+    def _decode(self, part, message):
         """Decodes a codec's message into an array of its own."""
         if self.codec is None:
             raise ConfigError("set_compression must be called on all ranks")

@@ -19,7 +19,7 @@ def weights_from_hdf5(content, path):
     with open_hdf5(content, path) as file:
         layers, found = groups(inner(file, "data", path), path), {}
         for name, group in layers.items():
-            arrays = numbered_arrays(group, f"{path}, layer {name!r}")
+            arrays = arrays_by_number(group, f"{path}, layer {name!r}")
             if arrays:
                 found[name] = arrays
         return found
@@ -46,7 +46,7 @@ def state_from_hdf5(content, path):
             "iteration": whole(file, "iter", path),
             "current_step": whole(file, "current_step", path),
             "weights": text(file, "learned_net", path),
-            "history": tuple(numbered_arrays(inner(file, "history", path), f"{path}, history")),
+            "history": tuple(arrays_by_number(inner(file, "history", path), f"{path}, history")),
         }
 
 
@@ -111,7 +111,7 @@ def inner(group, key, path):
     return group[key]
 
 
-def numbered_arrays(group, where):
+def arrays_by_number(group, where):
     """Returns the arrays of a group in the order of their numbers."""
     keys = [key for key in group if isinstance(inner(group, key, where), h5py.Dataset)]
     if sorted(keys) != sorted(map(str, range(len(keys)))):

@@ -30,7 +30,7 @@ def history_of(conf, state, layers=None):
     """
     found = []
     for factor, arrays in solver_histories(conf, state.slots.copy(), layers):
-        for name in owned_layers(arrays):
+        for name in layers_with_arrays(arrays):
             blobs, trained = arrays.blobs(name), arrays.is_trained(name)
             found += [factor * blob if trained else np.zeros_like(blob) for blob in blobs]
     return found
@@ -46,14 +46,16 @@ def slots_of(conf, state, history, path, layers=None):
     """
     vector, rest = state.slots.copy(), list(history)
     slots = solver_histories(conf, vector, layers)
-    wanted = sum(len(arrays.blobs(name)) for _, arrays in slots for name in owned_layers(arrays))
+    wanted = sum(
+        len(arrays.blobs(name)) for _, arrays in slots for name in layers_with_arrays(arrays)
+    )
     if len(history) != wanted:
         kind = kind_of(conf).__name__
         raise CheckpointError(
             f"{path}: the history of {kind} must have {wanted} blobs, got {len(history)}"
         )
     for factor, arrays in slots:
-        for name in owned_layers(arrays):
+        for name in layers_with_arrays(arrays):
             count = len(arrays.blobs(name))
             put(arrays, name, [factor * blob for blob in rest[:count]], path)
             rest = rest[count:]
@@ -67,7 +69,7 @@ def put(arrays, name, blobs, path):
         raise CheckpointError(f"{path}, history of layer {name!r}: {error}") from error
 
 
-def owned_layers(arrays):
+def layers_with_arrays(arrays):
     """Returns the layers with arrays of their own; Caffe remembers nothing of the others."""
     return [name for name in arrays if arrays.is_owned(name)]
 

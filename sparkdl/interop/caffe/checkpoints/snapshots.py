@@ -70,7 +70,7 @@ def load_snapshot(conf, state, path, layers=None, weights=None):
     path : str
         Of the .solverstate, local or a URI.
     weights : str, optional
-        Of the .caffemodel; the one that the .solverstate names unless given, looked for beside it
+        Of the .caffemodel; None: the one that the .solverstate names, looked for beside it
         as well.
 
     Raises

@@ -8,7 +8,7 @@ from sparkdl.data import files
 from sparkdl.errors import CheckpointError
 from sparkdl.interop.caffe.checkpoints import hdf5
 from sparkdl.interop.caffe.checkpoints.weights import as_checkpoint
-from sparkdl.interop.caffe.messages.binary import HDF5, as_bytes, is_hdf5, parsed_bytes, read_bytes
+from sparkdl.interop.caffe.messages.binary import HDF5, as_bytes, is_hdf5, parse_bytes, read_bytes
 from sparkdl.interop.caffe.messages.blobs import array_of, blob_of
 from sparkdl.interop.caffe.messages.schema import RAW
 
@@ -49,7 +49,7 @@ def read_solver_state(path):
         if content.startswith(HDF5):
             found = hdf5.state_from_hdf5(content, path)
         else:
-            found = fields_of(parsed_bytes(content, RAW["SolverState"], path), path)
+            found = fields_of(parse_bytes(content, RAW["SolverState"], path), path)
     if min(found["iteration"], found["current_step"]) < 0:
         raise CheckpointError(f"{path}: updates done must be at least 0, got {found['iteration']}")
     return SolverState(**found)

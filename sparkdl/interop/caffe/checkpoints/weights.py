@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, DataError
 from sparkdl.interop.caffe.checkpoints import hdf5
-from sparkdl.interop.caffe.messages.binary import HDF5, as_bytes, is_hdf5, parsed_bytes, read_bytes
+from sparkdl.interop.caffe.messages.binary import HDF5, as_bytes, is_hdf5, parse_bytes, read_bytes
 from sparkdl.interop.caffe.messages.blobs import array_of, blob_of
 from sparkdl.interop.caffe.messages.schema import RAW, LayerParameter
 from sparkdl.interop.caffe.nets.blob_uses import DATA
-from sparkdl.interop.caffe.nets.names import numbered_names
+from sparkdl.interop.caffe.nets.names import number_names
 
 
 def read_weights(path):
@@ -35,7 +35,7 @@ def read_weights(path):
         if content.startswith(HDF5):
             found = hdf5.weights_from_hdf5(content, path)
         else:
-            found = weights_of(parsed_bytes(content, RAW["NetParameter"], path), path)
+            found = weights_of(parse_bytes(content, RAW["NetParameter"], path), path)
     if not found:
         raise CheckpointError(f"{path}: must hold weights, got a net without any")
     return found
@@ -77,7 +77,7 @@ def weights_of(net, path):
     old = [one.layer if one.HasField("layer") else one for one in net.layers]  # V0 or V1
     layers = [one for one in [*net.layer, *old] if one.type not in DATA]
     found = {}
-    for layer, name in zip(layers, numbered_names(one.name for one in layers), strict=True):
+    for layer, name in zip(layers, number_names(one.name for one in layers), strict=True):
         if layer.blobs:
             where = f"{path}, layer {name!r}"
             found[name] = [array_of(blob, where) for blob in layer.blobs]

@@ -34,7 +34,7 @@ class Blobs:
 
     def means(self, replica, batch):
         """Returns {blob: mean over a minibatch (numbers,) float64}; scores are means already."""
-        values, scores = self._found(replica, batch)
+        values, scores = self._compute_blobs(replica, batch)
         argmax = {score.blob for score in self.net.scores if score.kind == "argmax"}
         rows = values | {blob: scores.pop(blob) for blob in argmax & scores.keys()}
         means = {blob: np.mean(x, axis=0, dtype=np.float64) for blob, x in rows.items()}
@@ -46,11 +46,11 @@ class Blobs:
 
         A score of each example is that of a batch of it alone.
         """
-        values, _ = found = self._found(replica, batch, scored=False)
+        values, _ = found = self._compute_blobs(replica, batch, scored=False)
         values = values | self._scores_of_each(found[1], batch)
         return {name: as_rows(values[name], len(batch)) for name in self.names}
 
-    def _found(self, replica, batch, scored=True):
+    def _compute_blobs(self, replica, batch, scored=True):
         """Returns {blob: (n, ...)}, and the scores, or what they are to be computed from."""
         inputs = {name: batch.columns[column] for name, column in self.columns.items()}
         places = {place.name for place in self.net.conf.stack}

@@ -23,7 +23,7 @@ class Head(Split):
 
 
 @dataclass(frozen=True)
-class First:
+class FirstRecords:
     """A source of the first records of another, in batches; Caffe tests on these.
 
     Where the other does not know how many records its splits have, all of them are read.

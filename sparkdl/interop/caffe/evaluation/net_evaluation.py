@@ -72,9 +72,10 @@ class Means:
 
 
 @dataclass(frozen=True)
-class Testing:
-    """A Judge that shows the test nets' outputs, not the loss. Records carry their test in TEST.
-    Records say by TEST whose they are.
+class NetEvaluator:
+    """An Evaluator that shows the test nets' outputs, not the loss.
+
+    Records say by their column TEST which test net they are for.
 
     Parameters
     ----------
@@ -93,12 +94,12 @@ class Testing:
     transforms: tuple
     sizes: tuple[int, ...]
 
-    def judged(self, replica, blocks):
+    def evaluate(self, replica, blocks):
         means, loaded = Means([blobs.names for blobs in self.blobs]), {}
         for block in blocks:
             net = int(block.take(slice(0, 1)).columns[TEST][0])
             if net not in loaded:
-                loaded[net] = self._loaded(net, replica)
+                loaded[net] = self._load(net, replica)
             for start in range(0, len(block), self.sizes[net]):
                 part = block.take(slice(start, start + self.sizes[net]))
                 batch = prepare_minibatch(part, self.transforms[net], self.blobs[net].net.conf)
@@ -109,7 +110,7 @@ class Testing:
         pairs = zip(means.counts, means.sums, strict=True)
         return [x for count, sums in pairs for x in (np.array([count]), *sums.values())]
 
-    def counted(self, arrays):
+    def restore(self, arrays):
         left = iter(arrays)
         means = Means([blobs.names for blobs in self.blobs])
         for net, names in enumerate(means.names):
@@ -117,7 +118,7 @@ class Testing:
             means.sums[net] = {name: next(left) for name in names}
         return means
 
-    def _loaded(self, net, replica):
+    def _load(self, net, replica):
         """Returns the replica of a test net with the weights of the one that is trained."""
         conf = self.blobs[net].net.conf
         state, own = carry_weights(self.trained, replica, conf, first_state(conf)), None
@@ -133,15 +134,15 @@ def replica_of(conf, backend):
 
 def testing_of(trained, nets, sources):
     """Returns the Testing of test nets on these sources."""
-    return Testing(
+    return NetEvaluator(
         trained=trained.conf,
-        blobs=tuple(blobs_of(net, shown_outputs(net), "a test", net.stacked) for net in nets),
+        blobs=tuple(blobs_of(net, visible_outputs(net), "a test", net.stacked) for net in nets),
         transforms=tuple(source.transform for source in sources),
         sizes=tuple(map(batch_size, nets)),
     )
 
 
-def shown_outputs(net):
+def visible_outputs(net):
     """Returns the outputs of a net, less labels that nothing reads."""
     known = {score.blob for score in net.scores} | net.blobs.keys() | net.stacked.keys()
     names = [name for name in net.outputs if name in known]

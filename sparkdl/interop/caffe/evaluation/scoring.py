@@ -52,7 +52,7 @@ def loss(place, values, columns, score):
         total = float(np.sum(inputs[0]))
         return total / len(inputs[0]) if layer.mean else total
     if isinstance(layer, Comparison):
-        return float(np.mean(layer.compared(inputs)))
+        return float(np.mean(layer.compare(inputs)))
     return float(np.mean(layer.per_example(inputs[0], columns[score.labels])))
 
 

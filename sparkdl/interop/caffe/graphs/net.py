@@ -13,7 +13,7 @@ from sparkdl.interop.caffe.layers.scores import Score, WrittenBlobs
 from sparkdl.interop.caffe.messages.origin import Origin, name_errors
 from sparkdl.interop.caffe.messages.prototxt import parse_text, text_of
 from sparkdl.interop.caffe.messages.schema import LayerParameter, NetParameter, NetState
-from sparkdl.interop.caffe.nets.blob_uses import Uses
+from sparkdl.interop.caffe.nets.blob_uses import BlobUses
 from sparkdl.interop.caffe.nets.names import by_name, number_layers, rename_input_clashes
 from sparkdl.interop.caffe.nets.phases import layers_in_state, state_of
 from sparkdl.interop.caffe.nets.upgrade import upgrade_net
@@ -115,7 +115,7 @@ def translate_net(message, state, shapes, origin, options):
         layers = list(upgrade_net(message).layer)
     layers, places = layers_in_state(layers, origin.places(message, layers), whole)
     layers = number_layers(layers)
-    uses, decay = Uses(layers), {kind: options.get(kind, 0.0) for kind in ("l1", "l2")}
+    uses, decay = BlobUses(layers), {kind: options.get(kind, 0.0) for kind in ("l1", "l2")}
     net = Translation(uses, shapes, **decay)
     for layer, place in zip(rename_input_clashes(layers, uses.inputs), places, strict=True):
         with name_errors(place):

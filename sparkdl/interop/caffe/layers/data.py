@@ -122,7 +122,7 @@ def of_database(layer, options, place, by_time):
     if place or options.backend != LMDB or not files.exists(source):
         return None
     first = first_image(source)
-    return None if first is None else cropped_shape(layer, first.shape)
+    return None if first is None else crop_shape(layer, first.shape)
 
 
 def of_hdf5(layer, options, place, by_time):
@@ -139,16 +139,16 @@ def of_images(layer, options, place, by_time):
     size = options.new_height, options.new_width
     if place or not (all(size) or layer.transform_param.crop_size):
         return None
-    return cropped_shape(layer, (3 if options.is_color else 1, *size))
+    return crop_shape(layer, (3 if options.is_color else 1, *size))
 
 
 def of_windows(layer, options, place, by_time):
-    return None if place else cropped_shape(layer, (3, 0, 0))
+    return None if place else crop_shape(layer, (3, 0, 0))
 
 
 def of_memory(layer, options, place, by_time):
     sizes = options.channels, options.height, options.width
-    return None if place or not all(sizes) else cropped_shape(layer, sizes)
+    return None if place or not all(sizes) else crop_shape(layer, sizes)
 
 
 def of_dummies(layer, options, place, by_time):
@@ -177,7 +177,7 @@ def of_columns(layer, options, place, by_time):
     return sizes if all(sizes) else None
 
 
-def cropped_shape(layer, shape):
+def crop_shape(layer, shape):
     """Returns the shape after what the layer does to its images."""
     transform = layer.transform_param
     channels = 3 if transform.force_color else 1 if transform.force_gray else shape[0]

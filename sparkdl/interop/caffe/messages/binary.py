@@ -21,7 +21,7 @@ def read_bytes(path):
         return file.read()
 
 
-def parsed_bytes(content, kind, path):
+def parse_bytes(content, kind, path):
     """Returns the message of class `kind` that `content`, read from `path`, is.
 
     Raises

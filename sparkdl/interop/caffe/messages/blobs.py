@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError
 
 from sparkdl.data import files
 from sparkdl.errors import DataError
-from sparkdl.interop.caffe.messages.binary import as_bytes, parsed_bytes, read_bytes
+from sparkdl.interop.caffe.messages.binary import as_bytes, parse_bytes, read_bytes
 from sparkdl.interop.caffe.messages.schema import MESSAGES, RAW
 
 SIDES = ("num", "channels", "height", "width")  # of blobs before they had any number of axes
@@ -22,7 +22,7 @@ def read_blob(path):
     DataError
         It cannot be read, is cut, or holds something else.
     """
-    return array_of(parsed_bytes(read_bytes(path), RAW["BlobProto"], path), path)
+    return array_of(parse_bytes(read_bytes(path), RAW["BlobProto"], path), path)
 
 
 def write_blob(path, array):
@@ -52,9 +52,9 @@ def write_mean(path, mean):
 
 def array_of(blob, where):
     """Returns the array that a BlobProto (of RAW) is; DataError, saying where, if it is none."""
-    shape, content, dtype = shape_of(blob), *packed_numbers(blob)
+    shape, content, dtype = shape_of(blob), *numbers_of(blob)
     if not is_whole(shape, content, dtype):
-        content, dtype = packed_numbers(repack_numbers(blob, where))
+        content, dtype = numbers_of(repack_numbers(blob, where))
     if not is_whole(shape, content, dtype):
         found = len(content) / dtype.itemsize
         raise DataError(
@@ -63,7 +63,7 @@ def array_of(blob, where):
     return np.frombuffer(content, dtype).reshape(shape)
 
 
-def packed_numbers(blob):
+def numbers_of(blob):
     """Returns (the numbers as bytes, their dtype) of a BlobProto of RAW, where they are packed."""
     kind = "double_data" if blob.double_data else "data"
     return b"".join(getattr(blob, kind)), DTYPES[kind]

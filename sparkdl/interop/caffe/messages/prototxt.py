@@ -1,10 +1,10 @@
 """Text files of Caffe as messages, with errors that name the line."""
 
 import re
-from difflib import get_close_matches
 
 from google.protobuf import text_format
 
+from sparkdl.config import suggestion
 from sparkdl.data import files
 from sparkdl.errors import ConfigError, DataError
 
@@ -62,5 +62,4 @@ def explain_parse_error(why, kind):
         return why
     message, field = unknown.groups()
     known = kind.DESCRIPTOR.file.message_types_by_name[message].fields_by_name
-    near = get_close_matches(field, known, n=1)
-    return f"{message} has no field {field!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+    return f"{message} has no field {field!r}{suggestion(field, list(known), '')}"

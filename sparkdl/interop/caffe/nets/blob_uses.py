@@ -22,7 +22,7 @@ KEEPING |= {"TanH", "Threshold", "Dropout", "PReLU", "Embed", "InnerProduct", "E
 KEEPING |= {"Scale", "Bias", "Slice", "Split", "Softmax", "Flatten", "Tile", *RECURRENT}
 
 
-class Uses:
+class BlobUses:
     """The layers that read the blobs of a net's data.
 
     Parameters

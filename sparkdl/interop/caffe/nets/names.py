@@ -14,11 +14,11 @@ def number_layers(layers):
 
     Layers of data compute nothing, and keep theirs.
     """
-    names = iter(numbered_names(name_of(one) for one in layers if one.type not in DATA))
+    names = iter(number_names(name_of(one) for one in layers if one.type not in DATA))
     return [one if one.type in DATA else rename_layer(one, next(names)) for one in layers]
 
 
-def numbered_names(names):
+def number_names(names):
     """Yields the names, those that were there before with a number behind."""
     taken, names = set(), list(names)
     for name in names:

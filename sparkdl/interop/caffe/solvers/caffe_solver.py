@@ -5,12 +5,12 @@ from pathlib import PurePosixPath
 
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data import files
-from sparkdl.data.source import checked_batches
+from sparkdl.data.source import check_batches
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.checkpoints.snapshots import load_snapshot
 from sparkdl.interop.caffe.checkpoints.transfer import load_weights
 from sparkdl.interop.caffe.datasets.sources import source_of
-from sparkdl.interop.caffe.evaluation.head import First
+from sparkdl.interop.caffe.evaluation.head import FirstRecords
 from sparkdl.interop.caffe.evaluation.net_evaluation import batch_size, testing_of
 from sparkdl.interop.caffe.solvers.job import SolverJob, read_job
 from sparkdl.interop.caffe.solvers.listeners import Display, Snapshots, log
@@ -34,13 +34,13 @@ class CaffeSolver:
     ----------
     solver : path of a solver file, local or a URI, or SolverJob
     master : TrainingMaster, optional
-        AllReduceSGD() unless given, which computes what Caffe does on the workers' batches
-        together. Its batch size, what iter_size means for it, and the device where it is "auto",
-        are those of the solver.
+        None: AllReduceSGD(), which computes what Caffe does on the workers' batches together. Its
+        batch size, what iter_size means for it, and the device where it is "auto", are those of
+        the solver.
     snapshot : str, optional
         A .solverstate to go on from; `weights` may name its .caffemodel.
     weights : str or sequence of str, optional
-        Files of weights to start from, by the layers' names; the solver's unless given.
+        Files of weights to start from, by the layers' names. None: the solver's.
     shapes : {blob: shape of one example}, optional
         See `read_net`.
 
@@ -86,11 +86,11 @@ class CaffeSolver:
         Parameters
         ----------
         data : Batch, pair (features, labels) or source, optional
-            What the net's layer of data names unless given.
+            None: what the net's layer of data names.
         workers : Workers, optional
-            Two processes unless given.
+            None: two processes.
         validation : the same, or a list of them for several test nets, optional
-            All of it is tested on. What the test nets name unless given.
+            All of it is tested on. None: what the test nets name.
         epochs, updates : int, optional
             How long to train, in place of max_iter.
         validate_every, validate_first : optional
@@ -205,7 +205,7 @@ class TaggedBatches:
         for number, source in enumerate(self.tests):
             schema = schema_of(self.confs[number], transform=source.transform)
             for split in source.splits():
-                for batch in checked_batches(source.read, split, schema):
+                for batch in check_batches(source.read, split, schema):
                     yield tag_batch(batch, number)
 
 
@@ -225,7 +225,7 @@ def first_of_net(net, batches):
     source, size = source_of_net(net), batch_size(net)
     if "records_per_split" in {item.name for item in fields(source)}:
         source = replace(source, records_per_split=-(-256 // size) * size)
-    return First(source, batches * size, size)
+    return FirstRecords(source, batches * size, size)
 
 
 def names_of(weights):

@@ -45,7 +45,7 @@ class Affine(Factors):
 
     axis: int | None = option(
         Integer(minimum=0),
-        "First axis of an example that gamma and beta have; that of the channels unless given.",
+        "First axis of an example that gamma and beta have. None: that of the channels.",
         default=None,
     )
     axes: int = option(

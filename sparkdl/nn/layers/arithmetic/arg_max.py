@@ -29,7 +29,7 @@ class ArgMax(Layer):
     top_k: int = option(Size(minimum=1), "Number of largest values.", default=1)
     axis: int | None = option(
         Integer(minimum=0),
-        "Axis of an example to search; all numbers of an example unless given.",
+        "Axis of an example to search. None: all numbers of an example.",
         default=None,
     )
     values: bool = option(

@@ -95,7 +95,7 @@ class Attention(WeightedLayer, abstract=True):
         hidden = self.hidden(q, mask)
         scale = (self.heads / q.shape[2]) ** 0.5
         scores = ops.head_scores(q, k, hidden, heads=self.heads, scale=scale)
-        return ops.head_mix(self.dropped(ops.softmax(scores), run), v, heads=self.heads)
+        return ops.head_mix(self.drop(ops.softmax(scores), run), v, heads=self.heads)
 
     def hidden(self, q: Value, mask: Value) -> Value:
         """Returns the mask that is added to the scores: (N, T, S), (N, 1, S) or None."""
@@ -104,11 +104,11 @@ class Attention(WeightedLayer, abstract=True):
         if mask is None:
             return later
         there = ops.reshape(mask, (n, 1, mask.shape[1]))
-        padding = ops.mul(ops.sub(1.0, there), masked_score(q.dtype))
+        padding = ops.mul(ops.sub(1.0, there), mask_score(q.dtype))
         padding = ops.cast(padding, q.dtype)
         return padding if later is None else ops.add(padding, later)
 
-    def dropped(self, maps: Value, run: Run) -> Value:
+    def drop(self, maps: Value, run: Run) -> Value:
         if not run.training or self.dropout == 0:
             return maps
         rows, steps = self.heads * maps.shape[1], maps.shape[2]
@@ -125,7 +125,7 @@ def project(params: Values, name: str, x: Value) -> Value:
     return ops.reshape(rows, (*x.shape[:-1], rows.shape[-1]))
 
 
-def masked_score(dtype: Any) -> Value:
+def mask_score(dtype: Any) -> Value:
     """Returns the number that, added to a score, hides its step; twice that is finite too."""
     return fit_to_dtype(2 * OUT_OF_SIGHT, dtype) / 2
 
@@ -138,7 +138,7 @@ def causal_mask(n: int, steps: int, dtype: Any) -> Value:
 
     One for all layers of a network; an example each, as oneDNN takes no other.
     """
-    hidden = np.triu(np.full((steps, steps), masked_score(dtype), dtype), 1)
+    hidden = np.triu(np.full((steps, steps), mask_score(dtype), dtype), 1)
     hidden = np.tile(hidden, (n, 1, 1))
     hidden.setflags(write=False)
     return hidden

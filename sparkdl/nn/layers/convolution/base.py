@@ -32,12 +32,12 @@ class Convolution(WindowLayer, ActivatedLayer, abstract=True):
         w = ops.reshape(w, (*w.shape[:2], *self.wide(w.shape[2:])))
         return ops.conv(x, w, stride, padding, dilation, groups)
 
-    def finished(self, y: Value, params: Values) -> Value:
+    def finish(self, y: Value, params: Values) -> Value:
         """Returns y + b and through the activation, as an output of the layer."""
         y = ops.add_bias(y, params["b"], 1) if self.bias else y
         return self.outward(self.activate(y))
 
-    def seen(self, x: Value, run: Run) -> Value:
+    def prepare_input(self, x: Value, run: Run) -> Value:
         """Returns the input as the filters see it."""
         return self.inward(fill_padding(x, run.mask) if self.axes == 1 else x)
 

@@ -26,10 +26,12 @@ class Conv(Convolution, GroupedFilters, abstract=True):
 
     def out_shape(self, in_shape: Shape) -> Shape:
         self.weight_shape(in_shape)
-        return self.joined(self.filters, self.places(self.parts(in_shape)[1]))
+        return self.join(self.filters, self.places(self.parts(in_shape)[1]))
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        return self.finished(self.convolve(self.seen(x, run), params["W"], self.groups), params)
+        return self.finish(
+            self.convolve(self.prepare_input(x, run), params["W"], self.groups), params
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

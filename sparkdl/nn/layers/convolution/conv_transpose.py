@@ -84,16 +84,16 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
         if min(wide) < 1:
             kind = type(self).__name__
             raise ShapeError(f"{kind} of {in_shape} with padding {self.padding} leaves nothing")
-        return self.joined(self.filters, wide)
+        return self.join(self.filters, wide)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        x = self.seen(x, run)
+        x = self.prepare_input(x, run)
         wide, padding = self.target(tuple(x.shape[-self.axes :]))
         stride, dilation = (self.wide(self.sizes(name)) for name in ("stride", "dilation"))
         w = params["W"]
         w = ops.reshape(w, (*w.shape[:2], *self.wide(w.shape[2:])))
         options = stride, self.wide(padding, (0, 0)), dilation, self.groups
-        return self.finished(ops.conv_transpose(x, w, self.wide(wide), *options), params)
+        return self.finish(ops.conv_transpose(x, w, self.wide(wide), *options), params)
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         """Returns the mask: a step is there where a step that is there reaches."""

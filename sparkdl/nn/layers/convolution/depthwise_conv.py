@@ -49,10 +49,10 @@ class DepthwiseConv(Depthwise, abstract=True):
 
     def out_shape(self, in_shape: Shape) -> Shape:
         channels, space = self.parts(in_shape)
-        return self.joined(channels * self.multiplier, self.places(space))
+        return self.join(channels * self.multiplier, self.places(space))
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        return self.finished(self.each_channel(self.seen(x, run), params["W"]), params)
+        return self.finish(self.each_channel(self.prepare_input(x, run), params["W"]), params)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,12 +107,14 @@ class SeparableConv(Depthwise, Filters, abstract=True):
         return self.weights(shape, (points, self.multiplier * points), rng)
 
     def out_shape(self, in_shape: Shape) -> Shape:
-        return self.joined(self.filters, self.places(self.parts(in_shape)[1]))
+        return self.join(self.filters, self.places(self.parts(in_shape)[1]))
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         w = params["W"]
         w = ops.reshape(w, (*w.shape[:2], *self.wide(w.shape[2:])))
-        return self.finished(ops.conv(self.each_channel(self.seen(x, run), params["D"]), w), params)
+        return self.finish(
+            ops.conv(self.each_channel(self.prepare_input(x, run), params["D"]), w), params
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,19 +34,19 @@ class LocallyConnected(Convolution, Filters, abstract=True):
         return shape, (1,)
 
     def out_shape(self, in_shape: Shape) -> Shape:
-        return self.joined(self.filters, self.places(self.parts(in_shape)[1]))
+        return self.join(self.filters, self.places(self.parts(in_shape)[1]))
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         places = self.places(self.parts(tuple(x.shape[1:]))[1])
         seen = self.windows(x, run)
         y = ops.matmul(ops.transpose(seen, (2, 0, 1)), params["W"])  # (places, batch, filters)
         y = ops.transpose(y, (1, 0, 2) if self.axes == 1 else (1, 2, 0))
-        y = ops.reshape(y, (x.shape[0], *self.joined(self.filters, places)))
+        y = ops.reshape(y, (x.shape[0], *self.join(self.filters, places)))
         return self.activate(ops.add(y, params["b"]) if self.bias else y)
 
     def windows(self, x: Value, run: Run) -> Value:
         """Returns (batch, channels x points of the kernel, places)"""
-        x = self.seen(x, run)
+        x = self.prepare_input(x, run)
         padding = self.wide(self.padding_of(tuple(x.shape[-self.axes :])), (0, 0))
         size, stride, dilation = (
             self.wide(self.sizes(name)) for name in ("kernel_size", "stride", "dilation")

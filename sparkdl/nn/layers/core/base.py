@@ -33,7 +33,7 @@ class Layer(Member):
 
     name: str | None = option(
         Text(),
-        'Name in the network, unique there; "dense_1", "conv2d_1" ... unless given.',
+        'Name in the network, unique there. None: "dense_1", "conv2d_1" and so on.',
         default=None,
     )
 

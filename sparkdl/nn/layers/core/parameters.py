@@ -26,16 +26,16 @@ class TrainableLayer(Layer, abstract=True):
         default=1.0,
     )
     bias_rate_factor: float | None = option(
-        Number(minimum=0), "The same of biases alone; rate_factor unless given.", default=None
+        Number(minimum=0), "The same of biases alone. None: rate_factor.", default=None
     )
     optimizer: OptionalAnyOf[Optimizer] = option(
         Of(family=Optimizer),
-        "Optimizer of this layer, with a rate of its own; the network's unless given.",
+        "Optimizer of this layer, with a rate of its own. None: the network's.",
         default=None,
     )
     bias_optimizer: OptionalAnyOf[Optimizer] = option(
         Of(family=Optimizer),
-        "Optimizer of this layer's biases; the layer's unless given.",
+        "Optimizer of this layer's biases. None: the layer's.",
         default=None,
     )
     decay_factor: float = option(
@@ -46,7 +46,7 @@ class TrainableLayer(Layer, abstract=True):
     )
     constraints: OptionalSeveralAnyOf[Constraint] = option(
         Sequence(of=Of(family=Constraint)),
-        "Constraints on the weights, applied one after the other; the network's unless given. "
+        "Constraints on the weights, applied one after the other. None: the network's. "
         "In a layer without weights, but with learned factors, they hold for the factors.",
         default=None,
     )

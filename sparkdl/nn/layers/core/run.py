@@ -87,13 +87,13 @@ class Run:
 
         They are a function of seed, layer, example, epoch and element.
         """
-        return self.drawn(ops.uniform, shape)
+        return self.draw(ops.uniform, shape)
 
     def normal(self, shape: Shape) -> Value:
         """Returns (batch, *shape) float32 normal numbers, a function of the same."""
-        return self.drawn(ops.normal, shape)
+        return self.draw(ops.normal, shape)
 
-    def drawn(self, draw: Callable[..., Value], shape: Shape) -> Value:
+    def draw(self, draw: Callable[..., Value], shape: Shape) -> Value:
         """Returns (batch, *shape) of ops.uniform or ops.normal."""
         return draw(self.examples(), self.epoch, shape, self.seed, self.stream)
 

@@ -23,19 +23,19 @@ class WeightedLayer(TrainableLayer, abstract=True):
 
     bias: bool = option(Boolean(), "Whether there is a b.", default=True)
     initializer: OptionalAnyOf[Initializer] = option(
-        Of(family=Initializer), "First values of W; the network's unless given.", default=None
+        Of(family=Initializer), "First values of W. None: the network's.", default=None
     )
     bias_initializer: AnyOf[Initializer] = option(
         Of(family=Initializer), "First values of b.", default="zeros"
     )
     l1: float | None = option(
         Number(minimum=0),
-        "l1 |W|, summed over W, is added to the loss; the network's unless given.",
+        "l1 |W|, summed over W, is added to the loss. None: the network's.",
         default=None,
     )
     l2: float | None = option(
         Number(minimum=0),
-        "l2 W^2 / 2, summed over W, is added to the loss; the network's unless given.",
+        "l2 W^2 / 2, summed over W, is added to the loss. None: the network's.",
         default=None,
     )
     bias_l1: float = option(
@@ -81,8 +81,8 @@ class ActivatedLayer(WeightedLayer, abstract=True):
 
     activation: OptionalAnyOf[ActivationFunction] = option(
         Of(family=ActivationFunction),
-        'Activation function: "relu", or {"type": "leaky_relu", "alpha": 0.1}; the network\'s '
-        "unless given.",
+        'Activation function: "relu", or {"type": "leaky_relu", "alpha": 0.1}. None: '
+        "the network's.",
         default=None,
     )
 

@@ -95,7 +95,7 @@ class ScoredLayer(Layer, abstract=True):
             if self.reduction not in OF_BATCH:
                 return each
             each = ops.reshape(each, (z.shape[0], 1))
-            return self.reduced(each, self.counting(each, labels, None))
+            return self.reduce(each, self.counting(each, labels, None))
         if len(labels.shape) == len(z.shape):
             labels = flat(ops.transpose(labels, units_last(z)))
         else:
@@ -104,7 +104,7 @@ class ScoredLayer(Layer, abstract=True):
         one = z.shape[1:]
         places = prod(one) // one[units_axis(one)]
         each = ops.reshape(each, (z.shape[0], places))
-        return self.reduced(each, self.counting(each, labels, mask))
+        return self.reduce(each, self.counting(each, labels, mask))
 
     def counting(self, each: Value, labels: Value, mask: Value) -> Value:
         """Returns which of `each` (batch, places) count: masked in, and the label not ignored."""
@@ -114,7 +114,7 @@ class ScoredLayer(Layer, abstract=True):
         counts = ops.reshape(ops.cast(counts, each.dtype), each.shape)
         return counts if mask is None else ops.mul(counts, mask)
 
-    def reduced(self, each: Value, mask: Value) -> Value:
+    def reduce(self, each: Value, mask: Value) -> Value:
         """Returns (batch,) from the losses (batch, places)."""
         total = ops.sum(each if mask is None else ops.mul(each, mask), 1)
         if self.reduction == "sum":

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError
+from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.outputs.base import ScoredLayer, flat, units_axis, units_last
+from sparkdl.nn.losses import SoftmaxCrossEntropy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +43,11 @@ class Comparison(ScoredLayer):
         return mask[0]
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        losses = self.compared(x, run.mask)
+        losses = self.compare(x, run.mask)
         run.add_loss(losses if self.loss_weight == 1 else ops.mul(losses, self.loss_weight))
         return x[0]
 
-    def compared(self, x: Value, mask: Value = None) -> Value:
+    def compare(self, x: Value, mask: Value = None) -> Value:
         """Returns (batch,) losses of the inputs, without the weight."""
         z, labels, *counts = x
         wanted = self.label_shape(tuple(z.shape[1:]))
@@ -55,10 +56,10 @@ class Comparison(ScoredLayer):
         losses = self.per_example(z, labels, mask)
         for count in counts:
             present = ops.greater(ops.abs(ops.reshape(count, (-1,))), 0.0)
-            losses = self.masked_losses(losses, present)
+            losses = self.mask_losses(losses, present)
         return losses
 
-    def masked_losses(self, losses: Value, there: Value) -> Value:
+    def mask_losses(self, losses: Value, there: Value) -> Value:
         """Returns the losses of examples whose `there` is 1."""
         losses = ops.mul(losses, there)
         if self.reduction == "total":
@@ -79,6 +80,12 @@ class GainComparison(Comparison):
     the matrices (batch, units, units), or any shape with as many numbers
     """
 
+    def validate(self) -> None:
+        super().validate()
+        allowed = SoftmaxCrossEntropy(ignore_label=getattr(self.loss, "ignore_label", None))
+        cure = "its matrices stand for all options but ignore_label"
+        require(self, "loss", self.loss == allowed, "softmax_cross_entropy", cure)
+
     def out_shape(self, in_shape: Any) -> Shape:
         if len(in_shape) != 3:
             raise ShapeError(f"GainComparison takes three inputs, got {in_shape}")
@@ -88,16 +95,16 @@ class GainComparison(Comparison):
             raise ShapeError(f"GainComparison of {z} needs ({units}, {units}), got {gain}")
         return super().out_shape(in_shape[:2])
 
-    def compared(self, x: Value, mask: Value = None) -> Value:
+    def compare(self, x: Value, mask: Value = None) -> Value:
         z, labels, gain = x
         order = units_last(z)
         units, n = z.shape[order[-1]], z.shape[0]
         labels = ops.cast(ops.reshape(labels, (-1,)), np.int32)
         logs = ops.reshape(ops.log_softmax(flat(ops.transpose(z, order))), (n, -1, units))
         loss: Any = self.loss
-        at = ops.one_hot(loss.known(labels), units, z.dtype)
+        at = ops.one_hot(loss.replace_ignored(labels), units, z.dtype)
         gain = ops.reshape(ops.stop_gradient(gain), (n, units, units))
         rows = ops.matmul(ops.reshape(at, logs.shape), gain)
         each = ops.neg(ops.sum(ops.mul(rows, logs), 2))
         there = self.counting(each, labels, mask)
-        return self.reduced(each if there is None else ops.mul(each, there), there)
+        return self.reduce(each if there is None else ops.mul(each, there), there)

@@ -31,7 +31,7 @@ class Pool(SpatialLayer, abstract=True):
 
     size: Axes = option(Sizes(), "Points of a window.")
     stride: OptionalAxes = option(
-        Sizes(), "Distance between two windows; the size unless given.", default=None
+        Sizes(), "Distance between two windows. None: the size.", default=None
     )
     padding: AmountOrWord = option(
         Padding(),
@@ -94,7 +94,7 @@ class Pool(SpatialLayer, abstract=True):
 
     def out_shape(self, in_shape: Any) -> Shape:
         channels, space = self.parts(in_shape)
-        return self.joined(channels, self.places(space))
+        return self.join(channels, self.places(space))
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
         if self.axes != 1 or mask is None:

@@ -18,6 +18,10 @@ class StochasticPool2D(Pool):
     """While training, a number of each window, each as likely as it is large; in use, their mean
     weighted by themselves. Numbers shall be 0 or above; padding is never drawn.
 
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, C, H', W')
+
     References
     ----------
     Zeiler and Fergus, Stochastic pooling for regularization of deep convolutional neural networks
@@ -33,10 +37,10 @@ class StochasticPool2D(Pool):
         options = self.sizes("size"), self.step, self.padding_of(space), self.sizes("dilation")
         seen = ops.unfold(x, *options)
         seen = ops.reshape(seen, (x.shape[0], channels, prod(options[0]), prod(places)))
-        y = self.drawn(seen, run) if run.training else self.weighted(seen)
+        y = self.draw(seen, run) if run.training else self.average(seen)
         return ops.reshape(y, (x.shape[0], channels, *places))
 
-    def drawn(self, seen: Value, run: Run) -> Value:
+    def draw(self, seen: Value, run: Run) -> Value:
         """Draws one number of each window of seen (N, C, window, places): (N, C, places)."""
         u = ops.maximum(run.uniform(seen.shape[1:]), TINY)
         noise = ops.neg(ops.log(ops.maximum(ops.neg(ops.log(u)), TINY)))
@@ -44,6 +48,6 @@ class StochasticPool2D(Pool):
         best = ops.broadcast_to(ops.max(score, (2,), keepdims=True), score.shape)
         return ops.sum(ops.where(equal(score, best), seen, 0.0), (2,))
 
-    def weighted(self, seen: Value) -> Value:
+    def average(self, seen: Value) -> Value:
         total = ops.maximum(ops.sum(seen, (2,)), TINY)
         return ops.div(ops.sum(ops.square(seen), (2,)), total)

@@ -30,7 +30,7 @@ class Subset(Layer):
     )
     axis: int | None = option(
         Integer(minimum=0),
-        "Axis of one example; channels of images and features of others unless given.",
+        "Axis of one example. None: channels of images and features of others.",
         default=None,
     )
 

@@ -26,7 +26,7 @@ class UpSampling(SpatialLayer, abstract=True):
 
     def out_shape(self, in_shape: Shape) -> Shape:
         channels, space = self.parts(in_shape)
-        return self.joined(channels, self.larger(space))
+        return self.join(channels, self.larger(space))
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         x = self.inward(x)

@@ -26,9 +26,9 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
     """y, the mean of the hidden causes z of x, from layers that learn without labels.
 
     An encoder gives mean and log variance of normal distributions of z; a decoder gives, for a z
-    drawn from them, the distribution of x. Without labels (`pretraining`), it makes small the mean
-    of -log p(x | z) over `samples` draws plus the divergence of the distributions of z from the
-    standard normal one. In any other network the output is the mean of z.
+    drawn from them, the distribution of x. Without labels (`Network.pretrain`), it makes small the
+    mean of -log p(x | z) over `samples` draws plus the divergence of the distributions of z from
+    the standard normal one. In any other network the output is the mean of z.
 
     Shapes
     ------
@@ -143,7 +143,7 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
         square, variance = ops.square(mean), ops.exp(log_variance)
         spread = ops.sub(ops.sub(ops.add(square, variance), log_variance), 1.0)
         divergence = ops.mul(ops.sum(spread, axes=(1,)), 0.5)
-        z, count = self.drawn(mean, log_variance, run)
+        z, count = self.draw(mean, log_variance, run)
         n, width = x.shape
         many = ops.broadcast_to(ops.reshape(x, (n, 1, width)), (n, count, width))
         losses = self.distribution.per_example(
@@ -151,7 +151,7 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
         )
         return ops.add(ops.mean(ops.reshape(losses, (n, count)), axes=(1,)), divergence)
 
-    def drawn(self, mean: Value, log_variance: Value, run: Run) -> Value:
+    def draw(self, mean: Value, log_variance: Value, run: Run) -> Value:
         """Returns (z (batch * draws, units), draws): one, the mean, unless the network trains."""
         if not run.training:
             return mean, 1

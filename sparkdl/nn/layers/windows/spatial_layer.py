@@ -32,7 +32,7 @@ class SpatialLayer(Layer, abstract=True):
             return in_shape[1], in_shape[:1]
         return in_shape[0], tuple(in_shape[1:])
 
-    def joined(self, channels: int, space: Shape) -> Shape:
+    def join(self, channels: int, space: Shape) -> Shape:
         """Returns the shape of an example with these channels and lengths."""
         return (*space, channels) if self.axes == 1 else (channels, *space)
 

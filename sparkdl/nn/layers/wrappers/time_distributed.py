@@ -20,8 +20,8 @@ class PerStep(Run):
 
     steps: int
 
-    def drawn(self, draw: Callable[..., Value], shape: Shape) -> Value:
-        return rows(super().drawn(draw, (self.steps, *shape)))
+    def draw(self, draw: Callable[..., Value], shape: Shape) -> Value:
+        return rows(super().draw(draw, (self.steps, *shape)))
 
     def add_loss(self, values: Value) -> None:
         super().add_loss(ops.sum(ops.reshape(values, (-1, self.steps)), 1))

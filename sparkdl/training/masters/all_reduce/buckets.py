@@ -108,14 +108,14 @@ class Buckets:
     def _final(self, place, weight, earlier):
         self._missing[place] -= 1
         if not self._missing[place]:
-            part, total = self._slices[place], self._counted()
+            part, total = self._slices[place], self._total_weight()
             self.grad[part] *= weight / total
             if earlier is not None:
                 self.grad[part] += earlier[part] / total
         while len(self._pending) < len(self._slices) and not self._missing[len(self._pending)]:
             self._start(len(self._pending))
 
-    def _counted(self):
+    def _total_weight(self):
         """Returns the sum of all weights."""
         with self.worker.exchanging():
             self._counting.wait()

@@ -56,6 +56,6 @@ class DeviceBuckets(Buckets):
             self._started += 1
 
     def _sum(self, place, weight, mark):
-        total, part = self._counted(), self._slices[place]
+        total, part = self._total_weight(), self._slices[place]
         share = 1 / total if self._keeps else None
         self.worker.group.add_up(GRADIENT, part, weight / total, share, mark)

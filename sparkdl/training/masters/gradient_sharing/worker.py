@@ -40,7 +40,7 @@ class SharingWorker(Strategy):
         """Updates all workers once; `step` is this worker's own, or None."""
         raise NotImplementedError
 
-    def combined(self, x, step):
+    def combine(self, x, step):
         """Replaces x, the vector that a step gave, by the combination of all workers' vectors."""
         mean = self.master.combine == "mean"
         share = 0.0 if step is None else len(step.batch) / self.master.batch_size_per_worker
@@ -64,7 +64,7 @@ class GradientSharingWorker(SharingWorker):
         else:
             self.worker.replica.grad[:] = 0
         if self.worker.all_finite():
-            self.combined(self.worker.replica.grad, step)
+            self.combine(self.worker.replica.grad, step)
         self.worker.apply()
 
 
@@ -85,7 +85,7 @@ class UpdateSharingWorker(SharingWorker):
             self.worker.update(step)
         params = self.worker.replica.params
         params -= self._before
-        self.combined(params, step)
+        self.combine(params, step)
         params += self._before
 
     def state(self):

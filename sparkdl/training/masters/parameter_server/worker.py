@@ -167,7 +167,7 @@ class ParameterServerWorker(Strategy):
         rate = section.rate_at(iteration, self.worker.epoch)
         if self.master.scale_by_staleness:
             rate = rate / max(1, about.staleness)
-        params, after = section.moved(value, gradient, slots, rate, iteration + 1)
+        params, after = section.update(value, gradient, slots, rate, iteration + 1)
         if self.master.mode == "hogwild":  # keeps what others have added meanwhile
             value += params - value
         else:

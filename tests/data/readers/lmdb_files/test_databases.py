@@ -20,7 +20,7 @@ from sparkdl.data import (
     Resize,
     Scale,
     Schema,
-    checked_batches,
+    check_batches,
     digits,
     write_lmdb,
 )
@@ -180,7 +180,7 @@ def test_real_digits_round_trip(tmp_path):
     source = LMDB(path)
     schema = Schema(features=(1, 28, 28), labels="class", label_size=10)
     read_back = Batch.concat(
-        [b for split in source.splits() for b in checked_batches(source.read, split, schema)]
+        [b for split in source.splits() for b in check_batches(source.read, split, schema)]
     )
     np.testing.assert_array_equal(read_back.features, sample.features)
     np.testing.assert_array_equal(read_back.labels, sample.labels)

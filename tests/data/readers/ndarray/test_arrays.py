@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkdl.data import Arrays, Batch, Schema, checked_batches
+from sparkdl.data import Arrays, Batch, Schema, check_batches
 from sparkdl.data.source import split_bounds
 from sparkdl.errors import ConfigError, DataError
 
@@ -17,7 +17,7 @@ SCHEMA = Schema(features=(2,), labels="class", label_size=3)
 
 def read(source, schema=SCHEMA):
     splits = source.splits()
-    return Batch.concat([b for s in splits for b in checked_batches(source.read, s, schema)])
+    return Batch.concat([b for s in splits for b in check_batches(source.read, s, schema)])
 
 
 @pytest.mark.parametrize("size", [None, 1, 3, 100])

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sparkdl.data import Batch, Parquet, Schema, checked_batches
+from sparkdl.data import Batch, Parquet, Schema, check_batches
 from sparkdl.errors import ConfigError, DataError
 
 X = np.random.default_rng(0).integers(0, 256, (10, 6)).astype(np.uint8)
@@ -48,7 +48,7 @@ def write(path, features="list", labels="int", rows=slice(None), group=4):
 
 def read(source, schema=SCHEMA):
     splits = source.splits()
-    return Batch.concat([b for s in splits for b in checked_batches(source.read, s, schema)])
+    return Batch.concat([b for s in splits for b in check_batches(source.read, s, schema)])
 
 
 @pytest.mark.parametrize("labels", LABELS)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkdl.data import Batch, Characters, OneHot, Schema, TextSequences, checked_batches, files
+from sparkdl.data import Batch, Characters, OneHot, Schema, TextSequences, check_batches, files
 from sparkdl.data.records.label import Label
 from sparkdl.errors import ConfigError, DataError
 
@@ -141,7 +141,7 @@ def test_vectors_are_made_in_the_worker():
     assert TextSequences(path, characters, one_hot=False).transform is None
     label = Label(kind="class", size=len(characters), shape=(6,))
     schema = Schema(features=(6,), labels={"labels": label})
-    (batch,) = checked_batches(source.read, source.splits()[0], schema)
+    (batch,) = check_batches(source.read, source.splits()[0], schema)
     assert batch.features.dtype == np.uint8 and batch.labels.dtype == np.int32
     assert source.transform(batch).features.shape == (len(batch), 6, len(characters))
 

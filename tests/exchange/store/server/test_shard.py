@@ -302,14 +302,17 @@ def test_what_cannot_be_is_refused_and_the_store_goes_on(act, message):
 
 
 OPTIONS = [
-    ({"mode": "fast"}, "StoreOptions.mode must be one of"),
-    ({"combine": "max"}, "StoreOptions.combine must be one of"),
+    (
+        {"mode": "fast"},
+        "StoreOptions.mode must be 'sync', 'bounded', 'async' or 'hogwild', got 'fast'",
+    ),
+    ({"combine": "max"}, "StoreOptions.combine must be 'sum' or 'mean', got 'max'"),
     ({"staleness": 1}, "StoreOptions.staleness must be 0 in mode 'sync', got 1; it belongs to"),
     ({"mode": "async", "backup": 1}, "StoreOptions.backup must be 0 in mode 'async'"),
     ({"backup": -1}, "StoreOptions.backup must be an integer >= 0"),
     ({"big": 0}, "StoreOptions.big must be an integer >= 1"),
-    ({"timeout": 0}, "StoreOptions.timeout must be a number of seconds > 0"),
-    ({"patience": "1"}, "StoreOptions.patience must be a number of seconds > 0"),
+    ({"timeout": 0}, "StoreOptions.timeout must be a number above 0"),
+    ({"patience": "1"}, "StoreOptions.patience must be a number above 0"),
 ]
 
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sparkdl.data import Compose, Crop, Scale, checked_batches
+from sparkdl.data import Compose, Crop, Scale, check_batches
 from sparkdl.data.readers.tables.dataframes import DataFrames
 from sparkdl.data.readers.tables.frame_columns import Numbers, Pictures
 from sparkdl.errors import ConfigError, UnsupportedError
@@ -145,9 +145,7 @@ def test_a_captioning_net_trains_on_its_data_frame(tmp_path, monkeypatch, rng):
     [batch] = [
         batch
         for split in source.splits()
-        for batch in checked_batches(
-            source.read, split, schema_of(net.conf, True, source.transform)
-        )
+        for batch in check_batches(source.read, split, schema_of(net.conf, True, source.transform))
     ]
     np.testing.assert_array_equal(batch.columns["data"], images)
     np.testing.assert_array_equal(batch.columns["input_sentence"], words)

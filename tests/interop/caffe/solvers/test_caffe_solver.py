@@ -10,7 +10,7 @@ from sparkdl.data import Batch
 from sparkdl.data.source import Split
 from sparkdl.errors import CheckpointError, ConfigError
 from sparkdl.interop.caffe import CaffeSolver, read_solver_state, read_weights, source_of
-from sparkdl.interop.caffe.evaluation.head import First
+from sparkdl.interop.caffe.evaluation.head import FirstRecords
 from sparkdl.interop.caffe.solvers.caffe_solver import prefix_of
 from sparkdl.interop.caffe.solvers.job import read_job
 from sparkdl.training.inputs.schema import schema_of
@@ -261,7 +261,7 @@ class Numbers:
 
 @pytest.mark.parametrize("known, wanted", [(True, [3, 2, 3, 1]), (False, [3, 2, 3, 3, 1, 2])])
 def test_the_first_records_are_read_in_batches(known, wanted):
-    source = First(Numbers(5, 7, 2, known=known), 9, 3)
+    source = FirstRecords(Numbers(5, 7, 2, known=known), 9, 3)
     read, splits = source.read, source.splits()
     assert [len(batch) for split in splits for batch in read(split)] == wanted
     assert str(splits[0]) == str(Numbers(5).splits()[0]) or not known

@@ -5,7 +5,7 @@ import pytest
 
 from sparkdl.data import Batch
 from sparkdl.errors import ConfigError, ShapeError
-from sparkdl.nn import AddedLoss, Comparison, Dense, GraphBuilder, Output, Run, Sgd
+from sparkdl.nn import AddedLoss, Comparison, Dense, GainComparison, GraphBuilder, Output, Run, Sgd
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.network import Network
 
@@ -88,3 +88,23 @@ def test_a_loss_of_any_blob():
 def test_shapes_that_cannot_be_compared(shapes):
     with pytest.raises(ShapeError, match="Comparison"):
         Comparison(loss="mse").out_shape(shapes)
+
+
+SOFTMAX = {"type": "softmax_cross_entropy"}
+OTHER_LOSSES = {
+    "mse": "mse",
+    "infogain": {"type": "infogain", "gain": [[1.0]]},
+    "class weights": SOFTMAX | {"class_weights": [1, 2]},
+    "one_hot": SOFTMAX | {"labels": "one_hot"},
+}
+
+
+@pytest.mark.parametrize("loss", OTHER_LOSSES.values(), ids=OTHER_LOSSES)
+def test_a_gain_with_another_loss_is_refused(loss):
+    with pytest.raises(ConfigError, match="GainComparison.loss must be softmax_cross_entropy, got"):
+        GainComparison(loss=loss)
+
+
+def test_a_gain_may_ignore_a_label():
+    loss = SOFTMAX | {"ignore_label": 3}
+    assert GainComparison(loss=loss).loss.ignore_label == 3

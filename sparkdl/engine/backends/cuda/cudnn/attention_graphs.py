@@ -26,7 +26,7 @@ class Heads(Request):
     scale: float
     causal: bool
 
-    def seen(self, name, array):
+    def to_graph_shape(self, name, array):
         n, heads, steps, size = self.arrays[name].shape
         if name == "sums":
             return array.reshape(n, heads, steps, size)

@@ -31,7 +31,7 @@ class Request:
     def numbers(self):
         return {}
 
-    def seen(self, name, array):
+    def to_graph_shape(self, name, array):
         """Returns an array of a program's in the shape that the graph has for it."""
         shape = self.arrays[name].shape
         return array if array.shape == shape else array.reshape(shape)

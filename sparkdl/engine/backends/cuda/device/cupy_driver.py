@@ -73,7 +73,7 @@ class CupyDriver:
             raise DeviceError(f"{needs}: {error}") from None
         return DeviceArray.at(memory.ptr, size, memory)
 
-    def pinned(self, size):
+    def allocate_pinned(self, size):
         """Takes memory of the system.
 
         CuPy's pool rounds up to a power of two and keeps it.
@@ -103,7 +103,7 @@ class CupyDriver:
     def synchronize(self, event):
         event.synchronize()
 
-    def reached(self, event):
+    def is_reached(self, event):
         """Returns whether the event is reached.
 
         It asks for the status: `event.done` is False, for ever, where the device has failed.

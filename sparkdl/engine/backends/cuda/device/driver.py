@@ -49,7 +49,7 @@ class Driver(Protocol):
         DeviceError, with what was asked for and what is free.
         """
 
-    def pinned(self, size: int):
+    def allocate_pinned(self, size: int):
         """Takes `size` bytes of the host that copies reach by themselves, a uint8 array."""
 
     def stream(self) -> Any:
@@ -67,7 +67,7 @@ class Driver(Protocol):
     def synchronize(self, event):
         """Waits on the host until the mark's last place is reached."""
 
-    def reached(self, event) -> bool:
+    def is_reached(self, event) -> bool:
         """Returns whether the mark's last place is reached. Never waits.
 
         Raises

@@ -27,9 +27,9 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 def choose_gpu(ids):
     """Returns the number of the GPU that this process computes on.
 
-    `owned_devices` raises the errors.
+    `task_devices` raises the errors.
     """
-    gpus = owned_devices(list(GRANT.addresses), os.environ.get(VISIBLE), ids)
+    gpus = task_devices(list(GRANT.addresses), os.environ.get(VISIBLE), ids)
     if not GRANT.addresses:
         return gpus[GRANT.turn % len(gpus)]
     if len(gpus) > 1:
@@ -52,7 +52,7 @@ def absent():
     return None
 
 
-def owned_devices(addresses, visible, ids):
+def task_devices(addresses, visible, ids):
     """Returns the numbers, as this process counts its GPUs, of those that the task owns.
 
     Parameters

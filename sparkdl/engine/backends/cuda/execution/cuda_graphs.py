@@ -29,7 +29,7 @@ class Graphs:
         parts = [self.calls[a:b] for a, b in pairwise(bounds)]
         events = self.events.setdefault(cuts, [self.device.driver.event() for _ in cuts])
         if self.warm and cuts not in self.graphs:
-            self.graphs[cuts] = [self.captured(part) for part in parts if part]
+            self.graphs[cuts] = [self.capture(part) for part in parts if part]
         graphs = iter(self.graphs.get(cuts, ()))
         for i, part in enumerate(parts):
             if part:
@@ -46,7 +46,7 @@ class Graphs:
         for call in part:
             call()
 
-    def captured(self, calls):
+    def capture(self, calls):
         self.device.driver.begin(self.device.stream)
         try:
             for call in calls:

@@ -12,7 +12,7 @@ class Landing:
 
     def __init__(self, device, target):
         self.device, self.target = device, target
-        self.host = device.driver.pinned(PLACES * target.itemsize)
+        self.host = device.driver.allocate_pinned(PLACES * target.itemsize)
         self.events = [device.driver.event() for _ in range(PLACES)]
         self.count, self.readings = 0, WeakValueDictionary()
 

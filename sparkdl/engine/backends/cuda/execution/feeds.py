@@ -30,13 +30,13 @@ class Target:
     spec: Spec
 
     @property
-    def padded(self):
+    def is_padded(self):
         return self.memory.shape != self.spec.shape
 
     @property
     def array(self):
         """The array that the numbers fed fill."""
-        return self.memory[:, : self.spec.shape[1]] if self.padded else self.memory
+        return self.memory[:, : self.spec.shape[1]] if self.is_padded else self.memory
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class PlainFeed:
         """(function that fills a part of a slot, calls that bring it to the input)"""
         array = target.array
         fill = partial(copy_into, array.like(host, self.kind))
-        if self.kind == array.dtype and not target.padded:
+        if self.kind == array.dtype and not target.is_padded:
             return fill, [session.move(array.flat_bytes(), there)]
-        zeros = [session.fill(target.memory.flat_bytes())] if target.padded else []
+        zeros = [session.fill(target.memory.flat_bytes())] if target.is_padded else []
         return fill, zeros + copy_array(session, None, [array.like(there, self.kind)], [array])[0]
 
 
@@ -71,7 +71,7 @@ class Slot:
     def __init__(self, session, targets, ways):
         driver, sizes = session.device.driver, {n: way.size(targets[n]) for n, way in ways}
         total = sum(map(align, sizes.values()))
-        self.host, self.there = driver.pinned(total), driver.allocate(total)
+        self.host, self.there = driver.allocate_pinned(total), driver.allocate(total)
         self.copied, self.taken = driver.event(), driver.event()
         self.fills, self.calls, start = {}, [], 0
         for name, way in ways:

@@ -79,14 +79,14 @@ class Mirrors:
 
     def vector(self, values):
         """Returns the Mirror of a new array with these values."""
-        host = self.device.driver.pinned(max(values.nbytes, 1))[: values.nbytes]
+        host = self.device.driver.allocate_pinned(max(values.nbytes, 1))[: values.nbytes]
         array = host.view(values.dtype).reshape(values.shape)
         np.copyto(array, values)
         mirror = DeviceMirror(self.device, host, watched=True, array=array)
         self.watched.add(mirror)
         return mirror
 
-    def bound(self, bindings):
+    def bind(self, bindings):
         """Returns ({name: array of the device}, {name: Mirror}) for arrays of the host."""
         mirrors, arrays, found = list(self.watched), {}, {}
         for name, array in bindings.items():

@@ -30,7 +30,7 @@ class DeviceProgram(Program):
         self.device, self.bindings = backend.device, bindings or {}
         self.device.driver.use()
         given = graph.inputs
-        arrays, self.mirrors = backend.mirrors.bound(self.bindings)
+        arrays, self.mirrors = backend.mirrors.bind(self.bindings)
         if self.device.libraries.graphs is not None:
             graph = copy_bound_images(
                 narrow_inputs(pad_channels(graph), self.bindings), self.bindings
@@ -54,7 +54,7 @@ class DeviceProgram(Program):
             arrivals = self._bring(cuts, events) if cuts else ()
         if cuts:
             self._tell(after, dict(zip(cuts, arrivals, strict=True)))
-        return self._given()
+        return self._collect_outputs()
 
     def queue(self, feeds, behind):
         """Works as `run`, for what goes on on the device: waits for no vector of the backend.
@@ -70,7 +70,7 @@ class DeviceProgram(Program):
         for index, event in zip(cuts, events, strict=True):
             if index in behind:
                 behind[index](event)
-        return self._given()
+        return self._collect_outputs()
 
     def run_then(self, feeds, other, its):
         if not (self.stays and other.stays):  # what the second takes the first must bring first
@@ -79,12 +79,12 @@ class DeviceProgram(Program):
             self.device.driver.use()
             self._feed(feeds)
             other._feed(its)
-            self.joined(other).run()
+            self.join(other).run()
             for mirror in self.written + other.written:
                 mirror.mark_written()
         return self.outputs
 
-    def joined(self, other):
+    def join(self, other):
         """Returns the Graphs of this program's calls with another's behind them."""
         if other not in self._joined:
             self._joined[other] = Graphs(self.device, self._calls + other._calls)
@@ -95,7 +95,7 @@ class DeviceProgram(Program):
         """True if all that it is bound to lies in vectors of the backend's."""
         return all(mirror.watched for mirror in self.mirrors.values())
 
-    def _given(self):
+    def _collect_outputs(self):
         """Returns the outputs; waits for those in arrays of the caller's that nobody watches."""
         for mirror in self.written:
             if not mirror.watched:
@@ -159,18 +159,18 @@ class DeviceProgram(Program):
             self.numbers[name] = Landing(self.device, self.targets[name])
         return self.numbers[name].number()
 
-    def _fed(self, name, value):
+    def _check_feed(self, name, value):
         if ImageFeed.of(value) is None:
-            return super()._fed(name, value)
+            return super()._check_feed(name, value)
         self._fits(name, value)
         return value
 
     def _feed(self, feeds):
-        self.slots.fill(self._checked(feeds))
+        self.slots.fill(self._check_feeds(feeds))
         for mirror in dict.fromkeys(self.mirrors.values()):
             mirror.upload()
 
-    def _timed(self, feeds):
+    def _time_steps(self, feeds):
         with self.device.lock:
             self.device.driver.use()
             self._feed(feeds)
@@ -186,7 +186,9 @@ class DeviceProgram(Program):
         """Returns an output of the last run as an array of the host, of its own."""
         target, device = self.targets[name], self.device
         if name not in self.landings:
-            self.landings[name] = device.driver.pinned(max(target.nbytes, 1))[: target.nbytes]
+            self.landings[name] = device.driver.allocate_pinned(max(target.nbytes, 1))[
+                : target.nbytes
+            ]
         host = self.landings[name]
         if target.nbytes:
             with device.lock:

@@ -53,7 +53,7 @@ class Device:
         value = np.asarray(value, order="C")
         there = self.driver.allocate(max(value.nbytes, 1))
         if value.nbytes:
-            host = self.driver.pinned(value.nbytes)
+            host = self.driver.allocate_pinned(value.nbytes)
             host[:] = value.reshape(-1).view(np.uint8)
             with self.lock:
                 self.driver.upload(there[: value.nbytes], host, self.stream)

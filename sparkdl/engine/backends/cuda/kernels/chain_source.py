@@ -9,7 +9,7 @@ a row, and to its next along each axis above.
 from dataclasses import dataclass
 
 from sparkdl.engine.backends.cuda.kernels.expressions import expression
-from sparkdl.engine.backends.cuda.kernels.modules import C_TYPES, generated_source, wide
+from sparkdl.engine.backends.cuda.kernels.modules import C_TYPES, complete_source, wide
 
 DENSE, APART, SHARED = "dense", "apart", "shared"
 
@@ -61,7 +61,7 @@ def text(source):
         "  }",
         "}",
     ]
-    return generated_source("\n".join(lines))
+    return complete_source("\n".join(lines))
 
 
 def body(source):

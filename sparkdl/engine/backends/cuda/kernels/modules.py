@@ -50,7 +50,7 @@ def of_family(name, types=()):
     return "\n".join([read("common.cuh"), *defined, read(name)])
 
 
-def generated_source(text):
+def complete_source(text):
     """Returns a kernel that was written for one purpose, behind the common file."""
     return read("common.cuh") + text
 

@@ -12,7 +12,7 @@ from typing import Any
 from sparkdl.engine.backends.cuda.libraries import cublaslt_api as api
 from sparkdl.engine.backends.cuda.libraries import cublaslt_tuning as choice
 from sparkdl.engine.backends.cuda.libraries.cublaslt_api import Epilogue, MatrixDescriptor, check
-from sparkdl.engine.backends.cuda.libraries.matrices import Lie, rows_of_stacks
+from sparkdl.engine.backends.cuda.libraries.matrices import MatrixLayout, rows_of_stacks
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.operands import check_all
 from sparkdl.errors import DeviceError, UnsupportedError
@@ -91,7 +91,7 @@ class Product:
 
     def by_rows(self):
         """Returns the same with y row by row: y^T = w^T x^T, where it lies column by column."""
-        if not Lie.of(self.y).by_columns:
+        if not MatrixLayout.of(self.y).by_columns:
             return self
         if self.epilogue != Epilogue.DEFAULT:
             raise UnsupportedError("nothing follows a product that lies column by column")
@@ -138,7 +138,7 @@ class CublasLt:
             Matmul(self, replace(product, **dict(zip(names, part, strict=True))).by_rows(), tf32)
             for part in parts
         ]
-        return [session.enqueue(partial(m.run, *m.prepared(session))) for m in made]
+        return [session.enqueue(partial(m.run, *m.prepare(session))) for m in made]
 
 
 class Matmul:
@@ -151,11 +151,11 @@ class Matmul:
         if {a.dtype.name for a in (p.x, p.w, p.y, plus)} - api.TYPES.keys() or 0 in p.x.shape:
             raise UnsupportedError(f"no product of {p.x.dtype} in {p.y.dtype} of {p.x.shape}")
         self.arrays = p.w, p.x, plus, p.y
-        self.lies = [Lie.of(a) for a in self.arrays]
+        self.lies = [MatrixLayout.of(a) for a in self.arrays]
         if any(lie.by_columns for lie in self.lies[2:]):
             raise UnsupportedError("what is added lies column by column")
         self.layouts = [self.layout(a, lie) for a, lie in zip(self.arrays, self.lies, strict=True)]
-        self.descriptor = self.described()
+        self.descriptor = self.describe()
         self.alpha, self.beta = c_float(p.scale), c_float(p.plus is not None)
 
     @property
@@ -168,7 +168,7 @@ class Matmul:
         made = MatrixDescriptor(self.library, "MatrixLayout", api.LAYOUT, kind, *shape)
         return made.set(BATCH_COUNT=array.shape[0], STRIDED_BATCH_OFFSET=lie.apart)
 
-    def described(self):
+    def describe(self):
         p, compute = self.product, api.COMPUTE_32F_FAST_TF32 if self.tf32 else api.COMPUTE_32F
         words = api.DESCRIPTOR, compute, api.TYPES["float32"]
         made = MatrixDescriptor(self.library, "MatmulDesc", *words)
@@ -180,7 +180,7 @@ class Matmul:
             made.set(BIAS_POINTER=p.vector.address)
             made.set(BIAS_DATA_TYPE=api.TYPES[p.vector.dtype.name])
         if p.kept is not None:
-            lie = Lie.of(p.kept)
+            lie = MatrixLayout.of(p.kept)
             if p.kept.dtype != p.y.dtype or lie.by_columns or lie.leading % 8 or len(p.y) > 1:
                 raise UnsupportedError("what gelu is of lies in rows of a multiple of 8 numbers")
             made.set(EPILOGUE_AUX_POINTER=p.kept.address, EPILOGUE_AUX_LD=lie.leading)
@@ -194,7 +194,7 @@ class Matmul:
         shapes = tuple((a.shape, a.dtype.name, choice.alignment(a)) for a in arrays)
         return shapes, tuple(self.lies), p.epilogue, p.plus is None, self.tf32
 
-    def prepared(self, session):
+    def prepare(self, session):
         """(algorithm, Scratch or None), chosen once for each key."""
         best = self.adapter.best
         if self.key not in best:

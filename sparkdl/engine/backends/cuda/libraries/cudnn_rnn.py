@@ -113,7 +113,7 @@ class RnnLayer:
     def __init__(self, adapter, cell):
         self.adapter, self.library, self.handle = adapter, adapter.library, adapter.handle
         self.cell, kind, n = cell, api.TYPES[cell.kind], cell.n
-        self.rnn, state = self.described(kind), (cell.layers, n, cell.units)
+        self.rnn, state = self.describe(kind), (cell.layers, n, cell.units)
         self.x, self.y = self.sequences(kind, cell.features), self.sequences(kind, cell.units)
         strides = ints((n * cell.units, cell.units, 1))
         words = "TensorDescriptor", "cudnnSetTensorNdDescriptor", kind, 3, ints(state), strides
@@ -130,7 +130,7 @@ class RnnLayer:
             self.ask("cudnnGetRNNTempSpaceSizes", *words)
             self.work[mode], self.reserve = work.value, reserve.value
 
-    def described(self, kind):
+    def describe(self, kind):
         cell, narrow = self.cell, self.cell.kind != "float32"
         math = api.DEFAULT_MATH if cell.tf32 else api.FMA_MATH
         bias = api.SINGLE_INP_BIAS if cell.mode == "LSTM" else api.DOUBLE_BIAS

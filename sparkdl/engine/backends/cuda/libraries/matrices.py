@@ -6,7 +6,7 @@ from sparkdl.errors import UnsupportedError
 
 
 @dataclass(frozen=True)
-class Lie:
+class MatrixLayout:
     """The memory layout of each matrix of a stack (count of matrices, m, n), in numbers.
 
     Parameters

@@ -142,18 +142,18 @@ class Communicator:
         try:
             yield
         finally:
-            with self._told("several calls at once"):
+            with self._raise_errors("several calls at once"):
                 self.library.groupEnd()
 
     def _put(self, verb, *words):
         def work(stream):
-            with self._told(verb):
+            with self._raise_errors(verb):
                 return getattr(self.members, verb)(*words, stream)
 
         self.driver.enqueue(work, self.stream)
 
     @contextmanager
-    def _told(self, what):
+    def _raise_errors(self, what):
         """Raises NCCL's errors as ours."""
         try:
             yield

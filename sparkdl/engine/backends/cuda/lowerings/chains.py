@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from sparkdl.engine.axes import kinds_of, merged_axes
+from sparkdl.engine.axes import kinds_of, merge_axes
 from sparkdl.engine.backends.cuda.kernels import chain_source
 from sparkdl.engine.backends.cuda.kernels.chain_source import APART, DENSE, SHARED, ChainSource
 from sparkdl.engine.backends.cuda.kernels.expressions import OPERATIONS
@@ -34,7 +34,7 @@ def chain(session, op, inputs, outputs):
     op = op if isinstance(op, ChainOp) else ChainOp(((op, tuple(range(len(inputs)))),), (0,))
     shape = outputs[0].shape
     arrays = [*(np.broadcast_to(x, shape) for x in inputs), *outputs]
-    axes = merged_axes(arrays)
+    axes = merge_axes(arrays)
     length, strides = axes.pop() if axes else (1, [a.itemsize for a in arrays])
     lies = tuple(map(lie, strides, arrays))
     at_once = numbers_at_once(arrays, lies, length, [steps for _, steps in axes])
@@ -94,7 +94,7 @@ def text(op, inputs, outputs, lies, axes, at_once, large):
     )
 
 
-def worked_out(session, op, inputs, output):
+def decompose_calls(session, op, inputs, output):
     """Calls of an operation that decomposes into elementwise ones."""
     tensors = [Tensor(Spec(a.shape, a.dtype.name)) for a in inputs]
     y = op.decompose(*tensors) if type(op) not in OPERATIONS else op(*tensors)

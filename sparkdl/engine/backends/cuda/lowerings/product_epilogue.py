@@ -66,7 +66,7 @@ class EpilogueProductOp(Op):
     def flops(self, x, w, *rest):
         return self.product.flops(x, w)
 
-    def named(self, inputs, outputs):
+    def by_name(self, inputs, outputs):
         """Returns {name: value} of all inputs and outputs but the factors."""
         has = {
             "bias": self.bias,

@@ -46,7 +46,7 @@ def fuses(op):
 def lower_epilogue_product(session, op, inputs, outputs):
     """Lowers a FollowedOp: one call, or where the library refuses that, one for each part."""
     x, w = op.product.operands(*inputs[:2])
-    named = op.named(inputs, outputs)
+    named = op.by_name(inputs, outputs)
     whole = Product(x=x, w=w, activation=EPILOGUES[type(op.activation)], **named)
     try:
         return session.libraries.products.calls(session, whole), "cuBLASLt"
@@ -64,7 +64,7 @@ def separate_calls(session, op, x, w, y, bias=None, plus=None, kept=None, sums=N
     if op.before:
         calls += chains.copy_array(session, None, [y], [kept])[0]
     if op.activation is not None:
-        calls += chains.worked_out(session, op.activation, [y, kept] if slope else [y], y)
+        calls += chains.decompose_calls(session, op.activation, [y, kept] if slope else [y], y)
     if op.sums:
         calls += reductions.reduction_calls(session, y if slope else w, sums, (0,))[0]
     return calls, name

@@ -59,11 +59,11 @@ def softmax_above(tensor):
     node = tensor.node
     if node is not None and isinstance(node.op, ElementwiseOp | CastOp):
         return next(filter(None, map(softmax_above, node.inputs)), None)
-    softmax = made_by(tensor, SoftmaxOp)
-    return softmax if softmax and made_by(softmax.inputs[0], HeadScoresOp) else None
+    softmax = maker_of(tensor, SoftmaxOp)
+    return softmax if softmax and maker_of(softmax.inputs[0], HeadScoresOp) else None
 
 
-def made_by(tensor, kind):
+def maker_of(tensor, kind):
     """Returns the node of a kind that makes a tensor, or None."""
     return tensor.node if tensor.node is not None and isinstance(tensor.node.op, kind) else None
 

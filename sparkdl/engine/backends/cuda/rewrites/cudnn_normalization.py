@@ -56,7 +56,7 @@ class NormMatcher:
     def first(self, tries):
         """Returns the first group whose graph cuDNN takes, or None: the last reason is noted."""
         for request, group in tries:
-            if not group.closed:
+            if not group.is_closed:
                 continue
             try:
                 self.session.libraries.graphs.plan(request, self.session.tf32)

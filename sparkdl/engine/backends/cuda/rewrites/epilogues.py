@@ -42,7 +42,7 @@ def cast_of_product(node, inputs, uses):
             return replace(whole, dtype="float32")(*before.inputs)
 
 
-def added_to_product(node, inputs, uses):
+def add_to_product(node, inputs, uses):
     """product (+ bias) + another matrix, seen through a change of shape too."""
     if not isinstance(node.op, AddOp) or node.outputs[0].ndim > 3:  # images lie channels last
         return None
@@ -77,7 +77,7 @@ def gradient_of_gelu(node, inputs, uses):
             return replace(whole, activation=node.op)(*before.inputs, inputs[1])
 
 
-RULES = (bias_and_activation, cast_of_product, added_to_product, gradient_of_gelu)
+RULES = (bias_and_activation, cast_of_product, add_to_product, gradient_of_gelu)
 
 
 def with_second_outputs(graph):

@@ -22,7 +22,7 @@ class NodeGroup:
     make: Callable
 
     @property
-    def closed(self):
+    def is_closed(self):
         """True if nothing that is read needs what the group makes."""
         return not set(self.nodes) & set(topological(self.reads))
 

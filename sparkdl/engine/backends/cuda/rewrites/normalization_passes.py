@@ -30,14 +30,14 @@ def batch_norm_grad(op, gy, x, gamma, mu, var):
 
 def layer_norm(op, x, gamma, beta):
     mu, var = op.statistics(x)
-    scaled = mul(op.normalized(x, mu, var), op.along(gamma, x))
+    scaled = mul(op.normalize(x, mu, var), op.along(gamma, x))
     return add(scaled, op.along(beta, x)), mu, var
 
 
 def layer_norm_grad(op, gy, x, gamma, mu, var):
     """Decomposes as LayerNormGradOp does, but with the statistics that are there already."""
     axis, others = op.axis, op.others(x)
-    hat = op.normalized(x, mu, var)
+    hat = op.normalize(x, mu, var)
     ghat = mul(gy, op.along(gamma, x))
     rest = add(mean(ghat, axis, True), mul(hat, mean(mul(ghat, hat), axis, True)))
     gx = div(sub(ghat, rest), sqrt(add(op.wide(var, x), op.epsilon)))

@@ -130,7 +130,7 @@ class RecurrentStack:
         """Returns [(output of the last node, tensor)]"""
         layer, kind = self.layer, self.layer.cell.kind
         given = [[cast(new.get(t, t), kind) for t in node.inputs] for node in self.nodes]
-        x, states = self.turned(given[0][0]), stack_states([g[4:] for g in given])
+        x, states = self.reverse(given[0][0]), stack_states([g[4:] for g in given])
         row = pack_weights(
             layer, [dict(zip(("wx", "wh", "b"), g[1:4], strict=True)) for g in given]
         )
@@ -138,23 +138,23 @@ class RecurrentStack:
         y, *rest = WalkOp(layer.cell, layer.reserve if trained else 0)(x, row, *states)
         self.read = x, row, *states, y, rest[-1]
         last = split_states(rest[: self.states], len(self.nodes))[-1]
-        return zip(self.nodes[-1].outputs, (self.turned(y), *last), strict=False)
+        return zip(self.nodes[-1].outputs, (self.reverse(y), *last), strict=False)
 
     def replace_backward(self, new):
         """Yields [(output of a gradient, tensor)] for all layers."""
         kind, nodes = self.layer.cell.kind, [self.gradients[node] for node in self.nodes]
         given = [[new.get(t, t) for t in node.inputs[: 1 + self.states]] for node in nodes]
         glast = stack_states([[cast(t, kind) for t in states] for _, *states in given])
-        gy = self.turned(cast(given[-1][0], kind))
+        gy = self.reverse(cast(given[-1][0], kind))
         gx, row, *gstates = WalkGradOp(self.layer.cell)(gy, *glast, *self.read)
         made = zip(
             nodes, unpack_gradients(self.layer, row), split_states(gstates, len(nodes)), strict=True
         )
         for node, grads, states in made:
             yield from zip(node.outputs[1:], (*grads, *states), strict=True)
-        yield nodes[0].outputs[0], self.turned(gx)
+        yield nodes[0].outputs[0], self.reverse(gx)
 
-    def turned(self, x):
+    def reverse(self, x):
         return ops.reverse_time(x) if self.backwards else x
 
 

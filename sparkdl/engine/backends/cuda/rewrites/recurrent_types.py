@@ -59,7 +59,7 @@ def narrow_candidates(graph):
 
 def in_kind(tensor, kind):
     """Returns a tensor in a narrow type, without a way to float32 and back."""
-    before = widened_from(tensor, kind)
+    before = narrow_source(tensor, kind)
     return cast(tensor, kind) if before is None else before
 
 
@@ -67,10 +67,10 @@ def drop_double_cast(node, inputs, uses):
     """A cast to what numbers are, or were before they were cast to float32."""
     if isinstance(node.op, CastOp):
         same = inputs[0] if inputs[0].spec.dtype == node.op.dtype else None
-        return widened_from(inputs[0], node.op.dtype) if same is None else same
+        return narrow_source(inputs[0], node.op.dtype) if same is None else same
 
 
-def widened_from(tensor, kind):
+def narrow_source(tensor, kind):
     """Returns the tensor of this type whose numbers these are in float32, or None."""
     if tensor.node is None or not isinstance(tensor.node.op, CastOp):
         return None

@@ -75,7 +75,7 @@ class OneDnnSession:
         if status:
             raise UnsupportedError(f"oneDNN refuses {name} (status {status})")
 
-    def made(self, kind, name, *arguments):
+    def make(self, kind, name, *arguments):
         """Calls the function `name`; returns the Handle that it creates."""
         handle = self.kinds[kind]()
         self.call(name, byref(handle), *arguments)
@@ -84,13 +84,13 @@ class OneDnnSession:
     def any(self, array):
         """Returns a descriptor like an array's, whose layout the primitive chooses."""
         arguments = array.ndim, dims(array.shape), TYPES[array.dtype.name], ANY
-        return self.made("memory_desc", "memory_desc_create_with_tag", *arguments)
+        return self.make("memory_desc", "memory_desc_create_with_tag", *arguments)
 
     def of(self, array):
         """Returns the descriptor of a numpy array as it lies."""
         strides = [s // array.itemsize for s in array.strides]
         arguments = array.ndim, dims(array.shape), TYPES[array.dtype.name], dims(strides)
-        return self.made("memory_desc", "memory_desc_create_with_strides", *arguments)
+        return self.make("memory_desc", "memory_desc_create_with_strides", *arguments)
 
     def fresh(self):
         """Returns a session that shares all with this one but its scratch memory."""
@@ -109,7 +109,7 @@ class OneDnnSession:
 
     def memory(self, md, array, own=False):
         """Returns the memory of an array, which oneDNN reads as its descriptor says."""
-        memory = self.made("memory", "memory_create", md, self.engine, address(array))
+        memory = self.make("memory", "memory_create", md, self.engine, address(array))
         memory.md, memory.array, memory.own = md, array, own
         return memory
 
@@ -157,7 +157,7 @@ class OneDnnSession:
     def describe(self, name, *arguments):
         """Returns a primitive descriptor: `name` without its suffix, arguments after the engine."""
         create = f"{name}_primitive_desc_create"
-        pd = self.made("primitive_desc", create, self.engine, *arguments)
+        pd = self.make("primitive_desc", create, self.engine, *arguments)
         pd.operation = name
         return pd
 
@@ -173,7 +173,7 @@ class OneDnnSession:
         self.call("primitive_desc_query", pd, QUERY_IMPL, 0, byref(name))
         return (name.value or b"").decode()
 
-    def advanced(self, pd, name):
+    def advance(self, pd, name):
         """Moves `pd` on to the kernel called `name`; returns None, and spends `pd`, without one."""
         while self.library.dnnl_primitive_desc_next_impl(pd) == 0:
             if self.implementation(pd) == name:
@@ -191,7 +191,7 @@ class OneDnnSession:
     def equal(self, first, second):
         return bool(self.library.dnnl_memory_desc_equal(first, second))
 
-    def bound(self, pd, arguments):
+    def bind(self, pd, arguments):
         """Returns a call without arguments that runs the primitive on {index: memory}.
 
         Raises
@@ -200,7 +200,7 @@ class OneDnnSession:
             Where it would misread memory.
         """
         check(self, pd, arguments, NAMES)
-        primitive = self.made("primitive", "primitive_create", pd)
+        primitive = self.make("primitive", "primitive_create", pd)
         array = (Argument * len(arguments))(*[(k, m.value) for k, m in arguments.items()])
         execute, count, stream, where = self.execute, len(arguments), self.stream, byref(array)
 
@@ -213,16 +213,16 @@ class OneDnnSession:
     def reorder(self, source, target):
         """Returns a call that copies one memory to another of any layout and type."""
         arguments = source.md, self.engine, target.md, self.engine, None
-        pd = self.made("primitive_desc", "reorder_primitive_desc_create", *arguments)
+        pd = self.make("primitive_desc", "reorder_primitive_desc_create", *arguments)
         pd.operation = "reorder"
-        return self.bound(pd, {SRC: source, DST: target})
+        return self.bind(pd, {SRC: source, DST: target})
 
     def then(self, *steps):
         """Returns an attribute: the result goes through `steps`, each a name and its arguments."""
-        ops = self.made("post_ops", "post_ops_create")
+        ops = self.make("post_ops", "post_ops_create")
         for name, *arguments in steps:
             self.call(f"post_ops_append_{name}", ops, *arguments)
-        attribute = self.made("primitive_attr", "primitive_attr_create")
+        attribute = self.make("primitive_attr", "primitive_attr_create")
         self.call("primitive_attr_set_post_ops", attribute, ops)
         return attribute
 

@@ -56,7 +56,7 @@ def geometry_of(op, x, w):
     )
 
 
-def grouped_weights(op, w):
+def group_weights(op, w):
     """Returns weights (O, C/G, *size) with an axis for groups, where there are any."""
     return w if op.groups == 1 else w.reshape(op.groups, w.shape[0] // op.groups, *w.shape[1:])
 
@@ -64,7 +64,7 @@ def grouped_weights(op, w):
 def forward_pd(session, op, x, w, y, bias=None, after=()):
     bias_md = None if bias is None else session.of(bias)
     attribute = session.then(*after) if after else None
-    mds = session.of(x), session.any(grouped_weights(op, w)), bias_md, session.of(y)
+    mds = session.of(x), session.any(group_weights(op, w)), bias_md, session.of(y)
     name = "convolution_forward"
     return session.describe(name, TRAINING, DIRECT, *mds, *geometry_of(op, x, w), attribute)
 
@@ -81,28 +81,28 @@ def prefer_direct(session, describe, w):
     if min(w.shape[:2]) >= NARROW or not first.startswith("brg") or "1x1" in first:
         return pd
     direct = f"jit:{first.rpartition(':')[2]}"
-    return session.advanced(describe(), direct) or pd
+    return session.advance(describe(), direct) or pd
 
 
-def forward(session, op, x, w, y, bias=None, after=()):
-    """Calls of y = conv(x, w) (+ bias, then what comes `after`)."""
+def forward(session, op, x, w, y, bias=None, after=(), more=None):
+    """Calls of y = conv(x, w) (+ bias, then what comes `after`, which reads `more`)."""
     pd = prefer_direct(session, partial(forward_pd, session, op, x, w, y, bias, after), w)
-    calls, weights = in_layout(session, grouped_weights(op, w), session.query(pd, "weights"))
-    arguments = {SRC: session.at(x), WEIGHTS: weights, DST: session.at(y)}
+    calls, weights = in_layout(session, group_weights(op, w), session.query(pd, "weights"))
+    arguments = {SRC: session.at(x), WEIGHTS: weights, DST: session.at(y)} | (more or {})
     if bias is not None:
         arguments[BIAS] = session.at(bias)
-    return [*calls, session.bound(pd, arguments)], session.implementation(pd)
+    return [*calls, session.bind(pd, arguments)], session.implementation(pd)
 
 
 def backward_input(session, op, gy, w, gx):
     hint = forward_pd(session, op, gx, w, gy)
-    mds = session.of(gx), session.any(grouped_weights(op, w)), session.of(gy)
+    mds = session.of(gx), session.any(group_weights(op, w)), session.of(gy)
     name = "convolution_backward_data"
     describe = partial(session.describe, name, DIRECT, *mds, *geometry_of(op, gx, w), hint, None)
     pd = prefer_direct(session, describe, w)
-    calls, weights = in_layout(session, grouped_weights(op, w), session.query(pd, "weights"))
+    calls, weights = in_layout(session, group_weights(op, w), session.query(pd, "weights"))
     arguments = {DIFF_DST: session.at(gy), WEIGHTS: weights, DIFF_SRC: session.at(gx)}
-    return [*calls, session.bound(pd, arguments)], session.implementation(pd)
+    return [*calls, session.bind(pd, arguments)], session.implementation(pd)
 
 
 def backward_weights(session, op, gy, x, gw, gb=None):
@@ -116,7 +116,7 @@ def backward_weights(session, op, gy, x, gw, gb=None):
             "bfloat16 weights deeper than the volume would get numbers beyond it"
         )
     hint = forward_pd(session, op, x, gw, gy, gb)
-    target = grouped_weights(op, gw)
+    target = group_weights(op, gw)
     mds = session.of(x), session.any(target), None if gb is None else session.of(gb)
     name = "convolution_backward_weights"
     mds = *mds, session.of(gy)
@@ -127,7 +127,7 @@ def backward_weights(session, op, gy, x, gw, gb=None):
     arguments = {SRC: session.at(x), DIFF_DST: session.at(gy), DIFF_WEIGHTS: memory}
     if gb is not None:
         arguments[DIFF_BIAS] = session.at(gb)
-    calls = [session.bound(pd, arguments)]
+    calls = [session.bind(pd, arguments)]
     if not same:
         calls.append(session.reorder(memory, own))
     return calls, session.implementation(pd)

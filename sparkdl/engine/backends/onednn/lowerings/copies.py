@@ -24,4 +24,4 @@ def concat(session, op, *xs_and_y):
     array = (c_void_p * len(mds))(*[md.value for md in mds])
     pd = session.describe("concat", session.of(y), len(mds), op.axis, array, None)
     arguments = {MULTIPLE_SRC + i: session.at(x) for i, x in enumerate(xs)}
-    return [session.bound(pd, arguments | {DST: session.at(y)})], session.implementation(pd)
+    return [session.bind(pd, arguments | {DST: session.at(y)})], session.implementation(pd)

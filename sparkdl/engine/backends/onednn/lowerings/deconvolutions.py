@@ -29,16 +29,16 @@ def forward(session, op, x, w, b, y, after):
 
 
 def lower_deconvolution(session, op, x, w, b, y, after):
-    own, attribute = transposed_weights(op, w), session.then(*after) if after else None
+    own, attribute = transpose_weights(op, w), session.then(*after) if after else None
     mds = session.of(x), session.any(own), session.of(b), session.of(y)
     name = "deconvolution_forward"
     pd = session.describe(name, INFERENCE, DIRECT, *mds, *geometry(op), attribute)
     calls, weights = in_layout(session, own, session.query(pd, "weights"))
     arguments = {SRC: session.at(x), WEIGHTS: weights, BIAS: session.at(b), DST: session.at(y)}
-    return [*calls, session.bound(pd, arguments)], session.implementation(pd)
+    return [*calls, session.bind(pd, arguments)], session.implementation(pd)
 
 
-def transposed_weights(op, w):
+def transpose_weights(op, w):
     """Returns weights (C, O/G, *size) as oneDNN names them here: (O, C, *size), groups in front."""
     if op.groups == 1:
         return w.swapaxes(0, 1)

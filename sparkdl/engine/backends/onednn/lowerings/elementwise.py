@@ -30,7 +30,7 @@ def forward_pd(session, kind, x, y):
 def forward(session, op, x, y):
     """y = gelu(x)"""
     pd = forward_pd(session, gelu(op), x, y)
-    return [session.bound(pd, {SRC: session.at(x), DST: session.at(y)})], session.implementation(pd)
+    return [session.bind(pd, {SRC: session.at(x), DST: session.at(y)})], session.implementation(pd)
 
 
 def backward(session, op, gy, x, gx):
@@ -40,13 +40,13 @@ def backward(session, op, gy, x, gx):
     rest = c_float(0), c_float(0), hint, None
     pd = session.describe("eltwise_backward", gelu(op), *mds, *rest)
     arguments = {SRC: session.at(x), DIFF_DST: session.at(gy), DIFF_SRC: session.at(gx)}
-    return [session.bound(pd, arguments)], session.implementation(pd)
+    return [session.bind(pd, arguments)], session.implementation(pd)
 
 
 def relu(session, op, x, y):
     """y = max(x, 0)"""
     pd = forward_pd(session, RELU, x, y)
-    return [session.bound(pd, {SRC: session.at(x), DST: session.at(y)})], session.implementation(pd)
+    return [session.bind(pd, {SRC: session.at(x), DST: session.at(y)})], session.implementation(pd)
 
 
 def relu_gradient(session, op, gy, y, gx):
@@ -56,7 +56,7 @@ def relu_gradient(session, op, gy, y, gx):
     rest = c_float(0), c_float(0), hint, None
     pd = session.describe("eltwise_backward", RELU_BY_RESULT, *mds, *rest)
     arguments = {DST: session.at(y), DIFF_DST: session.at(gy), DIFF_SRC: session.at(gx)}
-    return [session.bound(pd, arguments)], session.implementation(pd)
+    return [session.bind(pd, arguments)], session.implementation(pd)
 
 
 def add(session, op, x, y, z):
@@ -65,7 +65,7 @@ def add(session, op, x, y, z):
     x, y = (x, y) if x.shape == z.shape else (y, x)
     pd = session.describe("binary", ADD, session.of(x), session.of(y), session.of(z), None)
     arguments = {SRC: session.at(x), SRC_1: session.at(y), DST: session.at(z)}
-    return [session.bound(pd, arguments)], session.implementation(pd)
+    return [session.bind(pd, arguments)], session.implementation(pd)
 
 
 def cast(session, op, x, y):

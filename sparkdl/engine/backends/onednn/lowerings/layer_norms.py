@@ -17,7 +17,7 @@ from sparkdl.engine.backends.onednn.binding.api import (
     TRAINING,
     VARIANCE,
 )
-from sparkdl.engine.backends.onednn.lowerings.normalization import BACKWARD, SCALE_AND_SHIFT, bound
+from sparkdl.engine.backends.onednn.lowerings.normalization import BACKWARD, SCALE_AND_SHIFT, bind
 from sparkdl.errors import UnsupportedError
 
 
@@ -31,7 +31,7 @@ def forward(session, op, x, gamma, beta, y, mean, variance):
     x, y = statistics_last(op, x, y)
     pd = forward_pd(session, op, x, y, mean)
     arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
-    return bound(session, pd, arrays)
+    return bind(session, pd, arrays)
 
 
 def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
@@ -43,7 +43,7 @@ def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
     arrays = {DIFF_DST: gy, SRC: x, SCALE: gamma, MEAN: mean, VARIANCE: variance}
     arrays |= {DIFF_SRC: gx, DIFF_SCALE: ggamma, DIFF_SHIFT: gbeta}
     arrays[SHIFT] = gamma  # asked for, never read: the gradient does not depend on beta
-    return bound(session, pd, arrays)
+    return bind(session, pd, arrays)
 
 
 def statistics_last(op, *arrays):

@@ -36,7 +36,7 @@ def forward(session, op, x, y, workspace=None):
     arguments = {SRC: session.at(x), DST: session.at(y)}
     if workspace is not None:
         arguments[WORKSPACE] = session.workspace(pd, workspace)
-    return [session.bound(pd, arguments)], session.implementation(pd)
+    return [session.bind(pd, arguments)], session.implementation(pd)
 
 
 def backward(session, op, gy, x, y, workspace, gx):
@@ -45,7 +45,7 @@ def backward(session, op, gy, x, y, workspace, gx):
     pd = session.describe("lrn_backward", algorithm(op), *mds, *constants(op), hint, None)
     arguments = {DIFF_DST: session.at(gy), SRC: session.at(x), DIFF_SRC: session.at(gx)}
     arguments[WORKSPACE] = session.workspace(hint, workspace)
-    return [session.bound(pd, arguments)], session.implementation(pd)
+    return [session.bind(pd, arguments)], session.implementation(pd)
 
 
 def refuse_known_faults(op, channels):

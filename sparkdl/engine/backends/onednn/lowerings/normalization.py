@@ -36,7 +36,7 @@ def lower_inference(session, op, x, gamma, beta, mean, variance, y, relu=False):
     flags = SCALE_AND_SHIFT | GLOBAL | (RELU if relu else 0)
     pd = forward_pd(session, op, x, y, flags, INFERENCE)
     arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
-    return bound(session, pd, arrays)
+    return bind(session, pd, arrays)
 
 
 def forward_pd(session, op, x, y, flags=SCALE_AND_SHIFT, kind=TRAINING):
@@ -56,7 +56,7 @@ def forward(session, op, x, gamma, beta, y, mean, variance):
         return found
     pd = forward_pd(session, op, x, y)
     arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
-    return bound(session, pd, arrays)
+    return bind(session, pd, arrays)
 
 
 def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
@@ -67,7 +67,7 @@ def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
     pd = backward_pd(session, op, gy, x, gx, forward_pd(session, op, x, gy))
     arrays = {DIFF_DST: gy, SRC: x, SCALE: gamma, MEAN: mean, VARIANCE: variance}
     arrays |= {DIFF_SRC: gx, DIFF_SCALE: ggamma, DIFF_SHIFT: gbeta}
-    return bound(session, pd, arrays)
+    return bind(session, pd, arrays)
 
 
 def relu_forward(session, op, x, gamma, beta, y, mean, variance, signs):
@@ -80,7 +80,7 @@ def relu_forward(session, op, x, gamma, beta, y, mean, variance, signs):
         calls, name = forward(session, op, x, gamma, beta, y, mean, variance)
         return [*calls, lambda: np.maximum(y, 0, out=y)], f"{name}, then numpy"
     arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
-    return bound(session, pd, arrays, {WORKSPACE: session.workspace(pd, signs)})
+    return bind(session, pd, arrays, {WORKSPACE: session.workspace(pd, signs)})
 
 
 def relu_backward(session, op, gy, x, gamma, beta, mean, variance, y, signs, gx, ggamma, gbeta):
@@ -96,7 +96,7 @@ def relu_backward(session, op, gy, x, gamma, beta, mean, variance, y, signs, gx,
         return [lambda: np.multiply(gy, y > 0, out=gx), *calls], f"numpy, then {name}"
     arrays = {DIFF_DST: gy, SRC: x, SCALE: gamma, MEAN: mean, VARIANCE: variance}
     arrays |= {DIFF_SRC: gx, DIFF_SCALE: ggamma, DIFF_SHIFT: gbeta}
-    return bound(session, pd, arrays, {WORKSPACE: session.workspace(hint, signs)})
+    return bind(session, pd, arrays, {WORKSPACE: session.workspace(hint, signs)})
 
 
 def loops(make, x, *arguments, **options):
@@ -130,6 +130,6 @@ def fast(session, describe, *arguments):
     return None if session.implementation(pd).startswith("ref") else pd
 
 
-def bound(session, pd, arrays, more=None):
+def bind(session, pd, arrays, more=None):
     arguments = {key: session.at(array) for key, array in arrays.items()} | (more or {})
-    return [session.bound(pd, arguments)], session.implementation(pd)
+    return [session.bind(pd, arguments)], session.implementation(pd)

@@ -38,7 +38,7 @@ def forward(session, op, x, y, places=None):
     arguments = {SRC: session.at(x), DST: session.at(y)}
     if places is not None:
         arguments[WORKSPACE] = session.workspace(pd, places)
-    return [session.bound(pd, arguments)], session.implementation(pd)
+    return [session.bind(pd, arguments)], session.implementation(pd)
 
 
 def backward(session, op, gy, gx, places=None):
@@ -49,4 +49,4 @@ def backward(session, op, gy, gx, places=None):
     arguments = {DIFF_DST: session.at(gy), DIFF_SRC: session.at(gx)}
     if places is not None:
         arguments[WORKSPACE] = session.workspace(pd, places)
-    return [session.bound(pd, arguments)], session.implementation(pd)
+    return [session.bind(pd, arguments)], session.implementation(pd)

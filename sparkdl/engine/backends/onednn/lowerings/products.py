@@ -18,7 +18,7 @@ def product(session, x, w, y, bias=None, after=(), more=None):
     if bias is not None:
         arrays[BIAS] = bias
     arguments = {key: session.at(array) for key, array in arrays.items()} | {WEIGHTS: weights}
-    return [*calls, session.bound(pd, arguments)], session.implementation(pd)
+    return [*calls, session.bind(pd, arguments)], session.implementation(pd)
 
 
 def forward(session, op, x, w, y, bias=None, after=()):

@@ -37,7 +37,7 @@ def primitive(op):
 
 def views(op, inputs, outputs):
     """{index of the argument: the array as oneDNN sees it}, in the order of its descriptors."""
-    given, (y, *last) = op.given(*inputs), outputs
+    given, (y, *last) = op.group_inputs(*inputs), outputs
     units = given.wh.shape[0]
     result = {SRC: given.x.swapaxes(0, 1)}
     result |= {SRC + 1 + i: wide(state) for i, state in enumerate(given.states)}
@@ -84,10 +84,10 @@ def forward(session, op, inputs, outputs, workspace=None):
     """Calls that fill y and the last states, and the workspace where a gradient follows."""
     kind = INFERENCE if workspace is None else TRAINING
     pd = forward_pd(session, op, inputs, outputs, kind)
-    calls, arguments = bound(session, pd, views(op, inputs, outputs))
+    calls, arguments = bind(session, pd, views(op, inputs, outputs))
     if workspace is not None:
         arguments[WORKSPACE] = session.workspace(pd, workspace)
-    return [*calls, session.bound(pd, arguments)], kernel(session, pd)
+    return [*calls, session.bind(pd, arguments)], kernel(session, pd)
 
 
 def backward(session, op, gys, inputs, outputs, workspace, grads):
@@ -96,13 +96,13 @@ def backward(session, op, gys, inputs, outputs, workspace, grads):
     arrays, diffs = views(op, inputs, outputs), views(op, grads, gys)
     mds = descriptors(session, op, arrays) + descriptors(session, op, diffs, free=())
     pd = describe_primitive(session, op, "backward", BACKWARD, mds, OVERWRITE, hint)
-    calls, arguments = bound(session, pd, arrays)
+    calls, arguments = bind(session, pd, arrays)
     arguments |= {DIFF + index: session.at(array) for index, array in diffs.items()}
     arguments[WORKSPACE] = session.workspace(hint, workspace)
-    return [*calls, session.bound(pd, arguments)], kernel(session, pd)
+    return [*calls, session.bind(pd, arguments)], kernel(session, pd)
 
 
-def bound(session, pd, arrays):
+def bind(session, pd, arrays):
     """(calls that lay out the weights, {index: memory})"""
     calls, arguments = [], {}
     for index, array in arrays.items():

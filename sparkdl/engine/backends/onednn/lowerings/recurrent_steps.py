@@ -37,7 +37,7 @@ class Products:
         if session.implementation(pd).startswith("ref"):
             raise UnsupportedError(f"oneDNN has no fast product of {x.shape} and {w.shape}")
         memories = {index: session.at(array) for index, array in arrays.items()}
-        return session.bound(pd, memories), list(memories.values())
+        return session.bind(pd, memories), list(memories.values())
 
 
 def forward(session, op, inputs, outputs):

@@ -16,7 +16,7 @@ def forward_pd(session, op, x, y):
 
 def forward(session, op, x, y):
     pd = forward_pd(session, op, x, y)
-    return [session.bound(pd, {SRC: session.at(x), DST: session.at(y)})], session.implementation(pd)
+    return [session.bind(pd, {SRC: session.at(x), DST: session.at(y)})], session.implementation(pd)
 
 
 def backward(session, op, gy, gx):
@@ -24,4 +24,4 @@ def backward(session, op, gy, gx):
     arguments = algorithm(op), None, session.of(gx), session.of(gy), hint, None
     pd = session.describe("resampling_backward", *arguments)
     arrays = {DIFF_DST: session.at(gy), DIFF_SRC: session.at(gx)}
-    return [session.bound(pd, arrays)], session.implementation(pd)
+    return [session.bind(pd, arrays)], session.implementation(pd)

@@ -18,7 +18,7 @@ def forward_pd(session, op, x, y):
 
 def forward(session, op, x, y):
     pd = forward_pd(session, op, x, y)
-    return [session.bound(pd, {SRC: session.at(x), DST: session.at(y)})], session.implementation(pd)
+    return [session.bind(pd, {SRC: session.at(x), DST: session.at(y)})], session.implementation(pd)
 
 
 def backward(session, op, gy, y, gx):
@@ -26,4 +26,4 @@ def backward(session, op, gy, y, gx):
     mds, rest = (session.of(gx), session.of(gy), session.of(y)), (y.ndim - 1, hint, None)
     pd = session.describe("softmax_backward", algorithm(op), *mds, *rest)
     arguments = {DST: session.at(y), DIFF_DST: session.at(gy), DIFF_SRC: session.at(gx)}
-    return [session.bound(pd, arguments)], session.implementation(pd)
+    return [session.bind(pd, arguments)], session.implementation(pd)

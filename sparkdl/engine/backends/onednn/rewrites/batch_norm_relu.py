@@ -70,7 +70,7 @@ def fuse_relus(graph):
             return fused[node][:3]
         if node in rectified:
             return inputs[0]  # rectified already
-        norm = fused_before(node, relus, uses)
+        norm = find_fused(node, relus, uses)
         if norm is not None:
             gy = inputs[0].node.inputs[0]
             y, mean, variance, signs = fused[norm]
@@ -88,7 +88,7 @@ def follows_alone(node, uses):
     return normed and y.index == 0 and uses[y] == 1
 
 
-def fused_before(node, relus, uses):
+def find_fused(node, relus, uses):
     """Returns the fused BatchNorm and ReLU whose gradient `node` is, or None."""
     if not isinstance(node.op, BatchNormGradOp):
         return None

@@ -80,13 +80,13 @@ def test_work_of_a_library_is_put_on_a_stream_and_timed(driver):
 @pytest.mark.parametrize("status, expected", [(0, True), (600, False)])
 def test_an_event_is_reached_or_not(driver, monkeypatch, status, expected):
     monkeypatch.setattr(fake_cupy.runtime, "eventQuery", lambda event: status)
-    assert driver.reached(driver.event()) is expected
+    assert driver.is_reached(driver.event()) is expected
 
 
 def test_a_device_that_has_failed_says_so_to_whoever_asks(driver, monkeypatch):
     monkeypatch.setattr(fake_cupy.runtime, "eventQuery", lambda event: 700)
     with pytest.raises(DeviceError, match="700"):
-        driver.reached(driver.event())
+        driver.is_reached(driver.event())
 
 
 REFUSALS = {
@@ -96,7 +96,11 @@ REFUSALS = {
         DeviceError,
         "plan: .* 536,870,912 bytes free, 1,099,511,627,776 are needed: .*; smaller batches need",
     ),
-    "pinned": (lambda d: d.pinned(1 << 40), DeviceError, "no 1,099,511,627,776 bytes of pinned"),
+    "pinned": (
+        lambda d: d.allocate_pinned(1 << 40),
+        DeviceError,
+        "no 1,099,511,627,776 bytes of pinned",
+    ),
     "code": (
         lambda d: d.compile("nonsense"),
         UnsupportedError,

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from sparkdl.engine.backends.cuda.device import cupy_driver, gpu_selection
-from sparkdl.engine.backends.cuda.device.gpu_selection import owned_devices
+from sparkdl.engine.backends.cuda.device.gpu_selection import task_devices
 from sparkdl.engine.backends.device_grant import DeviceGrant
 from sparkdl.errors import DeviceError, UnsupportedError
 
@@ -39,14 +39,14 @@ REFUSED = {
 @pytest.mark.parametrize("name", OWNED)
 def test_the_gpus_that_a_task_owns(name):
     addresses, visible, ids, expected = OWNED[name]
-    assert owned_devices(addresses, visible, ids) == expected
+    assert task_devices(addresses, visible, ids) == expected
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_task_whose_gpu_is_not_there_is_told_why(name):
     addresses, visible, ids, why = REFUSED[name]
     with pytest.raises(DeviceError, match=why):
-        owned_devices(addresses, visible, ids)
+        task_devices(addresses, visible, ids)
 
 
 MINE = {

@@ -99,4 +99,4 @@ def test_a_chain_in_any_layout(kinds):
 
 def test_what_is_wrong_is_told():
     with pytest.raises(UnsupportedError, match='identifier "y" is undefined'):
-        nvrtc.compile_module(modules.generated_source("__device__ int x = y;"), (9, 0))
+        nvrtc.compile_module(modules.complete_source("__device__ int x = y;"), (9, 0))

@@ -291,7 +291,7 @@ def test_the_double_refuses(adapter, spoil):
     x, w, y = (base.get("cuda").constant(a)[None] for a in (X, W, X @ W))
     matmul = cublaslt.Matmul(adapter, cublaslt.Product(x=x, w=w, y=y), False)
     session = base.get("cuda").fresh().session
-    words = matmul.prepared(session)
+    words = matmul.prepare(session)
     session.settle()
     matmul.run(*words, 0)
     spoil(matmul)

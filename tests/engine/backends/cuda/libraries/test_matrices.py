@@ -3,30 +3,30 @@
 import numpy as np
 import pytest
 
-from sparkdl.engine.backends.cuda.libraries.matrices import Lie, rows_of_stacks
+from sparkdl.engine.backends.cuda.libraries.matrices import MatrixLayout, rows_of_stacks
 from sparkdl.errors import UnsupportedError
 
 STACK = np.zeros((3, 4, 6), np.float32)
 LIES = [
-    (STACK, Lie(False, 6, 4, 6, 24)),
-    (STACK.swapaxes(1, 2), Lie(True, 6, 4, 6, 24)),
-    (STACK[:1], Lie(False, 6, 4, 6, 0)),
-    (STACK[:, :, :5], Lie(False, 5, 4, 6, 24)),
-    (STACK[:, :1, ::2], Lie(True, 1, 3, 2, 24)),
-    (STACK[:, ::2, :1], Lie(False, 1, 2, 12, 24)),
-    (STACK[:, :1], Lie(False, 6, 1, 6, 24)),
+    (STACK, MatrixLayout(False, 6, 4, 6, 24)),
+    (STACK.swapaxes(1, 2), MatrixLayout(True, 6, 4, 6, 24)),
+    (STACK[:1], MatrixLayout(False, 6, 4, 6, 0)),
+    (STACK[:, :, :5], MatrixLayout(False, 5, 4, 6, 24)),
+    (STACK[:, :1, ::2], MatrixLayout(True, 1, 3, 2, 24)),
+    (STACK[:, ::2, :1], MatrixLayout(False, 1, 2, 12, 24)),
+    (STACK[:, :1], MatrixLayout(False, 6, 1, 6, 24)),
 ]
 
 
 @pytest.mark.parametrize("array, lie", LIES, ids=[str(i) for i in range(len(LIES))])
 def test_how_a_matrix_lies(array, lie):
-    assert Lie.of(array) == lie
+    assert MatrixLayout.of(array) == lie
 
 
 @pytest.mark.parametrize("array", [STACK[:, :, ::2], np.broadcast_to(STACK[:, :1], STACK.shape)])
 def test_numbers_apart_are_refused(array):
     with pytest.raises(UnsupportedError, match="neither rows nor columns lie together"):
-        Lie.of(array)
+        MatrixLayout.of(array)
 
 
 def shapes(parts):

@@ -58,7 +58,7 @@ def mark_of(link):
 def done(works):
     """Wait for all of them: none goes on without the others."""
     end = time.monotonic() + 20
-    while sum(work.reached() for work in works) < len(works):
+    while sum(work.is_reached() for work in works) < len(works):
         assert time.monotonic() < end, "not all devices go on"
 
 

@@ -91,13 +91,13 @@ def call(request, monkeypatch):
     """The call with the most operands of a primitive, in a program."""
     from sparkdl.engine.backends.onednn.binding.api import OneDnnSession
 
-    found, bound = [], OneDnnSession.bound
+    found, bound = [], OneDnnSession.bind
 
     def recorded(session, pd, memories):
         found.append(Call(session, pd, dict(memories)))
         return bound(session, pd, memories)
 
-    monkeypatch.setattr(OneDnnSession, "bound", recorded)
+    monkeypatch.setattr(OneDnnSession, "bind", recorded)
     program = compile(GRAPHS[request.param](), "onednn")
     monkeypatch.undo()
     made = [c for c in found if c.pd.operation == request.param]
@@ -114,7 +114,7 @@ def names():
 def refused(call, memories, index, pattern):
     text = rf"^{call.pd.operation}: .*{names()[index]} {pattern}"
     with pytest.raises(OperandError, match=text):
-        call.session.bound(call.pd, memories)
+        call.session.bind(call.pd, memories)
 
 
 def test_every_primitive_that_is_described_has_a_row():
@@ -132,7 +132,7 @@ def test_every_primitive_that_is_described_has_a_row():
 
 
 def test_what_a_program_gives_is_taken(call):
-    call.session.bound(call.pd, call.memories)
+    call.session.bind(call.pd, call.memories)
 
 
 def test_an_operand_that_is_too_small(call):

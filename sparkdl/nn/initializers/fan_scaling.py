@@ -30,7 +30,7 @@ from sparkdl.nn.initializers.variance_scaling import VarianceScaling
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scaled(Initializer, abstract=True):
+class ScaledInitializer(Initializer, abstract=True):
     """A VarianceScaling under a name of its own, with nothing left to choose."""
 
     same_as: ClassVar[VarianceScaling]
@@ -40,49 +40,49 @@ class Scaled(Initializer, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class XavierNormal(Scaled, name="xavier"):
+class XavierNormal(ScaledInitializer, name="xavier"):
     """Normal with variance 2 / (in + out)."""
 
     same_as = VarianceScaling(scale=1.0, mode="fan_avg", distribution="normal")
 
 
 @dataclass(frozen=True, kw_only=True)
-class XavierUniform(Scaled, name="xavier_uniform"):
+class XavierUniform(ScaledInitializer, name="xavier_uniform"):
     """Uniform with variance 2 / (in + out)."""
 
     same_as = VarianceScaling(scale=1.0, mode="fan_avg", distribution="uniform")
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeNormal(Scaled, name="he"):
+class HeNormal(ScaledInitializer, name="he"):
     """Normal with variance 2 / in; for layers with relu."""
 
     same_as = VarianceScaling(scale=2.0, mode="fan_in", distribution="normal")
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeUniform(Scaled, name="he_uniform"):
+class HeUniform(ScaledInitializer, name="he_uniform"):
     """Uniform with variance 2 / in; for layers with relu."""
 
     same_as = VarianceScaling(scale=2.0, mode="fan_in", distribution="uniform")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LecunNormal(Scaled, name="lecun"):
+class LecunNormal(ScaledInitializer, name="lecun"):
     """Normal with variance 1 / in; for layers with selu."""
 
     same_as = VarianceScaling(scale=1.0, mode="fan_in", distribution="normal")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LecunUniform(Scaled, name="lecun_uniform"):
+class LecunUniform(ScaledInitializer, name="lecun_uniform"):
     """Uniform with variance 1 / in."""
 
     same_as = VarianceScaling(scale=1.0, mode="fan_in", distribution="uniform")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SigmoidUniform(Scaled, name="sigmoid_uniform"):
+class SigmoidUniform(ScaledInitializer, name="sigmoid_uniform"):
     """Uniform in [-r, r) with r = 4 sqrt(6 / (in + out)); for layers with sigmoid."""
 
     same_as = VarianceScaling(scale=16.0, mode="fan_avg", distribution="uniform")
