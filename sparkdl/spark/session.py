@@ -32,7 +32,15 @@ ALWAYS = {
     # The path of a socket has at most 107 bytes; that of a YARN container's own folder is longer.
     "spark.python.unix.domain.socket.dir": "/tmp",
 }
-ON_THIS_MACHINE = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
+# JVMs that live for minutes, beside workers that want the cores: of the time that their optimizing
+# compiler and parallel collector take, little comes back. What `extraJavaOptions` say holds.
+FRUGAL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+ON_THIS_MACHINE = {
+    "spark.ui.enabled": "false",
+    "spark.log.level": "ERROR",
+    "spark.driver.defaultJavaOptions": FRUGAL,
+    "spark.executor.defaultJavaOptions": FRUGAL,
+}
 
 
 @contextmanager
@@ -81,6 +89,7 @@ def start(
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started the JVM
     options = {"spark.app.name": name, "spark.master": master} | defaults(master, submitted)
     options |= {key: as_text(value) for key, value in (config or {}).items()}
+    options = without_second_collector(options)
     if is_local(master) and not submitted:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -123,6 +132,17 @@ def defaults(master: str, submitted: bool) -> dict[str, Any]:
         return ALWAYS
     cluster = re.fullmatch(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]", master)
     return ALWAYS | ON_THIS_MACHINE | (of_cluster(cluster[1]) if cluster else {})
+
+
+def without_second_collector(options: dict[str, Any]) -> dict[str, Any]:
+    """Returns the options; those that choose a collector lose ours: a JVM refuses to have two."""
+    chosen = [
+        part
+        for part in ("driver", "executor")
+        if re.search(r"-XX:\+Use\w+GC\b", options.get(f"spark.{part}.extraJavaOptions", ""))
+    ]
+    ours = {f"spark.{part}.defaultJavaOptions" for part in chosen}
+    return {key: value for key, value in options.items() if not (key in ours and value == FRUGAL)}
 
 
 def of_cluster(megabytes: str) -> dict[str, Any]:

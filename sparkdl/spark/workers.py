@@ -13,7 +13,7 @@ from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
 from sparkdl.spark.jobs.job import clear_errors, job, no_waiting_for_locality
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
-from sparkdl.spark.jobs.slots import check_barrier, gpus_of_a_task, slots
+from sparkdl.spark.jobs.slots import check_barrier, dynamic, gpus_of_a_task, slots
 from sparkdl.spark.launch.barrier_stage import BarrierStage
 from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import deal_blocks
@@ -83,6 +83,16 @@ class SparkWorkers:
             found = slots(self.sc, self._most)
         self._most = max(self._most, found)
         return min(self.size, found * self.each)
+
+    def obstacle(self) -> str | None:
+        """Returns why a barrier stage cannot run all workers at once, or None."""
+        with clear_errors("asking for slots"):
+            if dynamic(self.sc):
+                return "spark.dynamicAllocation.enabled is true, and Spark runs no barrier with it"
+            room = self.room()
+        if self.size > room:
+            return f"{self.size} workers need as many slots, the cluster has {room}"
+        return None
 
     def launch(
         self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None

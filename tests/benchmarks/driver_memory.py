@@ -59,7 +59,11 @@ def measured(workers, rounds):
     n = workers * rounds
     data = Arrays(np.zeros((n, FEATURES), np.uint8), np.zeros(n, int), records_per_split=rounds)
     master = ParameterAveraging(
-        batch_size_per_worker=1, averaging_frequency=1, workers=workers, repartition="never"
+        aggregation="driver",
+        batch_size_per_worker=1,
+        averaging_frequency=1,
+        workers=workers,
+        repartition="never",
     )
     with spark_session("local-cluster[2,1,3072]", **{"spark.executor.memory": "3g"}) as sc:
         heap = Heap(sc)

@@ -47,7 +47,9 @@ def line(sc, units, rounds):
 def paired(sc, conf, rounds, warm_up=5):
     """Seconds of each round and of the bare job next to it."""
     state = first_state(conf)
-    master = ParameterAveraging(batch_size_per_worker=1, averaging_frequency=1, repartition="never")
+    master = ParameterAveraging(
+        aggregation="driver", batch_size_per_worker=1, averaging_frequency=1, repartition="never"
+    )
     x, y = (
         np.zeros((2 * (rounds + warm_up), FEATURES), np.float32),
         np.zeros(2 * (rounds + warm_up)),

@@ -19,7 +19,9 @@ from sparkdl.training.saving.checkpoint import Checkpoints, latest, load_checkpo
 from tests.spark.networks import CLASSES, plain
 from tests.training.models import assert_equal
 
-MASTER = ParameterAveraging(batch_size_per_worker=10, averaging_frequency=1, workers=2)
+MASTER = ParameterAveraging(
+    aggregation="driver", batch_size_per_worker=10, averaging_frequency=1, workers=2
+)
 HOST = re.escape(platform.node())
 
 

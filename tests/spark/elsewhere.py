@@ -15,7 +15,7 @@ class Unpackable(Exception):
         super().__init__("no way back")
 
 
-LIMIT = 200.0  # seconds for others to come
+LIMIT = 200.0  # seconds
 ERRORS = {
     "ours": DataError("record 7: features must be finite"),
     "a shape": ShapeError("features must be (6,), got (5,)"),
@@ -57,16 +57,16 @@ def hang(host, items):
     time.sleep(200)
 
 
-def meet(host, timeout, meeting, items):
-    found = meeting.all_gather(f"rank {meeting.rank} of {meeting.size}", timeout)
-    yield os.getpid(), found, list(items)
+def locate(host, place, items):
+    """Where a worker is among those that train together."""
+    yield os.getpid(), tuple(place), list(items)
 
 
-def note(host, folder, meeting, items):
-    """Writes down where it is, whom it meets and which blocks it has."""
-    met = meeting.all_gather(f"{meeting.rank} of {meeting.size}", LIMIT)
-    found = [describe_device(choose_backend("cuda")), met, [key for key, _ in items]]
-    Path(folder, str(meeting.rank)).write_text(json.dumps(found))
+def note(host, folder, place, items):
+    """Writes down where it is and which blocks it has."""
+    device = describe_device(choose_backend("cuda"))
+    found = [device, [place.rank, place.size], [key for key, _ in items]]
+    Path(folder, str(place.rank)).write_text(json.dumps(found))
     return iter(())
 
 
@@ -74,16 +74,14 @@ def noted(folder):
     return {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
 
 
-def refuse(host, meeting, items):
-    """Rank 1 raises it; the other would wait for it."""
-    if meeting.rank == 1:
+def refuse(host, place, items):
+    """Rank 1 raises it; the other goes on."""
+    if place.rank == 1:
         raise DataError("rank 1 has a bad record")
-    meeting.all_gather("here", LIMIT)
-    return iter(())
+    time.sleep(LIMIT)
 
 
-def vanish(host, meeting, items):
-    if meeting.rank == 1:
+def vanish(host, place, items):
+    if place.rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-    meeting.all_gather("here", LIMIT)
-    return iter(())
+    time.sleep(LIMIT)

@@ -33,7 +33,9 @@ OPTIONS = EACH_OF_ALL | {"workers": 2}
 MASTERS = {
     "on the processor": AllReduceSGD(device="cpu", **OPTIONS),
     "together": AllReduceSGD(device="cuda", **OPTIONS),
-    "rounds": ParameterAveraging(device="cuda", averaging_frequency=1, **OPTIONS),
+    "rounds": ParameterAveraging(
+        aggregation="driver", device="cuda", averaging_frequency=1, **OPTIONS
+    ),
 }
 
 
@@ -85,7 +87,9 @@ def main(folder):
         net = SparkNetwork(spark, plain(), AllReduceSGD(device="cuda", **EACH_OF_ALL))
         history = net.fit(arrays(transform=OnHost()), validation=arrays(transform=OnHost()))
         found["in one task"] = told(history)
-        net = SparkNetwork(spark, plain(), ParameterAveraging(device="cuda", **EACH_OF_ALL))
+        net = SparkNetwork(
+            spark, plain(), ParameterAveraging(aggregation="driver", device="cuda", **EACH_OF_ALL)
+        )
         history = net.fit(arrays(transform=OnHost()))
         found["rounds of one task"] = history.rounds[0].devices
         net.evaluate(arrays(transform=OnHost()))

@@ -7,77 +7,75 @@ import time
 from pathlib import Path
 
 from sparkdl.errors import DataError, PeerError, ShapeError
+from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
 
 LIMIT = 200.0  # seconds
 
 
-def take(shared, rank, rendezvous, blocks, validation):
+def take(shared, rank, blocks, validation):
     """Writes down all that a worker is given."""
     own = [[number, sorted(batch.ids.tolist())] for number, batch in blocks]
     judged = None if validation is None else [batch.ids.tolist() for batch in validation]
-    texts = [rendezvous.all_gather(f"{word} {rank}", LIMIT) for word in ("one", "two")]
-    found = {"blocks": own, "judged": judged, "texts": texts, "size": rendezvous.size}
-    Path(shared, str(rank)).write_text(json.dumps(found))
+    Path(shared, str(rank)).write_text(json.dumps({"blocks": own, "judged": judged}))
 
 
-def wait(shared, rank, rendezvous, blocks, validation):
+def wait(shared, rank, blocks, validation):
     """Says which process it is, then waits until it is killed."""
     Path(shared, f"{rank}.new").write_text(str(os.getpid()))
     Path(shared, f"{rank}.new").rename(Path(shared, str(rank)))
     time.sleep(200)
 
 
-def hold_out(shared, rank, rendezvous, blocks, validation):
+def hold_out(shared, rank, blocks, validation):
     """Signals that ask it to end are not heard."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    wait(shared, rank, rendezvous, blocks, validation)
+    wait(shared, rank, blocks, validation)
 
 
-def be_late(shared, rank, rendezvous, blocks, validation):
-    if rank:
-        rendezvous.all_gather("here", 1.0)
-    time.sleep(200)
+def refuse(shared, rank, blocks, validation):
+    fail(shared, rank, DataError("record 7: features must be finite,\nnot nan"))
 
 
-def refuse(shared, rank, rendezvous, blocks, validation):
-    fail(rank, rendezvous, DataError("record 7: features must be finite,\nnot nan"))
+def misfit(shared, rank, blocks, validation):
+    fail(shared, rank, ShapeError("features must be (6,), got (5,)"))
 
 
-def misfit(shared, rank, rendezvous, blocks, validation):
-    fail(rank, rendezvous, ShapeError("features must be (6,), got (5,)"))
+def miss(shared, rank, blocks, validation):
+    fail(shared, rank, PeerError(0, "left", "silent for 5 s"))
 
 
-def miss(shared, rank, rendezvous, blocks, validation):
-    fail(rank, rendezvous, PeerError(0, "left", "silent for 5 s"))
+def divide(shared, rank, blocks, validation):
+    fail(shared, rank, ZeroDivisionError("division by zero"))
 
 
-def divide(shared, rank, rendezvous, blocks, validation):
-    fail(rank, rendezvous, ZeroDivisionError("division by zero"))
-
-
-def judge_first(shared, rank, rendezvous, blocks, validation):
+def judge_first(shared, rank, blocks, validation):
     list(validation)
 
 
-def die(shared, rank, rendezvous, blocks, validation):
-    rendezvous.all_gather("", LIMIT)
+def die(shared, rank, blocks, validation):
+    meet(shared, rank)
     if rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(200)
 
 
-def outlive(shared, rank, rendezvous, blocks, validation):
+def outlive(shared, rank, blocks, validation):
     """Rank 1 dies; the other has nothing to say but that."""
-    rendezvous.all_gather("", LIMIT)
+    meet(shared, rank)
     if rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     raise PeerError(1, "right", "hung up")
 
 
-def fail(rank, rendezvous, error):
+def fail(shared, rank, error):
     """Rank 1 raises it once all are there; the others go on."""
-    rendezvous.all_gather("", LIMIT)
+    meet(shared, rank)
     if rank == 1:
         raise error
     time.sleep(200)
+
+
+def meet(shared, rank):
+    """Returns once both are there."""
+    FileRendezvous(Path(shared, "meeting"), rank, 2).all_gather("", LIMIT)

@@ -16,7 +16,9 @@ from tests.training.models import assert_equal
 TEXT = "max_iter: 11 test_iter: 6 test_interval: 4 snapshot: 5"
 MASTERS = {
     "all-reduce": AllReduceSGD(workers=2, updates_per_round=4),
-    "averaging by the driver": ParameterAveraging(workers=2, averaging_frequency=3),
+    "averaging by the driver": ParameterAveraging(
+        aggregation="driver", workers=2, averaging_frequency=3
+    ),
 }
 
 

@@ -10,7 +10,9 @@ from sparkdl.training.saving.checkpoint import Checkpoints
 from tests.spark.networks import arrays, plain, rich
 from tests.training.models import assert_equal
 
-MASTER = ParameterAveraging(batch_size_per_worker=4, averaging_frequency=2, workers=2)
+MASTER = ParameterAveraging(
+    aggregation="driver", batch_size_per_worker=4, averaging_frequency=2, workers=2
+)
 
 
 class Stop(Exception):
@@ -54,7 +56,9 @@ OTHERS = {
     "other data": (rich(), MASTER, arrays(61), "was written with records 60, this fit has 61"),
     "other workers": (
         rich(),
-        ParameterAveraging(batch_size_per_worker=4, averaging_frequency=2, workers=3),
+        ParameterAveraging(
+            aggregation="driver", batch_size_per_worker=4, averaging_frequency=2, workers=3
+        ),
         arrays(),
         "was written with (options|workers) ",
     ),

@@ -12,7 +12,9 @@ from sparkdl.training.masters.parameter_averaging.master import ParameterAveragi
 from sparkdl.training.network import Network
 from tests.training.models import assert_equal
 
-MASTER = ParameterAveraging(batch_size_per_worker=6, averaging_frequency=2, workers=2)
+MASTER = ParameterAveraging(
+    aggregation="driver", batch_size_per_worker=6, averaging_frequency=2, workers=2
+)
 T, F, CLASSES, HALF = 4, 2, 3, 10
 STEPS = "id int, features array<array<double>>, label array<int>"
 

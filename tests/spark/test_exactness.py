@@ -62,7 +62,7 @@ def joint(conf, contents, plan, epochs):
 def test_weights_are_those_of_one_process_with_the_joint_batch(workers, partitions, sc):
     conf, rdd = plain(), partitioned(sc, PARTITIONS[partitions])
     options = {"batch_size_per_worker": BATCH, "averaging_frequency": 1, "workers": workers}
-    master = ParameterAveraging(repartition="never", **options)
+    master = ParameterAveraging(aggregation="driver", repartition="never", **options)
     contents, plan = blocks_of(sc, conf, master, rdd)
     epochs = -(-ROUNDS // len(plan(0)))
     net = SparkNetwork(sc, conf, master)

@@ -9,7 +9,9 @@ from tests.spark.slow import Fault, Slow, Trap, executor_of
 from tests.support.waiting import gone, until
 from tests.training.models import assert_equal
 
-MASTER = ParameterAveraging(batch_size_per_worker=5, averaging_frequency=2, workers=2, prefetch=0)
+MASTER = ParameterAveraging(
+    aggregation="driver", batch_size_per_worker=5, averaging_frequency=2, workers=2, prefetch=0
+)
 RECORDS, EPOCHS, CALLS = 60, 2, 4  # minibatches of a round
 
 

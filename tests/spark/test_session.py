@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkdl.spark.session import as_text, defaults, session
+from sparkdl.spark.session import as_text, defaults, session, without_second_collector
 
 CODE = """
 import json, os
@@ -47,6 +47,26 @@ def test_options_follow_the_master(master, submitted, options):
     assert options.items() <= found.items()
     if submitted or master == "yarn":
         assert found == options
+
+
+G1 = {"spark.executor.extraJavaOptions": "-Dsome=where -XX:+UseG1GC"}
+COLLECTORS = [
+    ({}, ["driver", "executor"]),
+    ({"spark.driver.extraJavaOptions": "-Dsome=where"}, ["driver", "executor"]),
+    (G1, ["driver"]),
+    (G1 | {"spark.executor.defaultJavaOptions": "-Dmine=1"}, ["driver", "executor"]),
+]
+
+
+@pytest.mark.parametrize("own, left", COLLECTORS)
+def test_jvms_of_this_machine_are_frugal_but_have_one_collector(own, left):
+    found = without_second_collector(defaults("local[2]", False) | own)
+    assert [part for part in ("driver", "executor") if default_of(part) in found] == left
+    assert own.items() <= found.items()
+
+
+def default_of(part):
+    return f"spark.{part}.defaultJavaOptions"
 
 
 @pytest.mark.parametrize("value, text", [(True, "true"), (3, "3"), ("2g", "2g"), (0.5, "0.5")])

@@ -10,7 +10,9 @@ from sparkdl.training.masters.parameter_averaging.master import ParameterAveragi
 from sparkdl.training.reporting.listeners import Listener
 from tests.spark.networks import arrays, data, rich
 
-MASTER = ParameterAveraging(batch_size_per_worker=3, averaging_frequency=1, workers=2)
+MASTER = ParameterAveraging(
+    aggregation="driver", batch_size_per_worker=3, averaging_frequency=1, workers=2
+)
 
 
 class Watch(Listener):

@@ -13,7 +13,7 @@ from tests.training.models import assert_equal
 
 def averaging(**options):
     small = {"batch_size_per_worker": 3, "averaging_frequency": 2, "workers": 2}
-    return ParameterAveraging(**small | options)
+    return ParameterAveraging(aggregation="driver", **small | options)
 
 
 MASTERS = {

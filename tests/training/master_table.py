@@ -58,7 +58,7 @@ class Row:
 
 MASTERS = {
     "averaging by the driver": Row(
-        master=ParameterAveraging(averaging_frequency=2, **SMALL),
+        master=ParameterAveraging(aggregation="driver", averaging_frequency=2, **SMALL),
         joint={"averaging_frequency": 1},
     ),
     "averaging by peers": Row(

@@ -83,7 +83,9 @@ def gradient(conf, vector, x, labels):
 
 
 def averaging(**options):
-    return ParameterAveraging(**{"batch_size_per_worker": 4, "averaging_frequency": 1} | options)
+    return ParameterAveraging(
+        **{"aggregation": "driver", "batch_size_per_worker": 4, "averaging_frequency": 1} | options
+    )
 
 
 def rounds_of(master, workers, blocks, state, count):

@@ -18,7 +18,7 @@ from sparkdl.training.saving.checkpoint import Checkpoints
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron, softmax_net, whole_net
 
-MASTER = ParameterAveraging(batch_size_per_worker=8, averaging_frequency=1)
+MASTER = ParameterAveraging(aggregation="driver", batch_size_per_worker=8, averaging_frequency=1)
 
 
 @pytest.fixture
@@ -233,7 +233,9 @@ def test_fits_arrays_with_a_few_words(x, labels):
 
 
 def test_more_workers_may_be_asked_for(x, labels):
-    master = ParameterAveraging(batch_size_per_worker=4, averaging_frequency=1, workers=3)
+    master = ParameterAveraging(
+        aggregation="driver", batch_size_per_worker=4, averaging_frequency=1, workers=3
+    )
     history = Network(perceptron()).fit((x, labels), master=master)
     assert {report.workers for report in history.rounds} == {3, 2}
 

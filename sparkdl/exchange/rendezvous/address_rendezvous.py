@@ -42,7 +42,8 @@ class AddressRendezvous:
         """Returns [text of each rank]; WorkerError names who is missing after `timeout` seconds."""
         deadline = Deadline(timeout)
         if self._wire is None:
-            self._wire = Wire(self._dial(timeout), format_address(self.address), self.timeout)
+            sock = self._dial(min(timeout, self.timeout))
+            self._wire = Wire(sock, format_address(self.address), self.timeout)
         within = max(0.01, deadline.remaining())
         self._wire.send({"size": self.size, "seconds": within}, text.encode())
         meta, arrays = self._wire.receive(within + ANSWER, waiting_for="the others' texts")

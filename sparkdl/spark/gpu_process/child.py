@@ -7,7 +7,7 @@ import sys
 import traceback
 from contextlib import suppress
 
-from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.error_messages import error_to_json
 from sparkdl.errors import SparkdlError
 from sparkdl.nn.execution.device import choose_backend, describe_device, own
 from sparkdl.spark.gpu_process.packing import pack, unpack
@@ -36,7 +36,7 @@ def end_with(parent):
 
 
 class TaskPipe:
-    """The pipe to the parent process: sends results, requests items and other tasks' texts."""
+    """The pipe to the parent process: sends results, requests items."""
 
     def __init__(self, pipe):
         self._pipe, self._results = pipe, []
@@ -45,10 +45,10 @@ class TaskPipe:
         """Computes one job, as `apart` sends it."""
         self._results = []
         try:
-            device, compute, member = unpack(job)
+            device, compute, place = unpack(job)
             self._say("computes", place_of(device))
-            meeting = () if member is None else (PipeRendezvous(self, *member),)
-            for result in compute(*meeting, self._items()):
+            results = compute(self._items()) if place is None else compute(place, self._items())
+            for result in results:
                 self._results.append(result)
             self._say("done", self._results)
         except Exception as error:
@@ -56,7 +56,7 @@ class TaskPipe:
                 traceback.print_exc()
             self._say("failed", error_to_json(error))
 
-    def ask(self, *message):
+    def _ask(self, *message):
         """Sends a message and returns the parent's answer."""
         self._say(*message)
         return unpack(self._pipe.recv_bytes())
@@ -65,27 +65,13 @@ class TaskPipe:
         """Yields the items of the task, as it has them; results go the other way."""
         while True:
             results, self._results = self._results, []
-            answer = self.ask("next", results)
+            answer = self._ask("next", results)
             if not answer:
                 return
             yield answer[0]
 
     def _say(self, *message):
         self._pipe.send_bytes(pack(message))
-
-
-class PipeRendezvous:
-    """The rendezvous of the Spark task."""
-
-    def __init__(self, line, rank, size):
-        self._line, self.rank, self.size = line, rank, size
-
-    def all_gather(self, text, timeout):
-        """Returns the texts of all ranks, in their order; see exchange.rendezvous.Rendezvous."""
-        (found,) = self._line.ask("meeting", text, timeout)
-        if isinstance(found, dict):
-            raise error_from_json(found, "the rendezvous")
-        return found
 
 
 def place_of(device):

@@ -12,8 +12,7 @@ from itertools import islice
 
 from pyspark import TaskContext
 
-from sparkdl.error_messages import error_from_json, error_to_json
-from sparkdl.errors import WorkerError
+from sparkdl.error_messages import error_from_json
 from sparkdl.nn.execution.device import PROCESSOR, may_be_gpu, why_no_gpu
 from sparkdl.spark.gpu_process.child import NOWHERE
 from sparkdl.spark.gpu_process.process import GpuProcess
@@ -26,7 +25,7 @@ SILENCE = 600.0  # seconds that it computes between two words
 IDLE = []  # Processes of this one: what they have compiled is there for the next task
 
 
-def run_on_device(device, compute, items, meeting=None, tally=None):
+def run_on_device(device, compute, items, place=None, tally=None):
     """Returns compute(items) of a Spark task: here, or in another process where it takes a GPU.
 
     Parameters
@@ -34,10 +33,10 @@ def run_on_device(device, compute, items, meeting=None, tally=None):
     device : str
         The task_device of a TrainingMaster.
     compute : function of an iterator that gives an iterator
-        With `meeting`, of that and the iterator.
+        With `place`, of that and the iterator.
     items : iterator
-    meeting : Rendezvous, optional
-        Of tasks that train together.
+    place : Place, optional
+        Of a worker among those that train together.
     tally : DeviceTally, optional
         Is told where this task computes.
 
@@ -50,12 +49,12 @@ def run_on_device(device, compute, items, meeting=None, tally=None):
     freeze_modules()
     addresses = gpus()
     if may_be_gpu(device):
-        return run_in_process(device, compute, items, addresses, meeting, tally)
+        return run_in_process(device, compute, items, addresses, place, tally)
     if addresses and device == "auto":
         log.warning("the task owns the GPUs %s and takes none: %s", addresses, why_no_gpu())
     if tally is not None:
         tally.add(PROCESSOR)
-    return compute(items) if meeting is None else compute(meeting, items)
+    return compute(items) if place is None else compute(place, items)
 
 
 def run_partition_on_device(device, compute, partition, items, tally=None):
@@ -80,46 +79,37 @@ def turn():
     return hosts[:rank].count(hosts[rank])
 
 
-def run_in_process(device, compute, items, addresses, meeting, tally):
+def run_in_process(device, compute, items, addresses, place, tally):
     """Yields the results of compute(items), run in another process, as they come."""
-    with open_process(addresses, meeting is None, turn()) as process:
-        yield from compute_in_process(process, device, compute, iter(items), meeting, tally)
+    with open_process(addresses, place is None, turn()) as process:
+        yield from compute_in_process(process, device, compute, iter(items), place, tally)
 
 
-def compute_in_process(process, device, compute, items, meeting, tally=None):
+def compute_in_process(process, device, compute, items, place, tally=None):
     """Yields the results of compute(items) from a process."""
-    process.send(device, compute, None if meeting is None else (meeting.rank, meeting.size))
+    process.send(device, compute, place)
     kind, found = process.receive(STARTING, "its device")
     if kind == "failed":
         raise error_from_json(found, str(process))
     process.device = found
     if tally is not None and found != NOWHERE:
         tally.add(found)
-    yield from answering(process, items, meeting)
+    yield from answering(process, items, SILENCE if place is None else None)
 
 
-def answering(process, items, meeting):
-    """Yields the results of a process, and sends it the items and the texts that it asks for."""
-    silence = SILENCE if meeting is None else None  # the driver watches those that train together
+def answering(process, items, silence):
+    """Yields the results of a process, and sends it the items that it asks for.
+
+    `silence` limits how long it may compute between two words, None where the driver watches.
+    """
     while True:
         kind, *said = process.receive(silence, "a result")
         if kind == "failed":
             raise error_from_json(said[0], str(process))
-        if kind == "meeting":
-            process.send(gather_texts(meeting, *said))
-            continue
         yield from said[0]
         if kind == "done":
             return
         process.send(*islice(items, 1))
-
-
-def gather_texts(meeting, text, timeout):
-    """Returns the texts of all, or as JSON the error that the other process shall raise."""
-    try:
-        return meeting.all_gather(text, timeout)
-    except WorkerError as error:
-        return error_to_json(error)
 
 
 @contextmanager

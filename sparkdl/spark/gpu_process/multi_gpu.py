@@ -1,27 +1,25 @@
 """A task that owns several GPUs, with a worker process on each of them."""
 
-import json
 from contextlib import ExitStack
 from queue import SimpleQueue
-from threading import Barrier, BrokenBarrierError, Thread
+from threading import Thread
 
-from sparkdl.errors import WorkerError
 from sparkdl.spark.gpu_process.dispatch import compute_in_process, gpus, open_process, turn
 
 END = object()
 
 
-def run_on_gpus(device, compute, items, meeting, team):
+def run_on_gpus(device, compute, items, places, team):
     """Runs the workers of one task; they give nothing.
 
     Parameters
     ----------
     device : str
         Of a TrainingMaster.
-    compute : function of a rendezvous and an iterator of items
+    compute : function of a Place and an iterator of items
     items : iterator of (key, value)
-    meeting : Rendezvous
-        Of the tasks.
+    places : list of Place
+        Of the task's workers.
     team : Team
 
     Raises
@@ -29,15 +27,14 @@ def run_on_gpus(device, compute, items, meeting, team):
     WorkerError
         A process has ended. What `compute` raises in the first that fails, as `apart` does.
     """
-    together, ends = TaskWorkers(meeting, team), SimpleQueue()
-    queues = {rank: SimpleQueue() for rank in together.ranks}
+    ends, queues = SimpleQueue(), {place.rank: SimpleQueue() for place in places}
     with ExitStack() as stack:
         stack.callback(end, queues)  # threads that wait for items when one fails
-        for place, (rank, queue) in enumerate(queues.items()):
-            own = gpus()[place : place + 1]  # none where Spark deals out none
-            process = stack.enter_context(open_process(own, False, turn() * team.each + place))
-            mine = iter(queue.get, END), DeviceRendezvous(together, place, rank)
-            work = compute_in_process(process, device, compute, *mine)
+        for number, place in enumerate(places):
+            own = gpus()[number : number + 1]  # none where Spark deals out none
+            process = stack.enter_context(open_process(own, False, turn() * team.each + number))
+            mine = iter(queues[place.rank].get, END)
+            work = compute_in_process(process, device, compute, mine, place)
             Thread(target=run, args=(work, ends), daemon=True).start()
         for key, value in items:
             queues[team.rank(key)].put((key, value))
@@ -61,51 +58,3 @@ def run(work, ends):
         ends.put(None)
     except Exception as error:
         ends.put(error)
-
-
-class TaskWorkers:
-    """The workers of one task, which meet others through the rendezvous of the tasks.
-
-    Parameters
-    ----------
-    meeting : Rendezvous
-    team : Team
-    """
-
-    def __init__(self, meeting, team):
-        self._meeting, self.size, self.ranks = meeting, team.size, team.ranks(meeting.rank)
-        self._texts, self._found = [None] * len(self.ranks), None
-        self._barrier = Barrier(len(self.ranks), self._ask)
-
-    def all_gather(self, place, text, timeout):
-        self._texts[place] = text, timeout
-        try:
-            self._barrier.wait(timeout)
-        except BrokenBarrierError:
-            raise WorkerError(
-                f"task {self._meeting.rank}: of its {len(self._texts)} workers not all were there "
-                f"within {timeout:g} s"
-            ) from None
-        if isinstance(self._found, WorkerError):
-            raise self._found
-        return self._found
-
-    def _ask(self):
-        """Gathers the texts of all tasks; the last who comes does it, while the others wait."""
-        texts, limits = zip(*self._texts, strict=True)
-        try:
-            found = self._meeting.all_gather(json.dumps(texts), max(limits))
-            self._found = [text for task in found for text in json.loads(task)]
-        except WorkerError as error:
-            self._found = error
-
-
-class DeviceRendezvous:
-    """The rendezvous of one worker; see exchange.rendezvous.Rendezvous."""
-
-    def __init__(self, together, place, rank):
-        self._together, self._place = together, place
-        self.rank, self.size = rank, together.size
-
-    def all_gather(self, text, timeout):
-        return self._together.all_gather(self._place, text, timeout)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 from py4j.protocol import Py4JError
-from pyspark import BarrierTaskContext, InheritableThread
+from pyspark import InheritableThread, TaskContext
 from pyspark.errors import PySparkException
 
 from sparkdl.spark.gpu_process.dispatch import run_on_device
@@ -17,7 +17,6 @@ from sparkdl.spark.jobs.job import describe_jobs, message, no_waiting_for_locali
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.stage_failure import failure
-from sparkdl.spark.launch.barrier_rendezvous import BarrierRendezvous
 from sparkdl.spark.launch.worker_shares import split_items
 
 log = logging.getLogger(__name__)
@@ -31,7 +30,7 @@ class BarrierStage:
     Parameters
     ----------
     sc : SparkContext
-    task : function (shared, rank, rendezvous, blocks, validation)
+    task : function (shared, rank, blocks, validation)
     dealt : RDD with a partition for each task, of items as `split_items` takes them
     shared : what all workers are given
     judged : bool
@@ -97,21 +96,21 @@ class BarrierStage:
 
 def work(task, shared, judged, device, team, items):
     """Runs a task on an executor."""
-    meeting = BarrierRendezvous(BarrierTaskContext.get())
+    places = team.places(TaskContext.get().partitionId())
     compute = partial(train, task, shared, judged)
     with note_errors():
         if team.each > 1:
-            run_on_gpus(device, compute, items, meeting, team)
+            run_on_gpus(device, compute, items, places, team)
             return iter(())
-        return iter(list(run_on_device(device, compute, items, meeting)))
+        return iter(list(run_on_device(device, compute, items, places[0])))
 
 
-def train(task, shared, judged, rendezvous, items):
+def train(task, shared, judged, place, items):
     """Trains in the process that computes for a worker; yields nothing."""
-    rank, began = rendezvous.rank, time.perf_counter()
-    with sign_logs(rank, rendezvous.size):
+    rank, began = place.rank, time.perf_counter()
+    with sign_logs(rank, place.size):
         with split_items(items) as (blocks, validation):
             log.info("begins to train")
-            task(shared.value, rank, rendezvous, blocks, validation if judged else None)
+            task(shared.value, rank, blocks, validation if judged else None)
         log.info("has trained for %.1f s", time.perf_counter() - began)
     return iter(())

@@ -1,6 +1,14 @@
 """Workers that train together in a barrier stage: their ranks and their shares."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """The place of a worker among those that train together."""
+
+    rank: int
+    size: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +40,10 @@ class Team:
     def ranks(self, task):
         """Returns the ranks of a task."""
         return range(self.each * task, min(self.each * (task + 1), self.size))
+
+    def places(self, task):
+        """Returns the Places of a task's workers."""
+        return [Place(rank, self.size) for rank in self.ranks(task)]
 
     def rank(self, key):
         """Returns the rank that an item goes to; neighbors in a partition of validation part."""

@@ -4,23 +4,30 @@ A round computes on the partitions it has chosen and touches no other, whatever 
 is lost with an executor, Spark makes again from the data.
 """
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from pyspark import RDD, StorageLevel
 
 from sparkdl.data.batches.dealing import deal
 from sparkdl.errors import NoRecords, require
 from sparkdl.spark.jobs.frozen_modules import freeze_modules
+from sparkdl.spark.jobs.process_start import seconds_to_start
 from sparkdl.training.workers.contribution import Failure
 
 
 @dataclass(frozen=True, eq=False)
 class SparkBlocks:
-    """One partition of (number, piece) pairs for each block; `sizes` are the blocks' records."""
+    """One partition of (number, piece) pairs for each block; `sizes` are the blocks' records.
+
+    `seconds` is what making them took, by phase.
+    """
 
     rdd: RDD
     sizes: list[int]
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def chosen(self, numbers):
         """Returns an RDD of the blocks `numbers` alone, in ascending order."""
@@ -49,7 +56,8 @@ def load_blocks(batches, size, workers, options):
     level = storage_level(options)
     batches, blocks = batches.persist(level), None
     try:
-        counts, nbytes = measure_partitions(batches)
+        counts, nbytes, seconds = measure_partitions(batches)
+        began = time.perf_counter()
         dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)
         pieces = batches.mapPartitionsWithIndex(dealing.pieces)
         # Kept as the JVM has them, in pieces: no Python process is needed but the one that trains.
@@ -62,7 +70,8 @@ def load_blocks(batches, size, workers, options):
         raise
     finally:
         batches.unpersist()
-    return SparkBlocks(blocks, dealing.sizes)
+    seconds["balance"] = time.perf_counter() - began
+    return SparkBlocks(blocks, dealing.sizes, seconds)
 
 
 def storage_level(options):
@@ -73,26 +82,57 @@ def storage_level(options):
 
 
 def measure_partitions(batches):
-    """Returns the number of records of each partition, and the bytes in all."""
+    """Returns the records of each partition, the bytes in all, and seconds by phase."""
+    began = time.perf_counter()
     found = batches.mapPartitions(measure).collect()
-    failure = next((f for _, _, f in found if f is not None), None)
+    passed = time.perf_counter() - began
+    failure = next((part.failure for part in found if part.failure is not None), None)
     if failure is not None:
         raise failure.error
-    if not sum(count for count, _, _ in found):
+    if not sum(part.count for part in found):
         raise NoRecords("there are no records to train on: every partition is empty")
-    return [count for count, _, _ in found], sum(nbytes for _, nbytes, _ in found)
+    counts = [part.count for part in found]
+    return counts, sum(part.nbytes for part in found), reading_phases(found, passed)
+
+
+def reading_phases(parts, passed):
+    """Returns what of the seconds that passed was what, as its slowest task had it.
+
+    Python starts in a process's first task; what no task knows of is the start of the job.
+    """
+    reading = min(passed, max(part.seconds for part in parts))
+    python = min(passed - reading, max(part.python for part in parts))
+    return {"starting": passed - reading - python, "python": python, "reading": reading}
+
+
+class PartitionMeasure(NamedTuple):
+    """Records and bytes of a partition, the Failure in it if there is one, and how long it took.
+
+    Parameters
+    ----------
+    seconds, python : float
+        Seconds of the task, and before it those in which its process has started.
+    """
+
+    count: int
+    nbytes: int
+    failure: Failure | None
+    seconds: float
+    python: float
 
 
 def measure(batches):
-    """Yields (records, bytes, the Failure if there is one) of a partition."""
+    """Yields the PartitionMeasure of a partition."""
+    python, began = seconds_to_start(), time.perf_counter()
     freeze_modules()
     count = nbytes = 0
+    failure = None
     for batch in batches:
         if isinstance(batch, Failure):
-            yield count, nbytes, batch
-            return
+            failure = batch
+            break
         count, nbytes = count + len(batch), nbytes + batch.nbytes
-    yield count, nbytes, None
+    yield PartitionMeasure(count, nbytes, failure, time.perf_counter() - began, python)
 
 
 def prune_partitions(rdd, numbers):

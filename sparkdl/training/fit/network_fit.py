@@ -7,6 +7,7 @@ from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import CheckedBatches, as_source
+from sparkdl.training.reporting.phases import Phases
 from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.saving.checkpoint import load_checkpoint
 from sparkdl.training.workers.base import Validation
@@ -56,6 +57,7 @@ def fit_network(
     -------
     History of this fit's rounds.
     """
+    phases = Phases()
     marks = Milestones(last=updates, validate=validate_every, first=validate_first)
     epochs = updates if epochs is None else epochs  # an epoch has an update at least
     check_epochs(epochs)
@@ -63,12 +65,16 @@ def fit_network(
     state = start_state(conf, master, network.state)
     if resume is not None:
         state, extra = load_to_resume(conf, resume)
+    master, why, without_group = master.resolved(workers, extra)
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
+    options |= {"without_group": without_group, "phases": phases}
     options |= evaluation_options(network, master, state, validation, evaluate)
     trainer = Trainer(conf, master, workers, **options)
     transform = getattr(data, "transform", None)
     schema, options = schema_of(conf, transform=transform), with_seed(master, state)
+    phases.end("starting")
     blocks = workers.load(data, schema, master.records_per_block, options)
+    phases.end("starting", blocks.seconds)
     try:
         if resume is not None:
             trainer.check_resumed(blocks, extra, resume)
@@ -77,6 +83,8 @@ def fit_network(
         network.state, history = trainer.fit(blocks, state, epochs, transform, extra)
     finally:
         blocks.close()
+    phases.end("ending")
+    history.aggregation = why
     return history
 
 
@@ -88,10 +96,14 @@ def evaluation_options(network, master, state, validation, evaluate):
     if evaluate is None and not isinstance(validation, Validation):
         source = as_source(validation)
         validation = Validation(CheckedBatches(conf, source), Evaluator(conf, source.transform))
-    if master.resident and isinstance(validation, Validation):
-        return {"validation": validation}
     evaluate = evaluate or type(network)(conf, state, master.device).evaluate_at
-    return {"evaluate": lambda state: evaluate(state, validation)}
+
+    def by_driver(state):
+        return evaluate(state, validation)
+
+    if master.resident and isinstance(validation, Validation):
+        return {"validation": validation, "evaluate": by_driver}
+    return {"evaluate": by_driver}
 
 
 def with_seed(master, state):

@@ -7,14 +7,15 @@ from functools import partial
 
 from sparkdl.config import is_integer
 from sparkdl.errors import CheckpointError, ConfigError, DivergedError
-from sparkdl.training.reporting.events import drive_rounds
+from sparkdl.training.reporting.events import RestartDone, drive_rounds
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listeners
-from sparkdl.training.reporting.reports import FitPlan
+from sparkdl.training.reporting.phases import PhaseEnd, Phases
+from sparkdl.training.reporting.reports import FitPlan, Restart
 from sparkdl.training.resident.fit_setup import DueEvents, FitSetup
 from sparkdl.training.resident.per_worker_state import redistribute_worker_states
 from sparkdl.training.resident.schedule import BEGUN, schedule_of
-from sparkdl.training.resident.supervisor import Supervisor
+from sparkdl.training.resident.supervisor import NoGroup, Supervisor
 from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.rounds.round_part import locate_update
 from sparkdl.training.saving.checkpoint import CheckpointWriter
@@ -37,6 +38,10 @@ class Trainer:
         What workers that stay evaluate themselves, in place of `evaluate`.
     marks : Milestones
         Where it ends, and where else workers meet; listeners may ask for more.
+    without_group : TrainingMaster or None
+        What goes on where the workers of a resident master do not reach each other.
+    phases : Phases or None
+        The clock of the fit; None: it begins here.
     """
 
     def __init__(
@@ -50,13 +55,17 @@ class Trainer:
         evaluate=None,
         validation=None,
         marks=Milestones(),  # noqa: B008
+        without_group=None,
+        phases=None,
     ):
         self.conf, self.master, self.workers = conf, master, workers
+        self.without_group, self.phases = without_group, phases or Phases()
         self.every = () if checkpoints is None else (checkpoints.every_rounds,)
         self.validation = validation
         self.writer = None if checkpoints is None else CheckpointWriter(checkpoints)
         # The checkpoint is written before others hear of the round: what they do may fail.
-        self.listeners = Listeners(*([self.writer] if self.writer else []), *listeners)
+        written = [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
+        self.listeners = Listeners(*written, *listeners)
         self.evaluate = evaluate
         self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
         if self.marks and conf.tbptt is not None:
@@ -80,20 +89,27 @@ class Trainer:
         """
         first = (resumed or {}).get("first_epoch", state.epoch)
         state = self._restore_worker_state(state, bool(resumed))
-        history, extra = History(), self.fingerprint(blocks) | {"first_epoch": first}
+        history = History(phases=self.phases.seconds)
+        extra = self.fingerprint(blocks) | {"first_epoch": first}
         if self.master.resident:
             extra[BEGUN] = (resumed or {}).get(BEGUN)
+        self.phases.end("starting")
         self.listeners.on_fit_start(self._plan(blocks, state, first + epochs, extra))
+        self.phases.end("listeners")
         events = self._events(blocks, state, first + epochs, transform, extra)
         try:
             with closing(events):
                 for event in events:
+                    event.end(self.phases)
                     event.tell(history, self.listeners)
+                    self.phases.end("listeners")
                     state = event.state or state
         except DivergedError as error:
             raise self._with_checkpoint(error) from error
         finally:
+            self.phases.end("ending")
             self.listeners.on_fit_end(history)
+            self.phases.end("listeners")
         return state, history
 
     def locate(self, blocks, state):
@@ -162,9 +178,35 @@ class Trainer:
     def _events(self, blocks, state, epochs, transform, extra):
         """Returns RoundDone, EpochDone ... as they come."""
         if not self.master.resident:
-            parts = self.master, self.workers, self.conf, blocks, state
-            return drive_rounds(*parts, epochs, transform, self.evaluate, self.marks)
-        return self._supervisor(blocks, state, epochs, transform, extra).events()
+            return self._driven(blocks, state, epochs, transform)
+        supervisor = self._supervisor(blocks, state, epochs, transform, extra)
+        if self.without_group is None:
+            return supervisor.events()
+        return self._grouped_or_driven(supervisor, blocks, state, epochs, transform, extra)
+
+    def _driven(self, blocks, state, epochs, transform):
+        parts = self.master, self.workers, self.conf, blocks, state
+        return drive_rounds(*parts, epochs, transform, self.evaluate, self.marks)
+
+    def _grouped_or_driven(self, supervisor, blocks, state, epochs, transform, extra):
+        """Yields events; where no group forms, the driver averages in its place."""
+        try:
+            yield from supervisor.events()
+        except NoGroup as lost:
+            self.master = self.without_group
+            extra.pop(BEGUN)
+            extra.update(self.fingerprint(blocks))
+            reason = f"workers do not reach each other, so the driver averages: {lost}"
+            yield RestartDone(
+                Restart(
+                    epoch=state.epoch,
+                    round=state.round,
+                    lost=0,
+                    workers=self.workers.size,
+                    reason=reason,
+                )
+            )
+            yield from self._driven(blocks, replace(state, own=()), epochs, transform)
 
     def _supervisor(self, blocks, state, epochs, transform, extra):
         on = self.validation
@@ -181,7 +223,8 @@ class Trainer:
             every=(self.master.snapshot_every, *filter(None, self.every)),
         )
         batches = None if on is None else on.batches
-        return Supervisor(self.workers, blocks, shared, extra, batches, self.evaluate)
+        replaceable = self.without_group is not None
+        return Supervisor(self.workers, blocks, shared, extra, batches, self.evaluate, replaceable)
 
     def _plan(self, blocks, state, epochs, extra):
         return FitPlan(

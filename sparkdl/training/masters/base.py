@@ -91,6 +91,20 @@ class TrainingMaster(Member):
         """The `device` of Spark's tasks: "cpu" where `backend` names an engine."""
         return self.device if self.backend == "auto" else "cpu"
 
+    def resolved(self, workers, extra):
+        """Returns (the master that these workers train with, why it is this one, another).
+
+        Why is a text for the History, or None. The other takes its place where workers do not
+        reach each other; None: nobody does.
+
+        Parameters
+        ----------
+        workers : Workers
+        extra : dict
+            Of the checkpoint that a fit goes on from; empty where there is none.
+        """
+        return self, None, None
+
     @property
     def minibatches_per_round(self) -> int:
         """The minibatches of each worker in a round."""

@@ -11,6 +11,9 @@ class RoundDone(NamedTuple):
     report: Any
     state: Any
 
+    def end(self, phases):
+        phases.end("overhead", self.report.seconds)
+
     def tell(self, history, listeners):
         history.add_round(self.report)
         listeners.on_round(self.report, self.state)
@@ -22,6 +25,9 @@ class EpochDone(NamedTuple):
     state: Any
     validation: Any
 
+    def end(self, phases):
+        phases.end("overhead" if self.validation is None else "evaluation")
+
     def tell(self, history, listeners):
         listeners.on_epoch(history.end_epoch(self.validation), self.state)
 
@@ -31,6 +37,9 @@ class ValidationDone(NamedTuple):
 
     report: Any
     state: Any
+
+    def end(self, phases):
+        phases.end("evaluation")
 
     def tell(self, history, listeners):
         history.validations.append(self.report)
@@ -43,9 +52,25 @@ class RestartDone(NamedTuple):
     restart: Any
     state = None
 
+    def end(self, phases):
+        phases.end("overhead")
+
     def tell(self, history, listeners):
         history.go_back(self.restart)
         listeners.on_restart(self.restart)
+
+
+class Passed(NamedTuple):
+    """A phase before the first round is over."""
+
+    phase: str
+    state = None
+
+    def end(self, phases):
+        phases.end(self.phase)
+
+    def tell(self, history, listeners):
+        """Tells nobody: phases are all that there is to it."""
 
 
 def drive_rounds(master, workers, conf, blocks, state, epochs, transform, evaluate, marks):

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from sparkdl.training.reporting.phases import PHASES, advice
 from sparkdl.training.reporting.reports import (
     PARTS,
     EpochReport,
@@ -24,7 +25,8 @@ class History:
     """Reports of a fit in the order in which they were made.
 
     Of rounds that were done twice, since a worker was lost, the second time counts. Of a stream
-    `ended` says why it did.
+    `ended` says why it did. `phases` are seconds of the fit's wall clock by phase, of one fit.
+    `aggregation` says how parameters were averaged and why so, where the fit has chosen.
     """
 
     rounds: list[RoundReport] = field(default_factory=list)
@@ -32,6 +34,8 @@ class History:
     validations: list[ValidationReport] = field(default_factory=list)
     restarts: list[Restart] = field(default_factory=list)
     ended: str | None = None
+    phases: dict[str, float] = field(default_factory=dict)
+    aggregation: str | None = None
 
     def add_round(self, report: RoundReport) -> None:
         self.rounds.append(report)
@@ -62,6 +66,15 @@ class History:
         rounds = [report.devices for report in reversed(self.rounds)]
         return max(rounds, key=lambda devices: sum(devices.values()), default={})
 
+    @property
+    def wall(self) -> float:
+        """Seconds that the fit took: the sum of its phases."""
+        return sum(self.phases.values())
+
+    def advice(self) -> str:
+        """Returns a sentence on what took the most time, and how it gets less."""
+        return advice(self.phases)
+
     def times(self) -> dict[str, float]:
         """Returns the seconds of all rounds by part: reading, compute, averaging, overhead."""
         return total_seconds(self.rounds)
@@ -80,20 +93,23 @@ class History:
             "validations": [report.to_dict() for report in self.validations],
             "times": self.times(),
             "restarts": [asdict(restart) for restart in self.restarts],
+            "phases": dict(self.phases),
+            "aggregation": self.aggregation,
         }
 
     def __str__(self) -> str:
         """Describes the fit in lines.
 
-        One per epoch, then evaluations by updates, where the time went, who computed where, updates
-        left out, restarts, and why a stream ended.
+        One per epoch, then evaluations by updates, where the time went, how parameters were
+        averaged, who computed where, updates left out, restarts, and why a stream ended.
         """
         if not self.rounds:
             return self.ended or "no rounds"
         validations, restarts = ("\n".join(map(str, x)) for x in (self.validations, self.restarts))
         skipped = f"{self.skipped} updates left out: gradients in float16 were not finite"
         where = format_devices("workers", self.devices)
-        parts = [_epoch_table(self.epochs), validations, _time_table(self), where]
+        parts = [_epoch_table(self.epochs), validations, _time_table(self), self.advice()]
+        parts += [self.aggregation, where]
         parts += [skipped if self.skipped else "", restarts, self.ended]
         return "\n\n".join(filter(None, parts))
 
@@ -113,7 +129,11 @@ def _epoch_row(report):
 
 
 def _time_table(history):
-    times, shares = history.times(), history.shares()
-    rows = [[part, f"{times[part]:.2f} s", f"{100 * shares[part]:.1f} %"] for part in PARTS]
-    total = f"{sum(times.values()):.2f} s"
+    """Describes the wall clock of a fit, or of rounds where there is no more than those."""
+    times = {phase: history.phases[phase] for phase in PHASES if history.phases.get(phase)}
+    times = times or history.times()
+    wall = sum(times.values())
+    shares = {part: seconds / wall if wall else 0.0 for part, seconds in times.items()}
+    rows = [[part, f"{times[part]:.2f} s", f"{100 * shares[part]:.1f} %"] for part in times]
+    total = f"{wall:.2f} s"
     return align([["where time went", "", ""], *rows, ["total", total, ""]], left=1)

@@ -57,6 +57,10 @@ class Control:
         """Tells the driver on which device this worker computes, in words."""
         self._send({"say": "placed"}, np.frombuffer(device.encode(), np.uint8))
 
+    def report_joined(self):
+        """Tells the driver that this worker has its records, and is a member of the group."""
+        self._send({"say": "joined"})
+
     def report(self, state, figures):
         """Reports a round; `state` has the counters after it."""
         self._send({"say": "report", "rounds": state.rounds}, figures.vector())
@@ -75,11 +79,12 @@ class Control:
         """Sends the counts of this worker's share of the evaluation, as arrays."""
         self._send({"say": "evaluated", "rounds": rounds}, *counts)
 
-    def report_failure(self, error):
-        """Reports why this worker ends; only the first call counts."""
+    def report_failure(self, error, forming=False):
+        """Reports why this worker ends, and whether no group could form; the first call counts."""
         if not self._ended:
             self._ended = True
-            self._send({"say": "failed", "lost": is_loss(error)} | error_to_json(error))
+            told = {"say": "failed", "lost": is_loss(error), "forming": forming}
+            self._send(told | error_to_json(error))
 
     def report_end(self):
         """Tells the driver that all epochs are over."""

@@ -5,8 +5,9 @@ import time
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 
-from sparkdl.errors import SparkdlError
+from sparkdl.errors import PeerError, SparkdlError
 from sparkdl.exchange.group import Group
+from sparkdl.exchange.rendezvous.address_rendezvous import AddressRendezvous
 from sparkdl.nn.execution.device import PROCESSOR, choose_backend, describe_device
 from sparkdl.nn.optimization.loss_scale import check_scale
 from sparkdl.training.resident.control import VECTORS, Control
@@ -23,7 +24,7 @@ ADVICE = (
 )
 
 
-def run_worker(shared, rank, rendezvous, blocks, validation):
+def run_worker(shared, rank, blocks, validation):
     """Runs the task of a resident master's workers; see Workers.launch."""
     limit_threads()
     with closing(Control(shared, rank)) as control, report_errors(control):
@@ -34,20 +35,26 @@ def run_worker(shared, rank, rendezvous, blocks, validation):
             open_shelf(blocks, control) as shelf,
             open_shelf(enumerate(validation or ()), control) as held,
         ):
-            with closing(join_group(shared, rendezvous, device)) as group, report_errors(control):
+            with report_errors(control, forming=True):
+                group = join_group(shared, rank, device)
+            with closing(group), report_errors(control):
+                control.report_joined()
                 WorkerLifecycle(
                     shared, control, Worker(shared, group, control.own), shelf, held
                 ).run()
 
 
 @contextmanager
-def report_errors(control):
-    """Tells the driver what goes wrong in here, before others see the consequences."""
+def report_errors(control, forming=False):
+    """Tells the driver what goes wrong in here, before others see the consequences.
+
+    While a group is `forming`, that a peer is not reached is told apart.
+    """
     try:
         yield
     except Exception as error:
         with suppress(SparkdlError):  # the driver may be what is lost
-            control.report_failure(error)
+            control.report_failure(error, forming and isinstance(error, PeerError))
         raise
 
 
@@ -58,22 +65,38 @@ def open_shelf(blocks, control):
         yield shelf
 
 
-def join_group(shared, rendezvous, device):
+def join_group(shared, rank, device):
     """Joins the Group of all workers; those who have their records wait for those who read more."""
     master = shared.master
-    several = rendezvous.all_gather(device, master.patience).count(device)
-    if several > 1 and device != PROCESSOR:
-        log.warning("%d workers compute on one %s: %s", several, device, ADVICE)
-    return Group.form(
-        rendezvous,
+    with meeting_at_driver(shared, rank) as rendezvous:
+        several = rendezvous.all_gather(device, master.patience).count(device)
+        if several > 1 and device != PROCESSOR:
+            log.warning("%d workers compute on one %s: %s", several, device, ADVICE)
+        return Group.form(
+            rendezvous,
+            shared.secret,
+            timeout=master.timeout,
+            patience=master.patience,
+            ports=master.ports,
+            interface=master.interface,
+            tls=master.tls,
+            toward=shared.address[0],
+            shared_memory=master.shared_memory,
+        )
+
+
+def meeting_at_driver(shared, rank):
+    """Returns the rendezvous of all workers, where the driver listens.
+
+    Spark's own, BarrierTaskContext.allGather, looks only once a second whether all are there.
+    """
+    return AddressRendezvous(
+        shared.address,
         shared.secret,
-        timeout=master.timeout,
-        patience=master.patience,
-        ports=master.ports,
-        interface=master.interface,
-        tls=master.tls,
-        toward=shared.address[0],
-        shared_memory=master.shared_memory,
+        rank,
+        shared.schedule.workers,
+        tls=shared.master.tls,
+        timeout=shared.master.timeout,
     )
 
 

@@ -5,7 +5,13 @@ from collections import Counter
 from dataclasses import replace
 
 from sparkdl.errors import DataError, WorkerError
-from sparkdl.training.reporting.events import EpochDone, RestartDone, RoundDone, validation_event
+from sparkdl.training.reporting.events import (
+    EpochDone,
+    Passed,
+    RestartDone,
+    RoundDone,
+    validation_event,
+)
 from sparkdl.training.reporting.reports import Restart
 from sparkdl.training.resident.fit_setup import DueEvents
 from sparkdl.training.resident.metrics import WorkerMetrics, merge_figures
@@ -14,6 +20,10 @@ from sparkdl.training.resident.schedule import write_schedule
 from sparkdl.training.resident.worker_group import LostWorker, WorkerGroup
 
 log = logging.getLogger(__name__)
+
+
+class NoGroup(Exception):
+    """Workers do not reach each other; why is the only argument."""
 
 
 class Supervisor:
@@ -30,11 +40,16 @@ class Supervisor:
     validation : what `workers.launch` takes, or None
     evaluate : function of a TrainState that gives an Evaluation, or None
         Where the driver evaluates.
+    replaceable : bool
+        Whether a fit whose workers do not reach each other can go on without a group.
     """
 
-    def __init__(self, workers, blocks, shared, extra, validation=None, evaluate=None):
+    def __init__(
+        self, workers, blocks, shared, extra, validation=None, evaluate=None, replaceable=False
+    ):
         self.workers, self.blocks, self.shared = workers, blocks, shared
         self.extra, self.validation, self.evaluate = extra, validation, evaluate
+        self.replaceable = replaceable
         self.told = shared.state.rounds
 
     def events(self):
@@ -42,6 +57,8 @@ class Supervisor:
 
         Raises
         ------
+        NoGroup
+            If the first workers cannot form a group, and the fit is `replaceable`.
         WorkerError
             If workers were lost more than `max_restarts` times; why, the last time.
         SparkdlError
@@ -55,6 +72,8 @@ class Supervisor:
                 return
             except LostWorker as lost:
                 reason = lost.error
+                if self.replaceable and not attempt and lost.forming:
+                    raise NoGroup(reason) from reason
             if attempt < self.shared.master.max_restarts:
                 yield RestartDone(self._go_back(reason))
         again = f" ({attempt} restarts did not help)" if attempt else ""
@@ -70,6 +89,9 @@ class Supervisor:
 
     def _follow(self, crew):
         devices = Counter(bytes(text).decode() for [text] in crew.gather("placed"))
+        yield Passed("launching")
+        crew.gather("joined")
+        yield Passed("balance")
         yield from self._following(crew)
         state = self.shared.state
         while not self.shared.over(state):

@@ -9,6 +9,7 @@ from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import PeerError, SparkdlError, WorkerError
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.messages.wire import Wire
+from sparkdl.exchange.rendezvous.address_rendezvous import RendezvousServer
 from sparkdl.training.resident.control import CHANNEL, VECTORS, arrays_by_name
 from sparkdl.training.resident.lifecycle import run_worker
 
@@ -18,11 +19,14 @@ ENDING = 30.0  # seconds for workers that have done everything to end
 
 
 class LostWorker(Exception):
-    """A worker is gone; others may take over. `error` is the WorkerError that says so."""
+    """A worker is gone; others may take over. `error` is the WorkerError that says so.
 
-    def __init__(self, error):
+    `forming`: it has not reached the others of its group, which was yet to form.
+    """
+
+    def __init__(self, error, forming=False):
         super().__init__(str(error))
-        self.error = error
+        self.error, self.forming = error, forming
 
 
 class WorkerGroup:
@@ -53,6 +57,7 @@ class WorkerGroup:
         shared = replace(shared, state=replace(state, own=()))
         try:
             self._endpoint.serve(CHANNEL, self._listen)
+            RendezvousServer(self.size, self._endpoint)
             shares = shared.schedule.shares
             self._launched = workers.launch(run_worker, blocks, shares, shared, validation)
         except BaseException as error:
@@ -111,7 +116,7 @@ class WorkerGroup:
         rank, meta, arrays = self._next()
         say = meta["say"]
         if say == "failed":
-            self._fail(error_of(rank, meta), meta["lost"])
+            self._fail(error_of(rank, meta), meta["lost"], meta["forming"])
         key = meta["counters"]["rounds"] if say == "snapshot" else meta.get("rounds")
         self._kept.setdefault((say, key), {})[rank] = meta, arrays
 
@@ -126,22 +131,23 @@ class WorkerGroup:
                     self._fail(error, isinstance(error, WorkerError))
         raise LostWorker(WorkerError(f"no worker has said anything for {self.master.patience:g} s"))
 
-    def _fail(self, error, lost):
+    def _fail(self, error, lost, forming=False):
         """Raises the cause: after the loss of one worker, the others report errors first."""
         deadline = time.monotonic() + GRACE
         while lost and time.monotonic() < deadline:
             cause = self._launched.error()
             if cause is not None and not isinstance(cause, PeerError):
-                error, lost = cause, isinstance(cause, WorkerError)
+                error, lost, forming = cause, isinstance(cause, WorkerError), False
                 break
             if not self._said.empty():
                 rank, meta, _ = self._said.get()
                 if meta["say"] == "failed" and (other := prefer_cause(error, error_of(rank, meta))):
-                    error, lost = other, meta["lost"]
+                    error, lost, forming = other, meta["lost"], meta["forming"]
                 continue
             time.sleep(POLL / 4)
         if lost:
-            raise LostWorker(error if isinstance(error, WorkerError) else WorkerError(str(error)))
+            error = error if isinstance(error, WorkerError) else WorkerError(str(error))
+            raise LostWorker(error, forming)
         raise error
 
     def _listen(self, rank, sock):
@@ -157,7 +163,7 @@ class WorkerGroup:
             except SparkdlError as error:
                 what = getattr(error, "what", str(error))  # a PeerError's text names it as well
                 meta = error_to_json(PeerError(rank, wire.peer, what))
-                self._said.put((rank, {"say": "failed", "lost": True} | meta, []))
+                self._said.put((rank, {"say": "failed", "lost": True, "forming": False} | meta, []))
 
 
 def error_of(rank, meta):

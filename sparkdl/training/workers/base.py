@@ -9,10 +9,12 @@ from sparkdl.training.workers.contribution import Contribution
 class Blocks(Protocol):
     """A data set as blocks of records that stay with the workers.
 
-    `sizes` are their numbers of records, in order; `close()` frees what they take.
+    `sizes` are their numbers of records, in order; `seconds` is what making them took, by phase;
+    `close()` frees what they take.
     """
 
     sizes: list[int]
+    seconds: dict[str, float]
 
     def close(self) -> None: ...
 
@@ -81,14 +83,18 @@ class Workers(Protocol):
     def room(self) -> int:
         """Returns how many workers could be launched now; at a restart it may be fewer."""
 
+    def obstacle(self) -> str | None:
+        """Returns why `launch` cannot run all workers at once, in words; None where it can."""
+
     def launch(self, task, blocks: Blocks, shares, shared: Any, validation=None) -> LaunchedWorkers:
         """Starts `task` once in each of len(shares) workers, all together, and returns at once.
 
-        A worker calls `task(shared, rank, rendezvous, blocks, validation)`. Its `rendezvous` is
-        one of sparkdl.exchange. `blocks` is an iterator of (number, Batch) over its share, once;
-        a block may come in several pieces, and pieces in any order. `validation` is an iterator
-        of the Batches that are its share of the data to evaluate on, None where there is none. A
-        task takes all of `blocks` first, then all of `validation`. What it returns is not kept.
+        A worker calls `task(shared, rank, blocks, validation)`. `blocks` is an iterator of
+        (number, Batch) over its share, once; a block may come in several pieces, and pieces in
+        any order. `validation` is an iterator of the Batches that are its share of the data to
+        evaluate on, None where there is none. A task takes all of `blocks` first, then all of
+        `validation`. What it returns is not kept. How workers find each other is the task's own
+        matter: `shared` may say where.
 
         Parameters
         ----------

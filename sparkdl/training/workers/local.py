@@ -5,7 +5,7 @@ import os
 import signal
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Event, Timer
 from typing import Any
 
@@ -25,6 +25,7 @@ class LocalBlocks:
     """Blocks in this process's memory; each round sends the workers what they train on."""
 
     blocks: list[Batch]
+    seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def sizes(self) -> list[int]:
@@ -65,17 +66,21 @@ class LocalWorkers:
 
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads a source in this process and deals its records into blocks; see Workers.load."""
+        began = time.perf_counter()
         parts = [list(check_batches(data.read, split, schema)) for split in data.splits()]
         counts = [sum(map(len, part)) for part in parts]
         if not sum(counts):
             raise NoRecords("there are no records to train on")
+        came = time.perf_counter()
         nbytes = sum(batch.nbytes for part in parts for batch in part)
         dealing = deal(counts, nbytes, size, self.size, options.repartition, options.seed or 0)
         pieces: list[list[Batch]] = [[] for _ in dealing.sizes]
         for partition, part in enumerate(parts):
             for block, piece in dealing.pieces(partition, part):
                 pieces[block].append(piece)
-        return LocalBlocks([assemble_block(piece) for piece in pieces])
+        blocks = [assemble_block(piece) for piece in pieces]
+        seconds = {"reading": came - began, "balance": time.perf_counter() - came}
+        return LocalBlocks(blocks, seconds)
 
     def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
         """Runs the task on each chosen block, a block a worker; see Workers.run_round."""
@@ -96,6 +101,10 @@ class LocalWorkers:
     def room(self) -> int:
         """Returns the number of workers; see Workers.room."""
         return self.size
+
+    def obstacle(self) -> str | None:
+        """Returns None: processes of this machine run all at once."""
+        return None
 
     def launch(
         self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None

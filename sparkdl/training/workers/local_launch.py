@@ -1,16 +1,12 @@
 """Processes of this machine that stay for a whole fit."""
 
 import gc
-import shutil
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import PeerError, SparkdlError
-from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
 from sparkdl.training.workers.contribution import Failure
 
 END = "end"  # comes behind the blocks, and behind the batches to evaluate on
@@ -18,21 +14,18 @@ END = "end"  # comes behind the blocks, and behind the batches to evaluate on
 
 @dataclass(frozen=True)
 class ResidentJob:
-    """The job of a spawned process: a task, and where it meets the others. Records follow."""
+    """The job of a spawned process: a task, as one of several. Records follow."""
 
     task: Any
     shared: Any
     rank: int
-    size: int
-    folder: Path
     evaluates: bool
 
     def run(self, pipe):
         """Runs in the process: returns None, or what went wrong as a Failure."""
-        rendezvous = FileRendezvous(self.folder, self.rank, self.size)
         validation = receive_items(pipe) if self.evaluates else None
         try:
-            self.task(self.shared, self.rank, rendezvous, receive_items(pipe), validation)
+            self.task(self.shared, self.rank, receive_items(pipe), validation)
         except Exception as error:
             return Failure(error, f"worker {self.rank}")
         gc.collect()  # the process goes on: a group's memory, held in cycles, is not for the next
@@ -57,14 +50,12 @@ class LocalLaunchedWorkers:
     """
 
     def __init__(self, processes, give_up, task, blocks, shares, shared, validation):
-        self._folder = Path(tempfile.mkdtemp(prefix="sparkdl-"))
         self._left, self._give_up, self._error = dict(enumerate(processes)), give_up, None
         self._feeder, self._stopped = None, False
-        size, evaluates = len(shares), validation is not None
+        evaluates = validation is not None
         try:
             for rank, process in enumerate(processes):
-                place = rank, size, self._folder / "meeting", evaluates
-                process.send(ResidentJob(task, shared, *place))
+                process.send(ResidentJob(task, shared, rank, evaluates))
         except BaseException:
             self.stop()
             raise
@@ -87,7 +78,6 @@ class LocalLaunchedWorkers:
             self._give_up()
         if self._feeder is not None:
             self._feeder.join()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self, processes, blocks, shares, validation):
         arguments = processes, blocks, shares, validation

@@ -14,7 +14,7 @@ from tests.spark.test_network import USES
 
 WITHOUT_A_GPU = {
     "together": AllReduceSGD(device="cuda"),
-    "rounds": ParameterAveraging(device="cuda"),
+    "rounds": ParameterAveraging(aggregation="driver", device="cuda"),
 }
 
 

@@ -17,6 +17,7 @@ from sparkdl.nn.execution import device
 from sparkdl.spark.gpu_process import dispatch as module
 from sparkdl.spark.gpu_process.dispatch import gpus, run_on_device, run_partition_on_device, turn
 from sparkdl.spark.jobs.shared_value import SharedValue
+from sparkdl.spark.launch.team import Place
 from tests.spark import elsewhere
 from tests.support.cuda.compiler import available
 from tests.support.cuda.spawned import OnHost
@@ -49,17 +50,6 @@ class BarrierContext(Context):
         return [SimpleNamespace(address=f"{host}:{4000 + n}") for n, host in enumerate(self.hosts)]
 
 
-class Meeting:
-    """A rendezvous of two, whose other one says "there", or never comes."""
-
-    rank, size = 1, 2
-
-    def all_gather(self, text, timeout):
-        if timeout < 1:
-            raise WorkerError(f"rank 1: of 2 workers not all were there within {timeout:g} s")
-        return ["there", text]
-
-
 @pytest.fixture(autouse=True)
 def context(monkeypatch):
     """A function that makes this process a task's."""
@@ -80,8 +70,8 @@ def no_process_left():
     assert not multiprocessing.active_children()
 
 
-def on_gpu(compute, items=(), meeting=None):
-    return list(run_on_device("cuda", compute, iter(items), meeting))
+def on_gpu(compute, items=(), place=None):
+    return list(run_on_device("cuda", compute, iter(items), place))
 
 
 def test_another_process_gives_what_this_one_would():
@@ -142,15 +132,10 @@ def test_a_task_that_is_dropped_leaves_no_process_in_the_middle():
     assert not psutil.pid_exists(pid)
 
 
-def test_tasks_meet_through_their_spark_process_and_leave_nothing():
-    ((pid, found, items),) = on_gpu(partial(elsewhere.meet, HOST, 5.0), [1, 2], Meeting())
-    assert found == ["there", "rank 1 of 2"] and items == [1, 2]
+def test_a_worker_of_several_knows_its_place_and_leaves_nothing():
+    ((pid, found, items),) = on_gpu(partial(elsewhere.locate, HOST), [1, 2], Place(1, 2))
+    assert found == (1, 2) and items == [1, 2]
     assert not multiprocessing.active_children() and pid != os.getpid()
-
-
-def test_those_who_do_not_come_are_told():
-    with pytest.raises(WorkerError, match="not all were there within 0.5 s"):
-        on_gpu(partial(elsewhere.meet, HOST, 0.5), (), Meeting())
 
 
 def test_without_a_gpu_it_is_an_error_that_says_why(monkeypatch):

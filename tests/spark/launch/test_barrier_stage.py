@@ -63,7 +63,7 @@ def processes(launched, folder):
 
 
 @pytest.mark.parametrize("judged", [None, 45])
-def test_each_takes_its_share_and_they_find_each_other(judged, launch, blocks, tmp_path, sc):
+def test_each_takes_its_share(judged, launch, blocks, tmp_path, sc):
     shares = [[5, 0, *range(6, len(blocks.sizes))], [], [1, 4, 3, 2]][:: 2 if judged else 1][:2]
     shares[1] = sorted(set(range(len(blocks.sizes))) - set(shares[0]))
     on = judged and SparkRecords(arrays(judged, records_per_split=10)).batches(
@@ -74,8 +74,6 @@ def test_each_takes_its_share_and_they_find_each_other(judged, launch, blocks, t
     found = [json.loads(Path(tmp_path, rank).read_text()) for rank in "01"]
     for share, own in zip(shares, found):
         assert sorted(number for number, _ in own["blocks"]) == sorted(share)
-        assert own["texts"] == [["one 0", "one 1"], ["two 0", "two 1"]]
-        assert own["size"] == 2
     ids = [n for own in found for _, block in own["blocks"] for n in block]
     assert len(ids) == len(set(ids)) == RECORDS
     if judged is None:
@@ -93,7 +91,6 @@ FAILURES = [
     (staying.miss, PeerError, "^rank 0 on left: silent for 5 s$"),
     (staying.divide, WorkerError, "^worker 1: ZeroDivisionError: division by zero$"),
     (staying.die, WorkerError, r"^worker 1: Python worker exited unexpectedly \(crashed\)\.$"),
-    (staying.be_late, WorkerError, "^rank 1: of 2 workers not all were there within 1 s$"),
     (staying.judge_first, WorkerError, "^batches for validation come last: take all blocks"),
 ]
 

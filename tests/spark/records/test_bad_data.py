@@ -260,7 +260,9 @@ def test_divergence_names_the_round_and_the_last_checkpoint(sc, tmp_path):
 
 
 def master_of(**options):
-    return ParameterAveraging(**{"batch_size_per_worker": 3, "averaging_frequency": 2} | options)
+    return ParameterAveraging(
+        **{"aggregation": "driver", "batch_size_per_worker": 3, "averaging_frequency": 2} | options
+    )
 
 
 REFUSED = {

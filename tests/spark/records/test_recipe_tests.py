@@ -12,7 +12,7 @@ from sparkdl.training.recipe import TEST, Recipe
 from sparkdl.training.workers.base import Validation
 from tests.spark.networks import CLASSES, plain
 
-MASTER = ParameterAveraging(workers=2, batch_size_per_worker=4)
+MASTER = ParameterAveraging(aggregation="driver", workers=2, batch_size_per_worker=4)
 
 
 class Sorted(Evaluator):

@@ -23,7 +23,9 @@ from tests.data.sources import KINDS as SOURCES
 from tests.spark.networks import FEATURES, conf_of, rich
 from tests.training.models import assert_equal
 
-MASTER = ParameterAveraging(batch_size_per_worker=6, averaging_frequency=2, workers=2)
+MASTER = ParameterAveraging(
+    aggregation="driver", batch_size_per_worker=6, averaging_frequency=2, workers=2
+)
 HALF = 13
 
 

@@ -21,7 +21,9 @@ from tests.interop.caffe.solver_files import write_solver
 from tests.spark.networks import data, rich
 from tests.training.models import assert_equal
 
-MASTER = ParameterAveraging(batch_size_per_worker=4, averaging_frequency=2, workers=2)
+MASTER = ParameterAveraging(
+    aggregation="driver", batch_size_per_worker=4, averaging_frequency=2, workers=2
+)
 SCHEMA = "number int, features array<float>, label int"
 NOW = {"availableNow": True}
 PARTS = 4

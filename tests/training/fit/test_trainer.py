@@ -18,7 +18,7 @@ from tests.training.problems import Partitions, perceptron, softmax_net, whole_n
 from tests.training.rounds.test_block_training import data as sequences
 from tests.training.rounds.test_block_training import network as recurrent
 
-MASTER = ParameterAveraging(batch_size_per_worker=4, averaging_frequency=2)
+MASTER = ParameterAveraging(aggregation="driver", batch_size_per_worker=4, averaging_frequency=2)
 COUNTS = [23, 0, 16]  # 5 blocks of 8 records: 3 rounds of 2 workers in an epoch
 DATA = Partitions(COUNTS)
 CONF = whole_net(optimizer=Adam(learning_rate=0.01))

@@ -18,7 +18,7 @@ from sparkdl.training.rounds.block_training import Round, train_block
 from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.rounds.round_part import part_of
 
-AGGREGATIONS = ("driver", "peers")
+AGGREGATIONS = ("auto", "peers", "driver")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +45,13 @@ class ParameterAveraging(ResidentMaster):
     )
     aggregation: str = option(
         Choice(of=AGGREGATIONS),
-        '"driver": each round is an ordinary job, and what is lost is computed again; of the '
-        'GPUs that a task owns it uses only the first. "peers": the workers stay for the '
-        "whole fit, one on each GPU, and sum among themselves, which takes a fraction of the "
-        "time.",
-        default="driver",
+        '"peers": the workers stay for the whole fit, one on each GPU, and sum among '
+        'themselves, which takes a fraction of the time. "driver": each round is an ordinary '
+        "job, and what is lost is computed again; of the GPUs that a task owns it uses only the "
+        'first. "auto": peers where all workers have slots at once and reach each other, else '
+        "the driver; the History says which and why. The two deal blocks to workers in orders of "
+        "their own, so name one where weights must be the same on another cluster.",
+        default="auto",
     )
     aggregation_depth: int = option(
         Integer(minimum=1),
@@ -62,6 +64,23 @@ class ParameterAveraging(ResidentMaster):
         super().validate()
         plain = self.codec is None or self.aggregation == "peers"
         require(self, "codec", plain, "None", "aggregation='peers' can have one")
+
+    def resolved(self, workers, extra):
+        if self.aggregation != "auto":
+            return self, None, None
+        before = extra.get("aggregation", "auto")
+        obstacle = workers.obstacle()
+        if before != "auto":
+            way, why = before, "as the checkpoint has it"
+        elif obstacle is not None:
+            way, why = "driver", obstacle
+        else:
+            way, why = "peers", f"all {workers.size} workers run at once"
+        driver, peers = (replace(self, aggregation=name) for name in ("driver", "peers"))
+        text = f"averaged by {'the driver' if way == 'driver' else 'peers'}: {why}"
+        if way == "driver":
+            return driver, text, None
+        return peers, text, None if extra else driver
 
     @property
     def resident(self) -> bool:  # type: ignore[override]

@@ -101,7 +101,7 @@ def test_it_trains_with_caffes_numbers(times, workers, tmp_path):
 
 MASTERS = {
     "all-reduce": AllReduceSGD(updates_per_round=5),
-    "averaging by the driver": ParameterAveraging(averaging_frequency=3),
+    "averaging by the driver": ParameterAveraging(aggregation="driver", averaging_frequency=3),
     "averaging by peers": ParameterAveraging(averaging_frequency=3, aggregation="peers"),
     "servers": ParameterServer(updates_per_round=5),
 }

@@ -66,7 +66,7 @@ def test_a_fit_goes_on_with_the_step_of_the_one_before(crews):
     whole.fit(data, 4, master, crews(2))
     assert_equal(both.state, whole.state)
     assert np.abs(both.state.kept["block_step"]).max() > 0
-    both.fit(data, 1, ParameterAveraging(**SMALL), crews(2))
+    both.fit(data, 1, ParameterAveraging(aggregation="driver", **SMALL), crews(2))
     assert both.state.kept == {}, "it would be of other weights"
 
 

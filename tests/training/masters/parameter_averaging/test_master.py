@@ -315,7 +315,7 @@ def test_options_as_a_dict_are_json_and_give_the_master_back():
         "batch_size_per_worker": 64,
         "averaging_frequency": 5,
         "average_optimizer_state": True,
-        "aggregation": "driver",
+        "aggregation": "auto",
         "aggregation_depth": 2,
         "codec": None,
         "workers": None,
