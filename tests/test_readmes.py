@@ -205,7 +205,7 @@ def page(text):
 
 def test_a_module_that_is_not_named_is_seen():
     text = (NN / "README.md").read_text()
-    assert list(unnamed_modules(page(text.replace("`lars.py`", "")))) == ["lars.py is not named"]
+    assert "lars.py is not named" in unnamed_modules(page(text.replace("`lars.py`", "")))
 
 
 @pytest.mark.parametrize("place", ["sgdd.py", "updaters/", "nn/sgd.py", "tests/nn/test_sgd.py"])

@@ -1,12 +1,13 @@
 """Options that can be written down: frozen dataclasses that become dicts and come back equal."""
 
 from dataclasses import MISSING, dataclass, fields
+from inspect import Signature
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
 from sparkdl.config.constraints.base import scalar
-from sparkdl.config.documentation import document
+from sparkdl.config.documentation import document, signature_of
 from sparkdl.config.names import suggestion
 from sparkdl.config.option import adopt_options, default_of, option, options_of
 from sparkdl.errors import ConfigError, brief
@@ -27,6 +28,11 @@ class ConfigType(type):
         options = cls.expand_shorthands(options)
         check_names(cls, options)
         return super().__call__(**options)
+
+    @property
+    def __signature__(cls) -> Signature:
+        """The options, for help() and editors, which else show those of `__call__`."""
+        return signature_of(cls)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import MISSING, Field
-from inspect import cleandoc, get_annotations
+from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from textwrap import indent, wrap
 
 from sparkdl.config.option import default_of, fields_of_bases, option_of
@@ -21,6 +21,21 @@ def document(cls):
     if own and items and not written and all(is_documented(i, cls) for i in items.values()):
         lines = [entry(name, item, cls) for name, item in items.items()]
         cls.__doc__ = insert(own, "\n".join(["Parameters", "----------", *lines]))
+
+
+def signature_of(cls):
+    """Returns the signature of a class: options that must be given first, shorthands last.
+
+    Without types, which the section "Parameters" has in words. A class with a rule of its own for
+    what is given without names (`options_by_name`) takes any.
+    """
+    found = list(signature(cls.__init__).parameters.values())[1:]
+    options = [one.replace(annotation=Parameter.empty) for one in found]
+    options.sort(key=lambda one: (one.kind, one.default is not one.empty))
+    options += [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in cls.shorthands]
+    if any("options_by_name" in vars(base) for base in cls.__mro__[:-2]):
+        options.insert(0, Parameter("values", Parameter.VAR_POSITIONAL))
+    return Signature(options)
 
 
 def list_fields(cls):

@@ -20,7 +20,12 @@ from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.solvers import Lbfgs
 from sparkdl.nn.solvers.base import Solution, Solver
 from sparkdl.training.evaluation import Evaluation
-from sparkdl.training.evaluation.batch_evaluation import evaluate_batches, new_evaluation, pieces
+from sparkdl.training.evaluation.batch_evaluation import (
+    BATCH,
+    evaluate_batches,
+    new_evaluation,
+    pieces,
+)
 from sparkdl.training.fit.full_batch import solve
 from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.fit.pretraining import pretrain_layers
@@ -198,24 +203,41 @@ class Network:
         return pretrain_layers(self, names, fit)
 
     @refuse_unknown_options
-    def predict(self, features: Any) -> np.ndarray:
-        """Returns the output (n, units) for features (n, ...): probabilities for classes."""
-        name = self.conf.output.name
-        return self.features(features, [name])[name]
+    def predict(self, features: Any, batch_size: int = BATCH) -> np.ndarray:
+        """Returns the output (n, units) for features (n, ...): probabilities for classes.
 
-    def features(self, features: Any, layers: str | Iterable[str]) -> dict[str, np.ndarray]:
+        Parameters
+        ----------
+        features : array (n, ...)
+        batch_size : int
+            How many examples are computed at once, at most; it makes no difference to the result,
+            but for rounding.
+        """
+        name = self.conf.output.name
+        return self.features(features, [name], batch_size)[name]
+
+    def features(
+        self, features: Any, layers: str | Iterable[str], batch_size: int = BATCH
+    ) -> dict[str, np.ndarray]:
         """Returns {layer name: output (n, ...)} for features (n, ...), for a name or several.
+
+        `batch_size` is that of `predict`.
 
         Raises
         ------
         ConfigError for a layer that does not exist, DataError for features that do not fit.
         """
+        if not isinstance(batch_size, int) or batch_size < 1:
+            cure = "leave it out for as many as fit any network"
+            raise ConfigError(
+                f"Network.batch_size must be an integer >= 1, got {batch_size!r}; {cure}"
+            )
         layers = (layers,) if isinstance(layers, str) else tuple(layers)
         if not layers:
             known = [place.name for place in self.conf.stack]
             raise ConfigError(f"layers must be some of {known}, got none")
-        batches = self._batches(Arrays(features))
-        parts = [self._load().forward(batch, layers) for batch in batches]
+        batches, replica = self._batches(Arrays(features), size=batch_size), self._load()
+        parts = [replica.forward(batch, layers, size=batch_size) for batch in batches]
         if not parts:
             raise ConfigError("features must hold at least one example, got none")
         return {name: np.concatenate([part[name] for part in parts]) for name in layers}
@@ -289,11 +311,11 @@ class Network:
         self.replica.load(self.state.params, self.state.buffers, self.state.slots)
         return self.replica
 
-    def _batches(self, source, labels=False):
+    def _batches(self, source, labels=False, size=BATCH):
         schema = schema_of(self.conf, labels, source.transform)
         for split in source.splits():
             for batch in check_batches(source.read, split, schema):
-                yield from pieces(batch, source.transform, self.conf)
+                yield from pieces(batch, source.transform, self.conf, size)
 
 
 def require_workers(master, workers):

@@ -1,12 +1,16 @@
 """Every registered member of every family whose options have constraints: texts and nonsense."""
 
 import json
+import re
 from dataclasses import MISSING, fields
+from inspect import Parameter, signature
 from itertools import product
 
 import pytest
 
-from sparkdl.config import Member, text
+import sparkdl
+from sparkdl.config import Config, Member, text
+from sparkdl.config.documentation import format_default
 from sparkdl.config.option import default_of, option_of, options_of
 from sparkdl.data import Arrays, Source
 from sparkdl.data.readers.tables.frame_columns import FrameColumn
@@ -113,10 +117,40 @@ def test_comes_back_from_a_dict_json_and_yaml(family, cls):
     assert cls.__name__ in NO_HASH or hash(one) == hash(family.from_dict(options))
 
 
-@pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)
-def test_help_explains_every_option(family, cls):
+def configurations(base=Config):
+    """All classes of ours that have options, members of families or not."""
+    for cls in base.__subclasses__():
+        yield cls
+        yield from configurations(cls)
+
+
+OURS = {c.__qualname__: c for c in configurations() if c.__module__.startswith("sparkdl.")}
+COUNTED = {"bytes": "bytes", "timeout": "seconds", "patience": "seconds", "minutes": "minutes"}
+COUNTED |= {"push_every": "minibatches", "fetch_every": "minibatches", "snapshot_every": "rounds"}
+PUBLIC = {n for m in sparkdl.MODULES for n in getattr(sparkdl, m).__all__} | {*sparkdl.HOMES}
+PUBLIC |= {"pretrain", "start", "to"}  # of Network, of another schedule, of DL4J
+HIDDEN = re.compile(r"(?<![\w)])_[a-z]|\bRun\b|\bparam_shapes\b")
+
+
+@pytest.mark.parametrize("cls", OURS.values(), ids=OURS)
+def test_help_explains_every_option_with_unit_and_default(cls):
+    shown = signature(cls).parameters
     for item in fields(cls):
-        assert f"\n{item.name} : {option_of(item, cls).constraint.phrase}" in cls.__doc__
+        about, default = option_of(item, cls), default_of(item)
+        unit = f", {about.unit}" if about.unit else ""
+        end = "" if default is MISSING else f", default {format_default(default)}"
+        assert f"\n{item.name} : {about.constraint.phrase}{unit}{end}\n    " in cls.__doc__
+        assert (shown[item.name].default is Parameter.empty) == (default is MISSING)
+        for word, unit in COUNTED.items():
+            assert word not in item.name or unit in f"{about.unit} {item.name} {about.text}"
+
+
+@pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)
+def test_help_names_what_users_can_see_and_nothing_else(family, cls):
+    known = PUBLIC | {*signature(cls).parameters}
+    named = [w for words in re.findall(r"`([^`]+)`", cls.__doc__) for w in words.split(".")]
+    assert not {*named} - known and not HIDDEN.search(cls.__doc__)
+    assert family is not Layer or "\nShapes\n------\n" in cls.__doc__
 
 
 @pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)

@@ -87,7 +87,7 @@ class Rounding:
     def vector(self, values):
         return FlatVector(values.astype(np.float64))
 
-    def program(self, graph, bindings=None, strict=False, tf32=False):
+    def program(self, graph, bindings=None, strict=False, tf32=False, steady=False):
         return Evaluation(graph, self, bindings or {})
 
     def rounded(self, array, dtype, times=1.0):
@@ -140,6 +140,9 @@ class Evaluation:
             if name in self.bindings:
                 np.copyto(self.bindings[name], values[tensor])
         return self.outputs
+
+    def refresh(self, version=None):
+        """Nothing to do: all is worked out in each run."""
 
     def number(self, name):
         return float(self.outputs[name])

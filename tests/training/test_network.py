@@ -65,6 +65,31 @@ def test_predicts_any_number_of_examples(trained, n, rng):
         np.testing.assert_allclose(found[i], trained.predict(x[i : i + 1])[0], rtol=1e-4)
 
 
+@pytest.mark.parametrize("batch_size", [1, 7, 20, 64, 1000])
+def test_the_size_of_batches_makes_no_difference(trained, batch_size, x):
+    wanted = trained.predict(x)
+    found = trained.predict(x, batch_size=batch_size)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    np.testing.assert_array_equal(found, trained.predict(x, batch_size=batch_size))
+    parts = trained.features(x, ["dense_1"], batch_size=batch_size)
+    np.testing.assert_allclose(parts["dense_1"], trained.features(x, "dense_1")["dense_1"], 1e-4)
+
+
+@pytest.mark.parametrize("batch_size", [0, -1, 1.5, "all"])
+def test_batches_that_hold_nothing_are_refused(trained, batch_size, x):
+    message = f"batch_size must be an integer >= 1, got {batch_size!r}; leave it out"
+    with pytest.raises(ConfigError, match=message):
+        trained.predict(x, batch_size=batch_size)
+
+
+def test_a_state_that_is_written_over_is_predicted_with(x):
+    network = Network(perceptron())
+    before = network.predict(x)
+    network.state.params[...] *= 2
+    np.testing.assert_allclose(network.predict(x), by_hand(network, x)[1], rtol=1e-5)
+    assert not np.array_equal(network.predict(x), before)
+
+
 FORMS = {
     "lists": lambda x: x.tolist(),
     "float64": lambda x: x.astype(float),

@@ -43,7 +43,9 @@ class Threshold(Codec):
         "messages (DL4J's ResidualClippingPostProcessor: 5.0 every 5). None cuts nothing.",
         default=5.0,
     )
-    clip_every: int = option(Integer(minimum=1), "Messages between two cuts.", default=5)
+    clip_every: int = option(
+        Integer(minimum=1), "Distance of two cuts.", default=5, unit="messages"
+    )
 
     def coder(self, n: int) -> Any:
         return ThresholdCoder(self, n, FORM.size + pairs.bytes_for(n))

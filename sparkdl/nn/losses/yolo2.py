@@ -141,7 +141,7 @@ def true_boxes(labels: Value) -> "Truth":
     )
 
 
-def cells(h: int, w: Value, dtype: Any) -> np.ndarray:
+def cells(h: int, w: int, dtype: Any) -> np.ndarray:
     """Returns x and y of the top left of each cell, (1, 1, 2, H, W)."""
     y, x = np.mgrid[:h, :w]
     return np.stack([x, y])[None, None].astype(dtype)

@@ -50,7 +50,7 @@ class Solver(Member):
         """Makes a fresh memory with `direction(grad)`, and `add(step, change)` after each step."""
         raise NotImplementedError
 
-    def minimize(self, function: Callable[[Any], Any], start: int) -> "Solution":
+    def minimize(self, function: Callable[[Any], Any], start: np.ndarray) -> "Solution":
         """Returns the Solution that `function` is led to from `start`.
 
         Parameters

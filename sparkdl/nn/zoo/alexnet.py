@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from sparkdl.nn.hints import Value
 from sparkdl.nn.initializers import Constant, Normal
 from sparkdl.nn.layers import LRN, Conv2D, Dense, Dropout, Layer, MaxPool2D, Output
 from sparkdl.nn.networks.sequential import NetworkConf
@@ -62,7 +61,7 @@ def conv(
     )
 
 
-def norm() -> Value:
+def norm() -> LRN:
     return LRN(size=5, alpha=1e-4, beta=0.75)
 
 
@@ -71,8 +70,6 @@ def pool() -> MaxPool2D:
 
 
 def dense(units: int) -> list[Layer]:
-    first: dict[str, Any] = {
-        "initializer": Normal(std=0.005),
-        "bias_initializer": Constant(value=0.1),
-    }
-    return [Dense(units=units, activation="relu", **first), Dropout(rate=0.5)]
+    first, bias = Normal(std=0.005), Constant(value=0.1)
+    layer = Dense(units=units, activation="relu", initializer=first, bias_initializer=bias)
+    return [layer, Dropout(rate=0.5)]

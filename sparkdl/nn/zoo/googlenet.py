@@ -89,14 +89,9 @@ def helper(build: GraphBuilder, source: str, classes: int, name: str) -> None:
 
 
 def conv(filters: int, kernel: int, stride: int = 1) -> Conv2D:
-    padding = kernel // 2
-    options: dict[str, Any] = {
-        "filters": filters,
-        "kernel_size": kernel,
-        "stride": stride,
-        "padding": padding,
-    }
-    return Conv2D(**options, activation="relu")
+    return Conv2D(
+        filters=filters, kernel_size=kernel, stride=stride, padding=kernel // 2, activation="relu"
+    )
 
 
 def pool() -> MaxPool2D:

@@ -43,10 +43,10 @@ class Evaluator:
         return with_counts(new_evaluation(self.conf), arrays)
 
 
-def pieces(batch, transform, conf):
+def pieces(batch, transform, conf, size=BATCH):
     """Yields the batch in parts small enough to compute at once, ready for the network."""
-    for start in range(0, len(batch), BATCH):
-        yield prepare_minibatch(batch.take(slice(start, start + BATCH)), transform, conf)
+    for start in range(0, len(batch), size):
+        yield prepare_minibatch(batch.take(slice(start, start + size)), transform, conf)
 
 
 def new_evaluation(conf):

@@ -70,7 +70,7 @@ class TrainingMaster(Member):
         'Device of the workers, and of the network in use. "auto": a GPU where the worker has '
         'one, which its log and the History show; "cpu": none; "cuda": a GPU, or it is an error '
         "that says why there is none. A Spark task that owns several GPUs has a worker on each "
-        "only where the master is `resident`; else, and in use, it computes on the first.",
+        "only where workers stay for the whole fit; else, and in use, it computes on the first.",
         default="auto",
     )
     backend: str = option(
@@ -153,6 +153,7 @@ class ResidentMaster(TrainingMaster, abstract=True):
         "before, worker r goes on with what worker r had, modulo the old number, and what was "
         "yet to be sent stays in sum.",
         default=100,
+        unit="rounds",
     )
     max_restarts: int = option(
         Integer(minimum=0),

@@ -91,7 +91,7 @@ class CheckpointWriter(Listener):
             minutes is not None and self.clock() - self._written_at >= 60 * minutes
         )
 
-    def write(self, conf: "Conf", state: "TrainState", extra: Mapping[str, np.ndarray]) -> None:
+    def write(self, conf: "Conf", state: "TrainState", extra: Mapping[str, Any]) -> None:
         """Saves the state, and deletes all but the last `keep`. Raises DivergedError."""
         self._refuse_diverged(state)
         path = f"{as_text(self.options.path)}/round-{state.rounds:08d}"
@@ -112,7 +112,7 @@ class CheckpointWriter(Listener):
             files.remove(present[rounds])
 
 
-def latest(path: str | PathLike[str]) -> str | None:
+def latest(path: str | PathLike[str]) -> str:
     """Returns the path of the newest checkpoint under `path` that is whole.
 
     Raises
@@ -123,7 +123,7 @@ def latest(path: str | PathLike[str]) -> str | None:
     return _newest(path)[0]
 
 
-def load_checkpoint(path: str | PathLike[str]) -> tuple[Any, ...]:
+def load_checkpoint(path: str | PathLike[str]) -> "tuple[Conf, TrainState, dict[str, Any]]":
     """Loads (NetworkConf, TrainState, extra) from a model, or from the newest one in a folder."""
     path = as_text(path)
     return load_model(path) if files.exists(f"{path}/{MANIFEST}") else _newest(path)[1]

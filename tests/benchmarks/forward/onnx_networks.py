@@ -34,7 +34,7 @@ class Writer:
 
     def conv(self, x, channels, filters, kernel, stride=1, padding=0, bias=True):
         w = [self.weight(filters, channels, kernel, kernel)]
-        w += [self.weight(filters, scale=0)] * bias
+        w += [self.weight(filters, scale=0)] if bias else []
         spatial = {"strides": [stride] * 2, "pads": [padding] * 4, "kernel_shape": [kernel] * 2}
         return self.add("Conv", x, *w, **spatial)
 

@@ -50,7 +50,7 @@ class Reader(Source, abstract=True):
     shorthands: ClassVar[tuple[str, ...]] = tuple(SHORTHANDS)
     usual_scale: ClassVar[float] = 1.0  # beside transforms and mean, where no scale is given
 
-    if TYPE_CHECKING:  # the shorthands, which `spelled_out` takes
+    if TYPE_CHECKING:  # the shorthands, which `expand_shorthands` takes
         transforms: Shorthand[Iterable[Transform | str | dict]] = option(SEVERAL, "", default=())
         scale: Shorthand[float] = option(NotZero(), "", default=1.0)
         mean: Shorthand[float | Iterable[float]] = option(SEVERAL, "", default=())
@@ -109,7 +109,10 @@ class SplitByBytes(Source, abstract=True):
     """A source whose splits are ranges of bytes."""
 
     bytes_per_split: int | None = option(
-        Integer(minimum=1), "None: 1 MiB, or more where that made over 4,096 splits.", default=None
+        Integer(minimum=1),
+        "Size of a split. None: 1 MiB, or more where that made over 4,096 splits.",
+        default=None,
+        unit="bytes",
     )
 
 

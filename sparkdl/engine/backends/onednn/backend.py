@@ -38,6 +38,7 @@ from sparkdl.engine.backends.onednn.rewrites import (
     batch_norm_relu,
     column_sums,
     conv_bias_gradient,
+    conv_sum,
     lrn_workspace,
     recurrent_workspace,
 )
@@ -91,6 +92,7 @@ class OneDnn(reference.Reference):
             record_maxima,
             lrn_workspace.share_lrn_workspaces,
             batch_norm_relu.fuse_relus,
+            partial(conv_sum.add_in_convolutions, self.session),
             partial(recurrent_workspace.with_workspaces, self.session),
             conv_bias_gradient.biases_with_weights,
             column_sums.replace_feature_sums,
@@ -196,6 +198,7 @@ LOWERINGS = {
     ConvGradInputOp: spread_arrays(convolutions.backward_input),
     ConvGradWeightOp: spread_arrays(convolutions.backward_weights),
     conv_bias_gradient.ConvGradWeightBiasOp: weights_and_bias,
+    conv_sum.ConvSumOp: spread_arrays(conv_sum.lower),
     MaxPoolOp: spread_arrays(pooling.forward),
     AvgPoolOp: spread_arrays(pooling.forward),
     AvgPoolGradOp: spread_arrays(pooling.backward),

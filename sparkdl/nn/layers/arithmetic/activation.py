@@ -13,7 +13,12 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class Activation(Layer):
-    """y = function(x), of the shape of x."""
+    """y = function(x), of the shape of x.
+
+    Shapes
+    ------
+    x, y (batch, ...), of one shape
+    """
 
     narrow: ClassVar = True
 

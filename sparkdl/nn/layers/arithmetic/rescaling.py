@@ -11,7 +11,12 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class Rescaling(Layer):
-    """y = scale x + offset. Keras Rescaling, DL4J ScaleVertex and ShiftVertex."""
+    """y = scale x + offset. Keras Rescaling, DL4J ScaleVertex and ShiftVertex.
+
+    Shapes
+    ------
+    x, y (batch, ...), of one shape
+    """
 
     scale: float = option(Number(), "Factor of x.", default=1.0)
     offset: float = option(Number(), "Number added.", default=0.0)

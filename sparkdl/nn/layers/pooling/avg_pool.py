@@ -53,20 +53,36 @@ class AvgPool(Pool, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class AvgPool1D(AvgPool):
-    """y = the mean of each window of a sequence, per feature."""
+    """y = the mean of each window of a sequence, per feature.
+
+    Shapes
+    ------
+    x (batch, T, F), y (batch, T', F), a number for each of T' windows
+    """
 
     axes: ClassVar = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class AvgPool2D(AvgPool):
-    """y = the mean of each window of an image."""
+    """y = the mean of each window of an image.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, C, H', W'), a number for each of H' W' windows
+    """
 
     axes: ClassVar = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class AvgPool3D(AvgPool):
-    """y = the mean of each window of a volume."""
+    """y = the mean of each window of a volume.
+
+    Shapes
+    ------
+    x (batch, C, D, H, W), y (batch, C, D', H', W'), a number for each of
+    D' H' W' windows
+    """
 
     axes: ClassVar = 3

@@ -24,21 +24,37 @@ class MaxPool(Pool, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class MaxPool1D(MaxPool):
-    """y = the largest number of each window of a sequence, per feature; padding never wins."""
+    """y = the largest number of each window of a sequence, per feature; padding never wins.
+
+    Shapes
+    ------
+    x (batch, T, F), y (batch, T', F), a number for each of T' windows
+    """
 
     axes: ClassVar = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class MaxPool2D(MaxPool):
-    """y = the largest number of each window of an image; padding never wins."""
+    """y = the largest number of each window of an image; padding never wins.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, C, H', W'), a number for each of H' W' windows
+    """
 
     axes: ClassVar = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class MaxPool3D(MaxPool):
-    """y = the largest number of each window of a volume; padding never wins."""
+    """y = the largest number of each window of a volume; padding never wins.
+
+    Shapes
+    ------
+    x (batch, C, D, H, W), y (batch, C, D', H', W'), a number for each of
+    D' H' W' windows
+    """
 
     axes: ClassVar = 3
 
@@ -49,6 +65,10 @@ class MaxPoolIndex2D(MaxPool2D):
 
     Of equal ones it is the first. No gradient goes back. Caffe's Pooling gives it as a second top,
     its mask.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, C, H', W')
     """
 
     narrow: ClassVar = False  # places have more digits than bfloat16

@@ -18,6 +18,10 @@ class StochasticPool2D(Pool):
     """While training, a number of each window, each as likely as it is large; in use, their mean
     weighted by themselves. Numbers shall be 0 or above; padding is never drawn.
 
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, C, H', W')
+
     References
     ----------
     Zeiler and Fergus, Stochastic pooling for regularization of deep convolutional neural networks

@@ -126,7 +126,7 @@ class Recurrent(WeightedLayer, abstract=True):
         return np.zeros((x.shape[0], self.units), x.dtype) if state is None else state
 
     def walk(
-        self, params: Values, x: Value, *states: Value, keep: bool, mask: Value, backwards: bool
+        self, params: Values, x: Value, *states: Value, keep: Value, mask: Value, backwards: bool
     ) -> tuple[Value, ...]:
         """Returns (y, last states ...) by the engine's operation."""
         raise NotImplementedError

@@ -16,6 +16,10 @@ class Dropout(DropoutNoise):
     What is dropped depends on the seed, the layer, the example and the epoch alone: not on the
     batch or the worker that an example falls to.
 
+    Shapes
+    ------
+    x, y (batch, ...), of one shape
+
     References
     ----------
     Srivastava et al., Dropout (2014), section 10: the inverted scaling, so nothing changes in use.

@@ -81,6 +81,10 @@ class AlphaDropout(DropoutNoise):
     While training, each number becomes alpha' = -1.7581 with probability `rate`, then all are
     scaled and shifted so that inputs with mean 0 and variance 1 keep them.
 
+    Shapes
+    ------
+    x, y (batch, ...), of one shape
+
     References
     ----------
     Klambauer, Unterthiner, Mayr and Hochreiter, Self-normalizing neural networks (2017), section 2.
@@ -97,6 +101,10 @@ class AlphaDropout(DropoutNoise):
 @dataclass(frozen=True, kw_only=True)
 class GaussianDropout(DropoutNoise):
     """While training, x times normal numbers with mean 1 and variance rate / (1 - rate).
+
+    Shapes
+    ------
+    x, y (batch, ...), of one shape
 
     References
     ----------
@@ -116,7 +124,12 @@ class GaussianDropout(DropoutNoise):
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianNoise(Noise):
-    """While training, x plus normal numbers with mean 0 and standard deviation `std`."""
+    """While training, x plus normal numbers with mean 0 and standard deviation `std`.
+
+    Shapes
+    ------
+    x, y (batch, ...), of one shape
+    """
 
     std: float = option(Number(minimum=0), "Their standard deviation.", default=0.1)
 
@@ -127,6 +140,10 @@ class GaussianNoise(Noise):
 @dataclass(frozen=True, kw_only=True)
 class RRelu(Noise):
     """x above 0, else slope x, the slope uniform in [low, high) while training, else their mean.
+
+    Shapes
+    ------
+    x, y (batch, ...), of one shape
 
     References
     ----------

@@ -88,41 +88,71 @@ def within(x: Value, margins: Any) -> Value:
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroPadding1D(ZeroPadding):
-    """Zeros before and after the steps of sequences (T, F)."""
+    """Zeros before and after the steps of sequences (T, F).
+
+    Shapes
+    ------
+    x (batch, T, F), y (batch, before + T + after, F)
+    """
 
     axes: ClassVar = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroPadding2D(ZeroPadding):
-    """Zeros around images (C, H, W)."""
+    """Zeros around images (C, H, W).
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, C, top + H + bottom, left + W + right)
+    """
 
     axes: ClassVar = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroPadding3D(ZeroPadding):
-    """Zeros around volumes (C, D, H, W)."""
+    """Zeros around volumes (C, D, H, W).
+
+    Shapes
+    ------
+    x (batch, C, D, H, W), y (batch, C, before + D + after, ...), and so for H and W
+    """
 
     axes: ClassVar = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cropping1D(Cropping):
-    """Sequences (T, F) without their first and last steps."""
+    """Sequences (T, F) without their first and last steps.
+
+    Shapes
+    ------
+    x (batch, T, F), y (batch, T - before - after, F)
+    """
 
     axes: ClassVar = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cropping2D(Cropping):
-    """Images (C, H, W) without their border."""
+    """Images (C, H, W) without their border.
+
+    Shapes
+    ------
+    x (batch, C, H, W), y (batch, C, H - top - bottom, W - left - right)
+    """
 
     axes: ClassVar = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cropping3D(Cropping):
-    """Volumes (C, D, H, W) without their border."""
+    """Volumes (C, D, H, W) without their border.
+
+    Shapes
+    ------
+    x (batch, C, D, H, W), y (batch, C, D - before - after, ...), and so for H and W
+    """
 
     axes: ClassVar = 3

@@ -15,7 +15,12 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class Reshape(Layer):
-    """The numbers of an example in the same order under another shape."""
+    """The numbers of an example in the same order under another shape.
+
+    Shapes
+    ------
+    x (batch, ...), y (batch, *shape)
+    """
 
     narrow: ClassVar = True
 
@@ -44,7 +49,12 @@ class Reshape(Layer):
 
 @dataclass(frozen=True, kw_only=True)
 class Permute(Layer):
-    """The axes of an example in another order."""
+    """The axes of an example in another order.
+
+    Shapes
+    ------
+    x (batch, *in_shape), y (batch, ...) with the axes of x as `order` has them
+    """
 
     narrow: ClassVar = True
 

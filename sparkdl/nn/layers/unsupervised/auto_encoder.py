@@ -22,8 +22,8 @@ from sparkdl.nn.losses import Loss
 class AutoEncoder(ActivatedLayer, FullyConnected, UnsupervisedLayer):
     """y = activation(x W + b), a Dense layer, from which y W' + visible_b reconstructs x.
 
-    Without labels (`pretraining`) it learns that for x of which some numbers became 0, with the
-    loss between what comes back and x as it was.
+    Without labels (`Network.pretrain`) it learns that for x of which some numbers became 0, with
+    the loss between what comes back and x as it was.
 
     Shapes
     ------

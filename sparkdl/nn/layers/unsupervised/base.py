@@ -9,7 +9,7 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class UnsupervisedLayer(Layer, abstract=True):
-    """A layer that can learn to reconstruct its input from its output; see `pretraining`."""
+    """A layer that can learn to reconstruct its input from its output; see `Network.pretrain`."""
 
     def reconstruction_loss(self, params: Values, x: Value, run: Run) -> Value:
         """Returns the reconstruction error (batch,) of x (batch, n_in)."""

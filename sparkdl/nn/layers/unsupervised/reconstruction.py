@@ -13,7 +13,12 @@ from sparkdl.nn.layers.wrappers.base import Wrapper
 
 @dataclass(frozen=True, kw_only=True)
 class Reconstruction(Wrapper):
-    """A layer that reconstructs its input, whose loss of doing so is the network's."""
+    """A layer that reconstructs its input, whose loss of doing so is the network's.
+
+    Shapes
+    ------
+    those of the other layer
+    """
 
     layer: UnsupervisedLayer = option(
         Of(family=Layer), "An AutoEncoder, a VariationalAutoencoder or another that reconstructs."

@@ -26,9 +26,9 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
     """y, the mean of the hidden causes z of x, from layers that learn without labels.
 
     An encoder gives mean and log variance of normal distributions of z; a decoder gives, for a z
-    drawn from them, the distribution of x. Without labels (`pretraining`), it makes small the mean
-    of -log p(x | z) over `samples` draws plus the divergence of the distributions of z from the
-    standard normal one. In any other network the output is the mean of z.
+    drawn from them, the distribution of x. Without labels (`Network.pretrain`), it makes small the
+    mean of -log p(x | z) over `samples` draws plus the divergence of the distributions of z from
+    the standard normal one. In any other network the output is the mean of z.
 
     Shapes
     ------

@@ -20,6 +20,10 @@ class Frozen(Wrapper):
     Its parameters and buffers stay as they are: no gradient, no decay, no constraint reaches them.
     Dropout inside does not drop, and batch normalization uses its running statistics. Gradients
     pass through to the layers before it. DL4J FrozenLayer.
+
+    Shapes
+    ------
+    those of the other layer
     """
 
     rate_factor: ClassVar[float] = 0.0  # so that no optimizer's own decay moves them

@@ -41,6 +41,7 @@ class AllReduceSGD(ResidentMaster):
         "16th of all, but from 256 KB to 4 MB; between GPUs a 6th, from 4 to 32 MB. With a "
         "codec they travel together after the backward pass.",
         default=None,
+        unit="bytes",
     )
     normalize: str = option(
         Choice(of=NORMALIZE),

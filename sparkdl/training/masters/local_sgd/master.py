@@ -32,7 +32,10 @@ class LocalSGD(ResidentMaster):
     """
 
     period: int = option(
-        Integer(minimum=1), "Minibatches of each worker between two averages, at first.", default=8
+        Integer(minimum=1),
+        "Distance of two averages for each worker, at first.",
+        default=8,
+        unit="minibatches",
     )
     updates_per_round: int = option(
         Integer(minimum=1),

@@ -58,12 +58,14 @@ class ParameterServer(ResidentMaster):
         Integer(minimum=1),
         "Minibatches between two pushes: their gradients are added up. Downpour SGD's n_push.",
         default=1,
+        unit="minibatches",
     )
     fetch_every: int = option(
         Integer(minimum=1),
         "Minibatches between two pulls; in between, a worker updates its own copy. Downpour "
         "SGD's n_fetch.",
         default=1,
+        unit="minibatches",
     )
     updates_per_round: int = option(
         Integer(minimum=1),

@@ -84,11 +84,11 @@ def prefer_direct(session, describe, w):
     return session.advance(describe(), direct) or pd
 
 
-def forward(session, op, x, w, y, bias=None, after=()):
-    """Calls of y = conv(x, w) (+ bias, then what comes `after`)."""
+def forward(session, op, x, w, y, bias=None, after=(), more=None):
+    """Calls of y = conv(x, w) (+ bias, then what comes `after`, which reads `more`)."""
     pd = prefer_direct(session, partial(forward_pd, session, op, x, w, y, bias, after), w)
     calls, weights = in_layout(session, group_weights(op, w), session.query(pd, "weights"))
-    arguments = {SRC: session.at(x), WEIGHTS: weights, DST: session.at(y)}
+    arguments = {SRC: session.at(x), WEIGHTS: weights, DST: session.at(y)} | (more or {})
     if bias is not None:
         arguments[BIAS] = session.at(bias)
     return [*calls, session.bind(pd, arguments)], session.implementation(pd)

@@ -1,0 +1,98 @@
+"""A convolution, what is added to it, and the activation behind, in one pass over memory."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from sparkdl.engine.backends.onednn.binding.api import AFTER, SRC_1
+from sparkdl.engine.backends.onednn.lowerings import convolutions, elementwise
+from sparkdl.engine.fusion import ACTIVATIONS, BiasActivationOp, fuse, once
+from sparkdl.engine.ops.base import Op
+from sparkdl.engine.ops.elementwise import AddOp, add
+from sparkdl.engine.ops.spatial.conv import ConvOp
+from sparkdl.errors import UnsupportedError
+
+
+@dataclass(frozen=True)
+class ConvSumOp(Op):
+    """Sums a convolution with its bias and z, then an activation or none.
+
+    Shapes
+    ------
+    x, w, b as `conv` takes them; y, z (N, O, ...)
+    """
+
+    conv: BiasActivationOp
+    activation: Op | None = None
+
+    @property
+    def label(self):
+        parts = [] if self.activation is None else [self.activation.kind]
+        return "+".join([self.conv.label, "Add", *parts])
+
+    def shape(self, x, w, b, z):
+        return self.conv.shape(x, w, b)
+
+    def decompose(self, x, w, b, z):
+        y = add(self.conv(x, w, b), z)
+        return y if self.activation is None else self.activation(y)
+
+    def flops(self, x, w, b, z):
+        return self.conv.flops(x, w, b)
+
+
+def add_in_convolutions(session, graph):
+    """Returns the graph with sums in the convolutions before them, where oneDNN has a kernel."""
+    return fuse(graph, (partial(sum_into_conv, session), activation_into_sum))
+
+
+def sum_into_conv(session, node, inputs, uses):
+    """(convolution + bias) + z, where nothing else reads the convolution."""
+    if not isinstance(node.op, AddOp) or node.inputs[0].shape != node.inputs[1].shape:
+        return None
+    for old, y, z in zip(node.inputs, inputs, reversed(inputs), strict=True):
+        conv = y.node.op if once(old, uses) else None
+        plain = isinstance(conv, BiasActivationOp) and conv.activation is None
+        if plain and isinstance(conv.product, ConvOp) and has_kernel(session, y, z):
+            return ConvSumOp(conv)(*y.node.inputs, z)
+
+
+def activation_into_sum(node, inputs, uses):
+    if isinstance(node.op, ACTIVATIONS) and once(node.inputs[0], uses):
+        before = inputs[0].node
+        if isinstance(before.op, ConvSumOp) and before.op.activation is None:
+            return ConvSumOp(before.op.conv, node.op)(*before.inputs)
+
+
+def has_kernel(session, y, z):
+    """Returns whether a kernel of oneDNN's other than its reference adds z to a convolution y."""
+    x, w, b = y.node.inputs
+    if any(t.dtype != np.float32 or 0 in t.shape for t in (x, w, b, y, z)):
+        return False
+    w, b = (np.empty(t.shape, np.float32) for t in (w, b))
+    op, (x, y, z) = y.node.op.product, map(channels_last, (x, y, z))
+    try:
+        pd = convolutions.forward_pd(session, op, x, w, y, b, steps(session, z, None))
+    except UnsupportedError:
+        return False
+    return not session.implementation(pd).startswith("ref")
+
+
+def channels_last(tensor):
+    """Returns an array of the shape of images or volumes, as a program places them."""
+    n, c, *space = tensor.shape
+    return np.moveaxis(np.empty((n, *space, c), np.float32), -1, 1)
+
+
+def steps(session, z, activation):
+    """Returns what follows the convolution; see OneDnnSession.then."""
+    after = [("binary", elementwise.ADD, session.of(z))]
+    return after + ([] if activation is None else elementwise.after_product(activation))
+
+
+def lower(session, op, x, w, b, z, y):
+    """Returns the calls of a ConvSumOp, and the kernel's name."""
+    after = steps(session, z, op.activation)
+    more = {AFTER | SRC_1: session.at(z)}
+    return convolutions.forward(session, op.conv.product, x, w, y, b, after, more)
