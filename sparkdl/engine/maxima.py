@@ -44,7 +44,7 @@ class MaxPoolToPlacesOp(PoolOp):
         return Spec((*gy.shape[:2], *self.image), gy.dtype)
 
     def reference(self, gy, places):
-        gx = self.padded(np.zeros((*gy.shape[:2], *self.image), gy.dtype))
+        gx = self.pad(np.zeros((*gy.shape[:2], *self.image), gy.dtype))
         for place, at in enumerate(self.offsets(gy.shape[2:])):
             gx[at] += np.where(places == place, gy, 0)
         return self.cut(gx)
