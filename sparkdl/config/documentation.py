@@ -27,13 +27,13 @@ def signature_of(cls):
     """Returns the signature of a class: options that must be given first, shorthands last.
 
     Without types, which the section "Parameters" has in words. A class with a rule of its own for
-    what is given without names (`named_options`) takes any.
+    what is given without names (`options_by_name`) takes any.
     """
     found = list(signature(cls.__init__).parameters.values())[1:]
     options = [one.replace(annotation=Parameter.empty) for one in found]
     options.sort(key=lambda one: (one.kind, one.default is not one.empty))
     options += [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in cls.shorthands]
-    if any("named_options" in vars(base) for base in cls.__mro__[:-2]):
+    if any("options_by_name" in vars(base) for base in cls.__mro__[:-2]):
         options.insert(0, Parameter("values", Parameter.VAR_POSITIONAL))
     return Signature(options)
 

@@ -38,7 +38,7 @@ class Call:
         self.unsent = 0  # frames that wait for room in a socket
         self.awaited = None  # the Receipt that the steps need next
         self.moved = 0.0  # when it last went on, by the monotonic clock
-        self.ended, self.result, self.error = False, None, None
+        self.is_done, self.result, self.error = False, None, None
         self._steps_ended, self._event = False, None
 
     def send(self, to, view):
@@ -81,7 +81,7 @@ class Call:
 
     def end(self, error=None):
         """Ends the call: with the result, or with an error."""
-        self.ended, self.error = True, error
+        self.is_done, self.error = True, error
         if self.on_end is not None:
             self.on_end(self)
         if self._event is not None:

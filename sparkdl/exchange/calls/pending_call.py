@@ -10,7 +10,7 @@ class Pending:
     @property
     def is_done(self):
         """True if `wait` would return, or raise, at once."""
-        return self._call.ended
+        return self._call.is_done
 
     def wait(self):
         """Waits for the result of the method without `start_`, and raises what that raises."""

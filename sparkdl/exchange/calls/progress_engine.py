@@ -153,7 +153,7 @@ class Progress:
             self._handed.append(call)
         try:
             self._take()
-            while not (call.ended if call is not None else not self.line.busy):
+            while not (call.is_done if call is not None else not self.line.busy):
                 self._turn(awake=call is not None)
                 self._take()
         except BaseException as error:

@@ -322,9 +322,9 @@ def test_a_lock_shows_who_lives():
     segment = Segment.create()
     other = Segment.open(segment.path, segment.token)
     segment.hold(3)
-    assert other.held(3) and not other.held(2)
+    assert other.is_held(3) and not other.is_held(2)
     segment.close()
-    assert not other.held(3)
+    assert not other.is_held(3)
     other.close()
 
 

@@ -50,7 +50,7 @@ class Reader(Source, abstract=True):
     shorthands: ClassVar[tuple[str, ...]] = tuple(SHORTHANDS)
     usual_scale: ClassVar[float] = 1.0  # beside transforms and mean, where no scale is given
 
-    if TYPE_CHECKING:  # the shorthands, which `spelled_out` takes
+    if TYPE_CHECKING:  # the shorthands, which `expand_shorthands` takes
         transforms: Shorthand[Iterable[Transform | str | dict]] = option(SEVERAL, "", default=())
         scale: Shorthand[float] = option(NotZero(), "", default=1.0)
         mean: Shorthand[float | Iterable[float]] = option(SEVERAL, "", default=())

@@ -89,7 +89,7 @@ def fill(views, pixels):
     images, windows = views["images"], views["windows"]
     copy_into(images, pixels.images.reshape(images.shape))
     windows[:, :2] = 0 if pixels.corners is None else pixels.corners
-    windows[:, 2:] = 0 if pixels.reverse is None else pixels.reverse
+    windows[:, 2:] = 0 if pixels.turned is None else pixels.turned
     for name, nothing in (("mean", 0), ("factor", 1)):
         table = getattr(pixels, name)
         views[name][...] = nothing if table is None else np.reshape(table, views[name].shape)
