@@ -15,9 +15,9 @@ CLUSTER, SPARK = "cluster", "Spark"
 OF_FIXTURE = {"hdfs": CLUSTER, "yarn": CLUSTER, "spark": SPARK, "sc": SPARK}
 OF_FOLDER = {"tests/cluster": CLUSTER, "tests/spark": SPARK, "tests/end_to_end": SPARK}
 IN_NONE = {  # tests of Spark that need no context of this process
-    "tests/spark/test_apart.py",
-    "tests/spark/test_dealt_gpus.py",
-    "tests/spark/test_several.py",
+    "tests/spark/gpu_process/test_dispatch.py",
+    "tests/spark/gpu_process/test_dealt_gpus.py",
+    "tests/spark/gpu_process/test_multi_gpu.py",
 }
 FIRST = [CLUSTER, SPARK]  # what takes longest starts first
 

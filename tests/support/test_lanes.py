@@ -10,7 +10,7 @@ PATHS = {
     "tests/cluster/test_jars.py": CLUSTER,
     "tests/spark/test_session.py": SPARK,
     "tests/end_to_end/test_demo.py": SPARK,
-    "tests/spark/test_several.py": "tests/spark/test_several.py",
+    "tests/spark/gpu_process/test_multi_gpu.py": "tests/spark/gpu_process/test_multi_gpu.py",
     "tests/test_cli.py": SPARK,
     "tests/support/test_lanes.py": "tests/support/test_lanes.py",
 }
@@ -41,7 +41,7 @@ def test_what_asks_for_spark_or_a_cluster_is_in_its_lane(request):
 
 NEEDING = {
     ("tests/cluster/test_jars.py", ""): True,
-    ("tests/spark/test_apart.py", ""): True,
+    ("tests/spark/gpu_process/test_dispatch.py", ""): True,
     ("tests/test_cli.py", "spark"): True,
     ("tests/test_cli.py", "rng"): False,
     ("tests/nn/test_layers.py", ""): False,
