@@ -37,5 +37,5 @@ def test_digits_are_found_in_a_zip(tmp_path):
             for path in sorted((ROOT / "sparkdl" / part).rglob("*.*")):
                 if path.suffix in (".py", ".gz"):
                     file.write(path, path.relative_to(ROOT))
-    code = "print(sparkdl.data.__file__, len(sparkdl.data.samples.digits('test')))"
+    code = "print(sparkdl.data.__file__, len(sparkdl.data.digits('test')))"
     assert run(code, tmp_path / "sparkdl.zip").endswith(".zip/sparkdl/data/__init__.py 2000")

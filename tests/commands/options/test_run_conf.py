@@ -67,14 +67,17 @@ REFUSED = [
     ("training.workers=0", "training: ParameterAveraging.workers must be an integer >= 1"),
     ("training.type=ParameterAverage", "did you mean 'ParameterAveraging'?"),
     ("training=fast", "training: type must be one of AllReduceSGD, BlockMomentum, "),
-    ("network.layers.0.unit=3", "network: Output has no field 'unit'; did you mean 'units'?"),
+    ("network.layers.0.unit=3", "network: NetworkConf.layers[0]: Output has no field 'unit'; did"),
     ("network.sed=3", "network: NetworkConf has no field 'sed'; did you mean 'seed'?"),
     (
         "network=null",
         "network: a network needs a mapping of options, got None",
     ),
     ("data.tests.type=Digits", "data: DataSets has no field 'tests'"),
-    ("data.train.part=exam", "data: Digits.part must be 'train' or 'test', got 'exam'"),
+    (
+        "data.train.part=exam",
+        "data: DataSets.train: Digits.part must be 'train' or 'test', got 'exam'",
+    ),
     ("data={}", "data: DataSets needs the field 'train'"),
     (
         "checkpoints.path=",
