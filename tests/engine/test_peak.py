@@ -11,5 +11,5 @@ def test_a_product_counts_its_flops():
 
 def test_the_best_of_several_counts(monkeypatch):
     seconds = iter([4, 2, 3])
-    monkeypatch.setattr("sparkdl.engine.program.Program._timed", lambda *_: [next(seconds)])
+    monkeypatch.setattr("sparkdl.engine.program.Program._time_steps", lambda *_: [next(seconds)])
     assert peak(side=8, repeats=3) == 2 * 8**3 / 2

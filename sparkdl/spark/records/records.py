@@ -162,5 +162,5 @@ def unpack_batch(data):
 def of_row(row):
     """Returns the Batch, or the Failure, of a row."""
     if row.error is None:
-        return unpack_batch(bytes(row.pack))
+        return unpack_batch(bytes(row.packed))
     return Failure(error_from_json(json.loads(row.error)))
