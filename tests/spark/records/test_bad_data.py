@@ -219,10 +219,13 @@ def test_a_failing_function_of_the_user_is_named(case, net, sc):
     assert sc._jsc.getPersistentRDDs().isEmpty()
 
 
-def test_a_failing_transform_is_named(net):
-    source = Arrays(*data(10), transform=divide)
-    with pytest.raises(WorkerError, match="a round failed .*: ZeroDivisionError: division by zero"):
-        net.fit(source)
+@pytest.mark.parametrize(
+    "aggregation, start", [("driver", "a round failed .*: "), ("peers", "worker [01]: ")]
+)
+def test_a_failing_transform_is_named(spark, aggregation, start):
+    master = ParameterAveraging(batch_size_per_worker=5, aggregation=aggregation)
+    with pytest.raises(WorkerError, match=f"{start}ZeroDivisionError: division by zero"):
+        SparkNetwork(spark, plain(), master).fit(Arrays(*data(10), transform=divide))
 
 
 def test_a_transform_of_a_script_reaches_the_executors(net):
