@@ -65,7 +65,7 @@ def fit_network(
     state = start_state(conf, master, network.state)
     if resume is not None:
         state, extra = load_to_resume(conf, resume)
-    master, why, without_group = master.resolved(workers, extra)
+    master, why, without_group = master.resolve(workers, extra)
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
     options |= {"without_group": without_group, "phases": phases}
     options |= evaluation_options(network, master, state, validation, evaluate)

@@ -91,7 +91,9 @@ class TrainingMaster(Member):
         """The `device` of Spark's tasks: "cpu" where `backend` names an engine."""
         return self.device if self.backend == "auto" else "cpu"
 
-    def resolved(self, workers, extra):
+    def resolve(
+        self, workers: Any, extra: dict[str, Any]
+    ) -> tuple["TrainingMaster", str | None, "TrainingMaster | None"]:
         """Returns (the master that these workers train with, why it is this one, another).
 
         Why is a text for the History, or None. The other takes its place where workers do not

@@ -11,7 +11,7 @@ import numpy as np
 from sparkdl.config import Boolean, Choice, Integer, option
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.errors import DivergedError, WorkerError, require
-from sparkdl.training.masters.base import ResidentMaster
+from sparkdl.training.masters.base import ResidentMaster, TrainingMaster
 from sparkdl.training.masters.parameter_averaging.worker import ParameterAveragingWorker
 from sparkdl.training.reporting.reports import RoundReport
 from sparkdl.training.rounds.block_training import Round, train_block
@@ -65,7 +65,9 @@ class ParameterAveraging(ResidentMaster):
         plain = self.codec is None or self.aggregation == "peers"
         require(self, "codec", plain, "None", "aggregation='peers' can have one")
 
-    def resolved(self, workers, extra):
+    def resolve(
+        self, workers: Any, extra: dict[str, Any]
+    ) -> tuple[TrainingMaster, str | None, TrainingMaster | None]:
         if self.aggregation != "auto":
             return self, None, None
         before = extra.get("aggregation", "auto")

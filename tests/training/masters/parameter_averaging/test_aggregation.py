@@ -31,8 +31,8 @@ def by(aggregation, master=AUTO):
 def test_it_is_the_default_and_others_have_none():
     assert ParameterAveraging().aggregation == "auto"
     master = AllReduceSGD()
-    assert master.resolved(None, {}) == (master, None, None)
-    assert by("driver").resolved(None, {}) == (by("driver"), None, None)
+    assert master.resolve(None, {}) == (master, None, None)
+    assert by("driver").resolve(None, {}) == (by("driver"), None, None)
 
 
 def test_peers_average_where_all_run_at_once(crews):
