@@ -34,6 +34,7 @@ ALWAYS = {
 }
 # JVMs that live for minutes, beside workers that want the cores: of the time that their optimizing
 # compiler and parallel collector take, little comes back. What `extraJavaOptions` say holds.
+COLLECTOR = re.compile(r"-XX:\+Use(?!Serial)\w+GC\b")  # another than ours
 FRUGAL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 ON_THIS_MACHINE = {
     "spark.ui.enabled": "false",
@@ -135,14 +136,28 @@ def defaults(master: str, submitted: bool) -> dict[str, Any]:
 
 
 def without_second_collector(options: dict[str, Any]) -> dict[str, Any]:
-    """Returns the options; those that choose a collector lose ours: a JVM refuses to have two."""
-    chosen = [
-        part
-        for part in ("driver", "executor")
-        if re.search(r"-XX:\+Use\w+GC\b", options.get(f"spark.{part}.extraJavaOptions", ""))
-    ]
+    """Returns the options; those that choose a collector lose ours: a JVM refuses to have two.
+
+    A collector may also stand in spark-defaults.conf, or in JAVA_TOOL_OPTIONS.
+    """
+    chosen = [part for part in ("driver", "executor") if has_collector(part, options)]
     ours = {f"spark.{part}.defaultJavaOptions" for part in chosen}
     return {key: value for key, value in options.items() if not (key in ours and value == FRUGAL)}
+
+
+def has_collector(part: str, options: dict[str, Any]) -> bool:
+    key = f"spark.{part}.extraJavaOptions"
+    given = options.get(key, spark_defaults().get(key, ""))
+    return COLLECTOR.search(f"{given} {os.environ.get('JAVA_TOOL_OPTIONS', '')}") is not None
+
+
+def spark_defaults() -> dict[str, str]:
+    """Returns the options of the installation's spark-defaults.conf."""
+    folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home(), "conf")
+    path = Path(folder, "spark-defaults.conf")
+    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+    pairs = [re.split(r"\s*[=\s]\s*", line.strip(), maxsplit=1) for line in lines]
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and not pair[0].startswith("#")}
 
 
 def of_cluster(megabytes: str) -> dict[str, Any]:

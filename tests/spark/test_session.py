@@ -69,6 +69,16 @@ def default_of(part):
     return f"spark.{part}.defaultJavaOptions"
 
 
+@pytest.mark.parametrize(
+    "start", ["spark.driver.extraJavaOptions ", "spark.driver.extraJavaOptions="]
+)
+def test_a_collector_of_the_installation_is_left_alone(start, tmp_path, monkeypatch):
+    (tmp_path / "spark-defaults.conf").write_text(f"# ours\n{start}-Xss1m -XX:+UseG1GC\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    found = without_second_collector(defaults("local[2]", False))
+    assert [key for key in found if "Java" in key] == ["spark.executor.defaultJavaOptions"]
+
+
 @pytest.mark.parametrize("value, text", [(True, "true"), (3, "3"), ("2g", "2g"), (0.5, "0.5")])
 def test_values_are_written_as_spark_does(value, text):
     assert as_text(value) == text
