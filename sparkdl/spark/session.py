@@ -140,15 +140,14 @@ def without_second_collector(options: dict[str, Any]) -> dict[str, Any]:
 
     A collector may also stand in spark-defaults.conf, or in JAVA_TOOL_OPTIONS.
     """
-    chosen = [part for part in ("driver", "executor") if has_collector(part, options)]
+    given, tools = spark_defaults() | options, os.environ.get("JAVA_TOOL_OPTIONS", "")
+    chosen = [
+        part
+        for part in ("driver", "executor")
+        if COLLECTOR.search(f"{given.get(f'spark.{part}.extraJavaOptions', '')} {tools}")
+    ]
     ours = {f"spark.{part}.defaultJavaOptions" for part in chosen}
     return {key: value for key, value in options.items() if not (key in ours and value == FRUGAL)}
-
-
-def has_collector(part: str, options: dict[str, Any]) -> bool:
-    key = f"spark.{part}.extraJavaOptions"
-    given = options.get(key, spark_defaults().get(key, ""))
-    return COLLECTOR.search(f"{given} {os.environ.get('JAVA_TOOL_OPTIONS', '')}") is not None
 
 
 def spark_defaults() -> dict[str, str]:
