@@ -140,6 +140,8 @@ def without_second_collector(options: dict[str, Any]) -> dict[str, Any]:
 
     A collector may also stand in spark-defaults.conf, or in JAVA_TOOL_OPTIONS.
     """
+    if FRUGAL not in options.values():  # a driver in a container may lack an installation to ask
+        return options
     given, tools = spark_defaults() | options, os.environ.get("JAVA_TOOL_OPTIONS", "")
     chosen = [
         part

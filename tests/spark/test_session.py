@@ -79,6 +79,17 @@ def test_a_collector_of_the_installation_is_left_alone(start, tmp_path, monkeypa
     assert [key for key in found if "Java" in key] == ["spark.executor.defaultJavaOptions"]
 
 
+@pytest.mark.parametrize("master, submitted", [("yarn", False), ("yarn", True), ("local[2]", True)])
+def test_no_installation_is_asked_for_where_none_may_be(master, submitted, monkeypatch):
+    def refuse():
+        raise SystemExit(-1)  # as pyspark's does in a container
+
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    monkeypatch.setattr("sparkdl.spark.session._find_spark_home", refuse)
+    options = defaults(master, submitted)
+    assert without_second_collector(options) == options
+
+
 @pytest.mark.parametrize("value, text", [(True, "true"), (3, "3"), ("2g", "2g"), (0.5, "0.5")])
 def test_values_are_written_as_spark_does(value, text):
     assert as_text(value) == text
