@@ -4,6 +4,7 @@ import pytest
 
 FAILURES = Exception, pytest.fail.Exception  # what pytest.raises raises is none
 
+
 def for_all(rows, check):
     """Asks `check` of each row; all that fail are told, with the row and where."""
     rows, failures = list(rows), []
