@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from sparkdl.config import is_integer
 from sparkdl.data.readers.text_files.characters import Characters
 from sparkdl.errors import ConfigError
 
@@ -42,8 +43,8 @@ def generate(
     """
     if not start:
         raise ConfigError("generate needs a start of at least one character, got ''")
-    if not (isinstance(length, int) and length >= 0):
-        raise ConfigError(f"generate needs a length >= 0, got {length!r}")
+    if not is_integer(length, 0):
+        raise ConfigError(f"generate needs an integer length >= 0, got {length!r}")
     if not temperature > 0:
         raise ConfigError(f"generate needs a temperature above 0, got {temperature!r}")
     vectors, rng = np.eye(len(characters), dtype=np.float32), np.random.default_rng(seed)

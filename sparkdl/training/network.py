@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from sparkdl.config import is_integer
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.source import check_batches
@@ -227,7 +228,7 @@ class Network:
         ------
         ConfigError for a layer that does not exist, DataError for features that do not fit.
         """
-        if not isinstance(batch_size, int) or batch_size < 1:
+        if not is_integer(batch_size, 1):
             cure = "leave it out for as many as fit any network"
             raise ConfigError(
                 f"Network.batch_size must be an integer >= 1, got {batch_size!r}; {cure}"

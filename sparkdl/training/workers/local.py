@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from threading import Event, Timer
 from typing import Any
 
+from sparkdl.config import is_integer
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.dealing import assemble_block, deal
 from sparkdl.data.source import check_batches
@@ -52,9 +53,9 @@ class LocalWorkers:
     """
 
     def __init__(self, size: int = 2, timeout: float = 600.0, threads: int | None = None) -> None:
-        if not (isinstance(size, int) and size >= 1):
+        if not is_integer(size, 1):
             raise ConfigError(f"LocalWorkers.size must be an integer >= 1, got {size!r}")
-        self.size, self.timeout, self.host = size, timeout, "127.0.0.1"
+        self.size, self.timeout, self.host = int(size), timeout, "127.0.0.1"
         self.threads = threads or max(1, (os.cpu_count() or 1) // size)
         self._processes: list[WorkerProcess] = []
 
