@@ -137,12 +137,12 @@ def entry():
 
 def program():
     """Returns spark-submit: the cluster's, if it is on the PATH, else pyspark's."""
-    found = shutil.which("spark-submit") or shutil.which(
+    executable = shutil.which("spark-submit") or shutil.which(
         Path(sys.executable).parent / "spark-submit"
     )
-    if found is None:
+    if executable is None:
         raise ConfigError("spark-submit must be on the PATH to be run, found none")
-    return found
+    return executable
 
 
 def format_command(command):

@@ -29,8 +29,8 @@ def signature_of(cls):
     Without types, which the section "Parameters" has in words. A class with a rule of its own for
     what is given without names (`options_by_name`) takes any.
     """
-    found = list(signature(cls.__init__).parameters.values())[1:]
-    options = [one.replace(annotation=Parameter.empty) for one in found]
+    parameters = list(signature(cls.__init__).parameters.values())[1:]
+    options = [one.replace(annotation=Parameter.empty) for one in parameters]
     options.sort(key=lambda one: (one.kind, one.default is not one.empty))
     options += [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in cls.shorthands]
     if any("options_by_name" in vars(base) for base in cls.__mro__[:-2]):
@@ -60,8 +60,8 @@ def is_documented(item, cls):
 
 def insert(doc, section):
     """Returns `doc` with `section` in front of its first heading, or at its end."""
-    found = HEADING.search(doc)
-    place = found.start() if found else len(doc)
+    heading = HEADING.search(doc)
+    place = heading.start() if heading else len(doc)
     return f"{doc[:place].rstrip()}\n\n{section}\n\n{doc[place:]}".rstrip() + "\n"
 
 

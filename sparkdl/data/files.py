@@ -89,14 +89,14 @@ def tree(path):
 
     Names that begin with "." or "_" are left out.
     """
-    found, root = [], os.fspath(path).rstrip("/")
+    paths, root = [], os.fspath(path).rstrip("/")
     for name, kind in _entries(path):
         if name.startswith((".", "_")):  # _SUCCESS, checksums, unfinished output
             continue
         below = f"{root}/{name}"
         folder = kind == "directory" or (kind != "file" and is_directory(below))  # or a link to one
-        found += tree(below) if folder else [below]
-    return found
+        paths += tree(below) if folder else [below]
+    return paths
 
 
 def remove(path):
@@ -157,8 +157,8 @@ def _entries(path):
         fs, inner = _resolve(path)
         if not fs.isdir(inner):
             raise DataError(f"{path}: there is no such folder")
-        found = fs.ls(inner, detail=True)
-    return sorted((one["name"].rstrip("/").rpartition("/")[2], one["type"]) for one in found)
+        entries = fs.ls(inner, detail=True)
+    return sorted((one["name"].rstrip("/").rpartition("/")[2], one["type"]) for one in entries)
 
 
 def _replace(fs, new, target):

@@ -109,10 +109,10 @@ def regions(graph, may):
     for some in neighbors(parent, levels):
         for node in some[1:]:
             parent[root(node, parent)] = root(some[0], parent)
-    found = {}
+    chains = {}
     for node in parent:
-        found.setdefault(root(node, parent), []).append(node)
-    return [tuple(region) for region in found.values()]
+        chains.setdefault(root(node, parent), []).append(node)
+    return [tuple(region) for region in chains.values()]
 
 
 def neighbors(nodes, levels):

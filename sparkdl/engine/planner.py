@@ -77,8 +77,8 @@ def check(graph, bindings):
 
 def fit(name, tensor, array):
     if array.shape != tensor.shape or array.dtype != tensor.dtype:
-        found = f"{array.shape} {array.dtype.name}"
-        raise ShapeError(f"{name!r} needs {tensor.shape} {tensor.spec.dtype}, got {found}")
+        actual = f"{array.shape} {array.dtype.name}"
+        raise ShapeError(f"{name!r} needs {tensor.shape} {tensor.spec.dtype}, got {actual}")
     if not array.flags.c_contiguous:
         raise ShapeError(f"{name!r} needs contiguous memory, got strides {array.strides}")
 

@@ -179,8 +179,8 @@ class Program:
     @cached_property
     def _memory_spans(self):
         """(step, start, stop) of all memory that steps read or write, as three vectors."""
-        found = [(i, *bounds(a)) for i, s in enumerate(self.steps) for a in (*s.writes, *s.reads)]
-        return np.array(found, np.int64).reshape(-1, 3).T
+        spans = [(i, *bounds(a)) for i, s in enumerate(self.steps) for a in (*s.writes, *s.reads)]
+        return np.array(spans, np.int64).reshape(-1, 3).T
 
     def describe(self):
         """Describes the calls in a table: op, shapes, kernel, bytes, and why no faster kernel."""

@@ -49,11 +49,11 @@ def generate(
         raise ConfigError(f"generate needs a temperature above 0, got {temperature!r}")
     vectors, rng = np.eye(len(characters), dtype=np.float32), np.random.default_rng(seed)
     network.rnn_clear_previous_state()
-    found = network.rnn_time_step(vectors[characters.encode(start)][None])[0, -1]
+    p = network.rnn_time_step(vectors[characters.encode(start)][None])[0, -1]
     codes = []
     for _ in range(length):
-        codes.append(rng.choice(len(found), p=apply_temperature(found, temperature)))
-        found = network.rnn_time_step(vectors[codes[-1]][None])[0]
+        codes.append(rng.choice(len(p), p=apply_temperature(p, temperature)))
+        p = network.rnn_time_step(vectors[codes[-1]][None])[0]
     network.rnn_clear_previous_state()
     return characters.decode(codes)
 

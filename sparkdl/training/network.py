@@ -297,10 +297,10 @@ class Network:
     def save(self, path: str | PathLike[str]) -> None:
         """Writes conf and state to a directory, local or of another file system.
 
-        Without what workers have each for themselves (TrainState.own): a model is for use, and a
-        fit that goes on from it begins without; a checkpoint has it.
+        A model has no state of single workers (TrainState.worker_states): a fit that goes on from
+        it begins without. A checkpoint has it.
         """
-        save_model(path, self.conf, replace(self.state, own=(), owner=""))
+        save_model(path, self.conf, replace(self.state, worker_states=(), owner=""))
 
     @classmethod
     def load(cls, path: str | PathLike[str], device: str = "auto") -> Self:

@@ -56,9 +56,9 @@ class Use:
         rows = zip(self.nets, self.sources, states, iterations, strict=True)
         for number, (net, source, state, batches) in enumerate(rows):
             device = self.solver.device
-            found, examples = means_of(sc, net, source, state, batches, device, tally)
+            average, examples = means_of(sc, net, source, state, batches, device, tally)
             print(f"test net {number}: {examples} records")
-            for name, values in found.items():
+            for name, values in average.items():
                 print(f"  {name} = {', '.join(f'{value:.6g}' for value in values)}")
                 means[f"{number}/{name}" if many else name] = values
         write_means(path, means)

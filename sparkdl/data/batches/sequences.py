@@ -57,10 +57,10 @@ class Ragged:
         return y, there.astype(np.float32)
 
     @staticmethod
-    def _refuse(wrong, found, rule):
+    def _refuse(wrong, actual, rule):
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise Violation(row, f"{rule}, got {found[row]}")
+            raise Violation(row, f"{rule}, got {actual[row]}")
 
 
 def pad_sequences(x, shape, what, also=None):

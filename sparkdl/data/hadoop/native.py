@@ -59,8 +59,8 @@ class NativeFiles(HadoopFiles):
 
     def ls(self, path, detail=True, **options):
         with plain(path):
-            found = [entry(status) for status in self.client.list_status(path)]
-        return found if detail else [one["name"] for one in found]
+            entries = [entry(status) for status in self.client.list_status(path)]
+        return entries if detail else [one["name"] for one in entries]
 
     def makedirs(self, path, exist_ok=False):
         with plain(path):

@@ -109,8 +109,8 @@ class Schema:
         """
         for name in (*self.inputs, *self.outputs):
             if name not in batch.columns:
-                found = list(batch.columns)
-                raise DataError(f"{where}: has no column {name!r}; columns are {found}")
+                names = list(batch.columns)
+                raise DataError(f"{where}: has no column {name!r}; columns are {names}")
         try:
             columns = self.convert(batch.columns)
         except Violation as offence:

@@ -15,8 +15,8 @@ class ReverseTimeOp(Op):
 
     def shape(self, x, mask=None):
         if len(x.shape) < 2 or (mask is not None and mask.shape != x.shape[:2]):
-            found = "" if mask is None else f" with a mask {mask.shape}"
-            raise ShapeError(f"reverse_time takes sequences (N, T, ...), got {x.shape}{found}")
+            with_mask = "" if mask is None else f" with a mask {mask.shape}"
+            raise ShapeError(f"reverse_time takes sequences (N, T, ...), got {x.shape}{with_mask}")
         return x
 
     def reference(self, x, mask=None):

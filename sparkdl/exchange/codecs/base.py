@@ -70,9 +70,9 @@ class Codec(Member):
         self.check(numbers == n, f"{n} numbers", numbers)
         return message[HEAD.size :]
 
-    def check(self, holds: object, expected: str, found: object) -> None:
+    def check(self, holds: object, expected: str, actual: object) -> None:
         if not holds:
-            raise DataError(f"a message of {type(self).__name__} needs {expected}, got {found}")
+            raise DataError(f"a message of {type(self).__name__} needs {expected}, got {actual}")
 
     def parse(self, body: Any, n: int) -> Any:
         """Parses and checks `body`, a message for n numbers; raises DataError if it is invalid."""

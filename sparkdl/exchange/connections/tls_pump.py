@@ -17,7 +17,7 @@ from sparkdl.exchange.connections.sockets import hang_up
 BLOCK = 1 << 18
 LINGER = 5.0  # seconds for the last bytes, once our side is closed
 WAIT = (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError)
-NOTHING = memoryview(b"")
+EMPTY = memoryview(b"")
 running = {}
 
 
@@ -59,7 +59,7 @@ class Pump:
     def __init__(self, safe, inner):
         self.safe, self.inner = safe, inner
         self.block = memoryview(bytearray(BLOCK))
-        self.outward, self.inward = NOTHING, NOTHING  # bytes taken from one side, not yet given on
+        self.outward, self.inward = EMPTY, EMPTY  # bytes taken from one side, not yet given on
         self.ended = False  # nothing more will come in
         self.until = None  # the time to end at, once our side is closed
 
@@ -114,7 +114,7 @@ class Pump:
             while self.inward:
                 self.inward = self.inward[self.inner.send(self.inward) :]
         except BrokenPipeError:  # our side is closed: nobody reads further bytes
-            self.inward = NOTHING
+            self.inward = EMPTY
 
     def _sleep(self):
         """Sleeps until something can be moved. Leaves out idle sides: a closed one always wakes."""

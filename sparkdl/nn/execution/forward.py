@@ -189,9 +189,9 @@ def check(network, inputs, outputs):
     if inputs.keys() != shapes.keys():
         raise ShapeError(f"the network needs the inputs {[*shapes]}, got {[*inputs]}")
     for name, shape in shapes.items():
-        found = tuple(inputs[name].shape[1:])
-        of_other_length = len(shape) == len(found) == 2 and found[1] == shape[1]
-        if found != shape and not of_other_length:
+        actual = tuple(inputs[name].shape[1:])
+        of_other_length = len(shape) == len(actual) == 2 and actual[1] == shape[1]
+        if actual != shape and not of_other_length:
             which = f" for {name!r}" if len(shapes) > 1 else ""
             wanted = ("batch", *shape)
             raise ShapeError(f"the network needs {wanted}{which}, got {tuple(inputs[name].shape)}")

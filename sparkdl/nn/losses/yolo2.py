@@ -67,9 +67,9 @@ class Yolo2(Loss, name="yolo2"):
         return (many // count - 1, *z_shape[1:])
 
     def output(self, z: Value) -> Value:
-        found = self.decode(z)
-        p = ops.transpose(found.p, (0, 1, 4, 2, 3))
-        return ops.reshape(ops.concat([found.xy, found.size, found.confidence, p], 2), z.shape)
+        boxes = self.decode(z)
+        p = ops.transpose(boxes.p, (0, 1, 4, 2, 3))
+        return ops.reshape(ops.concat([boxes.xy, boxes.size, boxes.confidence, p], 2), z.shape)
 
     def decode(self, z: Value) -> "Boxes":
         """Returns the boxes, confidences and class probabilities that z predicts."""
@@ -85,15 +85,15 @@ class Yolo2(Loss, name="yolo2"):
         )
 
     def per_example(self, z: Value, labels: Value, mask: Value = None) -> Value:
-        found, truth = self.decode(z), true_boxes(labels)
-        overlap = overlaps(found, truth)
+        predicted, truth = self.decode(z), true_boxes(labels)
+        overlap = overlaps(predicted, truth)
         chosen = ops.mul(first_largest(overlap), truth.there)
-        roots = ops.sub(ops.sqrt(found.size), ops.sqrt(truth.size))
-        place = squares(ops.sub(found.xy, truth.xy), 2), squares(roots, 2)
-        wrong = squares(ops.sub(found.confidence, overlap), 2)
-        classes = ops.reshape(squares(ops.sub(found.p, truth.p), 4), chosen.shape)
+        roots = ops.sub(ops.sqrt(predicted.size), ops.sqrt(truth.size))
+        place = squares(ops.sub(predicted.xy, truth.xy), 2), squares(roots, 2)
+        wrong = squares(ops.sub(predicted.confidence, overlap), 2)
+        classes = ops.reshape(squares(ops.sub(predicted.p, truth.p), 4), chosen.shape)
         near = ops.add(ops.mul(ops.add(*place), self.coordinate), ops.add(wrong, classes))
-        empty = ops.mul(ops.square(found.confidence), self.no_object)
+        empty = ops.mul(ops.square(predicted.confidence), self.no_object)
         each = ops.add(ops.mul(chosen, near), ops.mul(ops.sub(1.0, chosen), empty))
         return ops.sum(each, axes=(1, 2, 3, 4))
 
@@ -147,13 +147,13 @@ def cells(h: int, w: int, dtype: Any) -> np.ndarray:
     return np.stack([x, y])[None, None].astype(dtype)
 
 
-def overlaps(found: Value, truth: Value) -> Value:
+def overlaps(predicted: Value, truth: Value) -> Value:
     """Computes intersection over union of boxes with their cells' objects, (N, B, 1, H, W)."""
-    half, half_true = ops.mul(found.size, 0.5), ops.mul(truth.size, 0.5)
-    low = ops.maximum(ops.sub(found.xy, half), ops.sub(truth.xy, half_true))
-    high = ops.minimum(ops.add(found.xy, half), ops.add(truth.xy, half_true))
+    half, half_true = ops.mul(predicted.size, 0.5), ops.mul(truth.size, 0.5)
+    low = ops.maximum(ops.sub(predicted.xy, half), ops.sub(truth.xy, half_true))
+    high = ops.minimum(ops.add(predicted.xy, half), ops.add(truth.xy, half_true))
     both = area(ops.relu(ops.sub(high, low)))
-    union = ops.sub(ops.add(area(found.size), area(truth.size)), both)
+    union = ops.sub(ops.add(area(predicted.size), area(truth.size)), both)
     return ops.div(both, ops.maximum(union, 1e-12))
 
 

@@ -85,12 +85,12 @@ def sections(network: "Conf", most: int) -> "list[Section]":
     """
     if isinstance(network.clipping, ClipNorm):
         most = 1
-    found: list[Section] = []
+    parts: list[Section] = []
     total, stack, start, end = network.params_layout.size, [], 0, 0
     for place in network.stack:
         stack.append(place)
         end += Layout(entries((place,), "param_shapes")).size
-        if end > start and end * most >= total * (len(found) + 1):
-            found.append(Section(network, tuple(stack), start))
+        if end > start and end * most >= total * (len(parts) + 1):
+            parts.append(Section(network, tuple(stack), start))
             stack, start = [], end
-    return found
+    return parts

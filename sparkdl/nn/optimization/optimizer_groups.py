@@ -27,7 +27,7 @@ def optimizer_groups(network):
     """Returns the Groups of a network: the longest stretches with one optimizer, at least one."""
     entries = network.params_layout.entries
     owners = [optimizer_of(network, layer, name) for layer, name, _ in arrays(network)]
-    stretches = [list(found) for _, found in groupby(zip(owners, entries), lambda pair: pair[0])]
+    stretches = [list(group) for _, group in groupby(zip(owners, entries), lambda pair: pair[0])]
     if len(stretches) < 2:
         optimizer = owners[0] if owners else network.optimizer
         return (

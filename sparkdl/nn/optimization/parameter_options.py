@@ -65,8 +65,8 @@ def spread(network, number, other=0):
     -------
     float32 (n,) or None
     """
-    found = [(number(layer, name), prod(shape)) for layer, name, shape in arrays(network)]
-    numbers = np.array([value for value, size in found if size], np.float32)
+    sizes = [(number(layer, name), prod(shape)) for layer, name, shape in arrays(network)]
+    numbers = np.array([value for value, size in sizes if size], np.float32)
     if (numbers == other).all():
         return None
-    return np.repeat(numbers, [size for _, size in found if size])
+    return np.repeat(numbers, [size for _, size in sizes if size])

@@ -68,10 +68,10 @@ class Solver(Member):
             if not here.gradient @ direction < 0:
                 memory, direction = self.memory(), -here.gradient
             first = self.first_step(here, direction, length)
-            found = line_search(count.at, x, direction, here, first, self)
-            if found is None:
+            end = line_search(count.at, x, direction, here, first, self)
+            if end is None:
                 return count.solution(x, here, done, False)
-            step, there = found
+            step, there = end
             length = step * -(here.gradient @ direction)
             memory.add(step * direction, there.gradient - here.gradient)
             x, here = x + step * direction, there

@@ -84,15 +84,15 @@ def storage_level(options):
 def measure_partitions(batches):
     """Returns the records of each partition, the bytes in all, and seconds by phase."""
     began = time.perf_counter()
-    found = batches.mapPartitions(measure).collect()
+    measures = batches.mapPartitions(measure).collect()
     passed = time.perf_counter() - began
-    failure = next((part.failure for part in found if part.failure is not None), None)
+    failure = next((part.failure for part in measures if part.failure is not None), None)
     if failure is not None:
         raise failure.error
-    if not sum(part.count for part in found):
+    if not sum(part.count for part in measures):
         raise NoRecords("there are no records to train on: every partition is empty")
-    counts = [part.count for part in found]
-    return counts, sum(part.nbytes for part in found), reading_phases(found, passed)
+    counts = [part.count for part in measures]
+    return counts, sum(part.nbytes for part in measures), reading_phases(measures, passed)
 
 
 def reading_phases(parts, passed):

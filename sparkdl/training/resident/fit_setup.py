@@ -10,11 +10,11 @@ from sparkdl.training.rounds.milestones import Milestones
 class DueEvents(NamedTuple):
     """The events due after a round: an evaluation of the state, the end of an epoch."""
 
-    judged: bool = False
+    evaluation: bool = False
     epoch: bool = False
 
 
-NOTHING = DueEvents()
+NO_EVENTS = DueEvents()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,14 +29,14 @@ class FitSetup:
         What all start from.
     epochs : int
         The epoch to stop before.
-    schedule : Schedule
+    schedule : BlockSchedule
     transform : callable or None
         Batch to Batch, of the data to train on.
     evaluator : Evaluator or None
         Where there is data to evaluate on.
     marks : Milestones
-    owes : Due
-        What has yet to follow the round before the state.
+    due_events : DueEvents
+        The events that are yet to follow the round before the state.
     every : tuple of int
         Rounds, counted over all epochs: after multiples of any of them the driver gets the state.
     address : (str, int)
@@ -53,7 +53,7 @@ class FitSetup:
     transform: Any = None
     evaluator: Any = None
     marks: Milestones = field(default_factory=Milestones)
-    owes: DueEvents = NOTHING
+    due_events: DueEvents = NO_EVENTS
     every: tuple[int, ...] = ()
     address: tuple[str, int] = ("", 0)
     secret: bytes = field(default=b"", repr=False)

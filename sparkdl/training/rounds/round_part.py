@@ -81,7 +81,7 @@ def locate_update(state, part, sizes, master):
     """
     at = replace(state, epoch=0, round=0, done=0, rounds=0, iteration=0)
     while at.iteration < state.iteration:
-        found = part(at)
-        updates = master.updates_of(found.minibatches(sizes, master.batch_size_per_worker))
-        at = found.after(at, at.iteration + updates)
+        round_part = part(at)
+        updates = master.updates_of(round_part.minibatches(sizes, master.batch_size_per_worker))
+        at = round_part.after(at, at.iteration + updates)
     return replace(at, iteration=state.iteration)

@@ -107,10 +107,10 @@ def _check_manifest(path, manifest):
 
 def _check_entry(path, entry):
     content = _read(path)
-    for what, found in _fingerprint(content).items():
-        if found != entry[what]:
+    for what, actual in _fingerprint(content).items():
+        if actual != entry[what]:
             wanted = f"its manifest says {entry[what]}"
-            raise CheckpointError(f"{path}: damaged, {what} is {found}, {wanted}")
+            raise CheckpointError(f"{path}: damaged, {what} is {actual}, {wanted}")
     return content
 
 

@@ -50,10 +50,10 @@ def chunk_batch(split, start, values, columns):
         May raise Violation.
     """
     try:
-        found = columns(values)
+        arrays = columns(values)
     except Violation as offence:
         raise DataError(f"{split}, record {start + offence.row}: {offence}") from None
-    return Batch(columns=found, ids=record_ids(split.partition, start, len(values)))
+    return Batch(columns=arrays, ids=record_ids(split.partition, start, len(values)))
 
 
 def stack_arrays(arrays, what="features"):

@@ -16,7 +16,7 @@ from sparkdl.data.readers.encodings.arrow_columns import to_array
 from sparkdl.data.readers.encodings.image_codec import decode_image, resize_image
 from sparkdl.errors import require
 
-BESIDE = ("channels", "height", "width", "encoded")
+EXTRA_COLUMNS = ("channels", "height", "width", "encoded")
 IMAGE = "image"  # the field of a struct that has an image with its sizes
 
 
@@ -74,7 +74,7 @@ class Pictures(FrameColumn):
         Boolean(), "Whether they are JPEG, PNG ..., not plain uint8 (C, H, W).", default=True
     )
     beside: dict[str, str] = option(
-        Mapping(keys=Choice(of=BESIDE), values=Text(what="a name")),
+        Mapping(keys=Choice(of=EXTRA_COLUMNS), values=Text(what="a name")),
         "Columns in which each record has its own, if the DataFrame has such.",
         factory=dict,
     )
@@ -93,11 +93,11 @@ class Pictures(FrameColumn):
 
     def array(self, table: Any) -> np.ndarray:
         there = table.schema.names
-        found = {what: table.column(name) for what, name in self.beside.items() if name in there}
+        extra = {what: table.column(name) for what, name in self.beside.items() if name in there}
         column = table.column(self.name)
-        if is_binary(column) and not (found or self.encoded):
+        if is_binary(column) and not (extra or self.encoded):
             return to_array(column)  # all of one length; the schema knows their shape
-        said = {what: to_array(values) for what, values in found.items()}
+        said = {what: to_array(values) for what, values in extra.items()}
         contents = enumerate(map(as_bytes, range(table.num_rows), column.to_pylist()))
         return stack_arrays(
             [self._image(row, content, said) for row, content in contents], "images"

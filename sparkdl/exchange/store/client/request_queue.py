@@ -16,10 +16,10 @@ from sparkdl.exchange.store.client.reply import check_reply
 
 
 class RequestQueue:
-    """Hands requests to `talker.talk(meta, arrays, into)`."""
+    """Hands requests to `server.talk(meta, arrays, into)`."""
 
-    def __init__(self, talker):
-        self.talker, self._requests = talker, SimpleQueue()
+    def __init__(self, server):
+        self.server, self._requests = server, SimpleQueue()
         Thread(target=self._run, daemon=True).start()
 
     def ask(self, meta, arrays=(), into=None):
@@ -30,17 +30,17 @@ class RequestQueue:
 
     def close(self):
         """Ends the thread; requests that wait end with an error."""
-        self.talker.close()
+        self.server.close()
         self._requests.put(None)
 
     def _run(self):
         while (request := self._requests.get()) is not None:
-            future, *said = request
+            future, *arguments = request
             try:
-                future.set_result(self.talker.talk(*said))
+                future.set_result(self.server.talk(*arguments))
             except BaseException as error:
                 future.set_exception(error)
-            del request, future, said
+            del request, future, arguments
 
 
 class Remote:

@@ -22,16 +22,16 @@ def transforms_of(said, layer, column="features"):
     if said.mean_file and said.mean_value:
         raise ConfigError(f"layer {layer!r} must have mean_file or mean_value, got both")
     means, factor = tuple(map(shortest, said.mean_value)), shortest(said.scale)
-    found = []
+    transforms = []
     if said.mean_file:
-        found.append(MeanImage(mean=read_mean(said.mean_file), column=column))
+        transforms.append(MeanImage(mean=read_mean(said.mean_file), column=column))
     if said.crop_size:
-        found.append(Crop(size=said.crop_size, column=column))
+        transforms.append(Crop(size=said.crop_size, column=column))
     if said.mirror:
-        found.append(Mirror(column=column))
+        transforms.append(Mirror(column=column))
     if means or factor != 1:
-        found.append(Scale(factor=factor, mean=means, column=column))
-    return tuple(found)
+        transforms.append(Scale(factor=factor, mean=means, column=column))
+    return tuple(transforms)
 
 
 def one(transforms):

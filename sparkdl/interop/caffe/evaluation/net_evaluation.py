@@ -56,12 +56,12 @@ class Means:
 
     def figures(self):
         """Returns {blob: mean, or list of such}; with several nets "0/blob"."""
-        found, many = {}, len(self.names) > 1
+        figures, many = {}, len(self.names) > 1
         for net in range(len(self.names)):
             for name, values in self.of_net(net).items():
                 shown = values.item() if values.size == 1 else values.tolist()
-                found[f"{net}/{name}" if many else name] = shown
-        return found
+                figures[f"{net}/{name}" if many else name] = shown
+        return figures
 
     @property
     def score(self):

@@ -32,17 +32,17 @@ def scores_of(net, values, columns):
         In Caffe the mean over the batches of a test is shown.
     """
     places = {place.name: place for place in net.conf.stack}
-    found = {}
+    scores = {}
     for score in net.scores:
         if score.kind == "loss":
             whole = loss(places[score.source], values, columns, score)
-            found[score.blob] = whole * score.share
+            scores[score.blob] = whole * score.share
         elif score.kind == "argmax":
-            found[score.blob] = top_k_of(values[score.source], score)
+            scores[score.blob] = top_k_of(values[score.source], score)
         else:
             labels = (values if score.labels_blob else columns)[score.labels]
-            found[score.blob] = accuracy_score(values[score.source], labels, score)
-    return found
+            scores[score.blob] = accuracy_score(values[score.source], labels, score)
+    return scores
 
 
 def loss(place, values, columns, score):

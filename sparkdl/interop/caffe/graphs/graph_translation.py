@@ -84,15 +84,15 @@ class Translation:
         """
         shape = self.shape(blob)
         rank, batch = len(shape) + 1, self.batch_axis(blob)
-        found = axis + rank if axis < 0 else axis
-        if not 0 <= found < rank:
+        positive = axis + rank if axis < 0 else axis
+        if not 0 <= positive < rank:
             raise ConfigError(f"{what} must be an axis of {shape} behind the batch, got {axis}")
-        if found == batch or (behind and found < batch):
+        if positive == batch or (behind and positive < batch):
             raise UnsupportedError(
                 f"{what} must be an axis of {shape} behind the batch, got {axis}, which joins "
                 "examples: they are computed each by itself"
             )
-        return found - (found > batch)
+        return positive - (positive > batch)
 
     def batch_axis(self, blob):
         """Returns Caffe's axis of the examples: 1 of sequences, whose steps come first, else 0."""
@@ -149,9 +149,9 @@ class Translation:
         shares : vertex whose parameters it uses; unless given, the one that the names of the
             parameters say
         """
-        found = self.add_output(layer, ours, bottoms, name, shares)
-        top = top or (layer.top[0] if layer.top else found[0])
-        self._blobs[top] = found
+        output = self.add_output(layer, ours, bottoms, name, shares)
+        top = top or (layer.top[0] if layer.top else output[0])
+        self._blobs[top] = output
         self._inherit(top, layer.bottom if bottoms is None else bottoms)
 
     def add_output(self, layer, ours, bottoms=None, name=None, shares=None):

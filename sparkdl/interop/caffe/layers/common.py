@@ -102,8 +102,8 @@ def scale(layer, net):
         first["scale_initializer"] = filler(options.filler)
     if options.bias_term:
         first["shift_initializer"] = filler(options.bias_filler)
-    found = factor_rates(net, spec_of(layer, 0), spec_of(layer, 1))
-    net.add(layer, Affine(**first, **found, **axes_of(layer, net, options)))
+    rates = factor_rates(net, spec_of(layer, 0), spec_of(layer, 1))
+    net.add(layer, Affine(**first, **rates, **axes_of(layer, net, options)))
 
 
 def bias(layer, net):
@@ -113,8 +113,8 @@ def bias(layer, net):
         return broadcast(layer, net, "add", options)
     first = {"scale": False, "shift_initializer": filler(options.filler)}
     spec = spec_of(layer, 0)
-    found = factor_rates(net, spec, spec)
-    return net.add(layer, Affine(**first, **found, **axes_of(layer, net, options)))
+    rates = factor_rates(net, spec, spec)
+    return net.add(layer, Affine(**first, **rates, **axes_of(layer, net, options)))
 
 
 def broadcast(layer, net, operation, options):
@@ -147,11 +147,11 @@ def shift_top(layer, net, options):
     """Adds the offset that follows the factors of a Parameter."""
     if layer.bottom[1] not in net.parameters:
         raise UnsupportedError("bias_term must not follow factors of data; a Bias layer can")
-    found = factor_rates(net, spec_of(layer, 0), spec_of(layer, 0))
+    rates = factor_rates(net, spec_of(layer, 0), spec_of(layer, 0))
     first = {"scale": False, "shift_initializer": filler(options.bias_filler)}
     axis = net.axis(layer.top[0], options.axis)
     axes = len(net.shape(layer.bottom[1]))
-    ours = Affine(**first, **found, axis=axis, axes=axes)
+    ours = Affine(**first, **rates, axis=axis, axes=axes)
     net.add(LayerParameter(), ours, [layer.top[0]], layer.top[0], f"{name_of(layer)}/bias")
 
 
@@ -168,15 +168,15 @@ def axes_of(layer, net, options):
 def embed(layer, net):
     """Looks up rows of a table, along an axis of their own behind those of the bottom."""
     options, bottom = layer.embed_param, layer.bottom[0]
-    shape, found = net.shape(bottom), weights(layer, options, net)
-    found |= {"vocabulary_size": options.input_dim, "units": options.num_output}
+    shape, layer_options = net.shape(bottom), weights(layer, options, net)
+    layer_options |= {"vocabulary_size": options.input_dim, "units": options.num_output}
     if bottom in net.single:
-        net.add(layer, Embedding(**found))
+        net.add(layer, Embedding(**layer_options))
         net.mark(net.single, layer.top[0], False)
         return
     flat = len(shape) == 1
     seen = bottom if flat else net.reshape_blob(layer, bottom, (prod(shape),), "numbers")
-    net.add(layer, EmbeddingSequence(**found), [seen])
+    net.add(layer, EmbeddingSequence(**layer_options), [seen])
     if not flat:
         net.reshape_top(layer, (*shape, options.num_output))
 

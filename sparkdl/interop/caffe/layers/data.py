@@ -94,13 +94,13 @@ def shape_of(layer, options, place, net):
     if top in net.shapes:
         return tuple(net.shapes[top])
     function, by_time = SHAPES.get(layer.type), net.uses.is_time_major(top)
-    found = function and function(layer, options, place, by_time)
-    if found is None:
+    shape = function and function(layer, options, place, by_time)
+    if shape is None:
         raise ConfigError(
             f"{reason(layer, options, top)}the net does not say the shape of {top!r}; give "
             f"shapes={{{top!r}: (channels, height, width)}} (-shapes {top}:CHANNELS,HEIGHT,WIDTH)"
         )
-    return tuple(found)
+    return tuple(shape)
 
 
 def reason(layer, options, top):
@@ -130,8 +130,8 @@ def of_hdf5(layer, options, place, by_time):
     if not files.exists(options.source):
         return None
     with open_hdf5(list_hdf5_files(options.source)[0]) as file:
-        found = file.get(layer.top[place])
-        return None if found is None else found.shape[1:]
+        dataset = file.get(layer.top[place])
+        return None if dataset is None else dataset.shape[1:]
 
 
 def of_images(layer, options, place, by_time):

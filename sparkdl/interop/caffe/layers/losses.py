@@ -213,7 +213,7 @@ def accuracy(layer, net):
     z, labels = layer.bottom
     column = net.column(labels)
     net.one_batch(z)
-    found = {
+    score = {
         "source": net.source(z),
         "labels": column or net.source(labels),
         "labels_blob": column is None,
@@ -222,7 +222,7 @@ def accuracy(layer, net):
         "ignore_label": ignored_label(options),
     }
     for top, kind in zip(layer.top, ("accuracy", "class_accuracy")):
-        net.scores.append(Score(blob=top, kind=kind, **found))
+        net.scores.append(Score(blob=top, kind=kind, **score))
 
 
 def argmax(layer, net):

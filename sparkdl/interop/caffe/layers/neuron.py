@@ -82,11 +82,11 @@ def dropout(layer, net):
 
 def prelu(layer, net):
     options, spec = layer.prelu_param, spec_of(layer, 0)
-    found = {"initializer": filler(options.filler)} if options.HasField("filler") else {}
+    initializer = {"initializer": filler(options.filler)} if options.HasField("filler") else {}
     ours = PRelu(
         shared=options.channel_shared,
         **factor_rates(net, spec, spec),
-        **found,
+        **initializer,
     )
     if options.channel_shared:
         return net.add(layer, ours)

@@ -111,13 +111,13 @@ def reshape(layer, net):
     if any(n == 0 and start + i >= rank for i, n in enumerate(dims)):
         raise ConfigError(f"a dim of 0 must have an axis of {shape} to copy, got {dims}")
     new = [whole[start + i] if n == 0 else n for i, n in enumerate(dims)]
-    found = [*whole[:start], *new, *whole[stop:]]
-    place = place_of_batch(found, whole)
+    result = [*whole[:start], *new, *whole[stop:]]
+    place = place_of_batch(result, whole)
     if place is None:
         raise UnsupportedError(f"a Reshape must leave the batch as it is, got {dims}")
-    net.add(layer, Reshape(shape=tuple(found[:place] + found[place + 1 :]) or (1,)))
+    net.add(layer, Reshape(shape=tuple(result[:place] + result[place + 1 :]) or (1,)))
     net.mark(net.sequences, layer.top[0], place == 1)
-    net.mark(net.single, layer.top[0], len(found) == 1)
+    net.mark(net.single, layer.top[0], len(result) == 1)
 
 
 def place_of_batch(sizes, before):

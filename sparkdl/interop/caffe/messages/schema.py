@@ -23,8 +23,8 @@ def messages(fields):
     """Returns {name: class} of every message of a table of fields."""
     pool = descriptor_pool.DescriptorPool()
     pool.Add(describe_schema(table(fields)))
-    found = pool.FindFileByName("caffe.proto").message_types_by_name
-    return {name: message_factory.GetMessageClass(found[name]) for name in found}
+    types = pool.FindFileByName("caffe.proto").message_types_by_name
+    return {name: message_factory.GetMessageClass(types[name]) for name in types}
 
 
 def table(fields):

@@ -114,11 +114,11 @@ class BatchNorm(TrainableLayer):
 
         With nothing seen zeros, as in Caffe.
         """
-        found = run.buffers["mean"], run.buffers["variance"]
+        statistics = run.buffers["mean"], run.buffers["variance"]
         if not self.debias:
-            return found
+            return statistics
         share = ops.div(1.0, ops.maximum(run.buffers["weight"], LEAST))
-        return ops.mul(found[0], share), ops.mul(found[1], share)
+        return ops.mul(statistics[0], share), ops.mul(statistics[1], share)
 
     def follow(self, run: Run, mean: Value, variance: Value, widening: Value) -> None:
         """Moves the buffers towards statistics; `widening` makes the variance unbiased."""

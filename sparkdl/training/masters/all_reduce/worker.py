@@ -34,8 +34,8 @@ class AllReduceWorker(Strategy):
         if every is not None and (self.worker.epoch + 1) % every == 0:
             synchronize(self.worker)
 
-    def own(self):
-        return self._buckets.own()
+    def worker_state(self):
+        return self._buckets.worker_state()
 
     def flush(self):
         """Returns `Buckets.flush`, for whoever goes on in another way."""

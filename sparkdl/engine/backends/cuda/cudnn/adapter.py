@@ -29,8 +29,8 @@ def load_adapter(driver):
         raise UnsupportedError(f"pip install 'sparkdl-hadoop[gpu]' ({error})") from None
     version = tuple(int(n) for n in cudnn.__version__.split(".")[:2])
     if not VERSIONS[0] <= version < VERSIONS[1]:
-        found = cudnn.__version__
-        raise UnsupportedError(f"nvidia-cudnn-frontend>=1.20,<1.29 is needed, not {found}")
+        installed = cudnn.__version__
+        raise UnsupportedError(f"nvidia-cudnn-frontend>=1.20,<1.29 is needed, not {installed}")
     driver.use()
     try:
         return Cudnn(cudnn, driver)
@@ -71,10 +71,10 @@ class Cudnn:
         with self.lock:
             if (request, tf32) not in self.plans:
                 self.plans[request, tf32] = self._make_plan(request, tf32)
-            found = self.plans[request, tf32]
-        if isinstance(found, str):
-            raise UnsupportedError(found)
-        return found
+            plan = self.plans[request, tf32]
+        if isinstance(plan, str):
+            raise UnsupportedError(plan)
+        return plan
 
     def _make_plan(self, request, tf32):
         """Returns a plan, from disk or made, or the reason why there is none."""
@@ -150,5 +150,5 @@ class Cudnn:
 def reason(error):
     """Returns the first reason of what cuDNN says, in a line."""
     text = str(error)
-    found = REASON.search(text)
-    return " ".join((found[0] if found else text).split())[:200]
+    match = REASON.search(text)
+    return " ".join((match[0] if match else text).split())[:200]

@@ -47,13 +47,13 @@ class CupyDriver:
 
     @cached_property
     def properties(self):
-        found = self.runtime.getDeviceProperties(self.number)
+        properties = self.runtime.getDeviceProperties(self.number)
         return Properties(
-            name=found["name"].decode(),
-            capability=(found["major"], found["minor"]),
-            processors=found["multiProcessorCount"],
-            memory=found["totalGlobalMem"],
-            shared=found["sharedMemPerBlockOptin"],
+            name=properties["name"].decode(),
+            capability=(properties["major"], properties["minor"]),
+            processors=properties["multiProcessorCount"],
+            memory=properties["totalGlobalMem"],
+            shared=properties["sharedMemPerBlockOptin"],
             id=id_of(self.number),
         )
 

@@ -88,14 +88,14 @@ class Mirrors:
 
     def bind(self, bindings):
         """Returns ({name: array of the device}, {name: Mirror}) for arrays of the host."""
-        mirrors, arrays, found = list(self.watched), {}, {}
+        mirrors, arrays, bound = list(self.watched), {}, {}
         for name, array in bindings.items():
             mirror = next((m for m in mirrors if m.device_view(array) is not None), None)
             if mirror is None:
                 mirror = DeviceMirror(self.device, whole(array), watched=False)
                 mirrors.append(mirror)
-            arrays[name], found[name] = mirror.device_view(array), mirror
-        return arrays, found
+            arrays[name], bound[name] = mirror.device_view(array), mirror
+        return arrays, bound
 
 
 def whole(array):

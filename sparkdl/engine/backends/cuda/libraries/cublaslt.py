@@ -17,7 +17,7 @@ from sparkdl.engine.graph import Spec
 from sparkdl.engine.operands import check_all
 from sparkdl.errors import DeviceError, UnsupportedError
 
-NOTHING = Epilogue(0)
+NO_EPILOGUE = Epilogue(0)
 
 
 def load_adapter(driver):
@@ -52,7 +52,7 @@ class Product:
     scale: float = 1.0
     bias: Any = None
     plus: Any = None
-    activation: Epilogue = NOTHING
+    activation: Epilogue = NO_EPILOGUE
     kept: Any = None
     sums: Any = None
 

@@ -37,10 +37,10 @@ def read_algorithm(matmul, key):
     content = cache.read(key)
     if content is None or len(content) != ctypes.sizeof(Algorithm):
         return None
-    algorithm, found = Algorithm.from_buffer_copy(content), Heuristic()
-    status = matmul.library.cublasLtMatmulAlgoCheck(*matmul.words, byref(algorithm), byref(found))
-    refused = status or found.state or found.workspace > WORKSPACE
-    return None if refused else (algorithm, found.workspace)
+    algorithm, result = Algorithm.from_buffer_copy(content), Heuristic()
+    status = matmul.library.cublasLtMatmulAlgoCheck(*matmul.words, byref(algorithm), byref(result))
+    refused = status or result.state or result.workspace > WORKSPACE
+    return None if refused else (algorithm, result.workspace)
 
 
 def key_of(matmul):

@@ -4,7 +4,7 @@ import numpy as np
 
 from sparkdl.engine.backends.cuda.kernels.expressions import OPERATIONS, expression
 from sparkdl.engine.backends.cuda.kernels.walks import require_few_numbers
-from sparkdl.engine.backends.cuda.libraries.cublaslt import NOTHING, Product
+from sparkdl.engine.backends.cuda.libraries.cublaslt import NO_EPILOGUE, Product
 from sparkdl.engine.backends.cuda.libraries.cublaslt_api import Epilogue
 from sparkdl.engine.backends.cuda.lowerings import chains, convolutions, reductions
 from sparkdl.engine.dtypes import is_float
@@ -16,7 +16,7 @@ from sparkdl.engine.ops.spatial.conv import ConvGradInputOp, ConvOp
 from sparkdl.errors import UnsupportedError
 
 EPILOGUES = {
-    type(None): NOTHING,
+    type(None): NO_EPILOGUE,
     ReluOp: Epilogue.RELU,
     GeluOp: Epilogue.GELU,
     GeluGradOp: Epilogue.GELU_GRADIENT,

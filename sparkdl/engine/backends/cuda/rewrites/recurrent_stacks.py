@@ -199,13 +199,13 @@ def pack_weights(layer, parameters):
 def unpack_gradients(layer, row):
     """Returns for each layer (gwx, gwh, gb), of a row of all weights' gradients."""
     units = layer.cell.units
-    found = [{"wx": {}, "wh": {}, "b": {}} for _ in range(layer.cell.layers)]
+    gradients = [{"wx": {}, "wh": {}, "b": {}} for _ in range(layer.cell.layers)]
     for piece in layer.pieces:
         value = ops.slice(row, (piece.offset,), (piece.offset + piece.size,))
         if piece.name != "b":
             value = ops.transpose(ops.reshape(value, (piece.count * units, -1)), (1, 0))
-        found[piece.layer][piece.name][piece.first] = value
-    return [[in_order(blocks) for blocks in one.values()] for one in found]
+        gradients[piece.layer][piece.name][piece.first] = value
+    return [[in_order(blocks) for blocks in one.values()] for one in gradients]
 
 
 def in_order(blocks):

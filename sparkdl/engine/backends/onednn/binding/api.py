@@ -145,8 +145,8 @@ class OneDnnSession:
         md = self.query(pd, "workspace")
         needed = self.size(md)
         if not 0 < needed <= array.nbytes:
-            found = array.nbytes
-            raise UnsupportedError(f"the workspace has {found} bytes, oneDNN's has {needed}")
+            nbytes = array.nbytes
+            raise UnsupportedError(f"the workspace has {nbytes} bytes, oneDNN's has {needed}")
         return self.memory(md, array)
 
     def move(self, memory, array):
