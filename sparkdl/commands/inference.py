@@ -40,8 +40,8 @@ def write(arguments, compute):
         predictions = compute(net, frame, column).drop(column)
         with job(spark.sparkContext, arguments.command, "the job"):
             predictions.write.parquet(uri(arguments.output))
-    told = format_devices("tasks", net.devices), f"wrote {arguments.output}"
-    print(*filter(None, told), sep="\n")
+    lines = format_devices("tasks", net.devices), f"wrote {arguments.output}"
+    print(*filter(None, lines), sep="\n")
 
 
 @contextmanager

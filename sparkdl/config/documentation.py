@@ -16,11 +16,11 @@ def document(cls):
 
     A class that has such a section keeps it, and one with a field that says nothing gets none.
     """
-    own, items = cleandoc(cls.__dict__.get("__doc__") or ""), list_fields(cls)
-    written = any(match[1] == "Parameters" for match in HEADING.finditer(own))
-    if own and items and not written and all(is_documented(i, cls) for i in items.values()):
+    text, items = cleandoc(cls.__dict__.get("__doc__") or ""), list_fields(cls)
+    written = any(match[1] == "Parameters" for match in HEADING.finditer(text))
+    if text and items and not written and all(is_documented(i, cls) for i in items.values()):
         lines = [entry(name, item, cls) for name, item in items.items()]
-        cls.__doc__ = insert(own, "\n".join(["Parameters", "----------", *lines]))
+        cls.__doc__ = insert(text, "\n".join(["Parameters", "----------", *lines]))
 
 
 def signature_of(cls):
@@ -46,10 +46,10 @@ def list_fields(cls):
     inherited = fields_of_bases(cls)
     body = get_annotations(cls)
     names = [name for name, kind in body.items() if "ClassVar" not in str(kind)]
-    own = {name: cls.__dict__.get(name) for name in names}
+    values = {name: cls.__dict__.get(name) for name in names}
     nearest_first = [name for base in cls.__mro__[1:] for name in get_annotations(base)]
     rest = {n: inherited[n] for n in nearest_first if n in inherited and n not in body}
-    return own | rest
+    return values | rest
 
 
 def is_documented(item, cls):

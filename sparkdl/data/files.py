@@ -31,14 +31,14 @@ def write(path, content):
     with _name_errors(path, "written"):
         fs, inner = _resolve(path)
         fs.makedirs(_parent(inner), exist_ok=True)
-        beside = _beside(inner, "new")
+        temporary = _beside(inner, "new")
         try:
-            with fs.open(beside, "wb") as file:
+            with fs.open(temporary, "wb") as file:
                 file.write(content)
-            _replace(fs, beside, inner)
+            _replace(fs, temporary, inner)
         except BaseException:
             with suppress(OSError):
-                fs.rm(beside)
+                fs.rm(temporary)
             raise
 
 
@@ -116,15 +116,15 @@ def atomic_directory(path):
     path = os.fspath(path).rstrip("/")
     with _name_errors(path, "written"):
         fs, inner = _resolve(path)
-        beside = _beside(path, "new")
-        fs.makedirs(_resolve(beside)[1])
+        temporary = _beside(path, "new")
+        fs.makedirs(_resolve(temporary)[1])
     try:
-        yield beside
+        yield temporary
         with _name_errors(path, "written"):
-            _replace(fs, _resolve(beside)[1], inner)
+            _replace(fs, _resolve(temporary)[1], inner)
     except BaseException as error:
         with suppress(OSError):
-            fs.rm(_resolve(beside)[1], recursive=True)
+            fs.rm(_resolve(temporary)[1], recursive=True)
         if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
             text = f"{path}: cannot be written: {error.strerror or error}"
             raise DataError(text) from error

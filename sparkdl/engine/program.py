@@ -69,15 +69,15 @@ class Program:
             graph = rewrite(graph)
         check(graph, bindings)
         graph = with_copies(graph, bindings)
-        kept = steady_tensors(graph, bindings) if steady else frozenset()
-        self.graph, self.backend, self.plan = graph, backend, plan(graph, bindings, kept)
+        steady_values = steady_tensors(graph, bindings) if steady else frozenset()
+        self.graph, self.backend, self.plan = graph, backend, plan(graph, bindings, steady_values)
         self.arena = backend.empty(self.plan.arena_bytes)
         self.arrays = {t: bindings[n] for n, t in graph.inputs.items() if n in bindings}
         self._place()
         self.steps, self._early = [], []
-        backend.hold([array for tensor, array in self.arrays.items() if tensor in kept])
+        backend.hold([array for tensor, array in self.arrays.items() if tensor in steady_values])
         for node in filter(self._works, graph.nodes):
-            self._add(self._lower(node, strict), early=node.outputs[0] in kept)
+            self._add(self._lower(node, strict), early=node.outputs[0] in steady_values)
         self.steps += [self._copy(tensor, to) for tensor, to in self.plan.copies]
         self._calls = [step.call for step in self.steps]
         self._fresh, self._version = False, None
@@ -231,9 +231,9 @@ class Program:
             if node.outputs[0] in self.plan.roots:
                 self.arrays[node.outputs[0]] = node.op.reference(self.arrays[node.inputs[0]])
 
-    def _add(self, made, early):
+    def _add(self, kernel, early):
         """Takes a step and its calls that need not be made in each run: all where it is early."""
-        step, ahead = made
+        step, ahead = kernel
         self._early += [*ahead, step.call] if early else ahead
         self.steps += [] if early else [step]
 

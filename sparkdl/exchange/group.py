@@ -106,7 +106,7 @@ class Group:
 
     def start_all_reduce(self, x, op="sum"):
         """Begins `all_reduce`, beside what the caller does next."""
-        return Pending(self._runner.start(self._all_reduce(x, op, beside=True)), x)
+        return Pending(self._runner.start(self._all_reduce(x, op, background=True)), x)
 
     def reduce_scatter(self, x, op="sum"):
         """Sums flat x over all ranks, and returns the part of it that is this rank's, a view.
@@ -146,7 +146,7 @@ class Group:
 
     def start_all_gather_bytes(self, data):
         """Begins `all_gather_bytes`, beside what the caller does next."""
-        return Pending(self._runner.start(self._all_gather_bytes(data, beside=True)))
+        return Pending(self._runner.start(self._all_gather_bytes(data, background=True)))
 
     def broadcast(self, x, root=0):
         """Replaces x by that of rank `root`. Returns x."""
@@ -195,8 +195,8 @@ class Group:
         All ranks must call it. It uses the same links, and ends with this group; shared_memory is
         as in `form`.
         """
-        own = json.dumps([color, self._progress.contexts]).encode()
-        gathered = [json.loads(bytes(text)) for text in self.all_gather_bytes(own)]
+        content = json.dumps([color, self._progress.contexts]).encode()
+        gathered = [json.loads(bytes(text)) for text in self.all_gather_bytes(content)]
         context = 1 + max(highest for _, highest in gathered)
         if context > LARGEST_CONTEXT:
             raise ConfigError(f"a group must be split at most {LARGEST_CONTEXT} times")
@@ -235,11 +235,11 @@ class Group:
             self._levels, self._runner = find_levels(self, self._progress) or (None, self._progress)
         return self
 
-    def _all_reduce(self, x, op, beside=False):
+    def _all_reduce(self, x, op, background=False):
         vector, name = reducible_vector(x, "all_reduce")
         add = reduction(op)
         if self._levels is not None:
-            return self._levels.all_reduce(vector, op, beside)
+            return self._levels.all_reduce(vector, op, background)
         steps = all_reduce_for(vector.nbytes, self.size)
         text = f"all_reduce {op} of {len(vector)} {name}"
         return self._call(text, steps, vector, add)
@@ -256,9 +256,9 @@ class Group:
         parts[self.rank][...] = own
         return vector, parts
 
-    def _all_gather_bytes(self, data, beside=False):
+    def _all_gather_bytes(self, data, background=False):
         if self._levels is not None:
-            return self._levels.all_gather_bytes(data, beside)
+            return self._levels.all_gather_bytes(data, background)
         return self._call("all_gather_bytes", all_gather.all_gather_bytes, data)
 
     def _call(self, text, steps, *arguments):

@@ -127,13 +127,13 @@ class Network:
         """
         master = ParameterAveraging() if master is None else master
         require_workers(master, workers)
-        own = LocalWorkers(master.workers or 2) if workers is None else None
+        own_workers = LocalWorkers(master.workers or 2) if workers is None else None
         try:
             return fit_network(
                 self,
                 as_source(data),
                 master,
-                own if workers is None else workers,
+                own_workers if workers is None else workers,
                 epochs,
                 updates=updates,
                 validation=validation,
@@ -145,8 +145,8 @@ class Network:
                 resume=resume,
             )
         finally:
-            if own is not None:
-                own.close()
+            if own_workers is not None:
+                own_workers.close()
 
     def fit_full_batch(self, data: Data, solver: Solver | None = None) -> Solution:
         """Trains on all examples at once, which stay in memory, in this process.

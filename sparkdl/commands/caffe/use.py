@@ -43,10 +43,10 @@ class Use:
         states = self.states or [carry_to_test_net(trained, net) for net in self.nets]
         tally = DeviceTally(spark.sparkContext)
         if self.options.use == "test":
-            told = self._test(spark, states, tally)
+            report = self._test(spark, states, tally)
         else:
-            told = self._features(spark, self.nets[0], self.sources[0], states[0], tally)
-        print(format_devices("tasks", tally.devices), told, sep="\n", flush=True)
+            report = self._features(spark, self.nets[0], self.sources[0], states[0], tally)
+        print(format_devices("tasks", tally.devices), report, sep="\n", flush=True)
 
     def _test(self, spark, states, tally):
         """Writes and prints the means of all test nets; returns a line on where they are."""

@@ -122,8 +122,8 @@ class ReplicatedWrite:
 
     def _ask_for_more(self):
         self._client.set_replication(self._path, self._wanted)
-        told = self._path, self._replicas, self._wanted
-        log.warning("%s has %d replicas of %d yet: a node does not answer", *told)
+        details = self._path, self._replicas, self._wanted
+        log.warning("%s has %d replicas of %d yet: a node does not answer", *details)
 
 
 def within(seconds, call, *arguments):

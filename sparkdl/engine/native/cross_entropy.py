@@ -97,9 +97,9 @@ def loss_of(code, base, classes, label):
     total = code.splat("float64", total.across("fadd reassoc")).cast("float32")
     known = code.define(f"icmp ult i64 {label}, {classes}")
     inside = code.define(f"select i1 {known}, i64 {label}, i64 0")
-    own = code.splat(
+    label_score = code.splat(
         "float32", code.define(f"load float, ptr {code.pointer(base, 'float', inside)}")
     )
-    loss = formulas.log_of(total) - (own - top)
+    loss = formulas.log_of(total) - (label_score - top)
     result = code.define(f"extractelement {loss.typed}, i32 0")
     return code.define(f"select i1 {known}, float {result}, float 0x7FF8000000000000")

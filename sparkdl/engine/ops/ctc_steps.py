@@ -87,6 +87,6 @@ def sum_of(x, y, z):
 
 def total(alpha, at):
     """log of the sum of e^alpha over the states `at`, (N,)."""
-    kept = where(at, alpha, np.asarray(LOG_ZERO, alpha.dtype))
-    top = stop_gradient(max_along(kept, 1, keepdims=True))
-    return add(reshape(top, (-1,)), log(sum_along(mul(at, exp(sub(kept, top))), 1)))
+    active = where(at, alpha, np.asarray(LOG_ZERO, alpha.dtype))
+    top = stop_gradient(max_along(active, 1, keepdims=True))
+    return add(reshape(top, (-1,)), log(sum_along(mul(at, exp(sub(active, top))), 1)))

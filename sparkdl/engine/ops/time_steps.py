@@ -23,8 +23,8 @@ class ReverseTimeOp(Op):
         if mask is None:
             return x[:, ::-1]
         places = np.tile(np.arange(x.shape[1]), (len(x), 1))
-        for row, here in zip(places, mask != 0, strict=True):
-            row[here] = row[here][::-1]
+        for row, present in zip(places, mask != 0, strict=True):
+            row[present] = row[present][::-1]
         return np.take_along_axis(x, places.reshape(*places.shape, *[1] * (x.ndim - 2)), axis=1)
 
     def gradient(self, gy, x, *mask_and_y):

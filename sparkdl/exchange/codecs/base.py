@@ -146,11 +146,11 @@ class Coder:
         CheckpointError
             If names, shapes or types differ.
         """
-        kept = self.kept()
-        ours, given = describe_arrays(kept), describe_arrays(state)
-        if ours != given:
-            raise CheckpointError(f"{type(self.codec).__name__} needs state {ours}, got {given}")
-        for name, array in kept.items():
+        state_kept = self.kept()
+        needed, given = describe_arrays(state_kept), describe_arrays(state)
+        if needed != given:
+            raise CheckpointError(f"{type(self.codec).__name__} needs state {needed}, got {given}")
+        for name, array in state_kept.items():
             array[...] = state[name]
 
     def kept(self) -> dict[str, np.ndarray]:

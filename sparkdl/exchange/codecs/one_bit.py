@@ -75,8 +75,8 @@ class OneBitCoder(ResidualCoder):
 
     def __init__(self, codec, n, capacity):
         super().__init__(codec, n, capacity)
-        whole = chunks_in(n, codec.chunk) * codec.chunk
-        self._sum = np.zeros(min(whole, block_of(codec.chunk)), np.float32)
+        padded = chunks_in(n, codec.chunk) * codec.chunk
+        self._sum = np.zeros(min(padded, block_of(codec.chunk)), np.float32)
 
     def fill(self, vector: np.ndarray) -> int:
         chunk = self.codec.chunk

@@ -44,14 +44,14 @@ def own_address(interface=None, toward=None):
 
 
 def address_of_name(wanted, toward=None):
-    here = addresses()
-    matches = dict.fromkeys(ip for ip, name in here if wanted == name or within(ip, wanted))
+    local = addresses()
+    matches = dict.fromkeys(ip for ip, name in local if wanted == name or within(ip, wanted))
     if not matches and bindable(wanted):  # an interface may have more addresses than it lists
         return wanted
     if not matches and any(map(bindable, resolve_host(wanted))):
         return reaching(wanted)
     if not matches:
-        have = ", ".join(f"{name} {ip}" for ip, name in here)
+        have = ", ".join(f"{name} {ip}" for ip, name in local)
         raise ConfigError(
             f"interface (or {VARIABLE}) must name an interface, address or network of this host "
             f"({have}), got {wanted!r}"

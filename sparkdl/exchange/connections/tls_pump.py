@@ -23,14 +23,14 @@ running = {}
 
 def plain(safe):
     """Returns an ordinary socket whose bytes go through `safe`, which from now on belongs to it."""
-    ours, inner = socket.socketpair()
-    ours = PumpSocket(ours, safe.getpeername())
+    outer, inner = socket.socketpair()
+    outer = PumpSocket(outer, safe.getpeername())
     for sock in (safe, inner):
         sock.setblocking(False)
     thread = threading.Thread(target=Pump(safe, inner).run, name="sparkdl-tls", daemon=True)
     running[thread] = inner
     thread.start()
-    return ours
+    return outer
 
 
 class PumpSocket(socket.socket):

@@ -36,8 +36,8 @@ def link_devices(group, make, exchange="auto"):
     """
     if exchange == "sockets" or group.size == 1:
         return group
-    link, own = offer_link(group.members[group.rank].host, make)
-    places = [DeviceInfo.unpack(data) for data in group.all_gather_bytes(own.pack())]
+    link, info = offer_link(group.members[group.rank].host, make)
+    places = [DeviceInfo.unpack(data) for data in group.all_gather_bytes(info.pack())]
     reason = obstacle(places)
     if reason is not None:
         return over_sockets(group, places, exchange, reason)

@@ -32,7 +32,7 @@ class Calls:
     def __init__(self, rank, machines, memory, between):
         self.one_machine = between is None
         self._machines, self._between = machines, between
-        places = {r: (m, place) for m, own in enumerate(machines) for place, r in enumerate(own)}
+        places = {r: (m, i) for m, ranks in enumerate(machines) for i, r in enumerate(ranks)}
         self._places, (self._machine, self._place) = places, places[rank]
         lanes = memory.lanes if memory is not None else [SingleMember()]
         self._first_lane, self._second_lane = lanes[0], lanes[-1]
@@ -76,10 +76,10 @@ class Calls:
 
     def all_gather_bytes(self, data, background=False):
         """Gathers [bytes of each rank]."""
-        own = self._first_lane.all_gather_bytes(np.frombuffer(data, np.uint8))
+        local = self._first_lane.all_gather_bytes(np.frombuffer(data, np.uint8))
         if self.one_machine:
-            return own
-        between = self._begin(self._place == 0, "all_gather_bytes", background, pack_parts(own))
+            return local
+        between = self._begin(self._place == 0, "all_gather_bytes", background, pack_parts(local))
         yield
         gathered = between()
         shared = pack_parts(gathered) if gathered is not None else EMPTY

@@ -9,9 +9,9 @@ from sparkdl.exchange.messages.frame import Kind, pack_header
 GOODBYE = pack_header(Kind.GOODBYE)
 
 
-def beat(awaited):
+def beat(awaited_rank):
     """Returns the frame that shows that we live, and which rank we wait for, if any."""
-    return pack_header(Kind.HEARTBEAT, 0 if awaited is None else awaited + 1)
+    return pack_header(Kind.HEARTBEAT, 0 if awaited_rank is None else awaited_rank + 1)
 
 
 def abort(error):

@@ -99,10 +99,10 @@ class Link:
         self._changed.add(self)
         self._out.flush()
 
-    def beat(self, awaited=None):
+    def beat(self, awaited_rank=None):
         """Shows that we live, and which rank we wait for; what waits to be sent shows it too."""
         if not self.is_blocked and not self.has_left:
-            self._tell(beat(awaited))
+            self._tell(beat(awaited_rank))
 
     def abort(self, error):
         """Tells the peer who failed, instead of all that has not begun to go out."""

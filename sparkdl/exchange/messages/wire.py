@@ -150,8 +150,8 @@ class Wire:
             raise
 
     def _loss_error(self, what, waiting_for=None):
-        awaited = f" while {waiting_for} was awaited" if waiting_for else ""
-        return PeerError(self.rank, self.peer, f"{what}{awaited}")
+        context = f" while {waiting_for} was awaited" if waiting_for else ""
+        return PeerError(self.rank, self.peer, f"{what}{context}")
 
     def _begin(self, deadline):
         """Reads up to the header of a message; False if it has not come by then."""

@@ -63,9 +63,9 @@ class FileRendezvous:
         """Renames into place, so that nobody reads half a text."""
         self.folder.mkdir(parents=True, exist_ok=True)
         place = self._file(number, self.rank)
-        beside = place.with_suffix(f".{os.getpid()}")
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(place)
+        temporary = place.with_suffix(f".{os.getpid()}")
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(place)
 
     def _present(self, number, ranks):
         for rank in ranks:

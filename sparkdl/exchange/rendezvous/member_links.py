@@ -16,7 +16,7 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 def meet(rendezvous, endpoint, timeout):
     """Returns the Members, after all have published where they listen."""
     address, port = endpoint.address
-    own = GroupMember(
+    member = GroupMember(
         rank=rendezvous.rank,
         host=socket.gethostname(),
         address=address,
@@ -25,7 +25,8 @@ def meet(rendezvous, endpoint, timeout):
         machine=machine(),
         group=secrets.token_hex(8),
     )
-    return [GroupMember.from_json(text) for text in rendezvous.all_gather(own.to_json(), timeout)]
+    texts = rendezvous.all_gather(member.to_json(), timeout)
+    return [GroupMember.from_json(text) for text in texts]
 
 
 def machine():

@@ -39,16 +39,16 @@ def find_memory(rank, gather, members, timeout=60.0, stall_timeout=600.0, lanes=
     memory : SharedMemory or None
         None if this rank is alone.
     """
-    own = Segment.create() if futex.is_supported() and hasattr(os, "memfd_create") else None
-    offers = [json.loads(text) for text in gather(_offer(own))]
-    leader, segment = _first_seen(offers[:rank], own)
+    own_segment = Segment.create() if futex.is_supported() and hasattr(os, "memfd_create") else None
+    offers = [json.loads(text) for text in gather(_offer(own_segment))]
+    leader, segment = _first_seen(offers[:rank], own_segment)
     machines = _machines([int(text) for text in gather(str(leader))])
     [ranks] = [machine for machine in machines if rank in machine]
     lanes = lanes[len(machines) > 1]
     error = _prepare(segment, ranks, rank, lanes) if len(ranks) > 1 else ""
     machines = sorted(_sound(machines, gather(error)))
-    if own is not None and own is not segment:
-        own.close()
+    if own_segment is not None and own_segment is not segment:
+        own_segment.close()
     if ranks in machines and len(ranks) > 1:
         names, hosts = [members[r].rank for r in ranks], {m.rank: m.host for m in members}
         place = ranks.index(rank)
@@ -64,13 +64,13 @@ def _offer(segment):
     return json.dumps({"path": segment.path, "token": segment.token})
 
 
-def _first_seen(offers, own):
+def _first_seen(offers, own_segment):
     """Returns the lowest rank whose memory this process can open, and that memory; else its own."""
     for rank, offer in enumerate(offers):
-        segment = Segment.open(**offer) if own is not None and offer is not None else None
+        segment = Segment.open(**offer) if own_segment is not None and offer is not None else None
         if segment is not None:
             return rank, segment
-    return len(offers), own
+    return len(offers), own_segment
 
 
 def _machines(leaders):

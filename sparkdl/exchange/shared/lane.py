@@ -91,8 +91,8 @@ class Lane:
         with self._one_at_a_time:
             for turn in range(max(1, pieces.turns)):
                 if self.me < len(bounds):
-                    mine = pieces.of(x, self.me, turn)
-                    self._free_slots(slots)[self.me][: mine.size] = mine
+                    piece_of_this = pieces.of(x, self.me, turn)
+                    self._free_slots(slots)[self.me][: piece_of_this.size] = piece_of_this
                 self._next(call, turn)
                 for owner in others:
                     piece = pieces.of(x, owner, turn)
@@ -104,10 +104,10 @@ class Lane:
         lengths[self.me] = len(data)
         self.all_gather(lengths, [(member, member + 1) for member in range(self.members)])
         edges = [0, *np.cumsum(lengths).tolist()]
-        whole, bounds = np.empty(edges[-1], np.uint8), list(pairwise(edges))
-        parts = [whole[start:stop] for start, stop in bounds]
+        joined, bounds = np.empty(edges[-1], np.uint8), list(pairwise(edges))
+        parts = [joined[start:stop] for start, stop in bounds]
         parts[self.me][:] = data
-        self.all_gather(whole, bounds)
+        self.all_gather(joined, bounds)
         return parts
 
     def _add_at_once(self, x, call, add):
@@ -154,14 +154,14 @@ class Lane:
 
     def _add(self, slots, pieces, x, turn, sums):
         """Adds up this member's piece over all by sums(parts, out=), and shows the others."""
-        mine = pieces.of(x, self.me, turn)
+        own_piece = pieces.of(x, self.me, turn)
         parts = [
-            mine if member == self.me else pieces.room(slot, self.me, mine)
+            own_piece if member == self.me else pieces.room(slot, self.me, own_piece)
             for member, slot in enumerate(self._readable(slots)[:-1])
         ]
-        result = pieces.room(self._free_slots(slots)[-1], self.me, mine)
+        result = pieces.room(self._free_slots(slots)[-1], self.me, own_piece)
         sums(parts, out=result)
-        mine[:] = result
+        own_piece[:] = result
 
     def _take(self, slots, pieces, x, turn):
         """Copies what the others have added up."""

@@ -123,14 +123,14 @@ class PeerWait:
             raise error
 
     def _complaint(self, member):
-        watch, own = self.watch, self.watch.ranks[self.watch.me]
+        watch, me = self.watch, self.watch.ranks[self.watch.me]
         reason, rank = self._reason(member), watch.ranks[member]
         if reason is None and time.monotonic() - self.start_time > watch.stall_timeout:
             reason = f"is alive, but has not done its part for {watch.stall_timeout:g} s"
             rank = self._last_awaited(member)
         if reason is None:
             return None
-        return PeerError(rank, watch.hosts[rank], f"{reason} while rank {own} awaited {self.what}")
+        return PeerError(rank, watch.hosts[rank], f"{reason} while rank {me} awaited {self.what}")
 
     def _last_awaited(self, member):
         """Returns the rank that waits for nobody, at the end of a chain that this member begins."""

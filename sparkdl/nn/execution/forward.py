@@ -100,7 +100,7 @@ def forward(
     """
     inputs = x if isinstance(x, dict) else dict.fromkeys(network.input_shapes, x)
     check(network, inputs, outputs)
-    whole = Run(
+    shared_run = Run(
         training=training, seed=network.seed, ids=ids, epoch=epoch, backward_steps=backward_steps
     )
     batch = Passing(
@@ -110,7 +110,7 @@ def forward(
     )
     count = next(iter(inputs.values())).shape[0]
     for place in network.stack:
-        run = layer_run(place, whole, batch, count, states or {}, labels or {})
+        run = layer_run(place, shared_run, batch, count, states or {}, labels or {})
         with scope(place.name):
             step(place, params, batch, run, network.dtype)
     asked = {name: layer_output(network, batch, name) for name in outputs}
@@ -118,12 +118,12 @@ def forward(
     return Forward(scores, batch.masks, asked, batch.updates, batch.states, batch.losses)
 
 
-def layer_run(place, whole, batch, count, states, labels):
+def layer_run(place, shared_run, batch, count, states, labels):
     """Returns the Run of one layer."""
-    ids = whole.ids
+    ids = shared_run.ids
     if ids is not None:
         ids = repeat_ids(ids, batch.values[place.sources[0]].shape[0] // max(count, 1))
-    return whole.of_layer(
+    return shared_run.of_layer(
         place.index,
         ids=ids,
         buffers=place.mine(batch.buffers, "buffer_shapes"),

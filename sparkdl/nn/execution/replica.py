@@ -36,9 +36,9 @@ def vector(name):
         return replica._vectors[name].open()
 
     def write(replica, values):
-        own = read(replica)
-        if values is not own:
-            np.copyto(own, values)
+        target = read(replica)
+        if values is not target:
+            np.copyto(target, values)
 
     return property(read, write)
 
@@ -88,12 +88,12 @@ class Replica:
     def load(self, params, buffers, slots):
         """Takes over the values of three vectors; ShapeError where a length differs."""
         for name, vector in (("params", params), ("buffers", buffers), ("slots", slots)):
-            own = self._vectors[name].open()
-            if vector.shape != own.shape:
-                raise ShapeError(f"{name} must have {own.shape} numbers, got {vector.shape}")
-            if not np.array_equal(own, vector):
+            target = self._vectors[name].open()
+            if vector.shape != target.shape:
+                raise ShapeError(f"{name} must have {target.shape} numbers, got {vector.shape}")
+            if not np.array_equal(target, vector):
                 self._expire()
-                np.copyto(own, vector)
+                np.copyto(target, vector)
 
     def _expire(self):
         """Says that the vectors may change: what programs in use have made of them is void."""

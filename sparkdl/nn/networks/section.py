@@ -71,10 +71,10 @@ class Section:
         layout = self._network.slots_layout
         for group in self.groups:
             start, stop = self.part.start + group.part.start, self.part.start + group.part.stop
-            for whole in self._network.groups:
-                if whole.part.start <= start and stop <= whole.part.stop and start < stop:
+            for full_group in self._network.groups:
+                if full_group.part.start <= start and stop <= full_group.part.stop and start < stop:
                     for name in group.optimizer.slot_names:
-                        begin = layout.slices[whole.slots[name]].start - whole.part.start
+                        begin = layout.slices[full_group.slots[name]].start - full_group.part.start
                         yield group.slots[name], slice(begin + start, begin + stop)
 
 

@@ -141,7 +141,7 @@ def prune_partitions(rdd, numbers):
     Spark has PartitionPruningRDD for this; it takes a function from Int to Boolean, and a Scala set
     is one.
     """
-    jvm, whole = rdd.context._jvm, rdd._jrdd.rdd()
-    wanted = jvm.PythonUtils.toSeq(sorted(numbers)).toSet()
-    part = jvm.org.apache.spark.rdd.PartitionPruningRDD.create(whole, wanted)
+    jvm, scala_rdd = rdd.context._jvm, rdd._jrdd.rdd()
+    numbers_set = jvm.PythonUtils.toSeq(sorted(numbers)).toSet()
+    part = jvm.org.apache.spark.rdd.PartitionPruningRDD.create(scala_rdd, numbers_set)
     return RDD(part.toJavaRDD(), rdd.context, rdd._jrdd_deserializer)

@@ -73,5 +73,5 @@ class FitSetup:
     def is_snapshot(self, before, state):
         """Returns whether the driver is sent the state after a round."""
         by_rounds = any(state.rounds % n == 0 for n in self.every)
-        shown = self.marks.has_mark(before.iteration, state.iteration)
-        return state.starts_epoch or by_rounds or shown
+        marked = self.marks.has_mark(before.iteration, state.iteration)
+        return state.starts_epoch or by_rounds or marked

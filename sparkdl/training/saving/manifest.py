@@ -23,11 +23,11 @@ def write_directory(path, contents):
     """
     path = as_text(path)
     refuse_to_destroy(path)
-    with files.atomic_directory(path) as beside:
+    with files.atomic_directory(path) as folder:
         for name, content in contents.items():
-            _write(f"{beside}/{name}", content)
-        _write(f"{beside}/{MANIFEST}", json.dumps(_manifest(contents), indent=2).encode())
-        for _ in read_directory(beside, contents):
+            _write(f"{folder}/{name}", content)
+        _write(f"{folder}/{MANIFEST}", json.dumps(_manifest(contents), indent=2).encode())
+        for _ in read_directory(folder, contents):
             pass
 
 

@@ -82,9 +82,9 @@ class Cuda:
         )
 
     def fresh(self):
-        own = copy(self)
-        own.session = CudaSession(self.device, self.session.tf32)
-        return own
+        backend = copy(self)
+        backend.session = CudaSession(self.device, self.session.tf32)
+        return backend
 
     def vector(self, values):
         return self.mirrors.vector(values)
@@ -97,9 +97,9 @@ class Cuda:
         return NcclLink(self.device, libraries.exchange, vectors)
 
     def program(self, graph, bindings=None, strict=False, tf32=False, steady=False):
-        own = copy(self)
-        own.session = CudaSession(self.device, tf32)
-        return DeviceProgram(graph, own, bindings, strict)
+        backend = copy(self)
+        backend.session = CudaSession(self.device, tf32)
+        return DeviceProgram(graph, backend, bindings, strict)
 
     def empty(self, size):
         try:

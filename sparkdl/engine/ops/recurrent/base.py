@@ -144,9 +144,9 @@ class RecurrentOp(Op):
             states, left = self.step(m, m.at(z, t), before, given)
             ys[t], saved[t] = states[0], (*left, *before)
             if self.mask:
-                here = m.reshape(m.at(given.mask, t), (n, 1))
-                ys[t] = m.where(here, ys[t], 0.0)
-                states = tuple(m.where(here, new, old) for new, old in zip(states, before))
+                active = m.reshape(m.at(given.mask, t), (n, 1))
+                ys[t] = m.where(active, ys[t], 0.0)
+                states = tuple(m.where(active, new, old) for new, old in zip(states, before))
         return m.join(ys), *states, m.stack_saved(saved)
 
     def entering(self, m, states, given, t):

@@ -21,7 +21,7 @@ def spread(key, length, servers, big, at=None):
     All processes find the same ones, and no server has more than one of a key.
     """
     if at is not None or length <= big or servers == 1:
-        own = crc32(key.encode()) if at is None else at
-        return [KeySlice(own % servers, 0, length)]
+        index = crc32(key.encode()) if at is None else at
+        return [KeySlice(index % servers, 0, length)]
     ends = [length * i // servers for i in range(servers + 1)]
     return [KeySlice(i, ends[i], ends[i + 1]) for i in range(servers)]

@@ -51,16 +51,16 @@ class Remote:
         self._name = f"the store's server on {wire.peer}"
 
     def talk(self, meta, arrays, into):
-        awaited = f"the answer to {meta['verb']}"
+        waiting_for = f"the answer to {meta['verb']}"
         if self._wire.ready(waiting_for="nothing"):  # the server says unasked that all is over
             check_reply(self._wire.receive()[0], self._name)
         self._wire.send(meta, *arrays)
         self.sent_bytes += sum(array.nbytes for array in arrays)
-        answer = self._wire.receive(self._limit, waiting_for=awaited)[0]
+        answer = self._wire.receive(self._limit, waiting_for=waiting_for)[0]
         check_reply(answer, self._name)
         if not answer["arrays"]:
             return answer, []
-        return answer, self._wire.receive(self._limit, into=into, waiting_for=awaited)[1]
+        return answer, self._wire.receive(self._limit, into=into, waiting_for=waiting_for)[1]
 
     def fail(self, error):
         """Tells the server who is lost, even while an answer of it is awaited."""

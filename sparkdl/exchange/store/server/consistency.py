@@ -98,8 +98,8 @@ class Bounded(Asynchronous):
             def behind():
                 return {other for other in roster.active if part.clock[other] < least}
 
-            awaited = f"pushes to {part.key!r} up to the {least}th"
-            roster.wait(part.changed, lambda: not behind(), behind, awaited)
+            waiting_for = f"pushes to {part.key!r} up to the {least}th"
+            roster.wait(part.changed, lambda: not behind(), behind, waiting_for)
             return super().pull(part, roster, rank)
 
 

@@ -63,14 +63,14 @@ class Roster:
         if self.failure:
             raise PeerError(self.failure.rank, self.failure.host, self.failure.what)
 
-    def wait(self, condition, holds, missing, awaited):
+    def wait(self, condition, holds, missing, waiting_for):
         """Waits, with `condition` held, until holds(); it may let go meanwhile.
 
         Parameters
         ----------
         missing : callable
             The ranks that are waited for, for the error.
-        awaited : str
+        waiting_for : str
             What is waited for, for the error.
 
         Raises
@@ -84,9 +84,8 @@ class Roster:
             left = end - time.monotonic()
             if left <= 0:
                 ranks = sorted(missing())
-                what = (
-                    f"waited {self.stall_timeout:g} s for {awaited} of ranks {ranks}, who are alive"
-                )
+                seconds = f"{self.stall_timeout:g} s"
+                what = f"waited {seconds} for {waiting_for} of ranks {ranks}, who are alive"
                 raise PeerError(min(ranks, default=None), self.host, what)
             condition.wait(left)
 

@@ -187,9 +187,9 @@ class WorkerConnection:
 
 
 def hello(shard, rank, meta, arrays):
-    theirs, ours = meta.get("options"), shard.options.to_dict()
-    if theirs != ours:
-        raise DataError(f"options must be the same everywhere: here {ours}, rank {rank} {theirs}")
+    given, ours = meta.get("options"), shard.options.to_dict()
+    if given != ours:
+        raise DataError(f"options must be the same everywhere: here {ours}, rank {rank} {given}")
     return {}, []
 
 

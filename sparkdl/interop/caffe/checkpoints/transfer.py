@@ -74,8 +74,8 @@ def load_weights(conf, state, path, layers=None, fit=True):
                 raise CheckpointError(f"{path}, layer {name!r}: {error}") from error
             misfits[name] = str(error)
     if not loaded and not misfits:
-        mine, theirs = ", ".join(arrays), ", ".join(weights)
-        raise CheckpointError(f"{path}: no layer is called as in the network: {theirs}; {mine}")
+        ours, in_file = ", ".join(arrays), ", ".join(weights)
+        raise CheckpointError(f"{path}: no layer is called as in the network: {in_file}; {ours}")
     filled = {owner for name in loaded for owner in arrays.owners(name)}
     report = LoadReport(
         path=str(path),
@@ -132,9 +132,9 @@ def carry_weights(conf, state, other, start):
     """
     vectors = {}
     for kind in ("params", "buffers"):
-        here, there = getattr(conf, f"{kind}_layout"), getattr(other, f"{kind}_layout")
+        layout, other_layout = getattr(conf, f"{kind}_layout"), getattr(other, f"{kind}_layout")
         vectors[kind] = getattr(start, kind).copy()
-        old, new = here.views(getattr(state, kind)), there.views(vectors[kind])
+        old, new = layout.views(getattr(state, kind)), other_layout.views(vectors[kind])
         for name in old.keys() & new.keys():
             if old[name].shape != new[name].shape:
                 shapes = f"{old[name].shape} in one net and {new[name].shape} in the other"

@@ -58,12 +58,12 @@ def of_images(data):
     if missing:
         text = f"must select {' and '.join(missing)} by dataframe_column_select, got {names}"
         raise ConfigError(f"layer {data.name!r} {text}")
-    beside = {what: names.get(what, what) for what in EXTRA_COLUMNS if not names or what in names}
+    extra_columns = {key: names.get(key, key) for key in EXTRA_COLUMNS if not names or key in names}
     images = Pictures(
         name=names.get("data", "data"),
         shape=shape_of(options),
         encoded=options.image_encoded,
-        beside=beside,
+        beside=extra_columns,
     )
     return DataFrames(
         options.source,

@@ -168,11 +168,11 @@ def of_inputs(layer, options, place, by_time):
 def of_columns(layer, options, place, by_time):
     """Returns the shape of CoSData: as many sizes as a sample has axes, images transformed."""
     top = options.top[place]
-    said = [(getattr(top, f"out_{name}"), getattr(top, name)) for name in AXES]
+    axes = [(getattr(top, f"out_{name}"), getattr(top, name)) for name in AXES]
     crop = top.transform_param.crop_size
-    sizes = [out or size for out, size in said]
+    sizes = [out or size for out, size in axes]
     if crop:
-        sizes = [sizes[0], *(out or crop for out, _ in said[1:])]
+        sizes = [sizes[0], *(out or crop for out, _ in axes[1:])]
     sizes = sizes[: top.sample_num_axes]
     return sizes if all(sizes) else None
 

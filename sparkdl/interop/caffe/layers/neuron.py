@@ -83,14 +83,14 @@ def dropout(layer, net):
 def prelu(layer, net):
     options, spec = layer.prelu_param, spec_of(layer, 0)
     initializer = {"initializer": filler(options.filler)} if options.HasField("filler") else {}
-    ours = PRelu(
+    new_layer = PRelu(
         shared=options.channel_shared,
         **factor_rates(net, spec, spec),
         **initializer,
     )
     if options.channel_shared:
-        return net.add(layer, ours)
-    return net.add_by_channel(layer, ours)
+        return net.add(layer, new_layer)
+    return net.add_by_channel(layer, new_layer)
 
 
 NEURONS = dict.fromkeys(FUNCTIONS, activation) | {"Dropout": dropout, "PReLU": prelu}

@@ -25,8 +25,8 @@ class Origin:
         lines, starts = layer_lines(self.text), {}
         if len(lines) == len(named):
             starts = dict(zip(occurrences(named), lines, strict=True))
-        beside = 1 if message.input else 0  # a layer that stands for inputs beside the layers
-        keys = [None] * beside + occurrences(layers[beside:])
+        offset = 1 if message.input else 0  # a layer that stands for inputs beside the layers
+        keys = [None] * offset + occurrences(layers[offset:])
         return [self.place(layer, starts.get(key)) for layer, key in zip(layers, keys, strict=True)]
 
     def place(self, layer, line):

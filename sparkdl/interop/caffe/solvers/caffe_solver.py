@@ -107,9 +107,9 @@ class CaffeSolver:
         data = as_source(self.data() if data is None else data)
         tests = self.tests(validation, as_source)
         batches = TaggedBatches(self.test_confs, tests)
-        own = LocalWorkers(self.master.workers or 2) if workers is None else None
+        own_workers = LocalWorkers(self.master.workers or 2) if workers is None else None
         try:
-            used = own if workers is None else workers
+            used = own_workers if workers is None else workers
             return self.train(
                 data,
                 used,
@@ -123,8 +123,8 @@ class CaffeSolver:
                 resume=resume,
             )
         finally:
-            if own is not None:
-                own.close()
+            if own_workers is not None:
+                own_workers.close()
 
     @property
     def test_confs(self):

@@ -80,8 +80,8 @@ class BatchNorm(TrainableLayer):
         return in_shape
 
     def param_shapes(self, in_shape: Shape) -> Shapes:
-        there = {"gamma": self.scale, "beta": self.shift}
-        return {name: self.channels(in_shape) for name, wanted in there.items() if wanted}
+        flags = {"gamma": self.scale, "beta": self.shift}
+        return {name: self.channels(in_shape) for name, flag in flags.items() if flag}
 
     def buffer_shapes(self, in_shape: Shape) -> Shapes:
         shapes = dict.fromkeys(("mean", "variance"), self.channels(in_shape))

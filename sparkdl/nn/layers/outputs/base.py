@@ -88,8 +88,8 @@ class ScoredLayer(Layer, abstract=True):
     def per_example(self, z: Value, labels: Value, mask: Value = None) -> Value:
         """Returns the loss of each example, (batch,); `mask` (batch, T) says which steps count."""
         if self.loss.whole:
-            whole: Any = self.loss
-            return whole.per_example(z, labels, mask)
+            loss: Any = self.loss
+            return loss.per_example(z, labels, mask)
         if len(z.shape) == 2:
             each = self.loss.per_example(z, labels)
             if self.reduction not in OF_BATCH:

@@ -28,8 +28,8 @@ class SpatialBorder(SpatialLayer, abstract=True):
 
     def margins(self) -> Any:
         """Returns (before, after) for each axis of an array (batch, *in_shape)."""
-        own, none = sides(self.amount, self.axes), (0, 0)
-        return ((0, 0), *own, none) if self.axes == 1 else (none, none, *own)
+        amounts, none = sides(self.amount, self.axes), (0, 0)
+        return ((0, 0), *amounts, none) if self.axes == 1 else (none, none, *amounts)
 
 
 @dataclass(frozen=True, kw_only=True)

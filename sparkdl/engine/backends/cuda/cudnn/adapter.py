@@ -79,9 +79,9 @@ class Cudnn:
     def _make_plan(self, request, tf32):
         """Returns a plan, from disk or made, or the reason why there is none."""
         key = self._key(request, tf32)
-        kept = None if self.properties else self._load_plan(key, request)
-        if kept is not None:
-            return kept
+        cached = None if self.properties else self._load_plan(key, request)
+        if cached is not None:
+            return cached
         drawing = self._drawing(request)
         try:
             self._make(drawing, tf32)
@@ -101,12 +101,12 @@ class Cudnn:
 
     def _load_plan(self, key, request):
         """Returns the plan that is kept on disk, or None: also where cuDNN no longer takes it."""
-        kept = cache.read(key)
-        if kept is None:
+        cached = cache.read(key)
+        if cached is None:
             return None
         drawing = self._drawing(request)
         try:
-            drawing.graph.deserialize(self.handle, list(kept))
+            drawing.graph.deserialize(self.handle, list(cached))
         except self.refusals:
             return None
         return CudnnPlan(drawing, self)

@@ -141,8 +141,8 @@ class CupyDriver:
         function = module.get_function(name)
         if self.properties.shared > PLENTY:
             most = self.api.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            own = self.api.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
-            room = self.properties.shared - self.api.funcGetAttribute(own, function.ptr)
+            attribute = self.api.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
+            room = self.properties.shared - self.api.funcGetAttribute(attribute, function.ptr)
             self.api.funcSetAttribute(function.ptr, most, room)
         return function
 

@@ -56,9 +56,9 @@ class DeviceMirror:
 
     def part(self, array):
         """Returns (bytes of the host, bytes of the device) of a contiguous device array in here."""
-        there = array.flat_bytes()
-        start = there.address - self.there.address
-        return self.host[start : start + there.nbytes], there
+        part = array.flat_bytes()
+        start = part.address - self.there.address
+        return self.host[start : start + part.nbytes], part
 
     def device_view(self, array):
         """Returns the device's array for one of the host within this memory, or None."""
@@ -67,8 +67,8 @@ class DeviceMirror:
         if not start <= low <= high <= start + self.host.nbytes:
             return None
         memory = np.asarray(Owner(self.there.address + low - start, high - low, self.there))
-        shown = np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
-        return DeviceArray(shown)
+        view = np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
+        return DeviceArray(view)
 
 
 class Mirrors:

@@ -47,9 +47,9 @@ def lower_epilogue_product(session, op, inputs, outputs):
     """Lowers a FollowedOp: one call, or where the library refuses that, one for each part."""
     x, w = op.product.operands(*inputs[:2])
     named = op.by_name(inputs, outputs)
-    whole = Product(x=x, w=w, activation=EPILOGUES[type(op.activation)], **named)
+    product = Product(x=x, w=w, activation=EPILOGUES[type(op.activation)], **named)
     try:
-        return session.libraries.products.calls(session, whole), "cuBLASLt"
+        return session.libraries.products.calls(session, product), "cuBLASLt"
     except UnsupportedError as why:
         calls, name = separate_calls(session, op, x, w, **named)
         return calls, name, f"cuBLASLt: {why}"

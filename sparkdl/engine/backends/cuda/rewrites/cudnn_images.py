@@ -49,8 +49,8 @@ def narrow_inputs(graph, bindings):
         Otherwise returns the tensor.
         """
         node = tensor.node
-        made = node is not None and isinstance(node.op, kind) and uses[node.inputs[0]] == 1
-        return node.inputs[0] if made else tensor
+        matches = node is not None and isinstance(node.op, kind) and uses[node.inputs[0]] == 1
+        return node.inputs[0] if matches else tensor
 
     for node in graph.nodes:
         if isinstance(node.op, PadOp) and behind_channels(node.op):

@@ -94,9 +94,9 @@ class OneDnnSession:
 
     def fresh(self):
         """Returns a session that shares all with this one but its scratch memory."""
-        own = copy(self)
-        own.scratch, own.used, own.held, own.ahead = empty(0), 0, (), []
-        return own
+        session = copy(self)
+        session.scratch, session.used, session.held, session.ahead = empty(0), 0, (), []
+        return session
 
     def hold(self, arrays):
         """Takes the arrays that change seldom."""
