@@ -266,7 +266,7 @@ class Group:
         return Call(self._links, self.rank, tag, text, True, steps, *arguments)
 
     def _message(self, steps, vector, other, tag):
-        check_rank(other, self.size, but=self.rank)
+        check_rank(other, self.size, excluded=self.rank)
         if not (type(tag) is int and 0 <= tag <= LARGEST_NUMBER):
             raise ConfigError(f"tag must be an integer from 0 to {LARGEST_NUMBER}, got {tag!r}")
         text = f"a message of {len(vector)} {vector.dtype} with tag {tag}"
@@ -280,7 +280,7 @@ def reduction(op):
     return REDUCTIONS[op]
 
 
-def check_rank(rank, size, but=None):
-    if type(rank) is not int or not 0 <= rank < size or rank == but:
-        end = "" if but is None else f" other than {but}, which is this one"
+def check_rank(rank, size, excluded=None):
+    if type(rank) is not int or not 0 <= rank < size or rank == excluded:
+        end = "" if excluded is None else f" other than {excluded}, which is this one"
         raise ConfigError(f"a rank must be an integer from 0 to {size - 1}{end}, got {rank!r}")

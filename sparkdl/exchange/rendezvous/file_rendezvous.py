@@ -88,8 +88,8 @@ def check_place(rendezvous):
 
 def absent_ranks_error(missing, size, timeout, where):
     """Returns the error that names the ranks which have not come."""
-    some = ", ".join(map(str, missing[:20])) + (", ..." if len(missing) > 20 else "")
+    names = ", ".join(map(str, missing[:20])) + (", ..." if len(missing) > 20 else "")
     return WorkerError(
         f"{len(missing)} of {size} processes have not come to {where} within {timeout:g} s: "
-        f"rank {some}"
+        f"rank {names}"
     )

@@ -136,12 +136,12 @@ def layer_run(place, shared_run, batch, count, states, labels):
 def step(place, params, batch, run, dtype):
     """Takes the batch through one layer, which computes in `dtype` if it can."""
     layer, narrow = place.layer, is_narrow(dtype)
-    inside = None if not narrow else dtype if layer.narrow else np.float32
+    inside = None if not narrow else dtype if layer.low_precision else np.float32
     inputs = tuple(as_float(batch.values[source], inside) for source in place.sources)
     weights = add_weight_noise(layer, place.mine(params, "param_shapes"), run)
     if narrow:
         weights |= {name: ops.cast(weights[name], inside) for name in layer.penalized}
-    several = layer.several
+    several = layer.multi_input
     y = layer.forward(weights, inputs if several else inputs[0], run)
     if narrow:
         y = ops.cast(y, np.float32 if place.is_output else dtype)

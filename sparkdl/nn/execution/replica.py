@@ -327,12 +327,12 @@ def scale_of(replica):
 def compile_in_use(replica, inputs, outputs):
     """Returns a program that works out but once what follows from parameters and buffers alone."""
     params, buffers = replica.arrays()
-    return compile_graph(replica, inputs, outputs, params | buffers, steady=True)
+    return compile_graph(replica, inputs, outputs, params | buffers, constant_bindings=True)
 
 
-def compile_graph(replica, inputs, outputs, bindings, steady=False):
+def compile_graph(replica, inputs, outputs, bindings, constant_bindings=False):
     graph, tf32 = Graph(inputs, outputs), replica.conf.tf32
-    return engine.compile(graph, replica.backend, bindings, replica.strict, tf32, steady)
+    return engine.compile(graph, replica.backend, bindings, replica.strict, tf32, constant_bindings)
 
 
 def tensor(name, shape, dtype="float32"):

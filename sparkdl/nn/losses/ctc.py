@@ -32,7 +32,7 @@ class Ctc(Loss, name="ctc"):
 
     label_kind: ClassVar = "class"
     predicts: ClassVar = "other"
-    whole: ClassVar = True
+    of_sequence: ClassVar = True
     ignore_label: ClassVar = -1  # pads the labels
 
     label_length: int = option(Size(minimum=1), "Labels of an example.")

@@ -42,8 +42,8 @@ def detections(
     overlap : float
         Of two objects of a class that share more of their union than this, the surer one counts.
     """
-    n, many, h, w = prediction.shape
-    cells = np.reshape(prediction, (n, boxes, many // boxes, h, w))
+    n, channels, h, w = prediction.shape
+    cells = np.reshape(prediction, (n, boxes, channels // boxes, h, w))
     return [distinct(candidates(example, threshold), overlap) for example in cells]
 
 

@@ -102,7 +102,7 @@ class StreamTrainer(Listener):
 
 
 def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
-    """Trains until the stream ends; returns the History, whose `ended` says why it did.
+    """Trains until the stream ends; returns the History, whose `end_reason` says why it did.
 
     Parameters
     ----------
@@ -179,6 +179,6 @@ def outcome(query, trainer, is_complete):
     if failure is not None:
         raise WorkerError(f"the stream failed {trainer.where}: {reason(message(failure))}")
     why = "all that was there has been trained on" if is_complete else "its query was stopped"
-    trainer.history.ended = f"the stream ended {trainer.where}: {why}"
-    log.info(trainer.history.ended)
+    trainer.history.end_reason = f"the stream ended {trainer.where}: {why}"
+    log.info(trainer.history.end_reason)
     return trainer.history

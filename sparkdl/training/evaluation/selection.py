@@ -32,7 +32,7 @@ def predictions_to_judge(conf, batch, predictions, losses):
     if column is None:
         raise ConfigError(f"{place.name} reads no labels, so there is nothing to evaluate it with")
     labels = batch.columns[column]
-    if place.layer.loss.whole:
+    if place.layer.loss.of_sequence:
         return predictions, labels, losses
     counted = count_places(conf, batch, column, predictions)
     known = place.layer.loss.counts(labels)

@@ -222,7 +222,7 @@ class Trainer:
             evaluator=None if on is None else on.evaluator,
             marks=self.marks,
             due_events=DueEvents(evaluation=self.marks.first and state.iteration == 0),
-            every=(self.master.snapshot_every, *filter(None, self.every)),
+            snapshot_every_rounds=(self.master.snapshot_every, *filter(None, self.every)),
         )
         batches = None if on is None else on.batches
         replaceable = self.without_group is not None

@@ -37,7 +37,7 @@ class FitSetup:
     marks : Milestones
     due_events : DueEvents
         The events that are yet to follow the round before the state.
-    every : tuple of int
+    snapshot_every_rounds : tuple of int
         Rounds, counted over all epochs: after multiples of any of them the driver gets the state.
     address : (str, int)
         Where the driver listens.
@@ -54,7 +54,7 @@ class FitSetup:
     evaluator: Any = None
     marks: Milestones = field(default_factory=Milestones)
     due_events: DueEvents = NO_EVENTS
-    every: tuple[int, ...] = ()
+    snapshot_every_rounds: tuple[int, ...] = ()
     address: tuple[str, int] = ("", 0)
     secret: bytes = field(default=b"", repr=False)
 
@@ -72,6 +72,6 @@ class FitSetup:
 
     def is_snapshot(self, before, state):
         """Returns whether the driver is sent the state after a round."""
-        by_rounds = any(state.rounds % n == 0 for n in self.every)
+        by_rounds = any(state.rounds % n == 0 for n in self.snapshot_every_rounds)
         marked = self.marks.has_mark(before.iteration, state.iteration)
         return state.starts_epoch or by_rounds or marked

@@ -73,7 +73,7 @@ class Pictures(FrameColumn):
     encoded: bool = option(
         Boolean(), "Whether they are JPEG, PNG ..., not plain uint8 (C, H, W).", default=True
     )
-    beside: dict[str, str] = option(
+    extra_columns: dict[str, str] = option(
         Mapping(keys=Choice(of=EXTRA_COLUMNS), values=Text(what="a name")),
         "Columns in which each record has its own, if the DataFrame has such.",
         factory=dict,
@@ -85,7 +85,7 @@ class Pictures(FrameColumn):
 
     @property
     def names(self) -> Collection[str]:
-        return [self.name, *self.beside.values()]
+        return [self.name, *self.extra_columns.values()]
 
     @property
     def nbytes(self) -> int | None:
@@ -93,7 +93,9 @@ class Pictures(FrameColumn):
 
     def array(self, table: Any) -> np.ndarray:
         in_table = table.schema.names
-        extra = {key: table.column(name) for key, name in self.beside.items() if name in in_table}
+        extra = {
+            key: table.column(name) for key, name in self.extra_columns.items() if name in in_table
+        }
         column = table.column(self.name)
         if is_binary(column) and not (extra or self.encoded):
             return to_array(column)  # all of one length; the schema knows their shape

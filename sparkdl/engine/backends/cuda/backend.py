@@ -96,7 +96,7 @@ class Cuda:
             raise UnsupportedError(f"without NCCL: {why}")
         return NcclLink(self.device, libraries.exchange, vectors)
 
-    def program(self, graph, bindings=None, strict=False, tf32=False, steady=False):
+    def program(self, graph, bindings=None, strict=False, tf32=False, constant_bindings=False):
         backend = copy(self)
         backend.session = CudaSession(self.device, tf32)
         return DeviceProgram(graph, backend, bindings, strict)

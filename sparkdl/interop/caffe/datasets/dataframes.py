@@ -63,7 +63,7 @@ def of_images(data):
         name=names.get("data", "data"),
         shape=shape_of(options),
         encoded=options.image_encoded,
-        beside=extra_columns,
+        extra_columns=extra_columns,
     )
     return DataFrames(
         options.source,

@@ -169,7 +169,7 @@ class Translation:
                 shares=shares or self._owner(layer, new_layer, shapes, name),
             )
         )
-        shape = tuple(shapes) if new_layer.several else as_read(new_layer, shapes[0])
+        shape = tuple(shapes) if new_layer.multi_input else as_read(new_layer, shapes[0])
         return name, shape_after(new_layer, shape, " and ".join(bottoms))
 
     def by_channel(self, blob):
@@ -280,7 +280,7 @@ class Translation:
     def _owner(self, layer, new_layer, shapes, name):
         """Returns the vertex whose parameters are used: that of the first layer that named them."""
         names = [spec.name for spec in layer.param if spec.name]
-        in_shape = shapes if new_layer.several else as_read(new_layer, shapes[0])
+        in_shape = shapes if new_layer.multi_input else as_read(new_layer, shapes[0])
         arrays = new_layer.param_shapes(in_shape)
         if not names or not arrays:
             return None

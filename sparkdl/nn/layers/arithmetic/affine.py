@@ -41,7 +41,7 @@ class Affine(Factors):
     """
 
     biases: ClassVar[tuple[str, ...]] = ("beta",)
-    pulled: ClassVar[tuple[str, ...]] = ("gamma",)
+    penalized_by_layer: ClassVar[tuple[str, ...]] = ("gamma",)
 
     axis: int | None = option(
         Integer(minimum=0),
@@ -140,7 +140,7 @@ class PRelu(Factors):
     first value and sharing are these; DL4J and Keras begin with 0.
     """
 
-    pulled: ClassVar[tuple[str, ...]] = ("alpha",)
+    penalized_by_layer: ClassVar[tuple[str, ...]] = ("alpha",)
 
     shared: bool = option(
         Boolean(), "Whether all channels have one alpha, else each its own.", default=False

@@ -33,7 +33,7 @@ class Attention(WeightedLayer, abstract=True):
     Vaswani et al., Attention is all you need (2017), section 3.2.
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
     penalized: ClassVar = WEIGHTS
     biases: ClassVar[tuple[str, ...]] = ("bq", "bk", "bv", "bo")
 

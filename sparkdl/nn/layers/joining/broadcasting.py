@@ -25,7 +25,7 @@ class Broadcasting(JoiningLayer):
     (batch, H) or (batch, H, W) for axis 1; (batch, 1) for a number for each example
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     operation: str = option(Choice(of=tuple(OPERATIONS)), "Operation with w.", default="product")
     axis: int = option(Integer(minimum=0), "Axis of one example.", default=0)

@@ -37,7 +37,7 @@ class BatchNorm(TrainableLayer):
     """
 
     biases: ClassVar[tuple[str, ...]] = ("beta",)
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     momentum: float = option(
         Number(minimum=0, below=1),

@@ -28,7 +28,7 @@ class Comparison(ScoredLayer):
     loss are, or any shape with as many numbers; the third (batch, 1)
     """
 
-    several: ClassVar = True
+    multi_input: ClassVar = True
     reads_labels: ClassVar = False
 
     def out_shape(self, in_shape: Any) -> Shape:

@@ -57,7 +57,7 @@ class SpatialDropout(DropoutNoise):
     Keras SpatialDropout1D, 2D and 3D.
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     def out_shape(self, in_shape: Shape) -> Shape:
         if len(in_shape) not in (2, 3, 4):

@@ -18,7 +18,7 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 class SpatialBorder(SpatialLayer, abstract=True):
     """A layer that changes how far each axis of space reaches."""
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     amount: Amount = option(
         Amounts(),
