@@ -29,8 +29,8 @@ def constant_tensors(graph, bindings):
 def fold_norms(graph, constants):
     """Returns the graph with normalizations folded into the products before them.
 
-    A product of constant weights that only a Normalize with constant statistics reads gets weights and
-    a bias that give the normalized values at once.
+    Where only a Normalize with constant statistics reads a product of constant weights, the product
+    gets weights and a bias that give the normalized values at once.
     """
 
     def rule(node, inputs, uses):

@@ -26,9 +26,7 @@ class Layer(Member):
 
     inherited: ClassVar[tuple[str, ...]] = ()  # options that are the network's where None
     penalized: ClassVar[tuple[str, ...]] = ()  # parameters that l1 and l2 pull towards 0
-    penalized_by_layer: ClassVar[
-        tuple[str, ...]
-    ] = ()  # parameters that only the layer's own l1 and l2 pull
+    penalized_by_layer: ClassVar[tuple[str, ...]] = ()  # parameters that only its own l1, l2 pull
     takes_rows: ClassVar[bool] = False  # whether a network puts Flatten before it where needed
     multi_input: ClassVar[bool] = False  # whether it joins several inputs
     low_precision: ClassVar[bool] = False  # whether it computes well in bfloat16; else in float32
