@@ -1,4 +1,4 @@
-"""What is made of bound inputs alone: folded normalizations, worked out once and on demand."""
+"""Constant folding: normalizations folded into products, computed once and on demand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a group does over sockets, for each size: all ranks get the same, and the right."""
+"""A group over sockets, for each size: all ranks get the same result, and the right one."""
 
 import time
 

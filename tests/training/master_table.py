@@ -1,4 +1,4 @@
-"""The one table of TrainingMasters. What each promises is asked of each row, on all workers."""
+"""The one table of TrainingMasters, whose promises are tested on all workers."""
 
 from dataclasses import dataclass, field, replace
 

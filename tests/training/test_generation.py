@@ -1,4 +1,4 @@
-"""A small character model learns a text by heart and goes on with it."""
+"""A small character model memorizes a text and continues it."""
 
 import numpy as np
 import pytest

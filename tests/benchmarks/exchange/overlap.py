@@ -1,4 +1,4 @@
-"""How much of the exchange of gradients passes while the backward pass still runs.
+"""Share of the gradients' exchange that overlaps with the backward pass.
 
 Two workers, each with a core of its own, train a network for CIFAR over a slowed link. Their
 updates take three ways by turns: each computes alone, and all wait for the slowest; gradients are

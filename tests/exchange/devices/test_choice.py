@@ -1,4 +1,4 @@
-"""When ranks exchange by NCCL, and what they say where they do not."""
+"""The choice of NCCL for an exchange, and the reason given where it is not chosen."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""What a server does with pushes and pulls, mode by mode, with neither sockets nor processes."""
+"""Pushes and pulls on a server, mode by mode, with neither sockets nor processes."""
 
 import time
 

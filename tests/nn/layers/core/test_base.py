@@ -1,4 +1,4 @@
-"""What every layer promises, asked of every layer: shapes, numbers and gradients against jax."""
+"""Promises of every layer: shapes, numbers and gradients against jax."""
 
 from math import prod
 

@@ -1,4 +1,4 @@
-"""Parameter averaging: the same each time, nothing left out, and what goes wrong said."""
+"""Parameter averaging: repeatable, no record left out, and clear errors."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What ParameterServer does beside what all masters promise."""
+"""Promises of ParameterServer alone; those of all masters are in test_base.py."""
 
 from dataclasses import replace
 
