@@ -162,7 +162,7 @@ class NativeReader(RangeReader):
 
 
 def entry(status):
-    """Returns the info dict of fsspec."""
+    """Returns a file's status as fsspec's info dict."""
     return {
         "name": status.path,
         "size": status.length,

@@ -116,7 +116,7 @@ class WebReader(RangeReader):
 
 
 def entry(path, status):
-    """Returns the info dict of fsspec."""
+    """Returns a file's status as fsspec's info dict."""
     return {
         "name": path,
         "size": status["length"],

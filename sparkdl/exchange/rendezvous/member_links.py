@@ -14,7 +14,7 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def meet(rendezvous, endpoint, timeout):
-    """Returns the Members, after all have published where they listen."""
+    """Returns all GroupMembers, after all have published their addresses."""
     address, port = endpoint.address
     member = GroupMember(
         rank=rendezvous.rank,

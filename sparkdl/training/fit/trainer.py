@@ -128,7 +128,7 @@ class Trainer:
         return locate_update(state, part, blocks.sizes, self.master)
 
     def fingerprint(self, blocks):
-        """Returns what a resumed run must have in common with the interrupted one to equal it."""
+        """Returns the settings that a resumed run must share with the interrupted one."""
         sizes = blocks.sizes
         data = {"workers": self.workers.size, "records": sum(sizes), "blocks": len(sizes)}
         marks = {"marks": self.marks.identity()}
@@ -149,7 +149,7 @@ class Trainer:
                 )
 
     def _restore_worker_state(self, state, resumed):
-        """Returns the state with what each worker of this fit has for itself to go on from."""
+        """Returns the state with the worker states that this fit starts from."""
         owner, worker_states = self.master.owner(), state.worker_states
         if worker_states and not resumed and state.owner != owner:
             log.warning(
@@ -178,7 +178,7 @@ class Trainer:
         return replace(state, worker_states=worker_states, owner=owner)
 
     def _events(self, blocks, state, epochs, transform, extra):
-        """Returns RoundDone, EpochDone ... as they come."""
+        """Returns an iterator over the events of the fit: RoundDone, EpochDone ..."""
         if not self.master.resident:
             return self._driven(blocks, state, epochs, transform)
         supervisor = self._supervisor(blocks, state, epochs, transform, extra)

@@ -53,7 +53,7 @@ class WorkerMetrics:
         return max(0.0, self.duration - self.reading - self.exchanging - self.reporting)
 
 
-def merge_figures(workers, epoch, part, devices=None):
+def merge_metrics(workers, epoch, part, devices=None):
     """Returns the RoundReport of a round, or of a RoundPart, from the WorkerMetrics of all workers.
 
     Raises

@@ -107,7 +107,7 @@ class Communicator:
             self.members.abort()
 
     def destroy(self):
-        """Lets go of the other devices, where all has gone well. May wait for them."""
+        """Leaves the other devices, where all has gone well. May wait for them."""
         if self.members is not None:
             self.members.destroy()
 
