@@ -111,7 +111,7 @@ class WebReader(RangeReader):
         with plain(self._path), self._client.read(self._path, **wanted) as pieces:
             content = b"".join(pieces)
         if len(content) < length:
-            raise RequestException(f"{length} bytes were asked for, {len(content)} came")
+            raise RequestException(f"{length} bytes were requested, got {len(content)}")
         return content
 
 

@@ -45,6 +45,6 @@ class ControlFrame:
         except (ValueError, RecursionError):
             error = None
         if not isinstance(error, PeerError):
-            return self._link.trouble("failed, and could not say why")
+            return self._link.trouble("failed for an unknown reason")
         error.is_explained = True
         return error

@@ -46,4 +46,4 @@ class GroupMember:
                 return cls(**parsed)
         except (ValueError, TypeError, KeyError):
             pass
-        raise DataError(f"a member must be told as JSON, got {text!r}"[:300])
+        raise DataError(f"a member must be described as JSON, got {text!r}"[:300])

@@ -47,7 +47,7 @@ def connect(members, rank, endpoint, timeout):
             other, sock = answer_member(members, rank, sockets, endpoint, channel, limit)
             if not rank < other < len(members) or other in sockets:
                 hang_up(sock)
-                raise PeerError(other, "an unknown host", "called though it was not its turn")
+                raise PeerError(other, "an unknown host", "connected out of turn")
             sockets[other] = sock
         return sockets
     except BaseException:

@@ -153,21 +153,21 @@ class Trainer:
         owner, worker_states = self.master.owner(), state.worker_states
         if worker_states and not resumed and state.owner != owner:
             log.warning(
-                "what the workers of another master have kept for themselves is of no use to this "
-                "one: its workers begin without (%s, now %s)",
+                "the states of another master's workers are of no use to this one: its workers "
+                "begin without (%s, now %s)",
                 state.owner,
                 owner,
             )
             worker_states = ()
         if resumed and len(worker_states) not in (0, self.workers.size):
             raise CheckpointError(
-                f"the checkpoint holds the own states of {len(worker_states)} workers, needs "
+                f"the checkpoint holds the states of {len(worker_states)} workers, needs "
                 f"{self.workers.size}"
             )
         codec = getattr(self.master, "codec", None)
         if resumed and not worker_states and codec is not None and codec.coder(1).kept():
             log.warning(
-                "the checkpoint holds nothing of what its workers kept back with %s: what they had "
+                "the checkpoint holds no residuals of its workers' codec %s: what they had "
                 "yet to send is lost, so the fit is not the one that was interrupted",
                 codec,
             )

@@ -102,7 +102,7 @@ class Control:
     def _listen(self):
         try:
             self._wire.receive(waiting_for="the end of the fit")
-            raise WorkerError("the driver must not say anything")
+            raise WorkerError("the driver must not send anything")
         except SparkdlError as error:
             self._lost = error
 

@@ -22,7 +22,7 @@ def copy_worker_state(state, name, out):
     vector = state.get(name)
     if vector is None or (vector.shape, vector.dtype) != (out.shape, out.dtype):
         available = sorted((n, str(x.dtype), x.shape) for n, x in state.items())
-        need = f"the own state of a worker needs {name} {out.shape} of {out.dtype}"
+        need = f"the state of a worker needs {name} {out.shape} of {out.dtype}"
         raise CheckpointError(f"{need}, got {available}")
     np.copyto(out, vector)
 

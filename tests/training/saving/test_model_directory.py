@@ -387,5 +387,5 @@ def test_what_the_disk_lost_does_not_replace_the_old_model(path, monkeypatch):
 def test_a_network_that_does_not_come_back_is_refused(path, monkeypatch):
     other = OTHER.to_json()
     monkeypatch.setattr(NetworkConf, "to_json", lambda conf: other)
-    refused(path, "the network must be equal to what its JSON gives back")
+    refused(path, "the network must survive its JSON")
     assert load_model(path)[0] == CONF
