@@ -84,15 +84,15 @@ def storage_level(options):
 def measure_partitions(batches):
     """Returns the records of each partition, the bytes in all, and seconds by phase."""
     began = time.perf_counter()
-    found = batches.mapPartitions(measure).collect()
+    measures = batches.mapPartitions(measure).collect()
     passed = time.perf_counter() - began
-    failure = next((part.failure for part in found if part.failure is not None), None)
+    failure = next((part.failure for part in measures if part.failure is not None), None)
     if failure is not None:
         raise failure.error
-    if not sum(part.count for part in found):
+    if not sum(part.count for part in measures):
         raise NoRecords("there are no records to train on: every partition is empty")
-    counts = [part.count for part in found]
-    return counts, sum(part.nbytes for part in found), reading_phases(found, passed)
+    counts = [part.count for part in measures]
+    return counts, sum(part.nbytes for part in measures), reading_phases(measures, passed)
 
 
 def reading_phases(parts, passed):
@@ -141,7 +141,7 @@ def prune_partitions(rdd, numbers):
     Spark has PartitionPruningRDD for this; it takes a function from Int to Boolean, and a Scala set
     is one.
     """
-    jvm, whole = rdd.context._jvm, rdd._jrdd.rdd()
-    wanted = jvm.PythonUtils.toSeq(sorted(numbers)).toSet()
-    part = jvm.org.apache.spark.rdd.PartitionPruningRDD.create(whole, wanted)
+    jvm, scala_rdd = rdd.context._jvm, rdd._jrdd.rdd()
+    numbers_set = jvm.PythonUtils.toSeq(sorted(numbers)).toSet()
+    part = jvm.org.apache.spark.rdd.PartitionPruningRDD.create(scala_rdd, numbers_set)
     return RDD(part.toJavaRDD(), rdd.context, rdd._jrdd_deserializer)
