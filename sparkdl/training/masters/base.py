@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sparkdl.config import (
@@ -16,6 +15,7 @@ from sparkdl.config import (
     Of,
     Size,
     Text,
+    dataclass,
     option,
 )
 from sparkdl.config.field_types import OptionalAnyOf, OptionalNested
