@@ -54,8 +54,8 @@ class BlockSchedule:
         """The blocks of each worker."""
         order = permutation(self.seed, DEALING, n=len(self.sizes)).tolist()
         if self.begun:
-            left = set(self.begun.left)
-            order.sort(key=lambda number: number not in left)
+            remaining = set(self.begun.left)
+            order.sort(key=lambda number: number not in remaining)
         return [order[rank :: self.workers] for rank in range(self.workers)]
 
     def rounds(self, epoch):
@@ -87,8 +87,8 @@ class BlockSchedule:
         """
         if workers == self.workers:
             return self
-        left = [n for _, blocks in self.todo(state) for n in blocks if n is not None]
-        begun = StartedEpoch(epoch=state.epoch, rounds=state.round, left=tuple(sorted(left)))
+        remaining = [n for _, blocks in self.todo(state) for n in blocks if n is not None]
+        begun = StartedEpoch(epoch=state.epoch, rounds=state.round, left=tuple(sorted(remaining)))
         return replace(self, workers=workers, begun=begun if state.round else None)
 
     def _has_begun(self, epoch):

@@ -101,8 +101,8 @@ def decompose_calls(session, op, inputs, output):
     graph = Graph({str(i): t for i, t in enumerate(tensors)}, {"y": y})
     [node] = into_chains(graph, may_chain).nodes
     arrays = dict(zip(tensors, inputs, strict=True))
-    given = [arrays[t] if t in arrays else session.constant(t.value) for t in node.inputs]
-    return chain(session, node.op, given, [output])[0]
+    operands = [arrays[t] if t in arrays else session.constant(t.value) for t in node.inputs]
+    return chain(session, node.op, operands, [output])[0]
 
 
 def copy_array(session, op, inputs, outputs):

@@ -68,8 +68,8 @@ def backward_weights(session, op, gy, x, gw):
 
 def parts_of(session, total, tiles, groups):
     """Returns among how many blocks each tile's windows are dealt, so that all processors work."""
-    wanted = -(-4 * session.device.driver.properties.processors // tiles)
-    return parts_needed(total, max(1, min(wanted, total // LEAST, GRID // groups)))
+    target = -(-4 * session.device.driver.properties.processors // tiles)
+    return parts_needed(total, max(1, min(target, total // LEAST, GRID // groups)))
 
 
 def kernel(session, name, x, y, **types):
