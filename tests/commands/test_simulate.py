@@ -110,7 +110,7 @@ def test_a_mistake_is_one_sentence(known, capsys, option, value, sentence):
 
 def test_two_processes_give_the_constants():
     costs = measurement.measure_costs()
-    for name in ("message", "socket", "add", "shared", "meeting"):
+    for name in ("message", "socket", "add", "shared", "barrier"):
         assert 0 < getattr(costs, name) < 1, name
 
 

@@ -43,9 +43,9 @@ def test_a_network_without_buffers_and_slots_comes_back(tmp_path):
 
 def test_what_a_master_keeps_comes_back(tmp_path):
     kept = {"velocity": np.arange(5.0), "center": np.ones(2, np.float32)}
-    save_model(tmp_path / "model", CONF, state_of(CONF, kept=kept))
+    save_model(tmp_path / "model", CONF, state_of(CONF, master_state=kept))
     _, state, _ = load_model(tmp_path / "model")
-    assert_equal(state, state_of(CONF, kept=kept))
+    assert_equal(state, state_of(CONF, master_state=kept))
     assert set(state.master_state) == {"velocity", "center"}
 
 
