@@ -26,7 +26,7 @@ class Loop:
     steps, results : of a ChainOp
     kinds : the numpy type of each step's result
     inputs, outputs : the numpy type of each operand
-    layouts : for each input whether along a row its numbers are DENSE, APART, or one is SHARED by all
+    layouts : for each input, whether its numbers along a row are DENSE, APART, or one SHARED by all
     axes : how many outer axes there are; threads share their rows, or without them the one row
     """
 

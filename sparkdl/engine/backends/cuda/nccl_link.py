@@ -42,7 +42,7 @@ class NcclLink(Communicator):
         mirror = self.vectors[name]
         with self.device.lock:
             self.use()
-            self.driver.fill(mirror.device_memory, 0, self.device.stream)
+            self.driver.fill(mirror.memory, 0, self.device.stream)
             mirror.host_newer, mirror.device_newer = False, True
             return self._mark(self.device.stream)
 
@@ -79,7 +79,7 @@ class NcclLink(Communicator):
 
     def _whole(self, name):
         mirror = self.vectors[name]
-        return mirror.device_memory.view(mirror.array.dtype)
+        return mirror.memory.view(mirror.array.dtype)
 
     def _combine(self, y, a, x, b, stream):
         """Sets y = a * y + b * x."""
