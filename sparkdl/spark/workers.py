@@ -57,16 +57,16 @@ class SparkWorkers:
 
     def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
         """Runs one Spark job: broadcasts `shared`, a task per chosen block, a tree of sums."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         with sharing(self.sc, shared) as sent:
-            averaging = time.perf_counter() - began
+            averaging = time.perf_counter() - start
             with job(self.sc, f"a round on {len(chosen)} blocks", "a round"):
                 ranked = contributions(task, sent, blocks, chosen, self._device)
                 with no_waiting_for_locality(self.sc):
                     sums = tree(ranked, len(chosen), depth, total)
-            began = time.perf_counter()
+            start = time.perf_counter()
             result = unwrap(total(sums))
-        result.averaging += averaging + time.perf_counter() - began
+        result.averaging += averaging + time.perf_counter() - start
         return result
 
     @property
@@ -119,9 +119,9 @@ def contributions(task, shared, blocks, chosen, device):
 
 def contribute(task, shared, numbers, ranks, index, pieces):
     """Runs one task of a round on an executor."""
-    began = time.perf_counter()
+    start = time.perf_counter()
     block = assemble_block([piece for _, piece in pieces])
-    reading = time.perf_counter() - began
+    reading = time.perf_counter() - start
     with sign_logs(ranks[index], len(ranks)):
         try:
             result = task(shared.value, numbers[index], block)

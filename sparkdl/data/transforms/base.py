@@ -138,9 +138,9 @@ def image_shape(owner, shape):
     return tuple(shape)
 
 
-def require_result(owner, gives, wanted):
+def require_result(owner, gives, expected):
     """Raises ShapeError unless what a transform gives is wanted, where None takes any size."""
-    sizes = zip(gives, wanted, strict=False)
-    if len(gives) != len(wanted) or any(n not in (None, size) for size, n in sizes):
+    sizes = zip(gives, expected, strict=False)
+    if len(gives) != len(expected) or any(n not in (None, size) for size, n in sizes):
         name = type(owner).__name__
-        raise ShapeError(f"{name} gives examples of {gives}, what follows takes {tuple(wanted)}")
+        raise ShapeError(f"{name} gives examples of {gives}, what follows takes {tuple(expected)}")

@@ -146,9 +146,9 @@ class Coder:
             If names, shapes or types differ.
         """
         state_kept = self.kept()
-        needed, given = describe_arrays(state_kept), describe_arrays(state)
-        if needed != given:
-            raise CheckpointError(f"{type(self.codec).__name__} needs state {needed}, got {given}")
+        needed, actual = describe_arrays(state_kept), describe_arrays(state)
+        if needed != actual:
+            raise CheckpointError(f"{type(self.codec).__name__} needs state {needed}, got {actual}")
         for name, array in state_kept.items():
             array[...] = state[name]
 

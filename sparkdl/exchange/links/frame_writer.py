@@ -86,11 +86,11 @@ class FrameWriter:
 
 def rest(views, count):
     """Returns the rest of views after `count` bytes of them."""
-    left = []
+    remaining = []
     for view in views:
         if count < len(view):
-            left.append(view[count:])
+            remaining.append(view[count:])
             count = 0
         else:
             count -= len(view)
-    return left
+    return remaining

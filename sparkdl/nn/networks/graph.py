@@ -197,9 +197,9 @@ def check_shared(places: "dict[str, PlacedLayer]") -> None:
         owner = places.get(place.owner)
         if owner is None or owner.owner != owner.name:
             raise ConfigError(f"{place.name} must share with a vertex that has its own parameters")
-        wanted = place.layer.param_shapes(place.in_shape), place.layer.buffer_shapes(place.in_shape)
-        if wanted != (owner.param_shapes, owner.buffer_shapes):
+        needed = place.layer.param_shapes(place.in_shape), place.layer.buffer_shapes(place.in_shape)
+        if needed != (owner.param_shapes, owner.buffer_shapes):
             raise ConfigError(
                 f"{place.name} cannot share {owner.param_shapes} of {owner.name}, "
-                f"it needs {wanted[0]}"
+                f"it needs {needed[0]}"
             )

@@ -64,8 +64,8 @@ class Trainer:
         self.validation = validation
         self.writer = None if checkpoints is None else CheckpointWriter(checkpoints)
         # The checkpoint is written before others hear of the round: what they do may fail.
-        written = [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
-        self.listeners = Listeners(*written, *listeners)
+        first_listeners = [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
+        self.listeners = Listeners(*first_listeners, *listeners)
         self.evaluate = evaluate
         self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
         if self.marks and conf.tbptt is not None:

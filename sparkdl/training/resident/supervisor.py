@@ -88,7 +88,7 @@ class Supervisor:
             group.stop()
 
     def _follow(self, group):
-        devices = Counter(bytes(text).decode() for [text] in group.gather("placed"))
+        devices = Counter(bytes(text).decode() for [text] in group.gather("device"))
         yield Passed("launching")
         group.gather("joined")
         yield Passed("balance")

@@ -110,15 +110,15 @@ class HDF5(StoredSource, Reader, SplitByRecords):
         return {"features": self.features} | ({"labels": self.label} if self.label else {})
 
     def _datasets(self, path, file):
-        wanted = self._dataset_names()
-        for name in wanted.values():
+        names = self._dataset_names()
+        for name in names.values():
             require_column(name, list(file), path)
             if not isinstance(file[name], h5py.Dataset) or not file[name].shape:
                 raise DataError(
                     f"{path}: {name!r} must be a dataset whose first axis is the record"
                 )
-        datasets = {column: file[name] for column, name in wanted.items()}
-        counts = {name: len(datasets[column]) for column, name in wanted.items()}
+        datasets = {column: file[name] for column, name in names.items()}
+        counts = {name: len(datasets[column]) for column, name in names.items()}
         if len(set(counts.values())) > 1:
             raise DataError(f"{path}: datasets must have as many records, got {counts}")
         return datasets

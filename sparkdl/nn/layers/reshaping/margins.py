@@ -63,11 +63,11 @@ class Cropping(SpatialBorder, abstract=True):
     def out_shape(self, in_shape: Shape) -> Shape:
         channels, space = self.parts(in_shape)
         narrower = zip(space, sides(self.amount, self.axes), strict=True)
-        left = tuple(n - sum(p) for n, p in narrower)
-        if min(left) < 1:
+        remaining = tuple(n - sum(p) for n, p in narrower)
+        if min(remaining) < 1:
             kind = type(self).__name__
             raise ShapeError(f"{kind} of {in_shape} by {self.amount} leaves nothing")
-        return self.join(channels, left)
+        return self.join(channels, remaining)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         return within(x, self.margins())

@@ -118,7 +118,7 @@ class ParameterAveraging(ResidentMaster):
         """
         epoch = state.epoch
         while state.epoch == epoch and not marks.over(state.iteration):
-            began = time.perf_counter()
+            round_start = time.perf_counter()
             part = self.part(workers, blocks, state, marks)
             start = part.start * self.batch_size_per_worker
             chosen = [number for number in part.blocks if blocks.sizes[number] > start]
@@ -129,7 +129,7 @@ class ParameterAveraging(ResidentMaster):
             state = self._next(state, result, part)
             round_end = time.perf_counter()
             seconds = time_shares(
-                result, result.averaging + round_end - broadcast_end, round_end - began
+                result, result.averaging + round_end - broadcast_end, round_end - round_start
             )
             yield state, round_report(epoch, part, chosen, state, result, seconds)
 
