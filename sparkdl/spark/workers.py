@@ -53,7 +53,7 @@ class SparkWorkers:
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads SparkRecords on the executors and keeps them there in blocks; see Workers.load."""
         with job(self.sc, "records to blocks", "reading the data"):
-            return load_blocks(data.batches(self.sc, schema), size, lambda: self.size, options)
+            return load_blocks(data.stored(self.sc, schema), size, lambda: self.size, options)
 
     def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
         """Runs one Spark job: broadcasts `shared`, a task per chosen block, a tree of sums."""
@@ -100,8 +100,10 @@ class SparkWorkers:
         """Starts one barrier stage of as many tasks as the shares need; see Workers.launch."""
         check_barrier(self.sc, len(shares), self.room())
         team = Team.of(shares, self.each)
-        share, judged = deal_blocks(blocks, team, validation), validation is not None
-        return BarrierStage(self.sc, task, share, shared, judged, self._device, team)
+        share = deal_blocks(blocks, shares, team, validation)
+        return BarrierStage(
+            self.sc, task, share, shared, validation is not None, self._device, team
+        )
 
     def close(self) -> None:
         """Ends nothing: the executors are Spark's."""

@@ -1,44 +1,92 @@
-"""A data set as blocks that stay with the executors: each a partition of one cached RDD.
+"""A data set as blocks: records that the executors have stored, and which block each belongs to.
 
-A round computes on the partitions it has chosen and touches no other, whatever their number. What
-is lost with an executor, Spark makes again from the data.
+Workers that stay take their blocks from the folders themselves. For rounds of the driver each block
+is a partition of one cached RDD; a round computes on the partitions it has chosen and touches no
+other, whatever their number. What is lost with an executor, Spark makes again from the data.
 """
 
-import time
-from dataclasses import dataclass, field
-from functools import partial
-from typing import NamedTuple
+from functools import cached_property
 
 from pyspark import RDD, StorageLevel
 
-from sparkdl.data.batches.dealing import deal
-from sparkdl.errors import NoRecords, require
-from sparkdl.spark.jobs.frozen_modules import freeze_modules
-from sparkdl.spark.jobs.process_start import seconds_to_start
-from sparkdl.training.workers.contribution import Failure
+from sparkdl.data.batches.dealing import Dealing, deal
+from sparkdl.data.stored_share import StoredShare
+from sparkdl.errors import require
+from sparkdl.spark.jobs.job import staying_with_data
+from sparkdl.spark.jobs.slots import executors_share_host
+from sparkdl.spark.records.executor_store import ExecutorStore
 
 
-@dataclass(frozen=True, eq=False)
 class SparkBlocks:
-    """One partition of (number, piece) pairs for each block; `sizes` are the blocks' records.
+    """The blocks of a data set; see Blocks.
 
-    `seconds` is what making them took, by phase.
+    Parameters
+    ----------
+    store : ExecutorStore
+    dealing : Dealing
+    level : StorageLevel
+        Of the blocks in the driver's rounds.
+    seconds : {str: float}
     """
 
-    rdd: RDD
-    sizes: list[int]
-    seconds: dict[str, float] = field(default_factory=dict)
+    def __init__(
+        self,
+        store: ExecutorStore,
+        dealing: Dealing,
+        level: StorageLevel,
+        seconds: dict[str, float],
+    ) -> None:
+        self.store, self.dealing, self.seconds = store, dealing, seconds
+        self.sizes = dealing.sizes
+        self._level, self._shared_out = level, False
+
+    @cached_property
+    def rdd(self):
+        """An RDD with one partition of (number, piece) pairs for each block, in Spark's cache."""
+        # Kept as the JVM has them, in pieces: no Python process is needed but the one that trains.
+        dealt = self.pieces().partitionBy(len(self.sizes), int).persist(self._level)
+        try:
+            return write_shuffle(dealt)
+        except BaseException:
+            dealt.unpersist()
+            raise
+
+    @property
+    def context(self):
+        return self.store.rdd.context
+
+    def pieces(self):
+        """Returns an RDD of (number, piece) pairs, where the records lie."""
+        return self.store.pieces(self.dealing)
 
     def chosen(self, numbers):
         """Returns an RDD of the blocks `numbers` alone, in ascending order."""
         return prune_partitions(self.rdd, numbers)
 
+    def shares(self, shares):
+        """Returns a StoredShare for each of these lists of blocks.
+
+        None unless every executor can open the folders of all, and at a second call: by then
+        executors may have been lost.
+        """
+        first, self._shared_out = not self._shared_out, True
+        if not (first and executors_share_host(self.context)):
+            return None
+        folders = {each.partition: each.folder for each in self.store.partitions if each.count}
+        return [
+            StoredShare(dealing=self.dealing, folders=folders, blocks=frozenset(share))
+            for share in shares
+        ]
+
     def close(self):
-        self.rdd.unpersist()
+        """Removes all that the executors hold."""
+        if "rdd" in vars(self):
+            self.rdd.unpersist()
+        self.store.remove()
 
 
-def load_blocks(batches, size, workers, options):
-    """Reads `batches`, an RDD of Batches and Failures, once, and deals the records into blocks.
+def load_blocks(stored, size, workers, options):
+    """Reads the data of `stored`, an RDD of StoredPartition, once; deals the records into blocks.
 
     Parameters
     ----------
@@ -53,25 +101,14 @@ def load_blocks(batches, size, workers, options):
     DataError
         For the first record that cannot be used, and where there are none.
     """
-    level = storage_level(options)
-    batches, blocks = batches.persist(level), None
+    level, store = storage_level(options), ExecutorStore(stored)
     try:
-        counts, nbytes, seconds = measure_partitions(batches)
-        began = time.perf_counter()
+        counts, nbytes, seconds = store.measure()
         dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)
-        pieces = batches.mapPartitionsWithIndex(dealing.pieces)
-        # Kept as the JVM has them, in pieces: no Python process is needed but the one that trains.
-        blocks = pieces.partitionBy(len(dealing.sizes), int).persist(level)
-        # One block asks for all pieces: they are written to the executors' disks, the rest may go.
-        blocks.context.runJob(blocks, partial(map, len), [0])
     except BaseException:
-        if blocks is not None:
-            blocks.unpersist()
+        store.remove()
         raise
-    finally:
-        batches.unpersist()
-    seconds["balance"] = time.perf_counter() - began
-    return SparkBlocks(blocks, dealing.sizes, seconds)
+    return SparkBlocks(store, dealing, level, seconds)
 
 
 def storage_level(options):
@@ -81,58 +118,18 @@ def storage_level(options):
     return getattr(StorageLevel, options.storage_level)
 
 
-def measure_partitions(batches):
-    """Returns the records of each partition, the bytes in all, and seconds by phase."""
-    began = time.perf_counter()
-    found = batches.mapPartitions(measure).collect()
-    passed = time.perf_counter() - began
-    failure = next((part.failure for part in found if part.failure is not None), None)
-    if failure is not None:
-        raise failure.error
-    if not sum(part.count for part in found):
-        raise NoRecords("there are no records to train on: every partition is empty")
-    counts = [part.count for part in found]
-    return counts, sum(part.nbytes for part in found), reading_phases(found, passed)
+def write_shuffle(rdd):
+    """Has a shuffled RDD's pieces written to the executors' disks, where the records lie.
 
-
-def reading_phases(parts, passed):
-    """Returns what of the seconds that passed was what, as its slowest task had it.
-
-    Python starts in a process's first task; what no task knows of is the start of the job.
+    Returns the RDD. One partition asks for the pieces of all.
     """
-    reading = min(passed, max(part.seconds for part in parts))
-    python = min(passed - reading, max(part.python for part in parts))
-    return {"starting": passed - reading - python, "python": python, "reading": reading}
+    with staying_with_data(rdd.context):
+        rdd.context.runJob(rdd, take_nothing, [0])
+    return rdd
 
 
-class PartitionMeasure(NamedTuple):
-    """Records and bytes of a partition, the Failure in it if there is one, and how long it took.
-
-    Parameters
-    ----------
-    seconds, python : float
-        Seconds of the task, and before it those in which its process has started.
-    """
-
-    count: int
-    nbytes: int
-    failure: Failure | None
-    seconds: float
-    python: float
-
-
-def measure(batches):
-    """Yields the PartitionMeasure of a partition."""
-    python, began = seconds_to_start(), time.perf_counter()
-    freeze_modules()
-    count = nbytes = 0
-    failure = None
-    for batch in batches:
-        if isinstance(batch, Failure):
-            failure = batch
-            break
-        count, nbytes = count + len(batch), nbytes + batch.nbytes
-    yield PartitionMeasure(count, nbytes, failure, time.perf_counter() - began, python)
+def take_nothing(_):
+    return ()
 
 
 def prune_partitions(rdd, numbers):
