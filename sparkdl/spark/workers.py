@@ -17,7 +17,7 @@ from sparkdl.spark.jobs.slots import check_barrier, dynamic, gpus_of_a_task, slo
 from sparkdl.spark.launch.barrier_stage import BarrierStage
 from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import deal_blocks
-from sparkdl.spark.records.cached_blocks import load_blocks
+from sparkdl.spark.records.blocks import load_blocks
 from sparkdl.training.workers.contribution import Failure, group, levels, total, unwrap
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from sparkdl.data.stored_share import StoredShare
 from sparkdl.errors import WorkerError
-from sparkdl.spark.records.cached_blocks import write_shuffle
+from sparkdl.spark.records.blocks import write_shuffle
 from sparkdl.spark.records.records import pack_batch, unpack_batch
 from sparkdl.training.workers.contribution import Failure
 

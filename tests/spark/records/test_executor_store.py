@@ -11,7 +11,7 @@ from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.errors import DataError, LostRecords
 from sparkdl.spark import SparkWorkers
 from sparkdl.spark.jobs.shared_processes import SIMPLIFIED, shared_processes
-from sparkdl.spark.records.cached_blocks import load_blocks
+from sparkdl.spark.records.blocks import load_blocks
 from sparkdl.spark.records.executor_store import ExecutorStore
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.inputs.schema import schema_of
