@@ -23,11 +23,11 @@ class ExchangePlan(NamedTuple):
     codec: str
     every: int
     exchange: Exchange
-    beside: bool = False
+    background: bool = False
 
     def minibatch(self, compute):
         """Returns the seconds of a minibatch with its share of the exchange."""
-        hidden = BACKWARD * compute if self.beside else 0.0
+        hidden = BACKWARD * compute if self.background else 0.0
         return compute + max(0.0, self.exchange.seconds - hidden) / self.every
 
 
@@ -112,15 +112,15 @@ def report(plans, compute):
 
 
 def cells(plan, compute):
-    whole = plan.minibatch(compute)
+    seconds = plan.minibatch(compute)
     return (
         plan.master,
         plan.codec,
         str(plan.every),
         short(plan.exchange.seconds),
         size(round(plan.exchange.sent)),
-        short(whole),
-        f"{compute / whole:.0%}" if compute else "",
+        short(seconds),
+        f"{compute / seconds:.0%}" if compute else "",
     )
 
 

@@ -16,11 +16,11 @@ def document(cls):
 
     A class that has such a section keeps it, and one with a field that says nothing gets none.
     """
-    own, items = cleandoc(cls.__dict__.get("__doc__") or ""), list_fields(cls)
-    written = any(match[1] == "Parameters" for match in HEADING.finditer(own))
-    if own and items and not written and all(is_documented(i, cls) for i in items.values()):
+    text, items = cleandoc(cls.__dict__.get("__doc__") or ""), list_fields(cls)
+    written = any(match[1] == "Parameters" for match in HEADING.finditer(text))
+    if text and items and not written and all(is_documented(i, cls) for i in items.values()):
         lines = [entry(name, item, cls) for name, item in items.items()]
-        cls.__doc__ = insert(own, "\n".join(["Parameters", "----------", *lines]))
+        cls.__doc__ = insert(text, "\n".join(["Parameters", "----------", *lines]))
 
 
 def signature_of(cls):
@@ -29,8 +29,8 @@ def signature_of(cls):
     Without types, which the section "Parameters" has in words. A class with a rule of its own for
     what is given without names (`options_by_name`) takes any.
     """
-    found = list(signature(cls.__init__).parameters.values())[1:]
-    options = [one.replace(annotation=Parameter.empty) for one in found]
+    parameters = list(signature(cls.__init__).parameters.values())[1:]
+    options = [one.replace(annotation=Parameter.empty) for one in parameters]
     options.sort(key=lambda one: (one.kind, one.default is not one.empty))
     options += [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in cls.shorthands]
     if any("options_by_name" in vars(base) for base in cls.__mro__[:-2]):
@@ -46,10 +46,10 @@ def list_fields(cls):
     inherited = fields_of_bases(cls)
     body = get_annotations(cls)
     names = [name for name, kind in body.items() if "ClassVar" not in str(kind)]
-    own = {name: cls.__dict__.get(name) for name in names}
+    values = {name: cls.__dict__.get(name) for name in names}
     nearest_first = [name for base in cls.__mro__[1:] for name in get_annotations(base)]
     rest = {n: inherited[n] for n in nearest_first if n in inherited and n not in body}
-    return own | rest
+    return values | rest
 
 
 def is_documented(item, cls):
@@ -60,8 +60,8 @@ def is_documented(item, cls):
 
 def insert(doc, section):
     """Returns `doc` with `section` in front of its first heading, or at its end."""
-    found = HEADING.search(doc)
-    place = found.start() if found else len(doc)
+    heading = HEADING.search(doc)
+    place = heading.start() if heading else len(doc)
     return f"{doc[:place].rstrip()}\n\n{section}\n\n{doc[place:]}".rstrip() + "\n"
 
 

@@ -77,8 +77,8 @@ def check(graph, bindings):
 
 def fit(name, tensor, array):
     if array.shape != tensor.shape or array.dtype != tensor.dtype:
-        found = f"{array.shape} {array.dtype.name}"
-        raise ShapeError(f"{name!r} needs {tensor.shape} {tensor.spec.dtype}, got {found}")
+        actual = f"{array.shape} {array.dtype.name}"
+        raise ShapeError(f"{name!r} needs {tensor.shape} {tensor.spec.dtype}, got {actual}")
     if not array.flags.c_contiguous:
         raise ShapeError(f"{name!r} needs contiguous memory, got strides {array.strides}")
 
@@ -187,11 +187,11 @@ def alive_bytes(graph, offsets, last):
 
     No plan needs less than the most of them.
     """
-    made = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
+    producers = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
     change = np.zeros(len(graph.nodes) + 3, np.int64)
     for tensor in offsets:
         size = align(tensor.spec.nbytes)
-        change[made.get(tensor, -1) + 1] += size
+        change[producers.get(tensor, -1) + 1] += size
         change[last.get(tensor, -1) + 2] -= size
     return np.cumsum(change).tolist()
 

@@ -65,9 +65,9 @@ class CompressedSum:
         state = self.state()
         if RESIDUAL not in state:
             return np.zeros(self.n, np.float32)
-        kept = state[RESIDUAL]
-        self.restore(state | {RESIDUAL: np.zeros_like(kept)})
-        return self.group.all_reduce(kept)
+        residual = state[RESIDUAL]
+        self.restore(state | {RESIDUAL: np.zeros_like(residual)})
+        return self.group.all_reduce(residual)
 
     def settle(self):
         """Gives all ranks the mean of what codecs have adapted on each, as thresholds.

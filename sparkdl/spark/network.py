@@ -187,8 +187,8 @@ class SparkNetwork:
         workers = SparkWorkers(self.sc, self.master.workers, self.master.task_device)
         if data is None and self.recipe is None:
             raise ConfigError("fit must be given data, unless a solver file names it")
-        found: Any = self.recipe.data() if data is None and self.recipe else data
-        source = SparkRecords(found, features, label, weights, transform)
+        given: Any = self.recipe.data() if data is None and self.recipe else data
+        source = SparkRecords(given, features, label, weights, transform)
         options = marks | {"listeners": listeners, "checkpoints": checkpoints}
 
         def records(data):
@@ -394,4 +394,4 @@ class SparkNetwork:
 
     def _model_of(self, state, master):
         """Returns the arguments from which inference.loaded makes a replica."""
-        return self.conf, replace(state, own=()), master.device, master.backend
+        return self.conf, replace(state, worker_states=()), master.device, master.backend

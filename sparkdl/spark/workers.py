@@ -37,16 +37,16 @@ class SparkWorkers:
 
     def __init__(self, sc: SparkContext, size: int | None = None, device: str = "auto") -> None:
         self.sc, self._size, self._device = sc, size, device
-        self._most = 0  # slots that there were at any time
+        self._most_slots = 0  # slots that there were at any time
 
     @property
     def size(self) -> int:
         if self._size is None:
-            self._size = slots(self.sc) * self.each
+            self._size = slots(self.sc) * self.workers_per_task
         return self._size
 
     @property
-    def each(self) -> int:
+    def workers_per_task(self) -> int:
         """Workers of a task of those that run all at once: one for each GPU that it owns."""
         return 1 if self._device == "cpu" else max(1, int(gpus_of_a_task(self.sc)))
 
@@ -80,9 +80,9 @@ class SparkWorkers:
         Executors that were lost are waited for, some seconds, as Spark starts others.
         """
         with clear_errors("asking for slots"):
-            found = slots(self.sc, self._most)
-        self._most = max(self._most, found)
-        return min(self.size, found * self.each)
+            slot_count = slots(self.sc, self._most_slots)
+        self._most_slots = max(self._most_slots, slot_count)
+        return min(self.size, slot_count * self.workers_per_task)
 
     def obstacle(self) -> str | None:
         """Returns why a barrier stage cannot run all workers at once, or None."""
@@ -99,11 +99,9 @@ class SparkWorkers:
     ) -> Any:
         """Starts one barrier stage of as many tasks as the shares need; see Workers.launch."""
         check_barrier(self.sc, len(shares), self.room())
-        team = Team.of(shares, self.each)
-        share = deal_blocks(blocks, shares, team, validation)
-        return BarrierStage(
-            self.sc, task, share, shared, validation is not None, self._device, team
-        )
+        team = Team.of(shares, self.workers_per_task)
+        items, evaluates = deal_blocks(blocks, shares, team, validation), validation is not None
+        return BarrierStage(self.sc, task, items, shared, evaluates, self._device, team)
 
     def close(self) -> None:
         """Ends nothing: the executors are Spark's."""
@@ -149,10 +147,10 @@ def tree(ranked, count, depth, add):
     ranked : RDD of (rank, value), for each rank below `count` one
     add : function of a list of such pairs that gives the sum in the order of their ranks
     """
-    left = count
+    remaining = count
     for groups in levels(count, depth):
-        keyed = ranked.map(partial(by_group, left, groups))
-        ranked, left = (
+        keyed = ranked.map(partial(by_group, remaining, groups))
+        ranked, remaining = (
             keyed.partitionBy(groups, int).mapPartitions(partial(add_groups, add)),
             groups,
         )

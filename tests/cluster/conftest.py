@@ -1,4 +1,4 @@
-"""What tests on the cluster share: the environment of build.py package, the view of a user."""
+"""Fixtures of the cluster tests: the environment of build.py package, and a user's shell."""
 
 import importlib.util
 import sys

@@ -12,7 +12,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.exchange.cost_model import measurement
 from sparkdl.exchange.cost_model.model import Cluster, Coding, Costs, Exchange
 
-COSTS = Costs(message=1e-5, socket=1e-9, add=1e-10, shared=5e-10, meeting=2e-5)
+COSTS = Costs(message=1e-5, socket=1e-9, add=1e-10, shared=5e-10, barrier=2e-5)
 BITS = Coding(name="OneBit", ratio=1 / 32, encode=1e-9, decode=5e-10, to_all=False)
 SPARSE = Coding(name="Threshold", ratio=0.01, encode=1e-9, decode=1e-10, to_all=True)
 

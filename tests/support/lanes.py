@@ -1,4 +1,4 @@
-"""Which tests one process runs, where pytest-xdist shares them out over several.
+"""Groups of tests that one process runs, where pytest-xdist distributes them.
 
 A file's tests stay together: they share its fixtures. Files of one lane do too: each process that
 asks for Spark or for a Hadoop cluster starts its own, which costs seconds and a gigabyte.

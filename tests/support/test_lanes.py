@@ -1,4 +1,4 @@
-"""Processes that share the tests: what must stay together does, and what takes longest is first."""
+"""Distribution of the tests over processes: groups stay together, the longest go first."""
 
 from types import SimpleNamespace
 

@@ -85,8 +85,8 @@ def _numbers(x, shape, what, keep_bytes):
 
 def _require_numeric(x, what):
     if x.dtype.kind not in "biuf":
-        row, found = _first_strange(x)
-        raise Violation(row, f"{what} must be numbers, got {found}")
+        row, value = _first_strange(x)
+        raise Violation(row, f"{what} must be numbers, got {value}")
 
 
 def _first_strange(x):
@@ -134,8 +134,8 @@ def _require_finite(x, what):
     strange = np.argwhere(~np.isfinite(x.reshape(len(x), -1)))
     if len(strange):
         row, place = strange[0]
-        found = x.reshape(len(x), -1)[row, place]
-        raise Violation(row, f"{what} must be finite, got {found} at {place}")
+        value = x.reshape(len(x), -1)[row, place]
+        raise Violation(row, f"{what} must be finite, got {value} at {place}")
 
 
 def _whole_numbers(y, classes, ignored):

@@ -73,6 +73,12 @@ class Dealing:
         first = sum(-(-count // self.size) for count in self.counts[:partition])
         return self._cut(batches, partition, first, wanted)
 
+    def owners(self, partition):
+        """Returns the block (count,) of each record of a partition, scattered ones alone."""
+        start = sum(self.counts[:partition])
+        positions = np.arange(start, start + self.counts[partition])
+        return shuffle_positions(positions, sum(self.counts), self.seed) // self.size
+
     def _cut(self, batches, partition, block, wanted):
         for number, window in enumerate(blocks(batches, self.window)):
             order = permutation(self.seed, partition, number, n=len(window))
@@ -96,15 +102,15 @@ class Dealing:
 
 def check_count(batches, partition, count):
     """Yields the batches, if they hold `count` records."""
-    found = 0
+    actual = 0
     for batch in batches:
-        found += len(batch)
-        if found > count:
+        actual += len(batch)
+        if actual > count:
             break
         yield batch
-    if found != count:
+    if actual != count:
         raise DataError(
-            f"partition {partition}: {count} records were counted, then there were {found}; "
+            f"partition {partition}: {count} records were counted, then there were {actual}; "
             "the data must not change during a fit"
         )
 

@@ -39,13 +39,13 @@ class Configuration:
             HADOOP_CONF_DIR is no folder, or a file in it cannot be read.
         """
         folder = _folder()
-        found, final = {}, set()
+        merged, final = {}, set()
         for name in FILES if folder else ():
             if (folder / name).exists():
-                _merge(folder / name, found, final)
+                _merge(folder / name, merged, final)
         return cls(
             folder=folder,
-            properties={name: _substitute_variables(found[name], found) for name in found},
+            properties={name: _substitute_variables(merged[name], merged) for name in merged},
         )
 
     @property
@@ -86,14 +86,14 @@ class Configuration:
         """
         if ":" in given:
             return [given]
-        key, port = f"dfs.namenode.{protocol}-address", WEB_PORTS[protocol]
-        if not given and key in self.properties:
-            return [self.properties[key]]
+        name, port = f"dfs.namenode.{protocol}-address", WEB_PORTS[protocol]
+        if not given and name in self.properties:
+            return [self.properties[name]]
         chosen = self.authority("webhdfs", given)
         nodes = self.namenodes(chosen)
         if not nodes:
             return [f"{chosen.partition(':')[0]}:{port}"]
-        keys = [f"{key}.{chosen}.{node}" for node in nodes]
+        keys = [f"{name}.{chosen}.{node}" for node in nodes]
         missing = [one for one in keys if one not in self.properties]
         if missing:
             raise DataError(
@@ -120,10 +120,10 @@ def _folder():
     return None
 
 
-def _merge(path, found, final):
+def _merge(path, properties, final):
     for name, value, is_final in _properties(path):
         if name not in final:
-            found[name] = value
+            properties[name] = value
         if is_final:
             final.add(name)
 

@@ -59,8 +59,8 @@ class NativeFiles(HadoopFiles):
 
     def ls(self, path, detail=True, **options):
         with plain(path):
-            found = [entry(status) for status in self.client.list_status(path)]
-        return found if detail else [one["name"] for one in found]
+            entries = [entry(status) for status in self.client.list_status(path)]
+        return entries if detail else [one["name"] for one in entries]
 
     def makedirs(self, path, exist_ok=False):
         with plain(path):
@@ -122,8 +122,8 @@ class ReplicatedWrite:
 
     def _ask_for_more(self):
         self._client.set_replication(self._path, self._wanted)
-        told = self._path, self._replicas, self._wanted
-        log.warning("%s has %d replicas of %d yet: a node does not answer", *told)
+        details = self._path, self._replicas, self._wanted
+        log.warning("%s has %d replicas of %d yet: a node does not answer", *details)
 
 
 def within(seconds, call, *arguments):

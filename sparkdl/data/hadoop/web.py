@@ -62,8 +62,8 @@ class WebFiles(HadoopFiles):
         with plain(path):
             listed = self.client.list(path, status=True)
         folder = path.rstrip("/")
-        found = [entry(f"{folder}/{name}", status) for name, status in listed]
-        return found if detail else [one["name"] for one in found]
+        entries = [entry(f"{folder}/{name}", status) for name, status in listed]
+        return entries if detail else [one["name"] for one in entries]
 
     def makedirs(self, path, exist_ok=False):
         with plain(path):

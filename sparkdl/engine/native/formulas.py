@@ -77,9 +77,9 @@ def expm1(x):
 def logarithm(x):
     """log x for normal numbers above 0."""
     bits = x.bits("int32")
-    whole = (bits - 0x3F3504F3) >> 23  # the exponent, for a mantissa from sqrt(1/2) to sqrt(2)
-    f = (bits - (whole << 23)).bits("float32") - 1.0
-    n = whole.cast("float32")
+    exponent = (bits - 0x3F3504F3) >> 23  # the exponent, for a mantissa from sqrt(1/2) to sqrt(2)
+    f = (bits - (exponent << 23)).bits("float32") - 1.0
+    n = exponent.cast("float32")
     square = f * f
     rest = n.fma(LN2_LOW, square * f * polynomial(f, LOG))
     return n.fma(LN2_HIGH, f + square.fma(-0.5, rest))
@@ -169,11 +169,11 @@ PLAIN_POWERS = {
 def logarithm2(x):
     """log2 of normal float64 numbers above 0, by the series of atanh."""
     bits = x.bits("int64")
-    whole = (bits - 0x3FE6A09E667F3BCD) >> 52
-    m = (bits - (whole << 52)).bits("float64")
+    exponent = (bits - 0x3FE6A09E667F3BCD) >> 52
+    m = (bits - (exponent << 52)).bits("float64")
     t = (m - 1.0) / (m + 1.0)
     series = [2 / (2 * k + 1) / log(2) for k in range(8)]
-    return whole.cast("float64") + t * polynomial(t * t, series)
+    return exponent.cast("float64") + t * polynomial(t * t, series)
 
 
 def exponential2(x):

@@ -86,13 +86,13 @@ def along_row(code, loop, pointers, begin, end):
     """Runs the chain on the numbers from begin to end of a row."""
     readers = [reader(code, loop, pointers, i) for i in range(len(loop.inputs))]
     rest = code.define(f"and i64 {code.define(f'sub i64 {end}, {begin}')}, {LANES - 1}")
-    whole = code.define(f"sub i64 {end}, {rest}")
-    with counting(code, begin, whole, LANES) as i:
+    full = code.define(f"sub i64 {end}, {rest}")
+    with counting(code, begin, full, LANES) as i:
         element(code, loop, readers, pointers, i, None)
     some = code.define(f"icmp ne i64 {rest}, 0")
     tail, done = code.name()[1:], code.name()[1:]
     code.add(f"br i1 {some}, label %{tail}, label %{done}\n{tail}:")
-    element(code, loop, readers, pointers, whole, below(code, rest))
+    element(code, loop, readers, pointers, full, below(code, rest))
     code.add(f"br label %{done}\n{done}:")
 
 

@@ -24,10 +24,10 @@ def restore_joined(coders, state):
     CheckpointError
         If names, lengths or types differ.
     """
-    ours, given = describe_arrays(join_states(coders)), describe_arrays(state)
-    if ours != given:
+    needed, given = describe_arrays(join_states(coders)), describe_arrays(state)
+    if needed != given:
         codec = type(coders[0].codec).__name__ if coders else "no codec"
-        raise CheckpointError(f"{codec} needs state {ours}, got {given}")
+        raise CheckpointError(f"{codec} needs state {needed}, got {given}")
     start = dict.fromkeys(state, 0)
     for coder in coders:
         stop = {name: start[name] + len(array) for name, array in coder.kept().items()}

@@ -82,8 +82,8 @@ class Threshold(Codec):
             out[places >> 1] += steps(places, t)
         else:
             for block in blocks(len(out)):
-                some = codes[block.start // 4 : pairs.bytes_for(block.stop)]
-                out[block] += pairs.levels(some, of_code(t))[: block.stop - block.start]
+                part = codes[block.start // 4 : pairs.bytes_for(block.stop)]
+                out[block] += pairs.levels(part, of_code(t))[: block.stop - block.start]
 
 
 class ThresholdCoder(ResidualCoder):

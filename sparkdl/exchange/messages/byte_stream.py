@@ -28,7 +28,7 @@ class Stream:
 
     def __init__(self, sock, timeout):
         self._sock, self.timeout = sock, timeout
-        self._heard = time.monotonic()
+        self._last_received = time.monotonic()
         sock.setblocking(False)
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(sock, select.POLLIN)
@@ -74,7 +74,7 @@ class Stream:
                 raise StreamLoss(f"is gone: {error}") from error
             if not got:
                 raise StreamLoss("hung up")
-            self._heard = time.monotonic()
+            self._last_received = time.monotonic()
             return got
 
     def end(self):
@@ -95,11 +95,11 @@ class Stream:
 
     def _await_bytes(self, deadline):
         began = time.monotonic()
-        silent = began - self._heard  # nothing waits to be read, so nothing came since
+        silent = began - self._last_received  # nothing waits to be read, so nothing came since
         if silent >= self.timeout:
             raise StreamLoss(f"was silent for {self.timeout:g} s")
         left = deadline.remaining()
         wait = self.timeout - silent if left is None else min(left, self.timeout - silent)
         self._readable.poll(1000 * wait)
         if (now := time.monotonic()) - began > wait + self.timeout / 2:
-            self._heard = now  # this process was not there: it may be the silent one
+            self._last_received = now  # this process was not there: it may be the silent one

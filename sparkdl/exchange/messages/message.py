@@ -52,8 +52,8 @@ def unpack_message(data, limit):
     Raises DataError unless all of it is in order.
     """
     try:
-        whole = json.loads(bytes(data))
-        meta, arrays = whole["meta"], whole["arrays"]
+        content = json.loads(bytes(data))
+        meta, arrays = content["meta"], content["arrays"]
         specs = [spec(*array) for array in arrays]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise DataError(f"a message must begin with its JSON object, got {error}") from None

@@ -39,7 +39,7 @@ class Vertex(Config):
 
     def validate(self) -> None:
         super().validate()
-        fits = len(self.inputs) == 1 or self.layer.several
+        fits = len(self.inputs) == 1 or self.layer.multi_input
         kind = type(self.layer).__name__
         require(self, "inputs", fits, f"one name, as {kind} reads one input")
         object.__setattr__(self, "layer", replace(self.layer, name=self.name))
@@ -144,7 +144,7 @@ def place_vertices(graph: "GraphConf") -> "tuple[PlacedLayer, ...]":
             flat = place_flatten(vertex, sources[0], shapes)
             result.append(flat)
             sources, shapes[flat.name] = (flat.name,), flat.out_shape
-        shape = tuple(shapes[s] for s in sources) if layer.several else shapes[sources[0]]
+        shape = tuple(shapes[s] for s in sources) if layer.multi_input else shapes[sources[0]]
         shapes[vertex.name] = after = shape_after(layer, shape, " and ".join(vertex.inputs))
         owner = vertex.shares or vertex.name
         result.append(PlacedLayer(numbers[vertex.name], layer, sources, shape, after, owner))

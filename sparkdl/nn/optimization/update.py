@@ -43,8 +43,8 @@ def update_params(network, params, grad, slots, rate, t):
     steps, after = [], {}
     for group, own_rate, decay in zip(network.groups, rates, decays, strict=True):
         old = {name: slots[key] for name, key in group.slots.items()}
-        here, slope = part_of(params, group), part_of(grad, group)
-        step, new = group.optimizer.move(here, slope, old, own_rate, t, group.layout, decay)
+        values, slope = part_of(params, group), part_of(grad, group)
+        step, new = group.optimizer.move(values, slope, old, own_rate, t, group.layout, decay)
         steps.append(step)
         after |= {key: new[name] for name, key in group.slots.items()}
     step = steps[0] if len(steps) == 1 else ops.concat(steps)
@@ -67,7 +67,7 @@ def rates_of(network, rate):
     factors = spread(network, rate_factor, other=1)
     if factors is None:
         return rates
-    return [ops.mul(own, factors[group.part]) for own, group in zip(rates, groups, strict=True)]
+    return [ops.mul(rate, factors[group.part]) for rate, group in zip(rates, groups, strict=True)]
 
 
 def decays_of(network):

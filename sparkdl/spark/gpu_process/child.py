@@ -13,7 +13,7 @@ from sparkdl.nn.execution.device import choose_backend, describe_device, own
 from sparkdl.spark.gpu_process.packing import pack, unpack
 
 PARENT_DEATH_SIGNAL = 1  # of prctl
-NOWHERE = "no GPU"
+NO_GPU = "no GPU"
 
 
 def serve(pipe, parent, addresses, turn):
@@ -21,10 +21,10 @@ def serve(pipe, parent, addresses, turn):
     end_with(parent)
     own(addresses, turn)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for Spark's driver
-    line = TaskPipe(pipe)
+    task_pipe = TaskPipe(pipe)
     with suppress(EOFError, OSError):  # hung up
         while True:
-            line.compute(pipe.recv_bytes())
+            task_pipe.compute(pipe.recv_bytes())
 
 
 def end_with(parent):
@@ -45,9 +45,9 @@ class TaskPipe:
         """Computes one job, as `apart` sends it."""
         self._results = []
         try:
-            device, compute, place = unpack(job)
+            device, compute, worker = unpack(job)
             self._say("computes", place_of(device))
-            results = compute(self._items()) if place is None else compute(place, self._items())
+            results = compute(self._items()) if worker is None else compute(worker, self._items())
             for result in results:
                 self._results.append(result)
             self._say("done", self._results)
@@ -82,4 +82,4 @@ def place_of(device):
     try:
         return describe_device(choose_backend(device))
     except SparkdlError:
-        return NOWHERE
+        return NO_GPU

@@ -145,8 +145,8 @@ def prediction_columns(model, transform, batches):
     """Yields {column: array} of each Batch, for the columns of `prediction_fields`."""
     conf = model.value[0]
     name = conf.output.name
-    for found in layer_columns((name,), model, transform, batches):
-        yield output_columns(conf, found[name])
+    for columns in layer_columns((name,), model, transform, batches):
+        yield output_columns(conf, columns[name])
 
 
 def output_columns(conf, z):

@@ -37,5 +37,8 @@ def tables(key, columns, compute, given):
     """Yields Arrow record batches of the splits that are given."""
     for split in splits_in(given):
         for names, arrays in compute(split):
-            found = [pyarrow.array(names), *(list_column(arrays[name]) for name in columns)]
-            yield pyarrow.RecordBatch.from_arrays(found, names=[key, *columns])
+            values = [
+                pyarrow.array(names),
+                *(list_column(arrays[name]) for name in columns),
+            ]
+            yield pyarrow.RecordBatch.from_arrays(values, names=[key, *columns])

@@ -72,8 +72,8 @@ def error_in_text(text, doing):
     if (noted := read_noted_error(text, whose)) is not None:
         return noted
     why = reason(text)
-    if own := OURS.fullmatch(why):  # it was not noted, but its line says enough
-        return error_from_json({"error": own[1], "arguments": [own[2]]}, whose)
+    if match := OURS.fullmatch(why):  # it was not noted, but its line says enough
+        return error_from_json({"error": match[1], "arguments": [match[2]]}, whose)
     return WorkerError(f"{whose}: {why}")
 
 

@@ -76,7 +76,7 @@ class BatchSpool:
             if isinstance(item, Failure):
                 raise item.error
             if isinstance(item, StoredShare):
-                yield from item.pieces()
+                yield from item.blocks()
             elif isinstance(key, tuple):
                 start = self._file.tell()
                 self._file.write(pack_batch(item))

@@ -74,7 +74,7 @@ class SparkBlocks:
             return None
         folders = {each.partition: each.folder for each in self.store.partitions if each.count}
         return [
-            StoredShare(dealing=self.dealing, folders=folders, blocks=frozenset(share))
+            StoredShare(dealing=self.dealing, folders=folders, numbers=frozenset(share))
             for share in shares
         ]
 
@@ -138,7 +138,7 @@ def prune_partitions(rdd, numbers):
     Spark has PartitionPruningRDD for this; it takes a function from Int to Boolean, and a Scala set
     is one.
     """
-    jvm, whole = rdd.context._jvm, rdd._jrdd.rdd()
-    wanted = jvm.PythonUtils.toSeq(sorted(numbers)).toSet()
-    part = jvm.org.apache.spark.rdd.PartitionPruningRDD.create(whole, wanted)
+    jvm, scala_rdd = rdd.context._jvm, rdd._jrdd.rdd()
+    numbers_set = jvm.PythonUtils.toSeq(sorted(numbers)).toSet()
+    part = jvm.org.apache.spark.rdd.PartitionPruningRDD.create(scala_rdd, numbers_set)
     return RDD(part.toJavaRDD(), rdd.context, rdd._jrdd_deserializer)

@@ -27,9 +27,9 @@ def split_frame(spark, splits):
     """Makes a DataFrame of the splits, whose one column holds them pickled."""
     sc, dumps = spark.sparkContext, CPickleSerializer().dumps
     rows = [(dumps(split),) for split in splits]
-    made = make_located_rdd(sc, rows, hosts_of(sc, splits), "[Ljava.lang.Object;")
+    located = make_located_rdd(sc, rows, hosts_of(sc, splits), "[Ljava.lang.Object;")
     schema = StructType([StructField("split", BinaryType(), False)])
-    frame = spark._jsparkSession.applySchemaToPythonRDD(made.rdd(), schema.json())
+    frame = spark._jsparkSession.applySchemaToPythonRDD(located.rdd(), schema.json())
     return DataFrame(frame, spark)
 
 

@@ -83,8 +83,8 @@ def with_counts(evaluation, arrays):
         if left:
             raise ValueError("no more")
     except ValueError as error:
-        found = [(array.shape, array.dtype.kind) for array in arrays]
-        raise DataError(f"{evaluation!r} counts arrays of {error}, got {found}") from error
+        actual = [(array.shape, array.dtype.kind) for array in arrays]
+        raise DataError(f"{evaluation!r} counts arrays of {error}, got {actual}") from error
     return evaluation
 
 

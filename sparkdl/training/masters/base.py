@@ -27,7 +27,14 @@ from sparkdl.exchange.devices.choice import WISHES
 from sparkdl.nn.execution.device import DEVICES
 
 # On the weights. The number of workers has one, but here it is only asked for.
-WITHOUT_EFFECT = {"prefetch", "storage_level", "workers", "timeout", "patience", "snapshot_every"}
+WITHOUT_EFFECT = {
+    "prefetch",
+    "storage_level",
+    "workers",
+    "timeout",
+    "stall_timeout",
+    "snapshot_every",
+}
 WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls"}
 
 
@@ -155,7 +162,7 @@ class ResidentMaster(TrainingMaster, abstract=True):
         default=60.0,
         unit="seconds",
     )
-    patience: float = option(
+    stall_timeout: float = option(
         Number(above=0),
         "Time that a worker that lives may keep the others waiting.",
         default=600.0,

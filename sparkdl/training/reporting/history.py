@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 class History:
     """Reports of a fit in the order in which they were made.
 
-    Of rounds that were done twice, since a worker was lost, the second time counts. Of a stream
-    `ended` says why it did. `phases` are seconds of the fit's wall clock by phase, of one fit.
-    `aggregation` says how parameters were averaged and why so, where the fit has chosen.
+    A round that was done again, since a worker was lost, counts once. `end_reason` says why a
+    stream ended. `phases` are seconds of the fit's wall clock by phase. `aggregation` says how
+    parameters were averaged and why, where the fit has chosen.
     """
 
     rounds: list[RoundReport] = field(default_factory=list)
     epochs: list[EpochReport] = field(default_factory=list)
     validations: list[ValidationReport] = field(default_factory=list)
     restarts: list[Restart] = field(default_factory=list)
-    ended: str | None = None
+    end_reason: str | None = None
     phases: dict[str, float] = field(default_factory=dict)
     aggregation: str | None = None
 
@@ -104,13 +104,13 @@ class History:
         averaged, who computed where, updates left out, restarts, and why a stream ended.
         """
         if not self.rounds:
-            return self.ended or "no rounds"
+            return self.end_reason or "no rounds"
         validations, restarts = ("\n".join(map(str, x)) for x in (self.validations, self.restarts))
         skipped = f"{self.skipped} updates left out: gradients in float16 were not finite"
         where = format_devices("workers", self.devices)
         parts = [_epoch_table(self.epochs), validations, _time_table(self), self.advice()]
         parts += [self.aggregation, where]
-        parts += [skipped if self.skipped else "", restarts, self.ended]
+        parts += [skipped if self.skipped else "", restarts, self.end_reason]
         return "\n\n".join(filter(None, parts))
 
 

@@ -216,8 +216,8 @@ def format_devices(who, devices):
         "workers", "tasks".
     devices : {str: int}
     """
-    found = ", ".join(f"{count} on {device}" for device, count in sorted(devices.items()))
-    return f"{who} computed: {found}" if devices else ""
+    devices_text = ", ".join(f"{count} on {device}" for device, count in sorted(devices.items()))
+    return f"{who} computed: {devices_text}" if devices else ""
 
 
 def plain(value: Any) -> Any:

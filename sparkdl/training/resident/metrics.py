@@ -33,7 +33,7 @@ class WorkerMetrics:
     iteration: float = 0.0
     reading: float = 0.0
     exchanging: float = 0.0
-    telling: float = 0.0
+    reporting: float = 0.0
     duration: float = 0.0
     sent: float = 0.0
     dropped: float = 0.0
@@ -50,7 +50,7 @@ class WorkerMetrics:
     @property
     def compute(self):
         """Seconds; what is left of the duration."""
-        return max(0.0, self.duration - self.reading - self.exchanging - self.telling)
+        return max(0.0, self.duration - self.reading - self.exchanging - self.reporting)
 
 
 def merge_figures(workers, epoch, part, devices=None):

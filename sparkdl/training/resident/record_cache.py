@@ -120,15 +120,15 @@ class CachedBlock:
         return Batch(columns={name[1:]: x for name, x in columns.items()}, ids=ids)
 
     def _gather(self, name, places, owners):
-        found = None
+        gathered = None
         for owner in np.unique(owners):
-            mine = owners == owner
+            of_owner = owners == owner
             start = self._ends[owner] - len(rows(self._pieces[owner][IDS]))
-            part = rows(self._pieces[owner][name])[places[mine] - start]
-            if found is None:
-                found = np.empty((len(places), *part.shape[1:]), part.dtype)
-            found[mine] = part
-        return rows(self._pieces[0][name])[:0] if found is None else found
+            part = rows(self._pieces[owner][name])[places[of_owner] - start]
+            if gathered is None:
+                gathered = np.empty((len(places), *part.shape[1:]), part.dtype)
+            gathered[of_owner] = part
+        return rows(self._pieces[0][name])[:0] if gathered is None else gathered
 
 
 def rows(place):

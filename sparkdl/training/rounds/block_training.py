@@ -64,8 +64,8 @@ def train_block(shared, number, block):
     order = permutation(state.seed, state.epoch, number, n=len(block))
     order = order[records(shared, shared.batch_size)]
     transform = in_training(shared.transform, state.seed, state.epoch, replica.decodes)
-    made = minibatches(block, order, shared.batch_size, transform, shared.conf)
-    batches = prefetch(made, shared.prefetch)
+    prepared = minibatches(block, order, shared.batch_size, transform, shared.conf)
+    batches = prefetch(prepared, shared.prefetch)
     loss, updates, reading = 0.0, 0, time.perf_counter() - began
     skipped = replica.left_out
     for batch, waited in time_items(batches):

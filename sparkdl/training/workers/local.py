@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from threading import Event, Timer
 from typing import Any
 
+from sparkdl.config import is_integer
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.dealing import assemble_block, deal
 from sparkdl.data.source import check_batches
@@ -52,9 +53,9 @@ class LocalWorkers:
     """
 
     def __init__(self, size: int = 2, timeout: float = 600.0, threads: int | None = None) -> None:
-        if not (isinstance(size, int) and size >= 1):
+        if not is_integer(size, 1):
             raise ConfigError(f"LocalWorkers.size must be an integer >= 1, got {size!r}")
-        self.size, self.timeout, self.host = size, timeout, "127.0.0.1"
+        self.size, self.timeout, self.host = int(size), timeout, "127.0.0.1"
         self.threads = threads or max(1, (os.cpu_count() or 1) // size)
         self._processes: list[WorkerProcess] = []
 
@@ -66,12 +67,12 @@ class LocalWorkers:
 
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads a source in this process and deals its records into blocks; see Workers.load."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         parts = [list(check_batches(data.read, split, schema)) for split in data.splits()]
         counts = [sum(map(len, part)) for part in parts]
         if not sum(counts):
             raise NoRecords("there are no records to train on")
-        came = time.perf_counter()
+        read_end = time.perf_counter()
         nbytes = sum(batch.nbytes for part in parts for batch in part)
         dealing = deal(counts, nbytes, size, self.size, options.repartition, options.seed or 0)
         pieces: list[list[Batch]] = [[] for _ in dealing.sizes]
@@ -79,7 +80,7 @@ class LocalWorkers:
             for block, piece in dealing.pieces(partition, part):
                 pieces[block].append(piece)
         blocks = [assemble_block(piece) for piece in pieces]
-        seconds = {"reading": came - began, "balance": time.perf_counter() - came}
+        seconds = {"reading": read_end - start, "balance": time.perf_counter() - read_end}
         return LocalBlocks(blocks, seconds)
 
     def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:

@@ -1,4 +1,4 @@
-"""Which client of which library is made for a URI, seen by doubles in the libraries' place."""
+"""Clients chosen for a URI, observed through doubles of the libraries."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Rows for other sizes, and for windows beside each other."""
+"""Rows for resizing, and for windows that do not overlap."""
 
 import jax
 from jax import lax

@@ -60,12 +60,12 @@ def of_driver(blocks):
 def of_workers(blocks):
     """The blocks as three workers that stay have them."""
     shares = [range(rank, len(blocks.sizes), 3) for rank in range(3)]
-    pieces = [[] for _ in blocks.sizes]
+    found = {}
     for share in blocks.shares(shares):
-        for number, piece in share.pieces():
-            assert number in share.blocks
-            pieces[number].append(piece)
-    return [assemble_block(piece) for piece in pieces]
+        own = dict(share.blocks())
+        assert set(own) == share.numbers
+        found |= own
+    return [assemble_block([found[number]]) for number in range(len(found))]
 
 
 @pytest.mark.parametrize("repartition", REPARTITION)

@@ -46,7 +46,7 @@ def test_what_a_master_keeps_comes_back(tmp_path):
     save_model(tmp_path / "model", CONF, state_of(CONF, kept=kept))
     _, state, _ = load_model(tmp_path / "model")
     assert_equal(state, state_of(CONF, kept=kept))
-    assert set(state.kept) == {"velocity", "center"}
+    assert set(state.master_state) == {"velocity", "center"}
 
 
 def test_not_finite_weights_come_back(tmp_path):

@@ -69,8 +69,8 @@ class LMDB(StoredSource, Reader, SplitByRecords):
         Of an LMDB on another file system a few pages are read; it is copied here only where keys
         are not consecutive numbers.
         """
-        found = [piece for path in self.paths for piece in self._pieces(path)]
-        return [KeyRange(partition=i, **piece) for i, piece in enumerate(found)]
+        ranges = [piece for path in self.paths for piece in self._pieces(path)]
+        return [KeyRange(partition=i, **piece) for i, piece in enumerate(ranges)]
 
     def _pieces(self, path):
         path = files.absolute(path)

@@ -87,8 +87,8 @@ def groups_of(path, columns):
     with _open_parquet(path) as file:
         for column in columns:
             require_column(column, file.schema_arrow.names, path)
-        found = [facts(file.metadata.row_group(i)) for i in range(file.num_row_groups)]
-    return [(path, group, about) for group, about in enumerate(found) if about["count"]]
+        groups = [facts(file.metadata.row_group(i)) for i in range(file.num_row_groups)]
+    return [(path, group, about) for group, about in enumerate(groups) if about["count"]]
 
 
 def tables(split, columns):

@@ -95,17 +95,17 @@ class RecurrentOp(Op):
         return 4 + self.states + self.peepholes
 
     def shape(self, *inputs):
-        x, wh, found = inputs[0].shape, inputs[2].shape, [i.shape for i in inputs]
+        x, wh, shapes = inputs[0].shape, inputs[2].shape, [i.shape for i in inputs]
         if (
             len(x) != 3
             or len(wh) != 2
             or min(x[1], wh[0]) < 1
-            or found != self.input_shapes(x, wh[0])
+            or shapes != self.input_shapes(x, wh[0])
         ):
             raise ShapeError(
                 f"{self.kind} needs x (N, T, F), wx (F, {self.gates} H), wh (H, "
                 f"{self.gates} H), b ({self.biases} H,), {self.states} states (N, H), peepholes "
-                f"(3 H,), keep and mask (N, T) where it has them, a step and a unit; got {found}"
+                f"(3 H,), keep and mask (N, T) where it has them, a step and a unit; got {shapes}"
             )
         (n, steps, _), units, kind = x, wh[0], common_type(*inputs[: self.gradient_count])
         last = [(n, units)] * self.states
@@ -144,9 +144,9 @@ class RecurrentOp(Op):
             states, left = self.step(m, m.at(z, t), before, given)
             ys[t], saved[t] = states[0], (*left, *before)
             if self.mask:
-                here = m.reshape(m.at(given.mask, t), (n, 1))
-                ys[t] = m.where(here, ys[t], 0.0)
-                states = tuple(m.where(here, new, old) for new, old in zip(states, before))
+                active = m.reshape(m.at(given.mask, t), (n, 1))
+                ys[t] = m.where(active, ys[t], 0.0)
+                states = tuple(m.where(active, new, old) for new, old in zip(states, before))
         return m.join(ys), *states, m.stack_saved(saved)
 
     def entering(self, m, states, given, t):

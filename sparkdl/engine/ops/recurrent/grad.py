@@ -80,11 +80,11 @@ class RecurrentGradOp(Op):
             left, before = arrays[: forward.left], arrays[forward.left :]
             gh, *rest = gstates
             after = (gh + gy[:, t], *rest)
-            here = given.mask[:, t, None] != 0 if forward.mask else None
-            all_there = here is None or here.all()
+            active = given.mask[:, t, None] != 0 if forward.mask else None
+            all_there = active is None or active.all()
             if not all_there:
-                passed = [np.where(here, 0.0, g) for g in gstates]
-                after = [np.where(here, g, 0.0) for g in after]
+                passed = [np.where(active, 0.0, g) for g in gstates]
+                after = [np.where(active, g, 0.0) for g in after]
             gz[t], own, gstates = forward.back(product, after, left, before, given)
             if forward.two_gradients:
                 gr[t] = own

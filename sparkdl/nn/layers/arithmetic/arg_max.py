@@ -70,12 +70,12 @@ class ArgMax(Layer):
     def largest(self, x: Value) -> tuple[Value, Value]:
         """Returns (numbers, values) of rows x (n, size), each (n, top_k)."""
         places = np.broadcast_to(np.arange(x.shape[1], dtype=x.dtype), x.shape)
-        found, values, left = [], [], x
+        indices, values, left = [], [], x
         for _ in range(self.top_k):
             top = ops.max(left, 1, keepdims=True)
             hit = equal(left, ops.broadcast_to(top, x.shape))
             at = ops.max(ops.where(hit, places, -1.0), 1, keepdims=True)
             left = ops.where(equal(places, ops.broadcast_to(at, x.shape)), LOWEST, left)
-            found.append(ops.stop_gradient(at))
+            indices.append(ops.stop_gradient(at))
             values.append(top)
-        return ops.concat(found, 1), ops.concat(values, 1)
+        return ops.concat(indices, 1), ops.concat(values, 1)

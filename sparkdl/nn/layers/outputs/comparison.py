@@ -28,7 +28,7 @@ class Comparison(ScoredLayer):
     loss are, or any shape with as many numbers; the third (batch, 1)
     """
 
-    several: ClassVar = True
+    multi_input: ClassVar = True
     reads_labels: ClassVar = False
 
     def out_shape(self, in_shape: Any) -> Shape:
@@ -59,12 +59,12 @@ class Comparison(ScoredLayer):
             losses = self.mask_losses(losses, present)
         return losses
 
-    def mask_losses(self, losses: Value, there: Value) -> Value:
-        """Returns the losses of examples whose `there` is 1."""
-        losses = ops.mul(losses, there)
+    def mask_losses(self, losses: Value, counted: Value) -> Value:
+        """Returns the losses of examples whose `counted` is 1."""
+        losses = ops.mul(losses, counted)
         if self.reduction == "total":
             return losses
-        return ops.mul(losses, ops.div(float(losses.shape[0]), ops.maximum(ops.sum(there), 1.0)))
+        return ops.mul(losses, ops.div(float(losses.shape[0]), ops.maximum(ops.sum(counted), 1.0)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,5 +106,5 @@ class GainComparison(Comparison):
         gain = ops.reshape(ops.stop_gradient(gain), (n, units, units))
         rows = ops.matmul(ops.reshape(at, logs.shape), gain)
         each = ops.neg(ops.sum(ops.mul(rows, logs), 2))
-        there = self.counting(each, labels, mask)
-        return self.reduce(each if there is None else ops.mul(each, there), there)
+        counted = self.counting(each, labels, mask)
+        return self.reduce(each if counted is None else ops.mul(each, counted), counted)

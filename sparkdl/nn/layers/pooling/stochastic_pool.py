@@ -28,7 +28,7 @@ class StochasticPool2D(Pool):
     (2013). Caffe's pooling STOCHASTIC. Drawn as the largest of log x - log(-log u).
     """
 
-    narrow: ClassVar = False
+    low_precision: ClassVar = False
     axes: ClassVar = 2
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:

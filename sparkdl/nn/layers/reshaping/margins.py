@@ -18,7 +18,7 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 class SpatialBorder(SpatialLayer, abstract=True):
     """A layer that changes how far each axis of space reaches."""
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     amount: Amount = option(
         Amounts(),
@@ -28,8 +28,8 @@ class SpatialBorder(SpatialLayer, abstract=True):
 
     def margins(self) -> Any:
         """Returns (before, after) for each axis of an array (batch, *in_shape)."""
-        own, none = sides(self.amount, self.axes), (0, 0)
-        return ((0, 0), *own, none) if self.axes == 1 else (none, none, *own)
+        amounts, none = sides(self.amount, self.axes), (0, 0)
+        return ((0, 0), *amounts, none) if self.axes == 1 else (none, none, *amounts)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,11 +34,11 @@ class Buckets:
         self._compressed, self._earlier, self._keeps = None, None, False
         if codec is not None:
             self._compressed = CompressedSum(worker.group, codec, len(self.grad))
-            if worker.own:
-                self._compressed.restore(worker_state_part(GRADIENTS, worker.own))
+            if worker.saved_state:
+                self._compressed.restore(worker_state_part(GRADIENTS, worker.saved_state))
 
-    def own(self):
-        """Returns what the codec keeps back, as Strategy.own gives it."""
+    def worker_state(self):
+        """Returns what the codec keeps back, as Strategy.worker_state gives it."""
         return {} if self._compressed is None else prefix(GRADIENTS, self._compressed.state())
 
     def flush(self):
@@ -46,8 +46,8 @@ class Buckets:
         if self._compressed is None:
             return None
         with self.worker.exchanging():
-            kept = self._compressed.flush()
-        return kept if kept.any() else None
+            residual = self._compressed.flush()
+        return residual if residual.any() else None
 
     @property
     def grad(self):

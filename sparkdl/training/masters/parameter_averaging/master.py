@@ -124,11 +124,13 @@ class ParameterAveraging(ResidentMaster):
             chosen = [number for number in part.blocks if blocks.sizes[number] > start]
             shared = self._round(conf, state, part, transform)
             result = workers.run_round(train_block, blocks, chosen, shared, self.aggregation_depth)
-            came = time.perf_counter()
+            broadcast_end = time.perf_counter()
             check_result(result, part.examples, state)
             state = self._next(state, result, part)
-            ended = time.perf_counter()
-            seconds = time_shares(result, result.averaging + ended - came, ended - began)
+            round_end = time.perf_counter()
+            seconds = time_shares(
+                result, result.averaging + round_end - broadcast_end, round_end - began
+            )
             yield state, round_report(epoch, part, chosen, state, result, seconds)
 
     def plan(self, workers: Any, blocks: Any, state: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Tables of rows: what index 0 may mean, what is refused."""
+"""Embeddings: the meaning of index 0, and errors."""
 
 import numpy as np
 import pytest

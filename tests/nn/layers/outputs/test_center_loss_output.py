@@ -1,4 +1,4 @@
-"""What the centers of classes add to the loss, and how they move."""
+"""Centers of classes: their part of the loss, and their updates."""
 
 import numpy as np
 import pytest

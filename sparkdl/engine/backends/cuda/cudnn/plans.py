@@ -26,8 +26,8 @@ class CudnnPlan:
 
     def pack(self, places):
         """Returns the arguments of a run: {uid: address} for {name of an array: address}."""
-        own = {name: number.ctypes.data for name, number in self.numbers.items()}
-        return {self.uids[name]: int(at) for name, at in (places | own).items()}
+        pointers = {name: number.ctypes.data for name, number in self.numbers.items()}
+        return {self.uids[name]: int(at) for name, at in (places | pointers).items()}
 
     def run(self, pack, workspace, stream):
         """Puts the graph on a stream, both given by addresses."""

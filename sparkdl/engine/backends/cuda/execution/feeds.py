@@ -49,14 +49,14 @@ class PlainFeed:
         """Returns bytes of a slot that an input takes."""
         return target.array.size * self.kind.itemsize
 
-    def plan_transfer(self, session, target, host, there):
+    def plan_transfer(self, session, target, host, device):
         """(function that fills a part of a slot, calls that bring it to the input)"""
         array = target.array
         fill = partial(copy_into, array.like(host, self.kind))
         if self.kind == array.dtype and not target.is_padded:
-            return fill, [session.move(array.flat_bytes(), there)]
+            return fill, [session.move(array.flat_bytes(), device)]
         zeros = [session.fill(target.memory.flat_bytes())] if target.is_padded else []
-        return fill, zeros + copy_array(session, None, [array.like(there, self.kind)], [array])[0]
+        return fill, zeros + copy_array(session, None, [array.like(device, self.kind)], [array])[0]
 
 
 class Slot:
@@ -95,8 +95,8 @@ class Feeds:
             return
         ways = tuple((n, way_of(values[n], t.spec)) for n, t in self.targets.items())
         if ways not in self.rings:
-            made = [Slot(self.session, self.targets, ways) for _ in range(SLOTS)]
-            self.rings[ways] = made
+            slots = [Slot(self.session, self.targets, ways) for _ in range(SLOTS)]
+            self.rings[ways] = slots
         slot = self.rings[ways][self.number % SLOTS]
         self.number += 1
         self.through(slot, values)

@@ -56,9 +56,9 @@ class DeviceMirror:
 
     def part(self, array):
         """Returns (bytes of the host, bytes of the device) of a contiguous device array in here."""
-        there = array.flat_bytes()
-        start = there.address - self.there.address
-        return self.host[start : start + there.nbytes], there
+        part = array.flat_bytes()
+        start = part.address - self.there.address
+        return self.host[start : start + part.nbytes], part
 
     def device_view(self, array):
         """Returns the device's array for one of the host within this memory, or None."""
@@ -67,8 +67,8 @@ class DeviceMirror:
         if not start <= low <= high <= start + self.host.nbytes:
             return None
         memory = np.asarray(Owner(self.there.address + low - start, high - low, self.there))
-        shown = np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
-        return DeviceArray(shown)
+        view = np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
+        return DeviceArray(view)
 
 
 class Mirrors:
@@ -88,14 +88,14 @@ class Mirrors:
 
     def bind(self, bindings):
         """Returns ({name: array of the device}, {name: Mirror}) for arrays of the host."""
-        mirrors, arrays, found = list(self.watched), {}, {}
+        mirrors, arrays, bound = list(self.watched), {}, {}
         for name, array in bindings.items():
             mirror = next((m for m in mirrors if m.device_view(array) is not None), None)
             if mirror is None:
                 mirror = DeviceMirror(self.device, whole(array), watched=False)
                 mirrors.append(mirror)
-            arrays[name], found[name] = mirror.device_view(array), mirror
-        return arrays, found
+            arrays[name], bound[name] = mirror.device_view(array), mirror
+        return arrays, bound
 
 
 def whole(array):

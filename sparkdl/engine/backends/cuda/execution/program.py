@@ -124,8 +124,8 @@ class DeviceProgram(Program):
             events, self.parts[cuts], self.arrivals[cuts], strict=True
         ):
             driver.wait(copies, event)
-            for host, there in parts:
-                driver.download(host, there, copies)
+            for host, device in parts:
+                driver.download(host, device, copies)
             driver.record(arrival, copies)
         return self.arrivals[cuts]
 

@@ -17,21 +17,21 @@ def windows(op, space, out):
     """Returns a Windows of `op`, which takes an image of `space` to one of `out`."""
     before = tuple(first for first, _ in op.padding)
     sizes = zip(NAMES, (out, space, op.size, op.stride, before, op.dilation), strict=True)
-    made = np.ones((), WINDOWS)
+    record = np.ones((), WINDOWS)
     for name, values in sizes:
-        made[name][AXES - len(values) :] = values
-    made["before"][: AXES - len(before)] = 0
-    return made
+        record[name][AXES - len(values) :] = values
+    record["before"][: AXES - len(before)] = 0
+    return record
 
 
 def lies(array):
     """Returns the Lies of an array (N, C, one to three axes of space)."""
     require_few_numbers(array)
     example, channel, *space = (step // array.itemsize for step in array.strides)
-    made = np.zeros((), LIES)
-    made["example"], made["channel"] = example, channel
-    made["space"][AXES - len(space) :] = space
-    return made
+    record = np.zeros((), LIES)
+    record["example"], record["channel"] = example, channel
+    record["space"][AXES - len(space) :] = space
+    return record
 
 
 def require_narrow_floats(*arrays):

@@ -32,20 +32,20 @@ class SlopesOp(PerChannelOp):
 
 def moments(session, op, x, mean, variance):
     job = ChannelJob(session, x)
-    found = session.scratch(job.parts * job.channels * 3 * mean.itemsize)
+    partial_moments = session.scratch(job.parts * job.channels * 3 * mean.itemsize)
     along = walks(x[:, 0])
-    first = job.launch("moments", *along, x.strides[1], *job.share, x, found)
-    return [first, job.join("moments_joined", found, mean, variance)], "moments"
+    first = job.launch("moments", *along, x.strides[1], *job.share, x, partial_moments)
+    return [first, job.join("moments_joined", partial_moments, mean, variance)], "moments"
 
 
 def slopes(session, op, gy, x, mean, variance, total, product):
     job = ChannelJob(session, x, gy)
-    found = session.scratch(job.parts * job.channels * 2 * mean.itemsize)
+    partial_slopes = session.scratch(job.parts * job.channels * 2 * mean.itemsize)
     along = walks(x[:, 0], gy[:, 0])
     epsilon = mean.dtype.type(op.epsilon)
-    given = *job.share, epsilon, gy, x, mean, variance, found
+    given = *job.share, epsilon, gy, x, mean, variance, partial_slopes
     first = job.launch("slopes", *along, x.strides[1], gy.strides[1], *given)
-    return [first, job.join("slopes_joined", found, total, product)], "slopes"
+    return [first, job.join("slopes_joined", partial_slopes, total, product)], "slopes"
 
 
 class ChannelJob:

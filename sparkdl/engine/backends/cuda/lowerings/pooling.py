@@ -57,14 +57,14 @@ def mean_backward(session, op, gy, gx):
     return pool(session, "mean_pool_grad", gx, gy, kinds, (at, (lies(gy), lies(gx)), (gy, gx)))
 
 
-def pool(session, name, made, read, kinds, job):
-    """Calls of a kernel with a thread for each number of the array `made`."""
+def pool(session, name, output, read, kinds, job):
+    """Calls of a kernel with a thread for each number of the array `output`."""
     if not is_float(read.dtype):
         raise UnsupportedError(f"cuda pools floats, got {read.dtype}")
     at, where, arrays = job
-    count, channels = made.size, made.shape[1]
+    count, channels = output.size, output.shape[1]
     kinds = {"P": "int32", "COUNT_PADDING": 0} | kinds
     function = session.family("pool.cu", name, T=read.dtype.name, **kinds)
     values = at, np.uint32(channels), np.uint32(count), *where, *arrays
     grid = session.grid(count, THREADS)
-    return ([session.launch(function, grid, THREADS, *values)] if prod(made.shape) else []), name
+    return ([session.launch(function, grid, THREADS, *values)] if prod(output.shape) else []), name

@@ -79,8 +79,8 @@ def with_workspaces(session, graph):
                 taken[node] = WithWorkspaceOp(node.op, size * wanted)(*inputs)
                 return taken[node] if wanted else (*taken[node], None)
         if isinstance(node.op, RecurrentGradOp) and node.inputs[-1].node in taken:
-            made = taken[node.inputs[-1].node]
-            return FromWorkspaceOp(node.op.forward)(*inputs[:-1], *made)
+            forward = taken[node.inputs[-1].node]
+            return FromWorkspaceOp(node.op.forward)(*inputs[:-1], *forward)
 
     return fuse(graph, (rule,))
 
