@@ -31,7 +31,7 @@ class Team:
     def of(cls, shares, workers_per_task):
         """Makes a team of workers whose blocks have these numbers."""
         owners = {number: rank for rank, share in enumerate(shares) for number in share}
-        return cls(owners=owners, size=len(shares), each=workers_per_task)
+        return cls(owners=owners, size=len(shares), workers_per_task=workers_per_task)
 
     @property
     def tasks(self):

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import WorkerError
+from sparkdl.training.reporting.reports import WorkerFigures
 
 AT_DRIVER = 2  # sums that reach the driver, so that its memory does not grow with the workers
 
@@ -31,6 +32,8 @@ class Contribution:
         Seconds that the driver spent on sending the state out and adding what came back.
     devices : {str: int}
         How many workers computed on each device.
+    together : list of WorkerFigures
+        Of several workers.
     """
 
     vector: np.ndarray
@@ -42,9 +45,16 @@ class Contribution:
     averaging: float = 0.0
     skipped: int = 0
     devices: dict = field(default_factory=dict)
+    together: list = field(default_factory=list)
+
+    @property
+    def workers(self):
+        """The WorkerFigures of each worker, in the order in which they were added."""
+        return self.together or [WorkerFigures(self.examples, self.reading, self.compute, 0.0)]
 
     def add(self, other):
         """Takes another one in; the vector is added in place."""
+        self.together = [*self.workers, *other.workers]
         with np.errstate(all="ignore"):  # the master looks at the sum
             np.add(self.vector, other.vector, out=self.vector)
         self.examples += other.examples

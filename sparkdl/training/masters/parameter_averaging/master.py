@@ -211,4 +211,5 @@ def round_report(epoch, part, chosen, state, result, seconds):
         workers=len(chosen),
         skipped=result.skipped,
         devices=result.devices,
+        by_worker=tuple(result.workers),
     )
