@@ -27,7 +27,7 @@ def deal_blocks(blocks, shares, team, validation=None):
     """
     stored = blocks.shares(shares)
     if stored is None:
-        items = blocks.pieces()
+        items = blocks.pieces(frozenset(team.owners))
     else:
         items = [(share[0], own) for share, own in zip(shares, stored, strict=True) if share]
         if validation is None:

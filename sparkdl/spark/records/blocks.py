@@ -55,9 +55,9 @@ class SparkBlocks:
     def context(self):
         return self.store.rdd.context
 
-    def pieces(self):
-        """Returns an RDD of (number, piece) pairs, where the records lie."""
-        return self.store.pieces(self.dealing)
+    def pieces(self, numbers=None):
+        """Returns an RDD of (number, piece) pairs, where the records lie: of all blocks, or some."""
+        return self.store.pieces(self.dealing, numbers)
 
     def chosen(self, numbers):
         """Returns an RDD of the blocks `numbers` alone, in ascending order."""

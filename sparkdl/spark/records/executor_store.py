@@ -84,9 +84,9 @@ class ExecutorStore:
         nbytes = sum(stored.nbytes for stored in self.partitions)
         return Figures(counts, nbytes, reading_phases(self.partitions, passed))
 
-    def pieces(self, dealing):
+    def pieces(self, dealing, wanted=None):
         """Returns an RDD of (block, its records), as Dealing.pieces gives them."""
-        return self.rdd.mapPartitionsWithIndex(partial(stored_pieces, dealing))
+        return self.rdd.mapPartitionsWithIndex(partial(stored_pieces, dealing, wanted))
 
     def remove(self):
         """Has the executors remove the folders; waits for none, as they may be busy or lost."""

@@ -84,11 +84,12 @@ def as_table(stored):
     return pyarrow.RecordBatch.from_pylist([stored._asdict()], schema=ARROW)
 
 
-def stored_pieces(dealing, partition, rows):
+def stored_pieces(dealing, wanted, partition, rows):
     """Yields (block, its records) of a partition, whose StoredPartition is the only row."""
     freeze_modules()
     folders = [StoredPartition(*row).folder for row in rows]
-    return dealing.pieces(partition, (batch for path in folders for batch in read_records(path)))
+    batches = (batch for path in folders for batch in read_records(path))
+    return dealing.pieces(partition, batches, wanted)
 
 
 def remove_folders(folders):

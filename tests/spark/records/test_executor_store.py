@@ -115,7 +115,7 @@ def test_lost_folders_are_named(way, spark, sc):
     blocks = load(sc, pairs(spark))
     for folder in stored_folders(sc):
         shutil.rmtree(folder)
-    with pytest.raises(LostRecords, match=r"sparkdl-\w+/0.\d+: must hold records"):
+    with pytest.raises(LostRecords, match=r"sparkdl-\w+/\d\.\d+: must hold records"):
         if way is of_workers:
             of_workers(blocks)
         else:
