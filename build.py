@@ -192,7 +192,7 @@ def must(what, *command, **options):
 
 
 def output(*command):
-    """What a command prints, or nothing if it cannot run."""
+    """Returns what a command prints, or nothing if it cannot run."""
     try:
         parts = [str(part) for part in command]
         return subprocess.check_output(parts, stderr=subprocess.STDOUT, text=True, timeout=60)

@@ -76,8 +76,11 @@ def plans(cluster, codings, nbytes, every):
         ExchangePlan("LocalSGD", "", every, summed),
         ExchangePlan("ParameterServer, one server", "", 1, central),
         ExchangePlan("ParameterServer, all serve", "", 1, sharded),
-        ExchangePlan("AllReduceSGD", "", 1, summed, beside=True),
-        *(ExchangePlan("AllReduceSGD", name, 1, one, beside=True) for name, one in coded.items()),
+        ExchangePlan("AllReduceSGD", "", 1, summed, background=True),
+        *(
+            ExchangePlan("AllReduceSGD", name, 1, one, background=True)
+            for name, one in coded.items()
+        ),
         *(
             ExchangePlan("GradientSharing", name, 1, coded[name])
             for name in ("OneBit", "Threshold")

@@ -99,7 +99,7 @@ def pack_local_files(what):
     names = [Path(each).name for each in sent]
     twice = {name for name in names if names.count(name) > 1 and len(set(sent)) > 1}
     if twice:
-        raise ConfigError(f"files that go along need different names, got {sorted(twice)} twice")
+        raise ConfigError(f"files sent along need different names, got {sorted(twice)} twice")
     return [Path(each).name if each in sent else each for each in what], list(dict.fromkeys(sent))
 
 

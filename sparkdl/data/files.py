@@ -108,7 +108,7 @@ def remove(path):
 
 @contextmanager
 def atomic_directory(path):
-    """Gives a folder to write to, put in place of `path` if the block ends without an error.
+    """Opens a new folder to write to, which replaces `path` if the block ends without an error.
 
     Yields the path of a new folder beside `path`. After an error it is deleted and what stood at
     `path` is untouched; readers see the old folder or the new one, whole.

@@ -103,7 +103,7 @@ class Program:
             return self._run(feeds or {}, after)
 
     def refresh(self, version=None):
-        """Says that bound inputs may have changed since the last run; see `constant_bindings`.
+        """Notes that bound inputs may have changed since the last run; see `constant_bindings`.
 
         Not where a `version` of them is given that is the one of the last time.
         """

@@ -89,7 +89,7 @@ class CompressedSum:
         return text, stripes, self.codec, self._coders, x
 
     def state(self):
-        """Returns what this rank keeps back, {name: vector}.
+        """Returns the codec's state on this rank, {name: vector}.
 
         "residual" (n,) has what is yet to be sent of each number, be it of this rank's vectors or
         of sums that it has encoded: all ranks' residuals together are what is missing in the sums.

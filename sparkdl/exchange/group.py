@@ -160,7 +160,7 @@ class Group:
         return x
 
     def barrier(self):
-        """Returns once all ranks have come here."""
+        """Waits until all ranks have called this."""
         if self._levels is not None:
             return self._runner.run(self._levels.barrier())
         return self._progress.run(self._call("barrier", barrier.barrier))
@@ -212,7 +212,7 @@ class Group:
         return sum(link.sent for link in self._links if link is not None)
 
     def close(self):
-        """Says goodbye and hangs up; a rank that needs this one after that gets a PeerError.
+        """Leaves the group and closes the links; a rank that needs this one later gets a PeerError.
 
         What was sent still arrives: this waits until the other hosts have it, `timeout` at most.
         What `split` made ends with the group that it was made from, not by itself.
@@ -230,7 +230,7 @@ class Group:
     # How calls are made
 
     def _add_levels(self, shared_memory):
-        """Returns this group, which from now on uses what its ranks find to share."""
+        """Returns this group, which from now on uses the memory that its ranks share."""
         if shared_memory and self.size > 1:
             self._levels, self._runner = find_levels(self, self._progress) or (None, self._progress)
         return self

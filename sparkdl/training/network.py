@@ -326,7 +326,7 @@ def require_workers(master, workers):
     if workers is not None and not hasattr(workers, "load"):
         raise ConfigError(
             f"workers must be Workers such as LocalWorkers(4), got {brief(workers)}; their number "
-            "alone is the master's: ParameterAveraging(workers=4)"
+            "is an option of the master: ParameterAveraging(workers=4)"
         )
 
 

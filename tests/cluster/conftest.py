@@ -1,4 +1,4 @@
-"""Fixtures of the cluster tests: the environment of build.py package, and a user's shell."""
+"""Fixtures of the cluster tests: the environment that build.py package makes, here and on HDFS."""
 
 import importlib.util
 import sys

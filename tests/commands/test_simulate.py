@@ -55,10 +55,10 @@ def test_what_is_no_quantity_is_refused(read, text):
 
 def test_gradients_travel_beside_the_way_back():
     exchange = Exchange(seconds=0.5, sent=1e6)
-    assert simulate.ExchangePlan("a", "", 1, exchange, beside=True).minibatch(0.6) == pytest.approx(
-        0.7
-    )
-    assert simulate.ExchangePlan("a", "", 1, exchange, beside=True).minibatch(3.0) == 3.0
+    assert simulate.ExchangePlan("a", "", 1, exchange, background=True).minibatch(
+        0.6
+    ) == pytest.approx(0.7)
+    assert simulate.ExchangePlan("a", "", 1, exchange, background=True).minibatch(3.0) == 3.0
     assert simulate.ExchangePlan("a", "", 5, exchange).minibatch(0.6) == pytest.approx(0.7)
 
 
@@ -111,7 +111,7 @@ def test_a_mistake_is_one_sentence(known, capsys, option, value, sentence):
 
 def test_two_processes_give_the_constants():
     costs = measurement.measure_costs()
-    for name in ("message", "socket", "add", "shared", "meeting"):
+    for name in ("message", "socket", "add", "shared", "barrier"):
         assert 0 < getattr(costs, name) < 1, name
 
 

@@ -123,7 +123,7 @@ class ReplicatedWrite:
     def _ask_for_more(self):
         self._client.set_replication(self._path, self._wanted)
         details = self._path, self._replicas, self._wanted
-        log.warning("%s has %d replicas of %d yet: a node does not answer", *details)
+        log.warning("%s has only %d replicas of %d: a node does not answer", *details)
 
 
 def within(seconds, call, *arguments):
@@ -143,7 +143,7 @@ def within(seconds, call, *arguments):
     try:
         result, error = ended.get(timeout=seconds)
     except Empty:
-        raise OSError(f"DataNodes have not taken it within {seconds:g} s") from None
+        raise OSError(f"DataNodes did not accept it within {seconds:g} s") from None
     if error is not None:
         raise error
     return result
@@ -162,7 +162,7 @@ class NativeReader(RangeReader):
 
 
 def entry(status):
-    """Returns the info dict of fsspec."""
+    """Returns a file's status as fsspec's info dict."""
     return {
         "name": status.path,
         "size": status.length,

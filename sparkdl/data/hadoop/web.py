@@ -111,12 +111,12 @@ class WebReader(RangeReader):
         with plain(self._path), self._client.read(self._path, **wanted) as pieces:
             content = b"".join(pieces)
         if len(content) < length:
-            raise RequestException(f"{length} bytes were asked for, {len(content)} came")
+            raise RequestException(f"{length} bytes were requested, got {len(content)}")
         return content
 
 
 def entry(path, status):
-    """Returns the info dict of fsspec."""
+    """Returns a file's status as fsspec's info dict."""
     return {
         "name": path,
         "size": status["length"],

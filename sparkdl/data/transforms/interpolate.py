@@ -46,7 +46,7 @@ def interpolate_axis(x, axis, before, after, share):
 
 
 def round_to(y, dtype, white=255):
-    """Returns Float32 `y` as `dtype`: bytes are rounded and cut to [0, white]."""
+    """Returns float32 `y` as `dtype`: bytes are rounded and cut to [0, white]."""
     if dtype != np.uint8:
         return y
     return np.rint(np.clip(y, 0, white, out=y), out=y).astype(np.uint8)

@@ -125,7 +125,7 @@ class ProgressEngine:
                 self._fail(self._external_error)
 
     def close(self):
-        """Says goodbye and hangs up; calls that have not ended fail."""
+        """Leaves the group and closes the links; calls that have not ended fail."""
         with self._news:
             if self._closed:
                 return

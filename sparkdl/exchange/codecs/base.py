@@ -154,7 +154,7 @@ class Coder:
             array[...] = state[name]
 
     def kept(self) -> dict[str, np.ndarray]:
-        """Returns the arrays that hold what is kept."""
+        """Returns {name: array} of the state kept between vectors."""
         return {}
 
     def settings(self) -> np.ndarray:

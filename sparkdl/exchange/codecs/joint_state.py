@@ -17,7 +17,7 @@ def join_states(coders):
 
 
 def restore_joined(coders, state):
-    """Has the coders continue from what `join_states` gave of as many of the same lengths.
+    """Restores the coders from what `join_states` gave of as many of the same lengths.
 
     Raises
     ------

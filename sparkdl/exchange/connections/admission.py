@@ -26,7 +26,7 @@ class PendingConnection:
 
 
 class Admission:
-    """Calls `examine(visit)` in a thread for each connection of `listener`.
+    """Calls `examine(connection)` in a thread for each connection of `listener`.
 
     Parameters
     ----------

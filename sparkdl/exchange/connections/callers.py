@@ -47,7 +47,7 @@ class Callers:
             if self._closed:
                 raise WorkerError(f"the endpoint was closed while channel {channel!r} was awaited")
             if not self._waiting.get(channel):
-                raise WorkerError(f"nobody called on channel {channel!r} within {timeout:g} s")
+                raise WorkerError(f"nobody connected to channel {channel!r} within {timeout:g} s")
             _, rank, sock = self._waiting[channel].popleft()
             return rank, sock
 

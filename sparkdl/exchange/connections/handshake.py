@@ -67,7 +67,7 @@ def examine(sock, secret, deadline):
 
 
 def welcome(sock, secret, caller, deadline):
-    """Lets the Caller in."""
+    """Accepts the Caller."""
     verdict = bytes([Verdict.WELCOME])
     send(sock, verdict + sign(secret, b"listener", caller.transcript + verdict), deadline)
 

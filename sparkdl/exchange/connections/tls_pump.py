@@ -46,7 +46,7 @@ class PumpSocket(socket.socket):
 
 @atexit.register
 def finish():
-    """Lets the last bytes out before the process ends, as the system does for ordinary sockets."""
+    """Sends the last bytes before the process ends, as the system does for ordinary sockets."""
     for thread, inner in list(running.items()):
         with contextlib.suppress(OSError):
             inner.shutdown(socket.SHUT_RD)

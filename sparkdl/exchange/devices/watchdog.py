@@ -34,7 +34,7 @@ class WatchedCall:
         return self.watchdog.failure is not None or self.is_reached
 
     def wait(self):
-        """Returns once it is done; PeerError if it fails, which the watchdog sees to."""
+        """Waits until it is done; raises the PeerError of a call that failed."""
         pause, longest = SHORT
         while not self.is_done:
             time.sleep(pause)

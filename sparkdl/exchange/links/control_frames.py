@@ -10,12 +10,12 @@ GOODBYE = pack_header(Kind.GOODBYE)
 
 
 def beat(awaited_rank):
-    """Returns the frame that shows that we live, and which rank we wait for, if any."""
+    """Returns a heartbeat frame, which names the rank that we wait for, if any."""
     return pack_header(Kind.HEARTBEAT, 0 if awaited_rank is None else awaited_rank + 1)
 
 
 def abort(error):
-    """Returns the frame that names the failed rank, and what was awaited."""
+    """Returns a frame with the error that ends the group."""
     text = json.dumps(error_to_json(error)).encode()
     return pack_header(Kind.ABORT, length=len(text)) + text
 
@@ -45,6 +45,6 @@ class ControlFrame:
         except (ValueError, RecursionError):
             error = None
         if not isinstance(error, PeerError):
-            return self._link.trouble("failed, and could not say why")
+            return self._link.trouble("failed for an unknown reason")
         error.is_explained = True
         return error

@@ -102,7 +102,7 @@ class FrameReader:
             goal.complete()
 
     def _await(self):
-        """Says to the system how much has to be there for the next turn."""
+        """Sets how many bytes must have come before the socket counts as ready."""
         left = 0 if self._body is None else len(self._body)
         least = min(left, MOST) if left >= MUCH else 1
         if least != self._least:

@@ -46,7 +46,7 @@ class FrameWriter:
         return True
 
     def add(self, data):
-        """Lets bytes that belong to no call wait behind all else."""
+        """Queues bytes that belong to no call behind all else."""
         self._queue.append([[memoryview(data)], None, False])
 
     def drop(self):

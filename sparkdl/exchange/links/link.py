@@ -105,7 +105,7 @@ class Link:
             self._tell(beat(awaited_rank))
 
     def abort(self, error):
-        """Tells the peer who failed, instead of all that has not begun to go out."""
+        """Sends the peer the failure, in place of all that has not begun to go out."""
         self._out.drop()
         self._tell(abort(error))
 
@@ -133,7 +133,7 @@ class Link:
             self.read(now)
 
     def _open_frame(self, head):
-        """Returns where the bytes of a frame with this header belong."""
+        """Returns the object that takes the bytes of a frame with this header."""
         magic, kind, tag, length = HEADER.unpack(head)
         try:
             if magic != MAGIC or kind != Kind.DATA or length > LONGEST_FRAME:
@@ -149,7 +149,7 @@ class Link:
             raise self.trouble("has left the group")
 
     def trouble(self, what):
-        """Returns the PeerError that says so about the other side."""
+        """Returns a PeerError that says `what` of the peer."""
         return PeerError(self.member.rank, self.member.host, what)
 
     @property

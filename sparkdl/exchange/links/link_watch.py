@@ -59,14 +59,14 @@ class LinkWatch:
                 self._serve(self._by_number[number], event)
 
     def _sleep(self, seconds):
-        """Returns the links that are ready within so many seconds."""
+        """Returns the poll events that come within so many seconds."""
         self._is_waiting = True  # a thread that rings from now on writes into the pipe
         events = self._poll.poll(0 if self._wake_requested else 1000 * seconds)
         self._is_waiting = self._wake_requested = False
         return events
 
     def _soon(self):
-        """Returns the links that are ready within AWAKE seconds."""
+        """Returns the poll events that come within AWAKE seconds."""
         end = time.perf_counter() + AWAKE
         while not (events := self._poll.poll(0)) and time.perf_counter() < end:
             os.sched_yield()

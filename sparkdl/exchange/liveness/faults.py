@@ -21,7 +21,7 @@ def find_stuck(calls, links, now, stall_timeout):
 
 
 def last_awaited(link, links):
-    """Returns the peer that waits for nobody, at the end of a chain of peers that wait."""
+    """Returns the link to the peer that waits for nobody, at the end of a chain of waits."""
     by_rank, seen = {link.member.rank: link for link in links}, set()
     while link.awaited_rank in by_rank and link.awaited_rank not in seen:
         seen.add(link.member.rank)

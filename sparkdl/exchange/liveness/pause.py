@@ -28,7 +28,7 @@ class PauseDetector:
         self.since = self._last = now
 
     def unbroken(self, now):
-        """Returns whether there was no break before this look; after one, silence counts anew."""
+        """Returns whether there was no pause before this look; after one, silence counts anew."""
         unbroken = now - self._last <= self._break
         if not unbroken:
             self.since = now

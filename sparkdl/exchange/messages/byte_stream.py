@@ -41,7 +41,7 @@ class Stream:
                 sent = self._sock.sendmsg(views[:AT_ONCE])
             except BlockingIOError:
                 if not self._writable.poll(1000 * self.timeout):
-                    raise StreamLoss(f"took nothing for {self.timeout:g} s") from None
+                    raise StreamLoss(f"accepted nothing for {self.timeout:g} s") from None
                 continue
             except OSError as error:
                 raise StreamLoss(f"is gone: {error}") from error

@@ -75,12 +75,12 @@ def spec(name, shape):
 
 
 def memory(specs):
-    """Returns new arrays for what comes."""
+    """Returns new arrays of these (dtype, shape)."""
     return [np.empty(shape, dtype) for dtype, shape in specs]
 
 
 def fitting(into, specs):
-    """Returns the given arrays, if what comes fits into them; else DataError."""
+    """Returns `into`, if the arrays to come fit into it; else DataError."""
     wanted = [(view.dtype.str, view.size) for view in into]
     coming = [(dtype.str, math.prod(shape)) for dtype, shape in specs]
     if wanted != coming:

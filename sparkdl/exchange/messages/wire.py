@@ -138,7 +138,7 @@ class Wire:
     def _watch(self, act, waiting_for=None):
         """Returns act(); an error in it, perhaps in the middle of a message, ends the wire."""
         if self._broken:
-            raise self._loss_error(f"cannot be talked to any more: {self._broken}")
+            raise self._loss_error(f"has a broken connection: {self._broken}")
         try:
             return act()
         except (StreamLoss, DataError) as error:

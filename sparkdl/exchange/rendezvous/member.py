@@ -38,7 +38,7 @@ class GroupMember:
 
     @classmethod
     def from_json(cls, text):
-        """Returns the Member in a JSON text; DataError if it is none."""
+        """Returns the GroupMember in a JSON text; DataError if there is none."""
         try:
             parsed = json.loads(text)
             complete = all(type(parsed[field.name]) is field.type for field in fields(cls))
@@ -46,4 +46,4 @@ class GroupMember:
                 return cls(**parsed)
         except (ValueError, TypeError, KeyError):
             pass
-        raise DataError(f"a member must be told as JSON, got {text!r}"[:300])
+        raise DataError(f"a member must be described as JSON, got {text!r}"[:300])

@@ -14,7 +14,7 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def meet(rendezvous, endpoint, timeout):
-    """Returns the Members, after all have published where they listen."""
+    """Returns all GroupMembers, after all have published their addresses."""
     address, port = endpoint.address
     member = GroupMember(
         rank=rendezvous.rank,
@@ -47,7 +47,7 @@ def connect(members, rank, endpoint, timeout):
             other, sock = answer_member(members, rank, sockets, endpoint, channel, limit)
             if not rank < other < len(members) or other in sockets:
                 hang_up(sock)
-                raise PeerError(other, "an unknown host", "called though it was not its turn")
+                raise PeerError(other, "an unknown host", "connected out of turn")
             sockets[other] = sock
         return sockets
     except BaseException:

@@ -59,7 +59,7 @@ class Lane:
         return self._steps.awaited_member
 
     def barrier(self):
-        """Returns when all members have come."""
+        """Waits until all members have called this."""
         with self._one_at_a_time:
             self._enter(SharedCall.about("barrier", EMPTY))
 

@@ -70,5 +70,5 @@ class SharedMemory:
 
 
 def layout_of(members, lanes):
-    """Returns the Layout of a machine with so many members."""
+    """Returns the SegmentLayout of a machine with so many members."""
     return SegmentLayout(members, lanes, SLOT)

@@ -125,7 +125,7 @@ class KeyValueStore(Verbs):
         self._servers.barrier()
 
     def set_optimizer(self, update, with_context=False):
-        """Says what a gradient does to a value; all workers call it, nothing is sent.
+        """Sets the function that applies a gradient to a value; all workers call it.
 
         Without one, a step of mode "sync" replaces the value; other modes need one.
 
@@ -150,7 +150,7 @@ class KeyValueStore(Verbs):
         self.barrier()
 
     def compression_state(self, key):
-        """Returns what this worker keeps back of its pushes to a key, {name: vector}.
+        """Returns the codec's state for this worker's pushes to a key, {name: vector}.
 
         "residual" has a number for each of the key's, what is yet to be sent.
         """
@@ -246,7 +246,7 @@ class KeyValueStore(Verbs):
         return self._coders[name, key_slice]
 
     def _coders_of(self, key):
-        """Returns the coders of all stretches of a key, in their order."""
+        """Returns the coders of all slices of a key, in their order."""
         coded = self._codec is not None and self._dtypes[str(key)] == np.float32
         return [self._coder(str(key), one) for one in self._slices[str(key)] if coded]
 

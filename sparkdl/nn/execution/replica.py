@@ -96,7 +96,7 @@ class Replica:
                 np.copyto(target, vector)
 
     def _expire(self):
-        """Says that the vectors may change: what programs in use have made of them is void."""
+        """Notes that the vectors may change: programs in use must compute constants anew."""
         self._version += 1
 
     def _run_in_use(self, program, columns):

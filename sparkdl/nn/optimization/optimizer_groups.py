@@ -35,13 +35,13 @@ def optimizer_groups(network):
                 optimizer,
                 slice(0, network.params_layout.size),
                 network.params_layout,
-                own(optimizer),
+                slot_names_of(optimizer),
             ),
         )
     return tuple(place_groups(ranges))
 
 
-def own(optimizer):
+def slot_names_of(optimizer):
     return {name: name for name in optimizer.slot_names}
 
 

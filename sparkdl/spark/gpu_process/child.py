@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from sparkdl.error_messages import error_to_json
 from sparkdl.errors import SparkdlError
-from sparkdl.nn.execution.device import choose_backend, describe_device, own
+from sparkdl.nn.execution.device import choose_backend, describe_device, restrict_gpus
 from sparkdl.spark.gpu_process.packing import pack, unpack
 
 PARENT_DEATH_SIGNAL = 1  # of prctl
@@ -19,7 +19,7 @@ NO_GPU = "no GPU"
 def serve(pipe, parent, addresses, turn):
     """Computes what the other end of the pipe asks for, until it hangs up or ends."""
     end_with(parent)
-    own(addresses, turn)
+    restrict_gpus(addresses, turn)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for Spark's driver
     task_pipe = TaskPipe(pipe)
     with suppress(EOFError, OSError):  # hung up
@@ -28,7 +28,7 @@ def serve(pipe, parent, addresses, turn):
 
 
 def end_with(parent):
-    """Has this process killed when its parent ends, however that ends; on Linux."""
+    """Kills this process when its parent ends, however that ends; on Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:  # it has ended before
@@ -75,7 +75,7 @@ class TaskPipe:
 
 
 def place_of(device):
-    """Returns where this process computes, or NOWHERE.
+    """Returns a description of the device that computes here, or NO_GPU.
 
     The computation itself will raise the error.
     """

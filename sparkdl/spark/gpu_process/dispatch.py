@@ -26,7 +26,7 @@ IDLE = []  # Processes of this one: what they have compiled is there for the nex
 
 
 def run_on_device(device, compute, items, worker=None, tally=None):
-    """Returns compute(items) of a Spark task: here, or in another process where it takes a GPU.
+    """Runs compute(items) in a Spark task: here, or in another process where it takes a GPU.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def answering(process, items, silence):
 
 @contextmanager
 def open_process(addresses, keep, turn):
-    """Gives a GpuProcess for these GPUs; none is left behind by a failure or a dropped task."""
+    """Opens a GpuProcess for these GPUs; a failure or a dropped task leaves none behind."""
     process = idle(addresses) if keep else None
     if not keep:
         end_idle()  # they hold memory of the GPU

@@ -19,7 +19,7 @@ class GpuProcess:
     addresses : tuple of str
         Of the GPUs that it may take, none: those that it sees.
     turn : int
-        See nn.device.own.
+        See nn.execution.device.restrict_gpus.
     """
 
     def __init__(self, addresses, turn):

@@ -20,7 +20,7 @@ OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
 
 @contextmanager
 def job(sc, description, doing):
-    """Gives the jobs run inside a description; one that fails for good is a clear error.
+    """Describes the jobs run inside; one that fails for good raises a clear error.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def job(sc, description, doing):
 
 
 def describe_jobs(sc, description):
-    """Gives the jobs run inside a description on Spark's pages."""
+    """Describes the jobs run inside on Spark's pages."""
     return local_property(sc, DESCRIPTION, f"sparkdl: {description}")
 
 

@@ -56,7 +56,7 @@ class SparkBlocks:
         return self.store.rdd.context
 
     def pieces(self, numbers=None):
-        """Returns an RDD of (number, piece) pairs, where the records lie: of all blocks, or some."""
+        """Returns an RDD of (number, piece) pairs, where the records lie; of all blocks if None."""
         return self.store.pieces(self.dealing, numbers)
 
     def chosen(self, numbers):

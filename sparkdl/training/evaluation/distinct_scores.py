@@ -64,7 +64,7 @@ class DistinctScores:
         return [np.array([self.is_exceeded], np.int64), *map(narrow, self.entries())]
 
     def with_arrays(self, arrays):
-        """Returns one with the same limit that holds what `arrays` gave.
+        """Returns a DistinctScores with this limit from what `arrays` gave.
 
         Raises ValueError if it cannot be.
         """
@@ -97,7 +97,7 @@ class DistinctScores:
 
 
 def limit_for(columns):
-    """Returns how many distinct scores are counted one by one, unless something else is said."""
+    """Returns the default number of distinct scores that are counted one by one."""
     return min(LIMIT, CELLS // columns)
 
 

@@ -7,7 +7,7 @@ from sparkdl.nn.inputs.columns import label_mask_of, mask_of
 
 
 def predictions_to_judge(conf, batch, predictions, losses):
-    """Returns predictions, labels and losses of what counts, a row for each.
+    """Returns predictions, labels and losses of the places that count, a row for each.
 
     Of several outputs the main one is judged. What a mask leaves out and labels that the loss
     ignores do not count. The loss of an example that is a mean or sum over steps is spread over

@@ -128,7 +128,7 @@ class Trainer:
         return locate_update(state, part, blocks.sizes, self.master)
 
     def fingerprint(self, blocks):
-        """Returns what a resumed run must have in common with the interrupted one to equal it."""
+        """Returns the settings that a resumed run must share with the interrupted one."""
         sizes = blocks.sizes
         data = {"workers": self.workers.size, "records": sum(sizes), "blocks": len(sizes)}
         marks = {"marks": self.marks.identity()}
@@ -149,25 +149,25 @@ class Trainer:
                 )
 
     def _restore_worker_state(self, state, resumed):
-        """Returns the state with what each worker of this fit has for itself to go on from."""
+        """Returns the state with the worker states that this fit starts from."""
         owner, worker_states = self.master.owner(), state.worker_states
         if worker_states and not resumed and state.owner != owner:
             log.warning(
-                "what the workers of another master have kept for themselves is of no use to this "
-                "one: its workers begin without (%s, now %s)",
+                "the states of another master's workers are of no use to this one: its workers "
+                "begin without (%s, now %s)",
                 state.owner,
                 owner,
             )
             worker_states = ()
         if resumed and len(worker_states) not in (0, self.workers.size):
             raise CheckpointError(
-                f"the checkpoint holds the own states of {len(worker_states)} workers, needs "
+                f"the checkpoint holds the states of {len(worker_states)} workers, needs "
                 f"{self.workers.size}"
             )
         codec = getattr(self.master, "codec", None)
         if resumed and not worker_states and codec is not None and codec.coder(1).kept():
             log.warning(
-                "the checkpoint holds nothing of what its workers kept back with %s: what they had "
+                "the checkpoint holds no residuals of its workers' codec %s: what they had "
                 "yet to send is lost, so the fit is not the one that was interrupted",
                 codec,
             )
@@ -178,7 +178,7 @@ class Trainer:
         return replace(state, worker_states=worker_states, owner=owner)
 
     def _events(self, blocks, state, epochs, transform, extra):
-        """Returns RoundDone, EpochDone ... as they come."""
+        """Returns an iterator over the events of the fit: RoundDone, EpochDone ..."""
         if not self.master.resident:
             return self._driven(blocks, state, epochs, transform)
         supervisor = self._supervisor(blocks, state, epochs, transform, extra)

@@ -101,10 +101,10 @@ class TrainingMaster(Member):
     def resolve(
         self, workers: Any, extra: dict[str, Any]
     ) -> tuple["TrainingMaster", str | None, "TrainingMaster | None"]:
-        """Returns (the master that these workers train with, why it is this one, another).
+        """Returns (the master to train with, the reason for it, a substitute without a group).
 
-        Why is a text for the History, or None. The other takes its place where workers do not
-        reach each other; None: nobody does.
+        The reason is a text for the History, or None. The substitute takes over where workers do
+        not reach each other; None: there is none.
 
         Parameters
         ----------

@@ -70,7 +70,7 @@ class Passed(NamedTuple):
         phases.end(self.phase)
 
     def tell(self, history, listeners):
-        """Tells nobody: phases are all that there is to it."""
+        """Tells no listener: only the phases change."""
 
 
 def drive_rounds(master, workers, conf, blocks, state, epochs, transform, evaluate, marks):

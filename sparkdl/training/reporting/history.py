@@ -80,11 +80,11 @@ class History:
     def by_worker(self) -> list[WorkerFigures]:
         """Returns the sums of each worker over all rounds, in the order of ranks."""
         most = max((len(report.by_worker) for report in self.rounds), default=0)
-        found = [
+        of_workers = [
             [report.by_worker[rank] for report in self.rounds if rank < len(report.by_worker)]
             for rank in range(most)
         ]
-        return [WorkerFigures(*map(sum, zip(*own, strict=True))) for own in found]
+        return [WorkerFigures(*map(sum, zip(*rounds, strict=True))) for rounds in of_workers]
 
     def times(self) -> dict[str, float]:
         """Returns the seconds of all rounds by part: reading, compute, averaging, overhead."""

@@ -1,4 +1,4 @@
-"""Where the wall clock of a fit goes: each moment of it belongs to one phase."""
+"""Seconds of a fit by phase: each moment of its wall clock belongs to one phase."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ class Phases:
         self.seconds = dict.fromkeys(PHASES, 0.0)
 
     def end(self, phase: str, known: Mapping[str, float] | None = None) -> None:
-        """Gives the time since the last call to a phase.
+        """Adds the time since the last call to a phase.
 
         Parameters
         ----------

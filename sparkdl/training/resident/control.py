@@ -102,7 +102,7 @@ class Control:
     def _listen(self):
         try:
             self._wire.receive(waiting_for="the end of the fit")
-            raise WorkerError("the driver must not say anything")
+            raise WorkerError("the driver must not send anything")
         except SparkdlError as error:
             self._lost = error
 
@@ -113,7 +113,7 @@ def arrays_by_name(meta, arrays):
 
 
 def is_loss(error):
-    """Returns whether it may help to begin anew.
+    """Returns whether the error is the loss of a worker: others may succeed where it failed.
 
     A module of this package that is not found was there when the worker began: its files are being
     removed, as a cluster does with those of a container that it kills.

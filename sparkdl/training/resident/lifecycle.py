@@ -45,9 +45,9 @@ def run_worker(shared, rank, blocks, validation):
 
 @contextmanager
 def report_errors(control, forming=False):
-    """Tells the driver what goes wrong in here, before others see the consequences.
+    """Reports errors raised in here to the driver, before others see the consequences.
 
-    While a group is `forming`, that a peer is not reached is told apart.
+    While a group is `forming`, an unreachable peer is reported as such.
     """
     try:
         yield
@@ -59,7 +59,7 @@ def report_errors(control, forming=False):
 
 @contextmanager
 def open_cache(blocks, control):
-    """Gives a RecordCache with all blocks, and reports to the driver while they come."""
+    """Opens a RecordCache with all blocks, and reports to the driver while they come."""
     with closing(RecordCache(control.report_reading(blocks))) as records:
         yield records
 

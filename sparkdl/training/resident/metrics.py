@@ -57,7 +57,7 @@ class WorkerMetrics:
         return WorkerFigures(round(self.examples), self.reading, self.compute, self.exchanging)
 
 
-def merge_figures(workers, epoch, part, devices=None):
+def merge_metrics(workers, epoch, part, devices=None):
     """Returns the RoundReport of a round, or of a RoundPart, from the WorkerMetrics of all workers.
 
     Raises

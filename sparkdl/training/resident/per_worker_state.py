@@ -8,12 +8,12 @@ RESIDUAL = "residual"
 
 
 def prefix(name, state):
-    """Returns {f"{name}.{key}": vector}: a part of an own state."""
+    """Returns {f"{name}.{key}": vector}: a named part of a worker's state."""
     return {f"{name}.{key}": vector for key, vector in state.items()}
 
 
 def worker_state_part(name, state):
-    """Returns the state that `prefix` was given under this name."""
+    """Returns the part of a worker's state that `prefix` gave this name."""
     return {k.removeprefix(f"{name}."): v for k, v in state.items() if k.startswith(f"{name}.")}
 
 
@@ -22,13 +22,13 @@ def copy_worker_state(state, name, out):
     vector = state.get(name)
     if vector is None or (vector.shape, vector.dtype) != (out.shape, out.dtype):
         available = sorted((n, str(x.dtype), x.shape) for n, x in state.items())
-        need = f"the own state of a worker needs {name} {out.shape} of {out.dtype}"
+        need = f"the state of a worker needs {name} {out.shape} of {out.dtype}"
         raise CheckpointError(f"{need}, got {available}")
     np.copyto(out, vector)
 
 
 def redistribute_worker_states(states, workers, averages):
-    """Returns the own states, one of each worker, for another number of workers.
+    """Returns the states of the workers, redistributed to another number of workers.
 
     Worker r goes on with what worker r had, modulo the old number. But residuals, what codecs have
     yet to send, are neither lost nor doubled: those of a worker that there is no longer are added

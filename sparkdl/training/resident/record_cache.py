@@ -34,7 +34,7 @@ class RecordCache:
         return iter(self._pieces)
 
     def block(self, number):
-        """Returns the CachedBlock block; WorkerError if none of its records has come."""
+        """Returns the CachedBlock of this number; WorkerError if none of its records has come."""
         if number not in self._pieces:
             raise WorkerError(f"block {number} should be here, got only {sorted(self._pieces)}")
         return CachedBlock(self._pieces[number])
@@ -46,7 +46,7 @@ class RecordCache:
         self.close()
 
     def close(self):
-        """Gives the files back."""
+        """Closes the files."""
         for column in self._files.values():
             column.close()
         self._files.clear()

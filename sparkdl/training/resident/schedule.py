@@ -81,7 +81,7 @@ class BlockSchedule:
         return part_of(state, blocks, self.last_round(state.epoch), self.sizes, master, marks)
 
     def resize(self, workers, state):
-        """Returns the schedule of other workers, who go on where the state is.
+        """Returns the schedule for another number of workers, who go on where the state is.
 
         A round that was cut begins anew.
         """
@@ -102,7 +102,7 @@ class BlockSchedule:
 
 
 def schedule_of(blocks, workers, state, extra):
-    """Returns the Schedule of a fit, or of one that goes on from a checkpoint with this `extra`."""
+    """Returns the BlockSchedule of a fit, perhaps resumed from a checkpoint with this `extra`."""
     begun = extra.get(BEGUN)
     begun = begun and StartedEpoch(**begun | {"left": tuple(begun["left"])})
     sizes = tuple(blocks.sizes)

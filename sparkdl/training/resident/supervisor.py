@@ -14,7 +14,7 @@ from sparkdl.training.reporting.events import (
 )
 from sparkdl.training.reporting.reports import Restart
 from sparkdl.training.resident.fit_setup import DueEvents
-from sparkdl.training.resident.metrics import WorkerMetrics, merge_figures
+from sparkdl.training.resident.metrics import WorkerMetrics, merge_metrics
 from sparkdl.training.resident.per_worker_state import redistribute_worker_states
 from sparkdl.training.resident.schedule import write_schedule
 from sparkdl.training.resident.worker_group import LostWorker, WorkerGroup
@@ -98,7 +98,7 @@ class Supervisor:
             before, part = state, self.shared.part(state)
             reports = group.gather("report", state.rounds + 1)
             workers = [WorkerMetrics.of(vector) for [vector] in reports]
-            report = merge_figures(workers, state.epoch, part, dict(devices))
+            report = merge_metrics(workers, state.epoch, part, dict(devices))
             state = part.after(state, report.iteration)
             yield RoundDone(report, self._adopt(group, state, self.shared.due(before, state)))
             yield from self._following(group)

@@ -44,7 +44,7 @@ class Worker:
         self._shared, self._stores = shared, []
 
     def store(self, **options):
-        """Returns a KeyValueStore of all workers, who all call this; options are its."""
+        """Returns a KeyValueStore of all workers with these options; all call this."""
         master, secret = self._shared.master, self._shared.secret
         limits = {"timeout": master.timeout, "stall_timeout": master.stall_timeout}
         where = {"ports": master.ports, "interface": master.interface, "tls": master.tls}

@@ -131,9 +131,7 @@ class WorkerGroup:
                 error = self._launched.error()
                 if error is not None:
                     self._fail(error, isinstance(error, WorkerError))
-        raise LostWorker(
-            WorkerError(f"no worker has said anything for {self.master.stall_timeout:g} s")
-        )
+        raise LostWorker(WorkerError(f"no worker has reported for {self.master.stall_timeout:g} s"))
 
     def _fail(self, error, lost, forming=False):
         """Raises the cause: after the loss of one worker, the others report errors first."""

@@ -12,7 +12,7 @@ def minibatches(block, order, size, transform, conf):
 
 
 def records(part, size):
-    """Returns the records of minibatches `start` to `stop` of a RoundPart or Round."""
+    """Returns the slice of records that the minibatches of a RoundPart or Round cover."""
     return slice(part.start * size, None if part.stop is None else part.stop * size)
 
 

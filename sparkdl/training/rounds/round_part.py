@@ -34,12 +34,12 @@ class RoundPart(NamedTuple):
         return self.ends_round and self.round + 1 == self.rounds
 
     def minibatches(self, sizes, size):
-        """Returns how many of `size` records each worker with a block trains."""
+        """Returns the number of minibatches of `size` records for each worker with a block."""
         block_sizes = [sizes[n] for n in self.blocks if n is not None]
         return [max(0, min(-(-n // size), self.stop) - self.start) for n in block_sizes]
 
     def after(self, state, iteration):
-        """Returns the counters of the state after it, with so many updates; the vectors stay."""
+        """Returns the state with the counters after this part and so many updates."""
         number = 0 if self.ends_epoch else self.round + self.ends_round
         counters = {"epoch": state.epoch + self.ends_epoch, "round": number}
         counters |= {"done": 0 if self.ends_round else self.stop}
@@ -47,7 +47,7 @@ class RoundPart(NamedTuple):
 
 
 def part_of(state, blocks, rounds, sizes, master, marks):
-    """Returns the next RoundPart, where `state` is.
+    """Returns the RoundPart that follows `state`.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def part_of(state, blocks, rounds, sizes, master, marks):
 
 
 def locate_update(state, part, sizes, master):
-    """Returns the counters that a fit has when it comes to the updates of `state`.
+    """Returns the state with the counters that a fit has after as many updates.
 
     Parameters
     ----------

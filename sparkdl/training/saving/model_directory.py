@@ -53,7 +53,7 @@ def save_model(path, conf, state, extra=None):
     if state.worker_states:
         contents[WORKERS] = safetensors.numpy.save(_of_workers(state.worker_states))
     if _network(NETWORK, contents[NETWORK]) != conf:  # it must not replace one that can be read
-        raise CheckpointError(f"the network must be equal to what its JSON gives back: {conf}")
+        raise CheckpointError(f"the network must survive its JSON: {conf}")
     write_directory(path, contents)
 
 

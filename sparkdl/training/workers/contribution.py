@@ -86,12 +86,12 @@ class Failure:
 
 
 def failure_from_json(meta, whose):
-    """Returns the Failure in the process that it has come to."""
+    """Returns the Failure that another process sent as JSON."""
     return Failure(error_from_json(meta, whose), whose)
 
 
 def levels(count, depth):
-    """Returns how many sums are left after each level of a tree of `depth` over `count` workers.
+    """Returns the number of sums after each level of a tree of `depth` over `count` workers.
 
     The last level is the driver, which adds what is left: two sums if depth >= 2, else all.
     """

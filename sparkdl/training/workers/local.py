@@ -14,7 +14,7 @@ from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.dealing import assemble_block, deal
 from sparkdl.data.source import check_batches
 from sparkdl.errors import ConfigError, NoRecords, WorkerError
-from sparkdl.nn.execution.device import own
+from sparkdl.nn.execution.device import restrict_gpus
 from sparkdl.training.workers.contribution import Failure, tree_total
 from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
 
@@ -110,7 +110,7 @@ class LocalWorkers:
     def launch(
         self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None
     ) -> Any:
-        """Has the processes that run rounds stay for a fit; see Workers.launch."""
+        """Starts a fit for whose length the processes stay; see Workers.launch."""
         if len(shares) > self.size:
             raise ConfigError(f"there is room for {self.size} workers, got {len(shares)}")
         self._start()
@@ -188,7 +188,7 @@ class WorkerProcess:
 
 def serve(pipe, threads, rank=0):
     """Serves as a worker: runs jobs until the other end hangs up."""
-    own((), turn=rank)  # GPUs go round
+    restrict_gpus((), turn=rank)  # GPUs go round
     os.environ["OMP_NUM_THREADS"] = str(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner, who then hangs up
     with suppress(EOFError, OSError):  # the owner has hung up

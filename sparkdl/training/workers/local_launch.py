@@ -62,7 +62,7 @@ class LocalLaunchedWorkers:
         self._start(processes, blocks, shares, validation)
 
     def error(self):
-        """Returns why the first worker that failed did; None while all is well."""
+        """Returns the error of the first worker that failed; None while all is well."""
         self._look()
         return self._error
 
@@ -119,7 +119,7 @@ def root_cause(known, other):
 
 
 def task_outcome(process):
-    """Returns (failure or None,) of a process that has ended its task, None of one that works."""
+    """Returns (error or None,) of a process that has ended its task, None of one that works."""
     try:
         if not process.pipe.poll():
             return None

@@ -1,4 +1,4 @@
-"""Rows for resizing, and for windows that do not overlap."""
+"""Rows for resizing, and for unfolding into windows."""
 
 import jax
 from jax import lax

@@ -137,7 +137,7 @@ ROWS = {
         refused_at_init,
         {},
         [],
-        "rank . on .*: NCCL does not take in GPU-.: NCCL_ERROR_INVALID_USAGE",
+        "rank . on .*: NCCL does not accept GPU-.: NCCL_ERROR_INVALID_USAGE",
     ),
     "a peer does not come": (
         never_in_init,

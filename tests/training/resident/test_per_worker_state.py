@@ -109,7 +109,7 @@ def test_the_workers_of_another_master_begin_without_and_say_so(crews, caplog):
     plain = Network(CONF, replace(network.state, worker_states=(), owner=""))
     other = master_of("averaging", "TopK")
     fit(other, crews(2), 1, network)
-    assert "kept for themselves is of no use to this one" in caplog.text
+    assert "are of no use to this one" in caplog.text
     assert_equal(network.state, fit(other, crews(2), 1, plain).state)
 
 
@@ -123,7 +123,7 @@ def test_a_checkpoint_without_what_was_kept_back_says_so(codec, warns, crews, tm
         f"{tmp_path}/round-{state.rounds:08d}", conf, replace(state, worker_states=()), extra
     )
     fit(master, crews(2), 2, resume=tmp_path)
-    assert ("holds nothing of what its workers kept back" in caplog.text) == warns
+    assert ("holds no residuals of its workers" in caplog.text) == warns
 
 
 def test_a_saved_model_has_the_network_alone(crews, tmp_path):
@@ -154,8 +154,8 @@ def short(own):
 DAMAGED = {
     "shorter": (short, "OneBit needs state .*53.*got .*52"),
     "renamed": (lambda own: tuple({"x": v} for o in own for v in o.values()), "OneBit needs state"),
-    "none of one": (lambda own: (own[0], {}), "holds the own states of 1 workers, needs 2"),
-    "too few": (lambda own: own[:1], "holds the own states of 1 workers, needs 2"),
+    "none of one": (lambda own: (own[0], {}), "holds the states of 1 workers, needs 2"),
+    "too few": (lambda own: own[:1], "holds the states of 1 workers, needs 2"),
 }
 
 

@@ -107,7 +107,7 @@ def facts(group):
 
 
 def batch_size(group):
-    """Returns the number of records in a batch of about so many bytes, or so many."""
+    """Returns the number of records in a batch of a few megabytes."""
     each = max(1, group.total_byte_size / group.num_rows)
     return max(1, min(RECORDS_PER_BATCH, int(BYTES_PER_BATCH / each)))
 

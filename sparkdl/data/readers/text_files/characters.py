@@ -76,8 +76,8 @@ class Characters(Config):
         return codes.astype(np.uint8 if len(self) <= 256 else np.int32)
 
     def decode(self, codes: np.ndarray | Iterable[int]) -> str:
-        """Returns the text whose characters have these numbers (n,). Raises DataError for one of
-        none.
+        """Returns the text whose characters have these numbers (n,). Raises DataError for an
+        unknown one.
         """
         codes = np.asarray(codes, np.int64)
         if codes.size and not (codes.min() >= 0 and codes.max() < len(self)):

@@ -22,7 +22,7 @@ def collect_states(key_slices, slots_of):
     ----------
     key_slices : {key: [KeySlice]}
     slots_of : callable
-        `slots_of(key, stretch)` is {name: array} of one part.
+        `slots_of(key, key_slice)` is {name: array} of one part.
     """
     return {
         key: join_slots(parts, [slots_of(key, part) for part in parts])

@@ -44,7 +44,7 @@ class Servers:
         return self.ask({i: ({"verb": verb} | more, (), None) for i in range(len(self.ranks))})
 
     def run_on_first(self, act):
-        """Lets rank 0 act while the others wait; if it cannot, the store fails for all."""
+        """Runs act() on rank 0 while the others wait; if it raises, the store fails for all."""
         self.barrier()
         if self.places.rank == 0:
             try:
@@ -69,7 +69,7 @@ class Servers:
         return PeerError(self.places.rank, self.places.endpoint.address[0], what)
 
     def fail(self, error):
-        """Lets everybody know, so that all name the same culprit."""
+        """Notifies all servers, so that all ranks name the same culprit."""
         if self.failure:
             return
         self.failure = error

@@ -37,7 +37,7 @@ class Synchronous:
             return part.copy_value()
 
     def furthest(self, part):
-        """Returns the clock of a worker that comes back."""
+        """Returns the clock that a resuming worker goes on from."""
         return part.version
 
     def settle(self, part, roster, apply):
@@ -76,7 +76,7 @@ class Asynchronous:
             return part.copy_value()
 
     def furthest(self, part):
-        """Returns the clock of a worker that comes back."""
+        """Returns the clock that a resuming worker goes on from."""
         return max(part.clock)
 
     def settle(self, part, roster, apply):
@@ -126,7 +126,7 @@ class Hogwild:
         return PulledValue(part.value, version)
 
     def furthest(self, part):
-        """Returns the clock of a worker that comes back."""
+        """Returns the clock that a resuming worker goes on from."""
         return max(part.clock)
 
     def settle(self, part, roster, apply):

@@ -45,7 +45,7 @@ class Roster:
         self._notify()
 
     def resume(self, rank):
-        """Has this rank waited for again."""
+        """Makes the waits include this rank again."""
         with self._lock:
             self.active = self.active | {rank}
 

@@ -19,7 +19,7 @@ AHEAD = 16  # requests of one worker that wait for their turn
 
 
 class Service:
-    """Lets workers use a Shard. `attend` is a handler for Endpoint.serve."""
+    """Serves a Shard to workers. `attend` is a handler for Endpoint.serve."""
 
     def __init__(self, shard):
         self.shard = shard

@@ -75,7 +75,7 @@ def load_weights(conf, state, path, layers=None, fit=True):
             misfits[name] = str(error)
     if not loaded and not misfits:
         ours, in_file = ", ".join(arrays), ", ".join(weights)
-        raise CheckpointError(f"{path}: no layer is called as in the network: {in_file}; {ours}")
+        raise CheckpointError(f"{path}: no layer has a name of the network: {in_file}; {ours}")
     filled = {owner for name in loaded for owner in arrays.owners(name)}
     report = LoadReport(
         path=str(path),

@@ -38,11 +38,11 @@ class Buckets:
                 self._compressed.restore(worker_state_part(GRADIENTS, worker.saved_state))
 
     def worker_state(self):
-        """Returns what the codec keeps back, as Strategy.worker_state gives it."""
+        """Returns the residuals of the codec, for Strategy.worker_state."""
         return {} if self._compressed is None else prefix(GRADIENTS, self._compressed.state())
 
     def flush(self):
-        """Returns what the codec keeps back on all workers, summed; None where that is nothing."""
+        """Returns the residuals of the codec, summed over workers; None where they are zero."""
         if self._compressed is None:
             return None
         with self.worker.exchanging():

@@ -38,7 +38,7 @@ class AllReduceWorker(Strategy):
         return self._buckets.worker_state()
 
     def flush(self):
-        """Returns `Buckets.flush`, for whoever goes on in another way."""
+        """Returns `Buckets.flush`, for a strategy that goes on in another way."""
         return self._buckets.flush()
 
     def _update(self, steps):

@@ -76,7 +76,7 @@ class ElasticWorker(Strategy):
         raise NotImplementedError
 
     def _settle(self) -> None:
-        """Has all workers know the same center."""
+        """Synchronizes the center over all workers."""
 
 
 class SynchronousElasticWorker(ElasticWorker):

@@ -79,7 +79,7 @@ class LocalSGDWorker(ParameterAveragingWorker):
             self._average(examples)
 
     def _tell_losses(self) -> None:
-        """Tells all workers the losses of all, which each adds up in the same way."""
+        """Sums the losses of all workers, the same sum on each."""
         metrics = self.worker.metrics
         with self.worker.exchanging():
             total = np.array([metrics.loss, metrics.examples])
@@ -111,7 +111,7 @@ class Period:
         self.now = max(1, target)
 
     def vector(self):
-        """Returns all that it knows, for `restore`."""
+        """Returns the state as a vector, for `restore`."""
         return np.array([self.now, self._first, self._loss, self._examples])
 
     def restore(self, vector):

@@ -162,7 +162,7 @@ class ParameterAveraging(ResidentMaster):
         params, buffers, slots = np.split(result.vector, ends)
         slots = slots if self.average_optimizer_state else state.slots
         state = part.after(state, state.iteration + result.updates)
-        return replace(state, params=params, buffers=buffers, slots=slots, kept={})
+        return replace(state, params=params, buffers=buffers, slots=slots, master_state={})
 
 
 @lru_cache(maxsize=2)

@@ -150,7 +150,7 @@ class ParameterServerWorker(Strategy):
         worker.replica.apply(rate, self._own_age)
 
     def _meet(self) -> None:
-        """Lets all push, and all pull, before one of them pushes again."""
+        """Waits until all have pushed and pulled, before one of them pushes again."""
         with self.worker.exchanging():
             self._store.rest()
             self.worker.group.barrier()
