@@ -93,7 +93,8 @@ EXPORTS = {
     "sparkdl.evaluations": """
         Classification Evaluation MeanLoss MultiLabelEvaluation Regression Roc""",
     "sparkdl.listeners": """
-        EpochReport FitPlan History Listener ProgressBar Restart RoundReport ValidationReport""",
+        EpochReport FitPlan History Listener ProgressBar Restart RoundReport ValidationReport
+        WorkerFigures""",
     "sparkdl.errors": """
         CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
         OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",
