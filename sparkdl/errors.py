@@ -129,5 +129,5 @@ class BoundedRepr(Repr):
 
 def brief(value: Any) -> str:
     """Returns `value` as text of at most 100 characters."""
-    shown = BoundedRepr().repr(value)
-    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."
+    text = BoundedRepr().repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

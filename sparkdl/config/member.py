@@ -77,8 +77,8 @@ class Member(Config):
         """Returns the member that `options["type"]` names, with the other keys as its options."""
         if not isinstance(options, dict) or "type" not in options:
             raise ConfigError(f"{cls.__name__} needs a 'type', got {brief(options)}")
-        found = cls.find(options["type"], f"{cls.__name__} type must be ")
-        return build(found, {k: v for k, v in options.items() if k != "type"})
+        member = cls.find(options["type"], f"{cls.__name__} type must be ")
+        return build(member, {k: v for k, v in options.items() if k != "type"})
 
     @classmethod
     def find(cls, name: Any, where_must_be: str) -> type[Any]:
@@ -86,11 +86,11 @@ class Member(Config):
 
         Raises ConfigError with the nearest otherwise.
         """
-        found = find_name(name, cls.members)
-        if found is None:
+        match = find_name(name, cls.members)
+        if match is None:
             end = f", got {brief(name)}{suggestion(name, cls.members, founder(cls).__name__)}"
             raise ConfigError(f"{where_must_be}one of {list_names(cls.members)}{end}")
-        return cls.members[found]
+        return cls.members[match]
 
 
 def register(cls):

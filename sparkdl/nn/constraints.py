@@ -66,8 +66,8 @@ class MinMaxNorm(Constraint, name="min_max_norm"):
 
     def apply(self, weights: Value, axes: tuple[int, ...] | None = None) -> Value:
         norm = norms(weights, axes)
-        wanted = ops.minimum(ops.maximum(norm, self.low), self.high)
-        norm_then = ops.add(ops.mul(wanted, self.share), ops.mul(norm, 1 - self.share))
+        target = ops.minimum(ops.maximum(norm, self.low), self.high)
+        norm_then = ops.add(ops.mul(target, self.share), ops.mul(norm, 1 - self.share))
         return ops.mul(weights, ops.div(norm_then, not_zero(norm)))
 
 

@@ -1,4 +1,4 @@
-"""What sparkdl.data brings with it into an executor, and from where it can be imported."""
+"""Imports of sparkdl.data in an executor, and the places it can be imported from."""
 
 import subprocess
 import sys

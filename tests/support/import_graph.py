@@ -1,4 +1,4 @@
-"""Which file of a package uses which, as its imports say, those inside of functions too.
+"""The import graph of a package's files, with the imports inside of functions.
 
 A name that a package's __init__ re-exports stands for the file that defines it: whoever imports
 `ops` from sparkdl.engine and calls `ops.add` uses engine/ops/elementwise.py. So it is where a

@@ -42,9 +42,10 @@ class Of(Requirement):
                 return self.family.from_dict(value)
         if self.number and is_numeric(scalar(value)):
             return self.check_by(self.number, value, where)
-        found = self.family.find(value, f"{where} must be {self.number_or}")
+        owner = where or f"{self.family.__name__} type"
+        member = self.family.find(value, f"{owner} must be {self.number_or}")
         with inside(where):
-            return found()
+            return member()
 
 
 def with_article(name: Any) -> str:

@@ -88,15 +88,15 @@ class Dealing:
 
 def check_count(batches, partition, count):
     """Yields the batches, if they hold `count` records."""
-    found = 0
+    actual = 0
     for batch in batches:
-        found += len(batch)
-        if found > count:
+        actual += len(batch)
+        if actual > count:
             break
         yield batch
-    if found != count:
+    if actual != count:
         raise DataError(
-            f"partition {partition}: {count} records were counted, then there were {found}; "
+            f"partition {partition}: {count} records were counted, then there were {actual}; "
             "the data must not change during a fit"
         )
 

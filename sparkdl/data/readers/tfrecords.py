@@ -64,10 +64,10 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
 
     def splits(self) -> list[Split]:
         """Returns a split for each file. Reads nothing but their sizes."""
-        found = [path for path in data_files(self.path) if files.size(path)]
-        if not found:
+        paths = [path for path in data_files(self.path) if files.size(path)]
+        if not paths:
             raise DataError(f"{self.path}: must hold records, but is empty")
-        return [RecordFile(partition=i, count=None, path=path) for i, path in enumerate(found)]
+        return [RecordFile(partition=i, count=None, path=path) for i, path in enumerate(paths)]
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes: features and labels as they are stored."""

@@ -39,7 +39,7 @@ class Chance(FrozenFields):
         return philox.uniform(self.ids, self.epoch, count, self.seed, STREAM + self.place)
 
     def at(self, place: int) -> "Chance":
-        """Returns the numbers of the transform that stands at another place."""
+        """Returns the random numbers of the transform at another place."""
         return Chance(ids=self.ids, seed=self.seed, epoch=self.epoch, place=place)
 
 
@@ -56,11 +56,11 @@ class Transform(Member, package="sparkdl.data.transforms"):
     column: str = option(Text(what="a name"), "Column of the batch to change.", default="features")
 
     def __call__(self, batch: Batch) -> Batch:
-        """Returns the batch as a network in use takes it."""
+        """Returns the batch transformed without random choices, as a network in use takes it."""
         return compute_pixels(self.apply(batch, None))
 
     def in_training(self, seed: int, epoch: int, leave: Iterable[str] = ()) -> Any:
-        """Returns function Batch to Batch for the minibatches of an epoch of training.
+        """Returns a function (Batch) -> Batch for the minibatches of an epoch of training.
 
         Columns stored in one of the types `leave` may come as Pixels, for a device to compute.
         """
@@ -110,7 +110,7 @@ class PixelTransform(Transform, abstract=True):
         return batch.replace(**{self.column: pixels})
 
     def describe(self, pixels: Pixels, chance: "Chance | None") -> Pixels:
-        """Returns pixels, with what this does to them as well."""
+        """Returns the Pixels with this transform added to them."""
         raise NotImplementedError
 
 
@@ -138,9 +138,9 @@ def image_shape(owner, shape):
     return tuple(shape)
 
 
-def require_result(owner, gives, wanted):
+def require_result(owner, gives, expected):
     """Raises ShapeError unless what a transform gives is wanted, where None takes any size."""
-    sizes = zip(gives, wanted, strict=False)
-    if len(gives) != len(wanted) or any(n not in (None, size) for size, n in sizes):
+    sizes = zip(gives, expected, strict=False)
+    if len(gives) != len(expected) or any(n not in (None, size) for size, n in sizes):
         name = type(owner).__name__
-        raise ShapeError(f"{name} gives examples of {gives}, what follows takes {tuple(wanted)}")
+        raise ShapeError(f"{name} gives examples of {gives}, what follows takes {tuple(expected)}")

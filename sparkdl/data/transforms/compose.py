@@ -62,8 +62,8 @@ class Compose(Transform):
 
 def in_order(transforms: Iterable[Any], scale: Any) -> Any:
     """Joins transforms and then a Scale into one; None where nothing is left to do."""
-    left = [*transforms, *([] if scale == Scale() else [scale])]
-    return Compose(left) if len(left) > 1 else (left or [None])[0]
+    remaining = [*transforms, *([] if scale == Scale() else [scale])]
+    return Compose(remaining) if len(remaining) > 1 else (remaining or [None])[0]
 
 
 def flatten_transforms(transforms):

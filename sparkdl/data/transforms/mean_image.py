@@ -39,8 +39,8 @@ class MeanImage(PixelTransform):
     @cached_property
     def image(self) -> np.ndarray:
         """float32 (C, H, W)"""
-        found = np.asarray(self.mean) if self.path is None else read(self.path)
-        image = found.astype(np.float32)
+        array = np.asarray(self.mean) if self.path is None else read(self.path)
+        image = array.astype(np.float32)
         return image[0] if image.ndim == 4 and len(image) == 1 else image
 
     def describe(self, pixels: Pixels, chance: Chance | None) -> Pixels:

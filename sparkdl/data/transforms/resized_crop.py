@@ -40,10 +40,10 @@ class RandomResizedCrop(Transform):
 
     def validate(self) -> None:
         super().validate()
-        least, most = self.area
-        require(self, "area", least <= most, "two shares, the least one first")
-        least, most = self.ratio
-        require(self, "ratio", least <= most, "two numbers above 0, the least one first")
+        low, high = self.area
+        require(self, "area", low <= high, "two shares, the least one first")
+        low, high = self.ratio
+        require(self, "ratio", low <= high, "two numbers above 0, the least one first")
 
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         channels, height, width = image_shape(self, x.shape[1:])
@@ -80,13 +80,13 @@ class RandomResizedCrop(Transform):
         return (shape[0], None, None)
 
 
-def between(u, least, most):
-    return least + u * (most - least)
+def between(u, low, high):
+    return low + u * (high - low)
 
 
-def central_window(height, width, least, most):
+def central_window(height, width, low, high):
     """Returns the largest central window with width / height in [least, most], whole numbers."""
-    ratio = min(max(width / height, least), most)
+    ratio = min(max(width / height, low), high)
     h = min(height, max(1, round(width / ratio)))
     w = min(width, max(1, round(height * ratio)))
     return (height - h) // 2, (width - w) // 2, h, w

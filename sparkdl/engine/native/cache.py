@@ -27,11 +27,11 @@ def folder():
     path = Path(os.environ.get("SPARKDL_KERNELS") or Path(base, "sparkdl", "kernels"))
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    others = found.st_mode & 0o022  # a user who may write there may run code here
-    return None if others or found.st_uid != os.getuid() else path
+    others = status.st_mode & 0o022  # a user who may write there may run code here
+    return None if others or status.st_uid != os.getuid() else path
 
 
 def read(key):
@@ -74,8 +74,8 @@ def make_room(place):
 def about(entry):
     """(when it was written, bytes, path), or None where another process has deleted it."""
     with suppress(FileNotFoundError):
-        found = entry.stat()
-        return found.st_mtime_ns, found.st_size, entry.path
+        status = entry.stat()
+        return status.st_mtime_ns, status.st_size, entry.path
 
 
 def key_of(*parts):

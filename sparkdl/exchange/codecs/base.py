@@ -69,9 +69,9 @@ class Codec(Member):
         self.check(numbers == n, f"{n} numbers", numbers)
         return message[HEAD.size :]
 
-    def check(self, holds: object, expected: str, found: object) -> None:
+    def check(self, holds: object, expected: str, actual: object) -> None:
         if not holds:
-            raise DataError(f"a message of {type(self).__name__} needs {expected}, got {found}")
+            raise DataError(f"a message of {type(self).__name__} needs {expected}, got {actual}")
 
     def parse(self, body: Any, n: int) -> Any:
         """Parses and checks `body`, a message for n numbers; raises DataError if it is invalid."""
@@ -145,15 +145,15 @@ class Coder:
         CheckpointError
             If names, shapes or types differ.
         """
-        kept = self.kept()
-        ours, given = describe_arrays(kept), describe_arrays(state)
-        if ours != given:
-            raise CheckpointError(f"{type(self.codec).__name__} needs state {ours}, got {given}")
-        for name, array in kept.items():
+        state_kept = self.kept()
+        needed, actual = describe_arrays(state_kept), describe_arrays(state)
+        if needed != actual:
+            raise CheckpointError(f"{type(self.codec).__name__} needs state {needed}, got {actual}")
+        for name, array in state_kept.items():
             array[...] = state[name]
 
     def kept(self) -> dict[str, np.ndarray]:
-        """Returns the arrays that hold what is kept."""
+        """Returns {name: array} of the state kept between vectors."""
         return {}
 
     def settings(self) -> np.ndarray:

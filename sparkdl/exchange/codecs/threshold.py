@@ -81,8 +81,8 @@ class Threshold(Codec):
             out[places >> 1] += steps(places, t)
         else:
             for block in blocks(len(out)):
-                some = codes[block.start // 4 : pairs.bytes_for(block.stop)]
-                out[block] += pairs.levels(some, of_code(t))[: block.stop - block.start]
+                part = codes[block.start // 4 : pairs.bytes_for(block.stop)]
+                out[block] += pairs.levels(part, of_code(t))[: block.stop - block.start]
 
 
 class ThresholdCoder(ResidualCoder):
@@ -122,7 +122,7 @@ class ThresholdCoder(ResidualCoder):
 
         None for where, if they are so many that a dense message is not longer.
         """
-        count, places, most = 0, [np.zeros(0, np.uint32)], pairs.bytes_for(self.n) / 4
+        count, places, limit = 0, [np.zeros(0, np.uint32)], pairs.bytes_for(self.n) / 4
         for block in blocks(self.n):
             total = self.residual[block]
             total += vector[block]
@@ -132,9 +132,9 @@ class ThresholdCoder(ResidualCoder):
             if largest >= t:
                 large = size >= t
                 count += np.count_nonzero(large)
-                if count < most:
+                if count < limit:
                     places.append(np.flatnonzero(large).astype(np.uint32) + block.start)
-        return count, None if self.n and count >= most else np.concatenate(places)
+        return count, None if self.n and count >= limit else np.concatenate(places)
 
     def sparse(self, places, t):
         body = self.body[FORM.size :][: 4 * len(places)].view("<u4")

@@ -115,8 +115,8 @@ class DeviceGroup(Group):
         return self._progress.timeout
 
     @property
-    def patience(self):
-        return self._progress.patience
+    def stall_timeout(self):
+        return self._progress.stall_timeout
 
     def look(self):
         """Raises PeerError if the group has failed, or is seen to."""

@@ -46,7 +46,7 @@ class FrameWriter:
         return True
 
     def add(self, data):
-        """Lets bytes that belong to no call wait behind all else."""
+        """Queues bytes that belong to no call behind all else."""
         self._queue.append([[memoryview(data)], None, False])
 
     def drop(self):
@@ -86,11 +86,11 @@ class FrameWriter:
 
 def rest(views, count):
     """Returns the rest of views after `count` bytes of them."""
-    left = []
+    remaining = []
     for view in views:
         if count < len(view):
-            left.append(view[count:])
+            remaining.append(view[count:])
             count = 0
         else:
             count -= len(view)
-    return left
+    return remaining

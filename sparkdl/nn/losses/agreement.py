@@ -74,9 +74,9 @@ class MulticlassHinge(Loss, name="multiclass_hinge"):
         return ops.softmax(z)
 
     def per_example(self, z: Value, labels: Value) -> Value:
-        own = ops.one_hot(labels, z.shape[1], z.dtype)
-        rise = ops.max(ops.add(z, ops.sub(1.0, own)), axes=(1,))  # of the class itself: its z
-        return ops.sub(rise, ops.sum(ops.mul(z, own), axes=(1,)))
+        is_label = ops.one_hot(labels, z.shape[1], z.dtype)
+        rise = ops.max(ops.add(z, ops.sub(1.0, is_label)), axes=(1,))  # of the class itself: its z
+        return ops.sub(rise, ops.sum(ops.mul(z, is_label), axes=(1,)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -134,5 +134,5 @@ class MultinomialLogistic(Loss, name="multinomial_logistic"):
     label_kind: ClassVar = "class"
 
     def per_example(self, z: Value, labels: Value) -> Value:
-        own = ops.sum(ops.mul(z, ops.one_hot(labels, z.shape[1], z.dtype)), axes=(1,))
-        return ops.neg(ops.log(ops.maximum(own, 1e-20)))
+        of_labels = ops.sum(ops.mul(z, ops.one_hot(labels, z.shape[1], z.dtype)), axes=(1,))
+        return ops.neg(ops.log(ops.maximum(of_labels, 1e-20)))

@@ -79,7 +79,7 @@ class Conf(Config):
     dtype: str = option(
         Choice(of=DTYPES),
         "Type in which activations are stored and products computed; narrow numbers only in "
-        "layers that can (`Layer.narrow`). Parameters, gradients and the optimizer stay "
+        "layers that can (`Layer.low_precision`). Parameters, gradients and the optimizer stay "
         "float32. float16 is for GPUs; with it the loss is scaled, and updates whose gradient "
         "is not finite are left out: see loss_scale.py.",
         default="float32",

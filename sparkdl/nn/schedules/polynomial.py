@@ -17,5 +17,5 @@ class PolynomialSchedule(DecaySchedule):
     final: float = option(Number(minimum=0), "The rate in the end.", default=0.0)
 
     def at(self, t: float) -> float:
-        left = max(0.0, 1 - t / self.steps)
-        return self.final + (self.initial - self.final) * left**self.power
+        remaining = max(0.0, 1 - t / self.steps)
+        return self.final + (self.initial - self.final) * remaining**self.power

@@ -26,8 +26,8 @@ class Lbfgs(Solver):
     def memory(self) -> Any:
         return CorrectionPairs(self.history)
 
-    def first_step(self, here: Point, direction: np.ndarray, length: float | None) -> float:
-        return super().first_step(here, direction, None) if length is None else 1.0
+    def first_step(self, point: Point, direction: np.ndarray, length: float | None) -> float:
+        return super().first_step(point, direction, None) if length is None else 1.0
 
 
 class CorrectionPairs:

@@ -37,7 +37,7 @@ def line_search(
     at: "Callable[[np.ndarray], Point]",
     x: np.ndarray,
     direction: np.ndarray,
-    here: "Point",
+    origin: "Point",
     first: float,
     solver: Any,
 ) -> "tuple[float, Point] | None":
@@ -45,12 +45,12 @@ def line_search(
 
     None where nothing smaller was found in `solver.line_steps` evaluations.
     """
-    slope = here.gradient @ direction
-    low, high, step = End(0.0, here.value, slope, here), None, first
+    slope = origin.gradient @ direction
+    low, high, step = End(0.0, origin.value, slope, origin), None, first
     for _ in range(solver.line_steps):
         point = at(x + step * direction)
         end = End(step, point.value, point.gradient @ direction, point)
-        promised = here.value + SUFFICIENT * step * slope
+        promised = origin.value + SUFFICIENT * step * slope
         if not (end.value <= promised and (end.value < low.value or low.step == 0)):
             high = end
         elif abs(end.slope) <= -solver.curvature * slope:

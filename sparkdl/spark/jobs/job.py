@@ -19,7 +19,7 @@ OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
 
 @contextmanager
 def job(sc, description, doing):
-    """Gives the jobs run inside a description; one that fails for good is a clear error.
+    """Describes the jobs run inside; one that fails for good raises a clear error.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def job(sc, description, doing):
 
 @contextmanager
 def describe_jobs(sc, description):
-    """Gives the jobs run inside a description on Spark's pages."""
+    """Describes the jobs run inside on Spark's pages."""
     before = sc.getLocalProperty(DESCRIPTION)
     sc.setJobDescription(f"sparkdl: {description}")
     try:
@@ -61,8 +61,8 @@ def error_in_text(text, doing):
     if (noted := read_noted_error(text, whose)) is not None:
         return noted
     why = reason(text)
-    if own := OURS.fullmatch(why):  # it was not noted, but its line says enough
-        return error_from_json({"error": own[1], "arguments": [own[2]]}, whose)
+    if match := OURS.fullmatch(why):  # it was not noted, but its line says enough
+        return error_from_json({"error": match[1], "arguments": [match[2]]}, whose)
     return WorkerError(f"{whose}: {why}")
 
 

@@ -5,7 +5,7 @@ import time
 
 from sparkdl.errors import ConfigError
 
-PATIENCE = 30.0  # seconds for executors to come that Spark was asked for
+EXECUTOR_TIMEOUT = 30.0  # seconds for executors to come that Spark was asked for
 
 
 def slots(sc, least=1):
@@ -14,8 +14,8 @@ def slots(sc, least=1):
     Executors come one by one, and what is trained depends on how many there are: those that Spark
     was asked for are waited for, and so are `least` slots.
     """
-    wanted, deadline = executors_wanted(sc), time.monotonic() + PATIENCE
-    while executors(sc) < wanted or concurrent_tasks(sc) < least:
+    expected, deadline = executors_wanted(sc), time.monotonic() + EXECUTOR_TIMEOUT
+    while executors(sc) < expected or concurrent_tasks(sc) < least:
         if time.monotonic() > deadline:
             break
         time.sleep(0.05)

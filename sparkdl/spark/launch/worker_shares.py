@@ -34,8 +34,8 @@ def deal_blocks(blocks, team, validation=None):
 
 def whole(pieces):
     """Yields (number, Batch) of each block, from those of its pieces, which come together."""
-    for number, own in groupby(pieces, itemgetter(0)):
-        yield number, assemble_block([piece for _, piece in own])
+    for number, pieces_of_block in groupby(pieces, itemgetter(0)):
+        yield number, assemble_block([piece for _, piece in pieces_of_block])
 
 
 def place_batches(partition, batches):

@@ -57,7 +57,7 @@ def load_blocks(batches, size, workers, options):
     batches, blocks = batches.persist(level), None
     try:
         counts, nbytes, seconds = measure_partitions(batches)
-        began = time.perf_counter()
+        start = time.perf_counter()
         dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)
         pieces = batches.mapPartitionsWithIndex(dealing.pieces)
         # Kept as the JVM has them, in pieces: no Python process is needed but the one that trains.
@@ -70,7 +70,7 @@ def load_blocks(batches, size, workers, options):
         raise
     finally:
         batches.unpersist()
-    seconds["balance"] = time.perf_counter() - began
+    seconds["balance"] = time.perf_counter() - start
     return SparkBlocks(blocks, dealing.sizes, seconds)
 
 
@@ -83,16 +83,16 @@ def storage_level(options):
 
 def measure_partitions(batches):
     """Returns the records of each partition, the bytes in all, and seconds by phase."""
-    began = time.perf_counter()
-    found = batches.mapPartitions(measure).collect()
-    passed = time.perf_counter() - began
-    failure = next((part.failure for part in found if part.failure is not None), None)
+    start = time.perf_counter()
+    measures = batches.mapPartitions(measure).collect()
+    passed = time.perf_counter() - start
+    failure = next((part.failure for part in measures if part.failure is not None), None)
     if failure is not None:
         raise failure.error
-    if not sum(part.count for part in found):
+    if not sum(part.count for part in measures):
         raise NoRecords("there are no records to train on: every partition is empty")
-    counts = [part.count for part in found]
-    return counts, sum(part.nbytes for part in found), reading_phases(found, passed)
+    counts = [part.count for part in measures]
+    return counts, sum(part.nbytes for part in measures), reading_phases(measures, passed)
 
 
 def reading_phases(parts, passed):
@@ -123,7 +123,7 @@ class PartitionMeasure(NamedTuple):
 
 def measure(batches):
     """Yields the PartitionMeasure of a partition."""
-    python, began = seconds_to_start(), time.perf_counter()
+    python, start = seconds_to_start(), time.perf_counter()
     freeze_modules()
     count = nbytes = 0
     failure = None
@@ -132,7 +132,7 @@ def measure(batches):
             failure = batch
             break
         count, nbytes = count + len(batch), nbytes + batch.nbytes
-    yield PartitionMeasure(count, nbytes, failure, time.perf_counter() - began, python)
+    yield PartitionMeasure(count, nbytes, failure, time.perf_counter() - start, python)
 
 
 def prune_partitions(rdd, numbers):
@@ -141,7 +141,7 @@ def prune_partitions(rdd, numbers):
     Spark has PartitionPruningRDD for this; it takes a function from Int to Boolean, and a Scala set
     is one.
     """
-    jvm, whole = rdd.context._jvm, rdd._jrdd.rdd()
-    wanted = jvm.PythonUtils.toSeq(sorted(numbers)).toSet()
-    part = jvm.org.apache.spark.rdd.PartitionPruningRDD.create(whole, wanted)
+    jvm, scala_rdd = rdd.context._jvm, rdd._jrdd.rdd()
+    numbers_set = jvm.PythonUtils.toSeq(sorted(numbers)).toSet()
+    part = jvm.org.apache.spark.rdd.PartitionPruningRDD.create(scala_rdd, numbers_set)
     return RDD(part.toJavaRDD(), rdd.context, rdd._jrdd_deserializer)

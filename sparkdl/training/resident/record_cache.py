@@ -34,7 +34,7 @@ class RecordCache:
         return iter(self._pieces)
 
     def block(self, number):
-        """Returns the CachedBlock block; WorkerError if none of its records has come."""
+        """Returns the CachedBlock of this number; WorkerError if none of its records has come."""
         if number not in self._pieces:
             raise WorkerError(f"block {number} should be here, got only {sorted(self._pieces)}")
         return CachedBlock(self._pieces[number])
@@ -46,7 +46,7 @@ class RecordCache:
         self.close()
 
     def close(self):
-        """Gives the files back."""
+        """Closes the files."""
         for column in self._files.values():
             column.close()
         self._files.clear()
@@ -120,15 +120,15 @@ class CachedBlock:
         return Batch(columns={name[1:]: x for name, x in columns.items()}, ids=ids)
 
     def _gather(self, name, places, owners):
-        found = None
+        gathered = None
         for owner in np.unique(owners):
-            mine = owners == owner
+            of_owner = owners == owner
             start = self._ends[owner] - len(rows(self._pieces[owner][IDS]))
-            part = rows(self._pieces[owner][name])[places[mine] - start]
-            if found is None:
-                found = np.empty((len(places), *part.shape[1:]), part.dtype)
-            found[mine] = part
-        return rows(self._pieces[0][name])[:0] if found is None else found
+            part = rows(self._pieces[owner][name])[places[of_owner] - start]
+            if gathered is None:
+                gathered = np.empty((len(places), *part.shape[1:]), part.dtype)
+            gathered[of_owner] = part
+        return rows(self._pieces[0][name])[:0] if gathered is None else gathered
 
 
 def rows(place):

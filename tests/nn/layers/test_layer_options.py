@@ -1,4 +1,4 @@
-"""What layers refuse, and with which words."""
+"""Errors of layers, and their words."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Workers that stay until a fit ends: what they get, and how their end is told."""
+"""Workers that stay until a fit ends: their inputs, and the reports of their end."""
 
 import json
 import re

@@ -74,7 +74,7 @@ class Reader(Source, abstract=True):
 
     @classmethod
     def expand_shorthands(cls, options: dict[str, Any]) -> dict[str, Any]:
-        """Returns `transforms`, `scale` and `mean` as one transform."""
+        """Returns the options with `transforms`, `scale` and `mean` as one `transform`."""
         words = [name for name in SHORTHANDS if name in options]
         if not words:
             return options

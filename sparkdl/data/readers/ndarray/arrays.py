@@ -79,7 +79,7 @@ class Arrays(Reader, SplitByRecords):
 
     @classmethod
     def of(cls, batch: Batch, **options: Any) -> Self:
-        """Returns the records of a batch."""
+        """Returns a source of the records of a batch."""
         if set(batch.columns) <= {"features", "labels"}:
             return cls(batch.features, batch.labels, **options)
         rest = {name: column for name, column in batch.columns.items() if name != "labels"}

@@ -56,7 +56,7 @@ class StoreOptions(Config):
         default=60.0,
         unit="seconds",
     )
-    patience: float = option(
+    stall_timeout: float = option(
         Number(above=0),
         "Wait for the pushes of others, as long as they are alive.",
         default=600.0,

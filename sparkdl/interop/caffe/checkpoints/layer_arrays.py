@@ -69,14 +69,14 @@ class LayerArrays:
         filled = {}
         for place, part in [*parts, (last, blobs)]:
             part = join_static_weights(part, self._widths.get(place.name))
-            found = arrays_of(place.layer, part, self._of(place), self._said.get(name))
-            filled |= {f"{place.owner}/{array}": numbers for array, numbers in found.items()}
+            arrays = arrays_of(place.layer, part, self._of(place), self._said.get(name))
+            filled |= {f"{place.owner}/{array}": numbers for array, numbers in arrays.items()}
         for array, numbers in filled.items():
             self._views[array][...] = numbers
 
     def _blobs(self, place, name):
-        found = blobs_of(place.layer, self._of(place), self._said.get(name))
-        return split_static_weights(found, self._widths.get(place.name))
+        blobs = blobs_of(place.layer, self._of(place), self._said.get(name))
+        return split_static_weights(blobs, self._widths.get(place.name))
 
     def _of(self, place):
         """Returns {array: view} of one of our layers."""

@@ -24,13 +24,13 @@ class Display(Listener):
         self._conf, self._told = plan.conf, plan.iteration
 
     def on_round(self, report, state):
-        now, kept = report.iteration, self._losses
-        kept.append((now, report.loss, report.examples))
-        while kept[0][0] <= now - self.average:
-            kept.popleft()
+        now, losses = report.iteration, self._losses
+        losses.append((now, report.loss, report.examples))
+        while losses[0][0] <= now - self.average:
+            losses.popleft()
         if self.every and now // self.every > self._told // self.every:
             self._told = now
-            loss = sum(loss * n for _, loss, n in kept) / sum(n for _, _, n in kept)
+            loss = sum(loss * n for _, loss, n in losses) / sum(n for _, _, n in losses)
             log.info("Iteration %d, loss = %.6g", now, loss)
             log.info("Iteration %d, lr = %.6g", now, self._conf.rate_at(now, report.epoch))
 

@@ -19,7 +19,7 @@ class Activation(Layer):
     x, y (batch, ...), of one shape
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     function: AnyOf[ActivationFunction] = option(
         Of(family=ActivationFunction),

@@ -22,7 +22,7 @@ class Learned(Factors):
     x (batch, ...), y (batch, *shape), W shape
     """
 
-    pulled: ClassVar[tuple[str, ...]] = ("W",)
+    penalized_by_layer: ClassVar[tuple[str, ...]] = ("W",)
 
     shape: Several[int] = option(Sequence(of=Size(minimum=1), minimum=1), "Shape of W.")
     initializer: AnyOf[Initializer] = option(

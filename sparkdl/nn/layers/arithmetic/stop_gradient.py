@@ -18,7 +18,7 @@ class StopGradient(Layer):
     x, y (batch, ...)
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     def out_shape(self, in_shape: Shape) -> Shape:
         return in_shape

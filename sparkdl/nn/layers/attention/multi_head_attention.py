@@ -27,7 +27,7 @@ class MultiHeadAttention(Attention):
     embed_dim.
     """
 
-    several: ClassVar = True
+    multi_input: ClassVar = True
 
     def out_shape(self, in_shape: Any) -> Shape:
         queries, keys, values = fill_inputs(in_shape)

@@ -18,7 +18,7 @@ class FullyConnected(WeightedLayer, abstract=True):
     each step by itself: (batch, T, units)
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     takes_rows: ClassVar = True
 

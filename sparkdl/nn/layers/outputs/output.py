@@ -18,7 +18,7 @@ class Output(FullyConnected, ScoredLayer):
     x (batch, n_in), z (batch, units), W (n_in, units), b (units,); of sequences each step by itself
     """
 
-    narrow: ClassVar = False  # a loss of z in bfloat16 would see three digits
+    low_precision: ClassVar = False  # a loss of z in bfloat16 would see three digits
 
     units: int = option(Size(minimum=1), "Classes, or numbers per label.")
 

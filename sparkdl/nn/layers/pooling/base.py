@@ -25,7 +25,7 @@ class Pool(SpatialLayer, abstract=True):
     A step of a masked sequence is there where one of its window is.
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
     fill: ClassVar[float] = 0.0  # fills the steps that are padding
 
     size: Axes = option(Sizes(), "Points of a window.")

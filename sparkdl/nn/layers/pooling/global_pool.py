@@ -27,7 +27,7 @@ class GlobalPool(Layer):
     p: float = option(Number(minimum=1), 'Exponent of the norm, with "lp".', default=2.0)
 
     @property
-    def narrow(self) -> bool:  # type: ignore[override]
+    def low_precision(self) -> bool:  # type: ignore[override]
         """Three digits of a power are few."""
         return self.kind != "lp"
 

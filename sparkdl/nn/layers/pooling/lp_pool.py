@@ -18,7 +18,7 @@ class LpPool(Pool, abstract=True):
     1e-8 to the sum.
     """
 
-    narrow: ClassVar = False  # three digits of a power are few
+    low_precision: ClassVar = False  # three digits of a power are few
 
     p: float = option(Number(minimum=1), "Exponent of the norm.", default=2.0)
 

@@ -71,7 +71,7 @@ class MaxPoolIndex2D(MaxPool2D):
     x (batch, C, H, W), y (batch, C, H', W')
     """
 
-    narrow: ClassVar = False  # places have more digits than bfloat16
+    low_precision: ClassVar = False  # places have more digits than bfloat16
 
     def pool_windows(self, x: Value, space: Shape) -> Value:
         places = np.arange(prod(space), dtype=x.dtype).reshape(1, 1, *space)

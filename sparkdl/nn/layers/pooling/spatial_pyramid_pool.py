@@ -31,7 +31,7 @@ class SpatialPyramidPool(SpatialLayer):
     """
 
     axes: ClassVar = 2
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     height: int = option(Size(minimum=1), "Number of levels.")
     kind: str = option(

@@ -48,7 +48,7 @@ class Recurrent(WeightedLayer, abstract=True):
     )
 
     @property
-    def several(self) -> bool:  # type: ignore[override]
+    def multi_input(self) -> bool:  # type: ignore[override]
         """True if there are indicators beside the sequences."""
         return self.continuation
 

@@ -25,7 +25,7 @@ class Dropout(DropoutNoise):
     Srivastava et al., Dropout (2014), section 10: the inverted scaling, so nothing changes in use.
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     def perturb(self, x: Value, run: Run) -> Value:
         dropped = ops.greater(self.rate, run.uniform(x.shape[1:]))

@@ -56,7 +56,7 @@ class SpatialDropout(DropoutNoise):
     Keras SpatialDropout1D, 2D and 3D.
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     def out_shape(self, in_shape: Shape) -> Shape:
         if len(in_shape) not in (2, 3, 4):
@@ -90,8 +90,8 @@ class AlphaDropout(DropoutNoise):
     """
 
     def perturb(self, x: Value, run: Run) -> Value:
-        kept = 1 - self.rate
-        scale = 1 / sqrt(kept + ALPHA_PRIME**2 * kept * self.rate)
+        keep_rate = 1 - self.rate
+        scale = 1 / sqrt(keep_rate + ALPHA_PRIME**2 * keep_rate * self.rate)
         offset = -scale * self.rate * ALPHA_PRIME
         dropped = ops.greater(self.rate, run.uniform(x.shape[1:]))
         return ops.add(ops.mul(ops.where(dropped, ALPHA_PRIME, x), scale), offset)

@@ -19,7 +19,7 @@ class Flatten(Layer):
     x (batch, C, H, W), y (batch, C H W)
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     def out_shape(self, in_shape: Shape) -> Shape:
         return (prod(in_shape),)

@@ -21,7 +21,7 @@ class Reshape(Layer):
     x (batch, ...), y (batch, *shape)
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     shape: Several[int] = option(
         Sequence(of=Size(minimum=-1)),
@@ -55,7 +55,7 @@ class Permute(Layer):
     x (batch, *in_shape), y (batch, ...) with the axes of x as `order` has them
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     order: Several[int] = option(
         Sequence(of=Integer(minimum=0)),
@@ -89,7 +89,7 @@ class RepeatVector(Layer):
     x (batch, F), y (batch, count, F)
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     count: int = option(Size(minimum=1), "Number of steps.")
 

@@ -15,7 +15,7 @@ class BlockRearrangement(SpatialLayer, abstract=True):
     """Layers over square blocks of an image."""
 
     axes: ClassVar = 2
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     block: int = option(Size(minimum=1), "Rows and columns of a block.", default=2)
 

@@ -20,7 +20,7 @@ class Subset(Layer):
     x (batch, C, H, W), y (batch, stop - start, H, W); of rows and sequences the last axis
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     start: int = option(Size(minimum=0), "First one taken.")
     stop: int = option(

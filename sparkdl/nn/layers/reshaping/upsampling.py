@@ -16,7 +16,7 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 class UpSampling(SpatialLayer, abstract=True):
     """`size` numbers for each along every axis of space."""
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     size: Axes = option(Sizes(), "Factor by which each axis grows.", default=2)
 

@@ -56,7 +56,7 @@ class AutoEncoder(ActivatedLayer, FullyConnected, UnsupervisedLayer):
 
     def validate(self) -> None:
         super().validate()
-        holds = self.loss.predicts == "values" and not self.loss.whole
+        holds = self.loss.predicts == "values" and not self.loss.of_sequence
         require(self, "loss", holds, "a loss of as many values as there are units")
 
     def rows(self, in_shape: Shape) -> Shape:

@@ -63,7 +63,7 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
     def validate(self) -> None:
         super().validate()
         loss = self.distribution
-        holds = loss.label_kind == "values" and not loss.whole
+        holds = loss.label_kind == "values" and not loss.of_sequence
         require(self, "distribution", holds, "a loss of values")
 
     def rows(self, in_shape: Shape) -> Shape:

@@ -37,8 +37,8 @@ class Wrapper(Layer, abstract=True):
         return self.layer.penalized
 
     @property
-    def pulled(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.layer.pulled
+    def penalized_by_layer(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.layer.penalized_by_layer
 
     @property
     def biases(self) -> tuple[str, ...]:

@@ -43,13 +43,13 @@ class TimeDistributed(Wrapper):
 
     def validate(self) -> None:
         super().validate()
-        sound = not self.layer.several and not isinstance(self.layer, ScoredLayer)
+        sound = not self.layer.multi_input and not isinstance(self.layer, ScoredLayer)
         require(self, "layer", sound, "a layer with one input, and no output layer")
 
     @property
-    def narrow(self) -> bool:  # type: ignore[override]
+    def low_precision(self) -> bool:  # type: ignore[override]
         """True if the layer inside computes in bfloat16."""
-        return self.layer.narrow
+        return self.layer.low_precision
 
     def one(self, in_shape: Any) -> Shape:
         """Returns the shape of one step."""

@@ -87,7 +87,7 @@ class ParameterServer(ResidentMaster):
         return self.updates_per_round * self.push_every
 
     def minibatches_for(self, updates: int, workers: Any) -> int:
-        """Returns the minibatches as TrainingMaster does.
+        """Returns the number of minibatches that each worker trains for so many updates.
 
         But for "sync" each worker's pushes are updates.
         """

@@ -25,7 +25,7 @@ ONES = np.ones(4, np.float32)
 @contextmanager
 def serving(size=2, **options):
     """A server with one key, and a function that connects to it as a rank."""
-    options = StoreOptions(**{"timeout": 20.0, "patience": 0.2, "mode": "async"} | options)
+    options = StoreOptions(**{"timeout": 20.0, "stall_timeout": 0.2, "mode": "async"} | options)
     with Endpoint(SECRET, timeout=20.0) as endpoint:
         server = StoreServer(endpoint, size, options=options)
         server.set_optimizer(lambda key, value, gradient, slots: value.__iadd__(gradient))
@@ -121,7 +121,7 @@ def test_random_requests_do_no_harm(mode):
     names = ["keys", "coded", "weight", "names", "dtypes", "lengths", "options"]
     arrays = [ONES, ONES[:0], np.ones((2, 2)), np.ones(4, np.int8), np.array(1.0, np.float32)]
     verbs = [verb for verb in VERBS if verb != "leave"]
-    with serving(mode=mode, patience=0.01) as (_, connect), connect(0) as wire:
+    with serving(mode=mode, stall_timeout=0.01) as (_, connect), connect(0) as wire:
         for _ in range(300):
             meta = {name: rng.choice(values) for name in names} | {"verb": rng.choice(verbs)}
             answer, _ = ask(wire, meta, *rng.sample(arrays, rng.randrange(3)))
