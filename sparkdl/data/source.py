@@ -37,7 +37,7 @@ class Split(FrozenFields):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source(Member):
+class Source(Member, package="sparkdl.data"):
     """A data set that is listed on the driver and read on executors.
 
     To an executor travel `source.read` and `source.transform`, never the source: `read` of a

@@ -44,7 +44,7 @@ class Chance(FrozenFields):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transform(Member):
+class Transform(Member, package="sparkdl.data.transforms"):
     """Batch to Batch of the same records: one column of it is changed.
 
     `transform(batch)` is what happens in use, with no chance in it. A worker in training calls

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layer(Member):
+class Layer(Member, package="sparkdl.nn.layers"):
     """Base of all layers. A layer holds options only: parameters and buffers are handed to it.
 
     Shapes that layers ask for and tell are those of one example: rows (F,), sequences (T, F),
