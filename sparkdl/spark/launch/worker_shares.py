@@ -26,13 +26,13 @@ def deal_blocks(blocks, team, validation=None):
     validation : RDD of Batch and Failure, or None
     """
     # A block is a partition: several together to a task, else starting tasks would take longest.
-    items = blocks.chosen(team.owners).coalesce(TASKS * team.size).mapPartitions(whole)
+    items = blocks.chosen(team.owners).coalesce(TASKS * team.size).mapPartitions(assemble_blocks)
     if validation is not None:
         items = items.union(validation.mapPartitionsWithIndex(place_batches))
     return items.partitionBy(team.tasks, team.task)
 
 
-def whole(pieces):
+def assemble_blocks(pieces):
     """Yields (number, Batch) of each block, from those of its pieces, which come together."""
     for number, pieces_of_block in groupby(pieces, itemgetter(0)):
         yield number, assemble_block([piece for _, piece in pieces_of_block])
