@@ -95,6 +95,10 @@ class PeerError(WorkerError):
         return f"{who} on {self.host}: {self.what}"
 
 
+class LostRecords(WorkerError):
+    """Records that an executor has stored are not where a worker looks for them."""
+
+
 class DivergedError(SparkdlError, RuntimeError):
     """The loss is no longer a finite number; names the round."""
 

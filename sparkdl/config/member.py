@@ -1,9 +1,9 @@
 """Families of configurations, whose saved members are distinguished by their type."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from sparkdl.config.config import Config, build
+from sparkdl.config.dataclass import dataclass
 from sparkdl.config.names import find_name, list_names, suggestion
 from sparkdl.errors import ConfigError, brief
 

@@ -1,8 +1,6 @@
 """Constraints on weights, enforced after each update."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Member, Number, option
+from sparkdl.config import Member, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.hints import Shape, Value

@@ -1,10 +1,10 @@
 """The constraint that a value is a member of a family, its name, or a dict of it."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from sparkdl.config.constraints.base import Requirement, inside, scalar
 from sparkdl.config.constraints.numbers import Number, is_integer
+from sparkdl.config.dataclass import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,12 @@
 """Bases of the transforms, which may differ in training and in use and may change shapes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sparkdl import philox
-from sparkdl.config import Member, Text, option
+from sparkdl.config import FrozenFields, Member, Text, dataclass, option
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.transforms.pixels import Pixels, as_pixels, compute_pixels
 from sparkdl.errors import ShapeError
@@ -16,7 +15,7 @@ STREAM = 1 << 31  # of random numbers; the layers of a network have those below
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chance:
+class Chance(FrozenFields):
     """Random numbers of a minibatch's records.
 
     They are a function of seed, record, epoch and place alone, so that a record is treated the same

@@ -1,11 +1,10 @@
 """Transforms of colors."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Integer, Number, Sequence, option
+from sparkdl.config import Integer, Number, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.data.transforms.base import Chance, Transform, image_shape
 from sparkdl.data.transforms.hue import shift_hue

@@ -1,10 +1,9 @@
 """Transforms one after the other."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sparkdl.config import Of, Sequence, option
+from sparkdl.config import Of, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.transforms.base import Chance, Transform

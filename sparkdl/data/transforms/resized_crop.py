@@ -1,12 +1,11 @@
 """A part of each image, of any size, brought to one size."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Number, Sizes, option
+from sparkdl.config import Number, Sizes, dataclass, option
 from sparkdl.config.field_types import TwoNumbers, TwoSizes
 from sparkdl.data.transforms.base import Chance, Transform, image_shape, require_result
 from sparkdl.data.transforms.interpolate import bilinear, round_to

@@ -1,11 +1,10 @@
 """Images turned by an angle."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.data.transforms.base import Chance, Transform, image_shape
 from sparkdl.data.transforms.interpolate import round_to
 

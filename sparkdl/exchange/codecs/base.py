@@ -1,13 +1,12 @@
 """Bases of the codecs: the head of a message, and the checks before anything is written."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from struct import Struct
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Member, Of
+from sparkdl.config import Member, Of, dataclass
 from sparkdl.errors import CheckpointError, ConfigError, DataError, DivergedError, ShapeError
 
 HEAD = Struct("<4sI")  # the codec's mark, numbers in the vector

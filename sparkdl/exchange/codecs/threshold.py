@@ -1,12 +1,11 @@
 """Only the numbers that have grown past a threshold are sent, as a step up or a step down."""
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Integer, Number, Of, Optional, option
+from sparkdl.config import Integer, Number, Of, Optional, dataclass, option
 from sparkdl.exchange.codecs import pairs
 from sparkdl.exchange.codecs.base import MOST, Codec, ResidualCoder, blocks, refuse_unless
 from sparkdl.exchange.codecs.rules import AdaptiveThreshold, ThresholdRule

@@ -1,12 +1,11 @@
 """The largest numbers are sent as they are; the others are kept back and grow."""
 
-from dataclasses import dataclass
 from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.exchange.codecs.base import Codec, ResidualCoder, blocks, refuse_unless
 
 

@@ -1,10 +1,9 @@
 """The loss of a predicted mixture of normal distributions."""
 
-from dataclasses import dataclass
 from math import log, pi
 from typing import ClassVar
 
-from sparkdl.config import Size, option
+from sparkdl.config import Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value

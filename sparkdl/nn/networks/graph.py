@@ -1,10 +1,21 @@
 """The configuration of a network whose layers branch and join."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from sparkdl.config import Config, Nested, Of, Requirement, Row, Sequence, Text, option, suggestion
+from sparkdl.config import (
+    Config,
+    Nested,
+    Of,
+    Requirement,
+    Row,
+    Sequence,
+    Text,
+    dataclass,
+    option,
+    suggestion,
+)
 from sparkdl.config.field_types import NamedShapes, Several
 from sparkdl.errors import ConfigError, require
 from sparkdl.nn.hints import Shapes

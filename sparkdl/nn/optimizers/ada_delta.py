@@ -1,9 +1,8 @@
 """Gradient descent in the units of the steps it takes."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer

@@ -1,8 +1,6 @@
 """A rate that rises and falls in straight lines, again and again."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Integer, Number, option
+from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.errors import require
 from sparkdl.nn.schedules.base import DecaySchedule
 

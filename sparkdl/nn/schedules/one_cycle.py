@@ -1,9 +1,8 @@
 """A rate that rises to its peak and falls far below where it began."""
 
-from dataclasses import dataclass
 from math import cos, pi
 
-from sparkdl.config import Integer, Number, option
+from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.nn.schedules.base import Schedule
 
 

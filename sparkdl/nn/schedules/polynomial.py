@@ -1,8 +1,6 @@
 """A rate that falls to its final value along a power of the time left."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Integer, Number, option
+from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.nn.schedules.base import DecaySchedule
 
 

@@ -19,6 +19,7 @@ from sparkdl.training.workers.contribution import Failure, tree_total
 from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
 
 GRACE = 5.0  # seconds for an idle process to end by itself
+starting = multiprocessing.get_context("spawn")  # a fork of what ran OpenMP hangs
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +141,8 @@ class WorkerProcess:
 
     def __init__(self, rank, threads, timeout):
         self.rank, self.timeout = rank, timeout
-        context = multiprocessing.get_context("spawn")
-        self.pipe, far = context.Pipe()
-        self.process = context.Process(target=serve, args=(far, threads, rank), daemon=True)
+        self.pipe, far = starting.Pipe()
+        self.process = starting.Process(target=serve, args=(far, threads, rank), daemon=True)
         self.process.start()
         far.close()
 

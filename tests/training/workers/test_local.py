@@ -34,6 +34,14 @@ def children():
     return {p.pid for p in psutil.Process().children(recursive=True)}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def spawned():
+    """Here processes start as those of users do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "starting", multiprocessing.get_context("spawn"))
+        yield
+
+
 @pytest.fixture(scope="module")
 def three():
     with LocalWorkers(3) as workers:

@@ -3,12 +3,11 @@
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import h5py
 
-from sparkdl.config import Integer, Mapping, Optional, Path, Text, option
+from sparkdl.config import Integer, Mapping, Optional, Path, Text, dataclass, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids

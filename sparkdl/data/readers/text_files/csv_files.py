@@ -2,14 +2,23 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from sparkdl.config import Boolean, Character, Either, Integer, Optional, Sequence, Text, option
+from sparkdl.config import (
+    Boolean,
+    Character,
+    Either,
+    Integer,
+    Optional,
+    Sequence,
+    Text,
+    dataclass,
+    option,
+)
 from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids

@@ -1,13 +1,22 @@
 """Text as sequences of characters, each with the character that comes next."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Boolean, Either, Integer, Nested, Number, Path, Sequence, option
+from sparkdl.config import (
+    Boolean,
+    Either,
+    Integer,
+    Nested,
+    Number,
+    Path,
+    Sequence,
+    dataclass,
+    option,
+)
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids

@@ -1,10 +1,8 @@
 """Layer that gives the indices or the values of the largest numbers."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from sparkdl.config import Boolean, Integer, Size, option
+from sparkdl.config import Boolean, Integer, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.reduce import equal
 from sparkdl.errors import ShapeError

@@ -1,12 +1,11 @@
 """Transposed convolution: the way of a convolution's gradient, from few places to many."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Size, Sizes, option
+from sparkdl.config import Size, Sizes, dataclass, option
 from sparkdl.config.field_types import AmountOrWord, Axes
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require

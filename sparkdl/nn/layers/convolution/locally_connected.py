@@ -1,9 +1,9 @@
 """Filters that differ from place to place."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.convolution.base import Convolution, Filters

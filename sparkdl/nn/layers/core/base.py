@@ -1,11 +1,11 @@
 """Base of all layers: options, shapes, first values, and a forward pass written in operations."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from sparkdl.config import Member, Text, option
+from sparkdl.config import Member, Text, dataclass, option
 from sparkdl.errors import ShapeError
 from sparkdl.nn.constraints import incoming_axes
 from sparkdl.nn.hints import Shape, Shapes, Value, Values

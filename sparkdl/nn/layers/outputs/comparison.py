@@ -1,11 +1,11 @@
 """Losses of two outputs of a network that should agree, without labels."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values

@@ -1,9 +1,9 @@
 """Pooling by chance: one number of each window, each as likely as it is large."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.engine.ops.reduce import equal
 from sparkdl.nn.hints import Value, Values

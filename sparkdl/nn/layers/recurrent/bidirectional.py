@@ -1,12 +1,12 @@
 """A recurrent layer in both directions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Choice, Of, option
+from sparkdl.config import Choice, Of, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.hints import Shape, Shapes, Value, Values

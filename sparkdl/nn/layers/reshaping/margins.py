@@ -1,9 +1,8 @@
 """Zeros around, or a border taken off."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sparkdl.config import option
+from sparkdl.config import dataclass, option
 from sparkdl.config.field_types import Amount
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError

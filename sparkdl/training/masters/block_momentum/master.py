@@ -1,10 +1,9 @@
 """Block momentum: averages of workers that train alone, filtered with momentum."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Boolean, Integer, Number, option
+from sparkdl.config import Boolean, Integer, Number, dataclass, option
 from sparkdl.errors import require
 from sparkdl.training.masters.base import ResidentMaster
 from sparkdl.training.masters.block_momentum.worker import BlockMomentumWorker

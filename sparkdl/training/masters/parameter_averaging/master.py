@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Boolean, Choice, Integer, option
+from sparkdl.config import Boolean, Choice, Integer, dataclass, option
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.errors import DivergedError, WorkerError, require
 from sparkdl.training.masters.base import ResidentMaster, TrainingMaster
