@@ -36,7 +36,7 @@ class Forward(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Passing:
+class ForwardPass:
     """The state of a forward pass: what each layer has given so far."""
 
     values: dict
@@ -103,7 +103,7 @@ def forward(
     shared_run = Run(
         training=training, seed=network.seed, ids=ids, epoch=epoch, backward_steps=backward_steps
     )
-    batch = Passing(
+    batch = ForwardPass(
         values=dict(inputs),
         masks=dict.fromkeys(inputs) | (masks or {}),
         buffers=dict(buffers),
