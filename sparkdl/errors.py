@@ -9,6 +9,7 @@ __all__ = [
     "DataError",
     "DeviceError",
     "DivergedError",
+    "LostRecords",
     "NoRecords",
     "OperandError",
     "PeerError",
